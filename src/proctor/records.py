@@ -11,10 +11,10 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -22,6 +22,7 @@ from proctor.errors import UserError
 
 __all__ = [
     "Dropped",
+    "Json",
     "append_jsonl",
     "atomic_folder",
     "atomic_write",
@@ -42,6 +43,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+"""A value that JSON has, where what is in it differs from stage to stage."""
 
 _MAX_LINE = 256 * 2**20
 _BOM = b"\xef\xbb\xbf"

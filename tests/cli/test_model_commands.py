@@ -100,7 +100,7 @@ def test_a_limit_is_told(bench: Path, standin: Standin, proctor: Command) -> Non
         (("generate", "--generator", "compat/x@http://127.0.0.1:9/v1", "--sampling", "dice"), "dice"),
         (("generate", "--generator", "rules", "--pairs", "2"), "rules have no pairs"),
         (("verify", "--verifier", "gpt"), "there is no verifier 'gpt'"),
-        (("verify", "--verifier", "compat/x@http://127.0.0.1:9/v1", "--form", "xml"), "--form is 'xml'"),
+        (("verify", "--verifier", "compat/x@http://127.0.0.1:9/v1", "--form", "xml"), "'xml' is not one of"),
         (("verify", "--verifier", "compat/x@http://127.0.0.1:9/v1", "--threshold", "0.9"), "the oracle's"),
         (("verify", "--verifier", "compat/x@http://127.0.0.1:9/v1", "--max-cost", "much"), "US dollars"),
     ],

@@ -15,8 +15,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument
-from proctor.cli.options import with_settings
+from proctor.cli.console import WorkspaceArgument
+from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
 from proctor.llm.gate import Limits as EndpointLimits
 from proctor.stages.limits import Limits
@@ -67,10 +67,10 @@ def taken() -> tuple[typer.Typer, list[Any]]:
         times: Annotated[int, typer.Option(help="How often.")] = 1,
         *,
         limits: Limits,
-        as_json: JsonFlag = False,
+        output: Output,
     ) -> None:
         """Ask."""
-        got.append((workspace, times, limits, as_json))
+        got.append((workspace, times, limits, output.as_json))
 
     return app, got
 

@@ -17,7 +17,7 @@ from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.inputs import load_items
 from proctor.stages.read import read
-from proctor.stages.settings import GenerateSettings
+from proctor.stages.settings import BuildSettings, GenerateSettings
 from proctor.stages.verify import verify
 from proctor.workspace import Workspace
 
@@ -32,7 +32,7 @@ def made(tmp_path_factory):
     derive(bench)
     generate(bench, GenerateSettings(sample="quota", examples=120, seed=3))
     verify(bench)
-    build(bench, name="part", seed=3)
+    build(bench, BuildSettings(name="part", seed=3))
     workspace = Workspace(bench)
     graphs = workspace.graphs()
     return load_items(workspace, graphs), graphs

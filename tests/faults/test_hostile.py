@@ -284,5 +284,5 @@ def test_generator_and_verifier_ask_and_read_hostile_texts(built: Path, tmp_path
     made = generate(bench, GenerateSettings(generator=(models.name("asker"),), sample="all"), limit=30)
     assert made.candidates >= 20
     told = verify_with_model(bench, models.name("reviewer"))
-    assert told["funnel"]["reviewed"] == made.candidates
-    assert told["funnel"]["kept"] == 0
+    assert told.funnel["reviewed"] == made.candidates
+    assert told.funnel["kept"] == 0

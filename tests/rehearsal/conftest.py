@@ -23,7 +23,7 @@ from proctor.stages.build import build
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
-from proctor.stages.settings import GenerateSettings
+from proctor.stages.settings import BuildSettings, GenerateSettings
 from proctor.stages.verify import verify
 from proctor_rehearsal.players.files import Files, Now
 from proctor_rehearsal.standin import Call, Standin
@@ -63,7 +63,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     derive(bench)
     generate(bench, GenerateSettings(sample="all", seed=1))
     verify(bench)
-    build(bench, name="rehearsed")
+    build(bench, BuildSettings(name="rehearsed"))
     ends: dict[str, float] = {}
     for item in read_jsonl(bench / "items.jsonl", Item):
         ends[item.question.cluster] = max(

@@ -29,7 +29,7 @@ from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.inputs import load_items, load_predictions
 from proctor.stages.read import read
-from proctor.stages.settings import GenerateSettings
+from proctor.stages.settings import BuildSettings, GenerateSettings
 from proctor.stages.verify import verify_with_model
 from proctor.workspace import Workspace
 from proctor_rehearsal.players import Rehearsal, parse_quality, rehearse
@@ -69,7 +69,7 @@ def ask_and_check(bench: Path, server: Standin, **given: Any) -> dict[str, Any]:
     who = model(server, "asker", provider)
     told = {"generate": generate(bench, GenerateSettings(generator=(who,), sample="quota", seed=2, **given))}
     told["verify"] = verify_with_model(bench, model(server, "checker", provider))
-    told["build"] = build(bench, accept="any", min_confidence=0.0)
+    told["build"] = build(bench, BuildSettings(accept="any", min_confidence=0.0))
     return told
 
 
@@ -79,7 +79,7 @@ def test_every_role_is_played_over_every_protocol(bench: Path, home: Any, provid
         told = ask_and_check(bench, server, examples=12, provider=provider)
         funnel = msgspec.to_builtins(told["generate"].funnel)
         assert funnel["asked"] == funnel["picked"] == 12
-        assert told["verify"]["funnel"]["kept"] >= 11
+        assert told["verify"].funnel["kept"] >= 11
         views = {
             "seen": View(kind="frames", frames=3, height=144),
             "told": View(kind="captions", frames=2, height=144, captioner=model(server, "teller", provider)),
@@ -98,7 +98,7 @@ def test_every_role_is_played_over_every_protocol(bench: Path, home: Any, provid
             assert set().union(*marks.values()) <= {"match", "wrong"}
         # "Sure! No, ..." is a habit of speech that the rule-based judge takes for a yes and a no.
         for run in views.keys() - {"read"}:
-            assert rule_marks(bench, run).count(2) >= 0.8 * told["build"]["items"]
+            assert rule_marks(bench, run).count(2) >= 0.8 * told["build"].items
         assert server.errors == []
         assert all(times == 1 for times in server.counts.values())
         no_guess = "This is the stand-in speaking."
@@ -227,8 +227,8 @@ def test_hostile_steps_are_found_like_any_other(bench: Path, text: str) -> None:
         # Angle brackets in a step look like a placeholder to who reads the pairs.
         assert told.funnel.parsed >= (5 if "<<<" in text else 12)
         verified = verify_with_model(bench, model(server, "checker"))
-        assert verified["funnel"]["reviewed"] == told.candidates
-        build(bench, accept="any", min_confidence=0.0)
+        assert verified.funnel["reviewed"] == told.candidates
+        build(bench, BuildSettings(accept="any", min_confidence=0.0))
         predict(bench, model(server, "answerer"), run="read", view=View(kind="recipe"))
         judge(bench, judge=model(server, "marker"))
         assert server.errors == []
@@ -284,8 +284,8 @@ def test_real_annotations_are_asked_answered_and_marked(
     with rehearse(bench, quality=1.0) as server:
         told = ask_and_check(bench, server, examples=ITEMS)
         assert told["generate"].funnel.picked == ITEMS
-        assert told["build"]["items"] >= 0.9 * ITEMS
-    count = told["build"]["items"]
+        assert told["build"].items >= 0.9 * ITEMS
+    count = told["build"].items
     with rehearse(bench, quality={"marker": 1.0, "": quality}) as server:
         done = predict(bench, model(server, "answerer"), run="read", view=View(kind="recipe"))
         assert done["answered"] == count

@@ -9,7 +9,7 @@ import pytest
 
 from proctor.ask.moment.derive import PUBLISHED, derive_examples
 from proctor.ask.moment.promqa import PromqaExample, read_promqa
-from proctor.cli.reproduce import reproduce_promqa
+from proctor.cli.reproduce import ReproduceSettings, reproduce_promqa
 from proctor.datasets.captaincook4d import DATASET
 from proctor.errors import UserError
 from proctor.exam.kinds.example import Example
@@ -110,6 +110,6 @@ def test_corrected_lists_five_differences_with_reasons(shared_data: Path) -> Non
     assert "spatula" in result["reasons"]["29_5_4_next"]
 
 
-def test_an_unknown_mode(shared_data: Path) -> None:
-    with pytest.raises(UserError, match="'published' or 'corrected'"):
-        reproduce_promqa(shared_data, shared_data, "both")
+def test_an_unknown_mode(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="one of published, corrected"):
+        ReproduceSettings(annotations=tmp_path, examples=tmp_path, corrections="both")  # type: ignore[arg-type]

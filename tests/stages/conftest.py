@@ -24,7 +24,13 @@ from proctor.stages.generate import generate
 from proctor.stages.read import read
 from proctor.stages.report import report
 from proctor.stages.score import score
-from proctor.stages.settings import DeriveSettings, GenerateSettings, ReadSettings, ReportSettings
+from proctor.stages.settings import (
+    BuildSettings,
+    DeriveSettings,
+    GenerateSettings,
+    ReadSettings,
+    ReportSettings,
+)
 from proctor.stages.verify import verify
 
 Stage = Callable[[Path], Any]
@@ -34,7 +40,7 @@ BEFORE: dict[str, Stage] = {
     "derive": lambda home: derive(home / "bench"),
     "generate": lambda home: generate(home / "bench", GenerateSettings(sample="all", seed=1), limit=40),
     "verify": lambda home: verify(home / "bench"),
-    "build": lambda home: build(home / "bench", name="first"),
+    "build": lambda home: build(home / "bench", BuildSettings(name="first")),
     "predict": lambda home: predict(home / "bench", "random-step", run="dice", seed=1),
     "judge": lambda home: judge(home / "bench"),
     "score": lambda home: score(home / "bench", ScoreSettings(resamples=200)),
@@ -50,7 +56,7 @@ AGAIN: dict[str, Stage] = {
     "derive": lambda home: derive(home / "bench", DeriveSettings(protocol="published")),
     "generate": lambda home: generate(home / "bench", GenerateSettings(sample="all", seed=2), limit=50),
     "verify": lambda home: verify(home / "bench", threshold=0.95),
-    "build": lambda home: build(home / "bench", name="second", min_confidence=0.9),
+    "build": lambda home: build(home / "bench", BuildSettings(name="second", min_confidence=0.9)),
     "predict": lambda home: predict(home / "bench", "random-step", run="dice", seed=2),
     "score": lambda home: score(home / "bench", ScoreSettings(resamples=300)),
     "report": lambda home: report(home / "bench", ReportSettings(title="Second")),

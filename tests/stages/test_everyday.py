@@ -19,4 +19,4 @@ def test_it_loads_by_name_and_is_always_the_same() -> None:
 
 
 def test_it_comes_into_a_workspace_by_name(tmp_path: Path) -> None:
-    assert import_release("everyday", tmp_path / "w")["items"] > 100
+    assert import_release("everyday", tmp_path / "w").items > 100

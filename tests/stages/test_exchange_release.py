@@ -20,7 +20,7 @@ from proctor.stages.generate import generate
 from proctor.stages.read import read
 from proctor.stages.report import report
 from proctor.stages.score import score
-from proctor.stages.settings import GenerateSettings
+from proctor.stages.settings import BuildSettings, GenerateSettings
 from proctor.stages.verify import verify
 from proctor.workspace import Workspace
 
@@ -32,7 +32,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     derive(root)
     generate(root, GenerateSettings(examples=40, seed=3))
     verify(root)
-    build(root, name="tiny", version="1.2.3")
+    build(root, BuildSettings(name="tiny", version="1.2.3"))
     return root
 
 
@@ -46,7 +46,7 @@ def test_items_and_scores_are_the_same_elsewhere(built: Path, tmp_path: Path) ->
     there = tmp_path / "there"
     counts = import_release(built / "release", there)
     assert read_jsonl(there / "items.jsonl", Item) == [*without_seen(read_jsonl(built / "items.jsonl", Item))]
-    assert counts["items"] == len(read_jsonl(built / "items.jsonl", Item))
+    assert counts.items == len(read_jsonl(built / "items.jsonl", Item))
     assert scores(there) == scores(built)
 
 

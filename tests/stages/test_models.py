@@ -34,7 +34,7 @@ from proctor.stages.derive import derive
 from proctor.stages.generate import estimate_generation, generate
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.read import read
-from proctor.stages.settings import GenerateSettings
+from proctor.stages.settings import BuildSettings, GenerateSettings
 from proctor.stages.verify import estimate_verification, open_store, verify, verify_with_model
 from proctor.verify.llm_prompt import OF_MOMENTS
 from proctor.workspace import Workspace
@@ -115,8 +115,8 @@ def experiment(root: Path, standin: Standin) -> dict[str, Any]:
     told["generate"] = msgspec.to_builtins(
         generate(root, GenerateSettings(generator=(model(standin, "asker"),), examples=EXAMPLES, seed=3))
     )
-    told["verify"] = verify_with_model(root, model(standin, "reviewer"))
-    told["build"] = build(root, accept="any", min_confidence=0.0)
+    told["verify"] = msgspec.to_builtins(verify_with_model(root, model(standin, "reviewer")))
+    told["build"] = msgspec.to_builtins(build(root, BuildSettings(accept="any", min_confidence=0.0)))
     told["predict"] = predict(root, model(standin, "answerer"), run="toy", view=view)
     told["judge"] = judge(root, judge=model(standin, "marker"))
     return told
@@ -179,7 +179,7 @@ def test_a_server_that_fails_gives_the_same_in_the_end(
             rough, GenerateSettings(generator=(model(standin, "asker"),), examples=EXAMPLES, seed=3)
         ),
         lambda: verify_with_model(rough, model(standin, "reviewer")),
-        lambda: build(rough, accept="any", min_confidence=0.0),
+        lambda: build(rough, BuildSettings(accept="any", min_confidence=0.0)),
         lambda: predict(rough, model(standin, "answerer"), run="toy", view=View(kind="recipe")),
         lambda: judge(rough, judge=model(standin, "marker")),
     )
@@ -208,14 +208,14 @@ def test_limits_stop_the_run_and_it_goes_on_later(bench: Path, standin: Standin)
         bench, GenerateSettings(generator=(name,), examples=EXAMPLES, seed=3), limits=Limits(max_calls=5)
     )
     assert standin.count == 5
-    assert some.calls["stopped"]
+    assert some.calls.stopped
     assert some.dropped["budget"] >= EXAMPLES - some.funnel.asked >= EXAMPLES - 5
     whole = generate(bench, GenerateSettings(generator=(name,), examples=EXAMPLES, seed=3))
     assert whole.funnel.asked == EXAMPLES
     assert all(times == 1 for times in standin.counts.values())
     few = verify_with_model(bench, model(standin, "reviewer"), limits=Limits(max_calls=3))
-    assert few["judged_now"] <= 3
-    assert few["dropped"]["budget"] >= whole.candidates - 3
+    assert few.judged_now <= 3
+    assert few.dropped["budget"] >= whole.candidates - 3
 
 
 def test_estimates_send_nothing_and_know_what_is_paid_for(bench: Path, standin: Standin) -> None:
@@ -265,11 +265,11 @@ def test_model_and_oracle_stand_side_by_side(bench: Path, standin: Standin) -> N
     verify(bench)
     record = Workspace(bench).stages()["verify"]
     told = verify_with_model(bench, model(standin, "reviewer"))
-    assert set(told["annotators"]) == {*record.counts["annotators"], model(standin, "reviewer")}
+    assert set(told.annotators) == {*record.counts["annotators"], model(standin, "reviewer")}
     now = Workspace(bench).stages()["verify"]
     assert (now.settings, now.inputs) == (record.settings, record.inputs)
-    assert set(now.counts["annotators"]) == set(told["annotators"])
-    assert "asked" not in told["funnel"]  # rules generated
+    assert set(now.counts["annotators"]) == set(told.annotators)
+    assert "asked" not in told.funnel  # rules generated
 
 
 def test_a_verifier_does_not_hide_that_the_oracle_saw_other_candidates(bench: Path, standin: Standin) -> None:
@@ -286,13 +286,13 @@ def test_a_changed_candidate_and_another_template_are_reviewed_anew(
     generate(bench, GenerateSettings(examples=EXAMPLES, seed=3))
     name = model(standin, "reviewer")
     first = verify_with_model(bench, name)
-    assert first["judged_now"] == first["candidates"]
+    assert first.judged_now == first.candidates
     path = bench / "candidates.jsonl"
     lines = path.read_text().splitlines()
     record = json.loads(lines[0])
     record["question"] = "Is this question a new one?"
     path.write_text("\n".join([json.dumps(record), *lines[1:]]) + "\n")
-    assert verify_with_model(bench, name)["judged_now"] == 1
+    assert verify_with_model(bench, name).judged_now == 1
     own = tmp_path / "own" / "verify"
     own.mkdir(parents=True)
     import proctor.verify
@@ -300,8 +300,8 @@ def test_a_changed_candidate_and_another_template_are_reviewed_anew(
     ours = Path(str(proctor.verify.__file__)).parent / "prompts" / "review.md.j2"
     (own / "review.md.j2").write_text(ours.read_text().replace("You review questions", "You check questions"))
     anew = verify_with_model(bench, name, limits=Limits(prompts=tmp_path / "own"))
-    assert anew["judged_now"] == first["candidates"]
-    assert anew["funnel"]["reviewed"] == first["candidates"]
+    assert anew.judged_now == first.candidates
+    assert anew.funnel["reviewed"] == first.candidates
 
 
 def test_rules_write_the_same_files_as_before_models_came(bench: Path) -> None:
@@ -357,14 +357,14 @@ def test_a_verifier_sees_frames_where_there_are_some(bench: Path, standin: Stand
     there = [
         c for c in candidates if examples[c.example_id].video == video and examples[c.example_id].end > 0
     ]
-    assert 0 < told["judged_now"] == len(there)
-    assert told["dropped"] == {"not_shown": len(candidates) - len(there)}
+    assert 0 < told.judged_now == len(there)
+    assert told.dropped == {"not_shown": len(candidates) - len(there)}
     assert {r.media.get("image", 0) for r in standin.requests} <= {1, 2}
     sent = standin.count
-    assert verify_with_model(bench, name, view=view, videos=tmp_path / "videos")["judged_now"] == 0
+    assert verify_with_model(bench, name, view=view, videos=tmp_path / "videos").judged_now == 0
     assert standin.count == sent
     blind = verify_with_model(bench, name)  # another way of reviewing, so all of them anew
-    assert blind["judged_now"] == len(candidates)
+    assert blind.judged_now == len(candidates)
 
 
 def test_settings_of_a_model_hold_from_then_on(bench: Path, standin: Standin) -> None:
@@ -435,6 +435,6 @@ def test_killed_while_it_verifies_it_goes_on(derived: Path, tmp_path: Path, stan
     with CallStore.open(root / CALLS) as store:
         stored = len(store)
     told = verify_with_model(root, name)
-    assert told["judged_now"] == told["candidates"]
-    assert told["calls"]["from_store"] == stored
-    assert standin.count == seen + told["calls"]["sent"]
+    assert told.judged_now == told.candidates
+    assert told.calls.from_store == stored
+    assert standin.count == seen + told.calls.sent

@@ -17,7 +17,7 @@ from proctor.samples import copy_sample
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
-from proctor.stages.settings import GenerateSettings
+from proctor.stages.settings import BuildSettings, GenerateSettings
 from proctor.stages.studio import (
     KEY_FILE,
     desk_target,
@@ -251,7 +251,7 @@ def test_a_build_lets_in_what_the_desk_has_settled_and_nothing_else(tmp_path: Pa
     from proctor.verify.schema import tables
 
     bench = make_demo(tmp_path, show=quiet, video=False)
-    counts = build(bench, accept=accept)
+    counts = build(bench, BuildSettings(accept=accept))
     with open_desk(bench) as desk, desk.reading() as connection:
         rows = connection.execute(tables().items.select()).all()
         finals: dict[str, list[str]] = {row.candidate_id: [] for row in rows if row.state == "settled"}
@@ -265,5 +265,5 @@ def test_a_build_lets_in_what_the_desk_has_settled_and_nothing_else(tmp_path: Pa
     assert len(finals) > 3
     assert {name: built[name] for name in finals} == finals
     assert not touched & set(built)
-    assert counts["dropped"]["not-finished"] > 3
+    assert counts.dropped["not-finished"] > 3
     assert (set(built) == set(finals)) == (accept == "humans")

@@ -140,7 +140,7 @@ def test_verdicts_that_were_acknowledged_are_kept_once(
     result = stages["verify"](home)
     candidates = len(read_jsonl(home / "bench/candidates.jsonl"))
     assert stored(path) == candidates
-    assert result["judged_now"] == candidates - acknowledged
+    assert result.judged_now == candidates - acknowledged
     with VerdictStore.open(path, create=False) as store:
         assert set(Counter(v.candidate_id for v in store.latest()).values()) == {1}
 
@@ -151,7 +151,7 @@ def test_another_threshold_is_applied_to_every_candidate_once(
     from proctor.stages.verify import verify
 
     bench = fresh() / "bench"
-    asked = [verify(bench, threshold=0.95, limit=25)["judged_now"] for _ in range(3)]
+    asked = [verify(bench, threshold=0.95, limit=25).judged_now for _ in range(3)]
     assert asked == [25, 15, 0]
     with VerdictStore.open(bench / "verification.sqlite", create=False) as store:
         notes = {v.note for v in store.latest()}
@@ -216,7 +216,7 @@ def test_a_demo_that_was_killed_goes_on(
     from proctor.stages.demo import demo
 
     def run(folder: Path) -> Any:
-        return demo(folder, show=lambda title, total=None: nullcontext(lambda: None), video=False)
+        return demo(folder, show=lambda title, total=None: nullcontext(lambda: None), video=False, seed=0)
 
     folder = tmp_path / "demo"
     run(folder)

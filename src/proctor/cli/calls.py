@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
 import typer
 from typer.core import TyperGroup
 
-from proctor.cli.console import JsonFlag, emit, note, printable, progress, table, warn
+from proctor.cli.console import emit, note, printable, progress, table, warn
+from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
+from proctor.settings import Settings, argument, option
 
 if TYPE_CHECKING:
     from proctor.llm.store import CallStore, StoredCall, Total
@@ -29,79 +31,123 @@ class _Group(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         first = args[0] if args else "."
-        if first not in self.commands and first != "--help" and (first.startswith("-") or _is_store(first)):
+        if (
+            first not in self.commands
+            and first != "--help"
+            and (first.startswith("-") or "://" in first or Path(first).exists())
+        ):
             args = ["list", *args]
         return super().parse_args(ctx, args)
-
-
-def _is_store(word: str) -> bool:
-    return "://" in word or Path(word).exists()
 
 
 app = typer.Typer(
     cls=_Group, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, help=_HELP
 )
 
-StoreArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="STORE", help="The store's file, a workspace that has one, or a postgresql:// URL."
-    ),
-]
-StageOption = Annotated[
-    str | None, typer.Option("--stage", help="Only of this stage; * stands for anything.")
-]
-ModelOption = Annotated[
-    str | None, typer.Option("--model", help="Only of this model; * stands for anything.")
-]
-MediaOption = Annotated[
-    Path | None, typer.Option("--media", metavar="FOLDER", help="Folder of the media that requests name.")
-]
-
 _NAME = "calls.sqlite"
 _SHOWN = 60
 
 
-@app.command("list")
-def list_(
-    store: StoreArgument = ".",
-    stage: StageOption = None,
-    model: ModelOption = None,
+class StoreSettings(Settings, frozen=True, kw_only=True):
+    """Which store is meant."""
+
+    store: Annotated[
+        str, argument("The store's file, a workspace that has one, or a postgresql:// URL.", "STORE")
+    ]
+
+
+class Staged(StoreSettings, frozen=True, kw_only=True):
+    """Of which stage."""
+
+    stage: Annotated[str | None, option("Only of this stage; * stands for anything.")] = None
+
+
+class Selected(Staged, frozen=True, kw_only=True):
+    """Which of its calls are meant."""
+
+    model: Annotated[str | None, option("Only of this model; * stands for anything.")] = None
+
+
+class OfKind(Selected, frozen=True, kw_only=True):
+    """Which of them, by how they came out."""
+
     kind: Annotated[
-        str | None,
-        typer.Option(
-            "--kind", help="reply, truncated, refusal, failed (all failures), or a kind of failure."
-        ),
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="The latest so many.")] = 20,
-    as_json: JsonFlag = False,
-) -> None:
+        str | None, option("reply, truncated, refusal, failed (all failures), or a kind of failure.")
+    ] = None
+
+
+MediaFolder: TypeAlias = Annotated[
+    Path | None, option("Folder of the media that requests name.", metavar="FOLDER")
+]
+Latest: TypeAlias = Annotated[int, option("The latest so many.", ge=1)]
+
+
+class Paced(Staged, frozen=True, kw_only=True):
+    """Which events are shown."""
+
+    limit: Latest = 50
+
+
+class Listing(OfKind, frozen=True, kw_only=True):
+    """What is listed."""
+
+    store: Annotated[
+        str, argument("The store's file, a workspace that has one, or a postgresql:// URL.", "STORE")
+    ] = "."
+    limit: Latest = 20
+
+
+class Filed(Settings, frozen=True, kw_only=True):
+    """Which file is meant, and where its media are."""
+
+    file: Annotated[Path, argument("Where to; gzipped if it ends in .gz.", "FILE")]
+    media: MediaFolder = None
+
+
+class Replaying(Settings, frozen=True, kw_only=True):
+    """What is taken in, and where to."""
+
+    store: Annotated[str, argument("Where the calls go: a file (made if missing) or URL.", "STORE")]
+    file: Annotated[Path, argument("From 'proctor calls export'.", "FILE")]
+    media: MediaFolder = None
+
+
+class Pruning(OfKind, frozen=True, kw_only=True):
+    """What is removed."""
+
+    older_than: Annotated[float | None, option("Only calls older than this.", metavar="DAYS", ge=0)] = None
+    everything: Annotated[bool, option("All calls, if nothing else is said.", "--all")] = False
+    dry_run: Annotated[bool, option("Say what would be removed, remove nothing.")] = False
+    yes: Annotated[bool, option("Really remove.")] = False
+
+
+@app.command("list")
+@with_settings
+def list_(settings: Listing, output: Output) -> None:
     """List the latest calls, newest first.
 
     Example: proctor calls list bench --stage judge --kind failed
     """
     from proctor.llm.store import Selection
 
-    with _open(store) as opened:
-        wanted = Selection(stage=stage, model=model, kind=kind)
-        calls = opened.latest(wanted, limit)
+    with _open(settings.store) as opened:
+        wanted = Selection(stage=settings.stage, model=settings.model, kind=settings.kind)
+        calls = opened.latest(wanted, settings.limit)
         number = opened.count(wanted)
         attempts = {key: len(tries) for key, tries in opened.attempts(call.key for call in calls).items()}
         rows = [_call_row(call, attempts.get(call.key, 0)) for call in calls]
         text = table([_call_cells(row) for row in rows], _CALL_HEADER)
     more = f"\n{number - len(rows):,} more; see --limit" if number > len(rows) else ""
     emit(
-        {"calls": rows, "count": number}, (text if rows else "There is no such call.") + more, as_json=as_json
+        {"calls": rows, "count": number},
+        (text if rows else "There is no such call.") + more,
+        as_json=output.as_json,
     )
 
 
 @app.command()
-def cost(
-    store: StoreArgument,
-    stage: StageOption = None,
-    model: ModelOption = None,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def cost(settings: Selected, output: Output) -> None:
     """Sum up calls, tokens and US dollars by model and stage; failed attempts that were charged are counted.
 
     Possibly charged are attempts whose reply was lost (no reply in time, a broken connection, Ctrl-C): only the provider
@@ -111,8 +157,8 @@ def cost(
     """
     from proctor.llm.store import Selection
 
-    with _open(store) as opened:
-        totals = opened.totals(Selection(stage=stage, model=model))
+    with _open(settings.store) as opened:
+        totals = opened.totals(Selection(stage=settings.stage, model=settings.model))
     sums = _sum(totals)
     rows = [_total_row(total) for total in totals]
     emit(
@@ -120,7 +166,7 @@ def cost(
         table([_total_cells(total) for total in (*totals, sums)], _TOTAL_HEADER)
         if totals
         else "There are no calls.",
-        as_json=as_json,
+        as_json=output.as_json,
     )
     for total in totals:
         if total.unpriced:
@@ -131,35 +177,25 @@ def cost(
 
 
 @app.command()
-def flow(
-    store: StoreArgument,
-    stage: StageOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="The latest so many events.")] = 50,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def flow(settings: Paced, output: Output) -> None:
     """Tell how the pace of calls changed: when more or fewer were allowed in flight, pauses, and why.
 
     Example: proctor calls flow bench --stage 'predict/*'
     """
-    with _open(store) as opened:
-        events = opened.history(stage, limit)
+    with _open(settings.store) as opened:
+        events = opened.history(settings.stage, settings.limit)
     rows = [{"stage": name, **msgspec.to_builtins(event)} for name, event in events]
     cells = [
         (_date(e.at, seconds=True), name or "–", e.endpoint, e.kind, e.limit, e.detail) for name, e in events
     ]
     text = table(cells, ("at (UTC)", "stage", "endpoint", "what", "in flight", "why"))
-    emit({"events": rows}, text if rows else "Nothing changed the pace.", as_json=as_json)
+    emit({"events": rows}, text if rows else "Nothing changed the pace.", as_json=output.as_json)
 
 
 @app.command()
-def export(
-    store: StoreArgument,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; gzipped if it ends in .gz.")],
-    stage: StageOption = None,
-    model: ModelOption = None,
-    media: MediaOption = None,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def export(settings: Selected, into: Filed, output: Output) -> None:
     """Write calls to a JSON Lines file that anybody can replay without a key.
 
     Images and other media are named by their hash; with --media their bytes go along.
@@ -169,32 +205,19 @@ def export(
     from proctor.llm.export import export_calls
     from proctor.llm.store import Selection
 
-    with _open(store) as opened:
-        wanted = Selection(stage=stage, model=model)
-        with progress("export", opened.count(wanted), quiet=as_json) as step:
-            calls, count = export_calls(opened, file, wanted, media=_media(media, create=False), seen=step)
-    text = f"{calls:,} calls" + (f" and {count:,} media" if media else "") + f" written to {file}"
-    emit({"calls": calls, "media": count, "file": str(file)}, text, as_json=as_json)
+    with _open(settings.store) as opened:
+        wanted = Selection(stage=settings.stage, model=settings.model)
+        with progress("export", opened.count(wanted), quiet=output.as_json) as step:
+            calls, count = export_calls(
+                opened, into.file, wanted, media=_media(into.media, create=False), seen=step
+            )
+    text = f"{calls:,} calls" + (f" and {count:,} media" if into.media else "") + f" written to {into.file}"
+    emit({"calls": calls, "media": count, "file": str(into.file)}, text, as_json=output.as_json)
 
 
 @app.command()
-def prune(
-    store: StoreArgument,
-    stage: StageOption = None,
-    model: ModelOption = None,
-    kind: Annotated[
-        str | None, typer.Option("--kind", help="Only reply, refusal, failed (all failures), ...")
-    ] = None,
-    older_than: Annotated[
-        float | None, typer.Option("--older-than", metavar="DAYS", min=0, help="Only calls older than this.")
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All calls, if nothing else is said.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be removed, remove nothing.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Really remove.")] = False,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def prune(settings: Pruning, output: Output) -> None:
     """Remove calls and their attempts for good; asking the same again is paid for again.
 
     Example: proctor calls prune bench --stage judge --older-than 30 --dry-run
@@ -202,39 +225,38 @@ def prune(
     from proctor.llm.budget import dollars
     from proctor.llm.store import EVERYTHING, Selection
 
-    before = None if older_than is None else time.time() - older_than * 86_400
-    wanted = Selection(stage=stage, model=model, kind=kind, before=before)
-    if wanted == EVERYTHING and not everything:
+    older = settings.older_than
+    before = None if older is None else time.time() - older * 86_400
+    wanted = Selection(stage=settings.stage, model=settings.model, kind=settings.kind, before=before)
+    if wanted == EVERYTHING and not settings.everything:
         raise UserError(
             "nothing says which calls are meant.",
             hint="give --stage, --model, --kind or --older-than, or --all",
         )
-    with _open(store) as opened:
+    with _open(settings.store) as opened:
         count, worth = opened.count(wanted), _sum(opened.totals(wanted)).cost
-        if not yes and not dry_run:
+        if not settings.yes and not settings.dry_run:
             raise UserError(
                 f"{count:,} calls worth {dollars(worth)} would be removed for good.",
                 where=opened.place,
                 hint="add --yes to remove them, or --dry-run to look only; 'proctor calls export' keeps a copy",
             )
-        removed = 0 if dry_run else opened.prune(wanted)
+        removed = 0 if settings.dry_run else opened.prune(wanted)
     text = (
         f"{count:,} calls worth {dollars(worth)} would be removed"
-        if dry_run
+        if settings.dry_run
         else f"{removed:,} calls removed"
     )
-    emit({"selected": count, "removed": removed, "cost": worth, "dry_run": dry_run}, text, as_json=as_json)
+    emit(
+        {"selected": count, "removed": removed, "cost": worth, "dry_run": settings.dry_run},
+        text,
+        as_json=output.as_json,
+    )
 
 
 @app.command()
-def replay(
-    store: Annotated[
-        str, typer.Argument(metavar="STORE", help="Where the calls go: a file (made if missing) or URL.")
-    ],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="From 'proctor calls export'.")],
-    media: MediaOption = None,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def replay(settings: Replaying, output: Output) -> None:
     """Take exported calls into a store, so that the same commands run again without a key and without paying.
 
     A run finds every call that the file holds; what it does not hold is asked of the model. To be sure that nothing is
@@ -244,11 +266,11 @@ def replay(
     """
     from proctor.llm.export import import_calls
 
-    with _open(store, create=True) as opened, progress("replay", quiet=as_json) as step:
-        calls, new = import_calls(opened, file, media=_media(media, create=True), seen=step)
+    with _open(settings.store, create=True) as opened, progress("replay", quiet=output.as_json) as step:
+        calls, new = import_calls(opened, settings.file, media=_media(settings.media, create=True), seen=step)
         place = opened.place
-    text = f"{calls:,} calls in {file}; {new:,} are new in {place}"
-    emit({"calls": calls, "new": new, "store": place}, text, as_json=as_json)
+    text = f"{calls:,} calls in {settings.file}; {new:,} are new in {place}"
+    emit({"calls": calls, "new": new, "store": place}, text, as_json=output.as_json)
 
 
 # -- rows ----------------------------------------------------------------------------------------------------

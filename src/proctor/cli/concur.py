@@ -4,33 +4,36 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
-import typer
-
-from proctor.cli.console import JsonFlag, command_app, emit, table, warn
+from proctor.cli.console import command_app, emit, table, warn
+from proctor.cli.options import Output, with_settings
+from proctor.settings import Settings, argument, option
+from proctor.stages.settings import Seed
 
 app = command_app()
 
 
-@app.command()
-def concur(
+class ConcurSettings(Settings, frozen=True, kw_only=True):
+    """Which benchmarks are compared, and how the interval is drawn."""
+
     reference: Annotated[
         str,
-        typer.Argument(
-            metavar="REFERENCE",
-            help="CSV file with system,question,mark (of printed scores system,mark), or WORKSPACE:data.",
+        argument(
+            "CSV file with system,question,mark (of printed scores system,mark), or WORKSPACE:data.",
+            "REFERENCE",
         ),
-    ],
-    other: Annotated[str, typer.Argument(metavar="OTHER", help="Likewise, such as WORKSPACE:styled.")],
+    ]
+    other: Annotated[str, argument("Likewise, such as WORKSPACE:styled.", "OTHER")]
     by: Annotated[
-        str,
-        typer.Option(help="What a workspace's systems are ranked by: retrieval (recall) or answers (marks)."),
-    ] = "retrieval",
-    resamples: Annotated[int, typer.Option(min=0, help="Of the bootstrap over questions.")] = 10_000,
-    confidence: Annotated[float, typer.Option(min=0.5, max=0.999, help="Level of the interval.")] = 0.95,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
-    as_json: JsonFlag = False,
-) -> None:
+        str, option("What a workspace's systems are ranked by: retrieval (recall) or answers (marks).")
+    ] = "retrieval"
+    resamples: Annotated[int, option("Of the bootstrap over questions.", ge=0)] = 10_000
+    confidence: Annotated[float, option("Level of the interval.", ge=0.5, le=0.999)] = 0.95
+    seed: Seed = 0
+
+
+@app.command()
+@with_settings
+def concur(settings: ConcurSettings, output: Output) -> None:
     """Compare the order that two benchmarks put the same systems in: Kendall's tau-b with its exact p.
 
     The interval draws the questions of both benchmarks anew: it says how much hangs on those that happened to be asked. Above
@@ -42,7 +45,10 @@ def concur(
     """
     from proctor.stages.documents.concur import compare
 
-    found = compare(reference, other, by=by, confidence=confidence, resamples=resamples, seed=seed)
+    found = compare(
+        settings.reference, settings.other, by=settings.by, confidence=settings.confidence,
+        resamples=settings.resamples, seed=settings.seed,
+    )  # fmt: skip
     rows = [(system, a, b) for system, (a, b) in found.scores.items()]
     text = table(rows, ("system", *found.benchmarks))
     tau = "undefined" if found.tau is None else f"{found.tau:.4f}"
@@ -58,4 +64,4 @@ def concur(
         text += f"\nonly in one of them: {', '.join(found.left_out)}"
     for note in found.notes:
         warn(note)
-    emit(msgspec.to_builtins(found), text, as_json=as_json)
+    emit(found, text, as_json=output.as_json)

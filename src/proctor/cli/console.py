@@ -19,17 +19,16 @@ from typing import Annotated, Any, Final
 
 import msgspec
 import typer
+from typer.core import TyperGroup
 
 from proctor.errors import UserError, missing_extra
 
 __all__ = [
-    "JsonFlag",
-    "LimitOption",
-    "SeedOption",
-    "WorkersOption",
     "WorkspaceArgument",
     "command_app",
+    "counted",
     "emit",
+    "group_app",
     "note",
     "printable",
     "progress",
@@ -41,20 +40,6 @@ __all__ = [
 WorkspaceArgument = Annotated[
     Path, typer.Argument(metavar="WORKSPACE", help="Folder of the benchmark in the making.")
 ]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines instead of text.")]
-LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Stop after so many.")]
-SeedOption = Annotated[
-    int | None, typer.Option("--seed", help="Run seed; same inputs and seed give the same bytes.")
-]
-WorkersOption = Annotated[
-    str | None,
-    typer.Option(
-        "--workers",
-        metavar="N|ray://HOST:PORT",
-        help="Processes on this machine, or a Ray cluster; the files are the same to the byte.",
-    ),
-]
-
 _PLAIN_EVERY_SECONDS: Final = 15.0
 _INTERRUPTED: Final = 130
 _TERMINATED: Final = 143
@@ -65,15 +50,27 @@ _SURROUNDINGS: Final = frozenset(
 """What the system refuses to everybody: no bug of ours, and the user can change it."""
 
 
-def command_app(*, help: str | None = None) -> typer.Typer:
-    """Return the app of one command, or with a help text that of a group of commands; plain text in any terminal."""
-    return typer.Typer(
+def command_app() -> typer.Typer:
+    """Return the app of one command; plain text in any terminal."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def group_app(help: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
+    """Return the app of a group of commands, which prints its help when none is named."""
+    app = typer.Typer(
+        cls=cls,
+        no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        no_args_is_help=help is not None,
         help=help,
     )
+
+    @app.callback(invoke_without_command=True)
+    def _root() -> None:
+        """Nothing is to be done before the command; with this, one command alone is a group, too."""
+
+    return app
 
 
 def emit(result: msgspec.Struct | Mapping[str, Any] | Sequence[Any], text: str, *, as_json: bool) -> None:
@@ -152,6 +149,11 @@ def _cell(value: object) -> str:
 
 def _is_number(text: str) -> bool:
     return text.replace(",", "").replace(".", "", 1).replace("-", "", 1).removesuffix("%").strip().isdigit()
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Return how many of each, as part of a sentence."""
+    return ", ".join(f"{n:,} {name}" for name, n in counts.items()) or "none"
 
 
 @contextmanager

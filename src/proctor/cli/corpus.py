@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from proctor.cli.console import (
-    JsonFlag,
-    WorkersOption,
-    WorkspaceArgument,
-    command_app,
-    emit,
-    progress,
-    table,
-    warn,
-)
+from proctor.cli.console import WorkspaceArgument, counted, emit, group_app, progress, table, warn
 from proctor.cli.models import closing_text
-from proctor.cli.options import Output, with_settings
-from proctor.stages.documents.settings import CorpusOptions
+from proctor.cli.options import Output, Spread, with_settings
+from proctor.stages.documents.settings import CorpusOptions, DedupeOptions, EmbedOptions
 from proctor.stages.limits import Limits
 
 if TYPE_CHECKING:
     from proctor.stages.documents.corpus import Counted
 
-app = command_app(
-    help="Build a corpus of texts, tables and images, look at it, and find what is in it twice.\n\n"
+app = group_app(
+    "Build a corpus of texts, tables and images, look at it, and find what is in it twice.\n\n"
     "Example: proctor corpus build bench --from manuals/ --licence CC-BY-4.0"
 )
 
@@ -59,11 +50,12 @@ def build(
     emit(result, text, as_json=output.as_json)
     if not result.complete:
         warn("not all images were described, so no corpus was written; the same command goes on from here")
-        raise typer.Exit(3 if result.calls and result.calls["stopped"] else 1)
+        raise typer.Exit(3 if result.calls and result.calls.stopped else 1)
 
 
 @app.command()
-def info(workspace: WorkspaceArgument, as_json: JsonFlag = False) -> None:
+@with_settings
+def info(workspace: WorkspaceArgument, output: Output) -> None:
     """Say what the corpus holds: sources by modality, documents, lengths, licences, duplicates, what was left out.
 
     Example: proctor corpus info bench
@@ -82,24 +74,14 @@ def info(workspace: WorkspaceArgument, as_json: JsonFlag = False) -> None:
     text += f"\nimages: {images.with_pixels:,} with pixels, {images.verbalised:,} described"
     if images.drawn:
         text += f"; {images.drawn:,} of the pictures are drawn cards: a rehearsal"
-    text += "\nlicences: " + (
-        ", ".join(f"{name} {n:,}" for name, n in found.licences.items()) or "none known"
-    )
-    emit(found, text + _dropped_text(found.dropped), as_json=as_json)
+    licences = ", ".join(f"{name} {n:,}" for name, n in found.licences.items())
+    text += f"\nlicences: {licences or 'none known'}"
+    emit(found, text + _dropped_text(found.dropped), as_json=output.as_json)
 
 
 @app.command()
-def embed(
-    workspace: WorkspaceArgument,
-    embedder: Annotated[
-        str,
-        typer.Option(
-            "--embedder", "-e", help="lsa, onnx/PATH, st/PATH, clip/PATH, compat/NAME@URL, openai/NAME."
-        ),
-    ] = "lsa",
-    workers: WorkersOption = None,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def embed(workspace: WorkspaceArgument, settings: EmbedOptions, spread: Spread, output: Output) -> None:
     """Embed all sources before they are needed, in processes or on a Ray cluster.
 
     Vectors are kept by content: what was embedded before, here or in an interrupted run, is not embedded again. generate documents and
@@ -111,34 +93,21 @@ def embed(
     from proctor.stages.documents.library import Library
     from proctor.workspace import Workspace
 
-    with progress("embedding", quiet=as_json) as seen:
-        library = Library(Workspace(workspace), place=place_of(workers), seen=seen)
-        vectors = library.vectors(embedder)
-    name = library.embedder(embedder).name
+    with progress("embedding", quiet=output.as_json) as seen:
+        library = Library(Workspace(workspace), place=place_of(spread.workers), seen=seen)
+        vectors = library.vectors(settings.embedder)
+    name = library.embedder(settings.embedder).name
     result = {"embedder": name, "sources": len(vectors), "dimension": int(vectors.shape[1])}
     emit(
         result,
         f"{len(vectors):,} sources have vectors of {vectors.shape[1]} numbers by {name}",
-        as_json=as_json,
+        as_json=output.as_json,
     )
 
 
 @app.command()
-def dedupe(
-    workspace: WorkspaceArgument,
-    near: Annotated[
-        float,
-        typer.Option(
-            min=0.01, max=1, help="Similarity from which two texts or tables count as one (Jaccard of words)."
-        ),
-    ] = 0.9,
-    exact: Annotated[bool, typer.Option("--exact", help="Look for equal contents alone.")] = False,
-    apply: Annotated[
-        bool,
-        typer.Option("--apply", help="Collapse them: the first one stays, the others become its aliases."),
-    ] = False,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def dedupe(workspace: WorkspaceArgument, settings: DedupeOptions, output: Output) -> None:
     """List sources that say the same, and collapse them with --apply.
 
     Duplicates would draw the seeds of questions to themselves, and stand as distractors beside their own twins.
@@ -147,7 +116,7 @@ def dedupe(
     """
     from proctor.stages.documents.corpus import dedupe as stage
 
-    found = stage(workspace, near=None if exact else near, apply=apply)
+    found = stage(workspace, near=None if settings.exact else settings.near, apply=settings.apply)
     groups = found.groups
     text = f"{found.exact:,} equal and {found.near:,} nearly equal sources among {found.sources:,}"
     if groups:
@@ -158,7 +127,7 @@ def dedupe(
         text += f"\n\ncollapsed: {found.left:,} sources are left"
     elif groups:
         text += f"\n\nnothing was changed; to collapse them: proctor corpus dedupe {workspace} --apply"
-    emit(found, text, as_json=as_json)
+    emit(found, text, as_json=output.as_json)
 
 
 def _counts_text(found: Counted) -> str:
@@ -168,6 +137,4 @@ def _counts_text(found: Counted) -> str:
 
 
 def _dropped_text(dropped: dict[str, int]) -> str:
-    if not dropped:
-        return ""
-    return "\nleft out: " + ", ".join(f"{n:,} {reason}" for reason, n in dropped.items())
+    return f"\nleft out: {counted(dropped)}" if dropped else ""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
-import typer
-
+from proctor.cli.console import group_app
 from proctor.cli.lazy import LazyGroup
 
 __all__ = ["app"]
 
 _COMMANDS: Final = {
-    "list": ("listing", "List the data sets that can be read."),
+    "list": ("info", "List the data sets that can be read."),
     "info": ("info", "Say what a data set is, its licence, and where to get it."),
     "get": ("get", "Fetch a data set's files, after showing size and licence."),
     "check": ("check", "List what is odd in a data set's files, by rule."),
@@ -31,21 +30,10 @@ class _Members(LazyGroup):
     }
 
 
-app = typer.Typer(
+app = group_app(
+    "List, get, check, measure, split, cut and convert data sets.\n\n"
+    "A data set is named by its folder; the files show which one it is. Nothing is changed in the folder, and "
+    "nothing is fetched but by 'get', when you agree. To bring recordings into a benchmark: proctor read.\n\n"
+    "Example: proctor datasets check ~/data/captaincook4d",
     cls=_Members,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    help=(
-        "List, get, check, measure, split, cut and convert data sets.\n\n"
-        "A data set is named by its folder; the files show which one it is. Nothing is changed in the folder, and "
-        "nothing is fetched but by 'get', when you agree. To bring recordings into a benchmark: proctor read.\n\n"
-        "Example: proctor datasets check ~/data/captaincook4d"
-    ),
 )
-
-
-@app.callback(invoke_without_command=True)
-def _root() -> None:
-    """Nothing is to be done before the command."""

@@ -5,68 +5,66 @@ from __future__ import annotations
 import time
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
+import msgspec
 
-from proctor.cli.console import JsonFlag, SeedOption, command_app, emit, progress, table, warn
+from proctor.cli.console import command_app, emit, progress, table, warn
+from proctor.cli.options import Output, with_settings
+from proctor.settings import Settings, argument, option
+from proctor.stages.settings import Seed
 
 app = command_app()
 
 
+class DemoSettings(Settings, frozen=True, kw_only=True):
+    """Where the demo is written, and with which pictures."""
+
+    folder: Annotated[Path, argument("Where to write; made if needed.")] = Path("demo")
+    video: Annotated[bool, option("Render the sample's videos, so that the report has pictures.")] = True
+    seed: Seed = 0
+
+
 @app.command()
-def demo(
-    folder: Annotated[Path, typer.Argument(help="Where to write; made if needed.")] = Path("demo"),
-    video: Annotated[
-        bool, typer.Option(help="Render the sample's videos, so that the report has pictures.")
-    ] = True,
-    seed: SeedOption = None,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def demo(settings: DemoSettings, output: Output) -> None:
     """Run the whole job on the shipped sample: recordings in, a verified benchmark, baseline scores, a report out.
 
     Needs no network, no keys and no model. Say it again to go on where it stopped.
 
     Example: proctor demo my-first-benchmark --no-video
     """
-    import msgspec
-
     from proctor.stages.demo import demo as stage
 
     begin = time.monotonic()
-    result = stage(folder, show=partial(progress, quiet=as_json), video=video, seed=seed or 0)
-    if result["no_video"]:
-        warn(result["no_video"])
-    scores = result.pop("scores")
-    runs = {name: scores_.row("all") for name, scores_ in scores.tables.items()}
-    result["scores"] = {name: msgspec.to_builtins(row) for name, row in runs.items()}
-    result["seconds"] = round(time.monotonic() - begin, 1)
-    emit(result, _text(folder, result, runs), as_json=as_json)
-
-
-def _text(folder: Path, result: dict[str, Any], runs: dict[str, Any]) -> str:
-    read, built = result["read"], result["build"]
+    show = partial(progress, quiet=output.as_json)
+    result = stage(settings.folder, show=show, video=settings.video, seed=settings.seed)
+    if result.no_video:
+        warn(result.no_video)
+    runs = {name: scores.row("all") for name, scores in result.scores.tables.items()}
+    seconds = round(time.monotonic() - begin, 1)
     rows = [
         (name, f"{row.value:.1f}", f"[{row.low:.1f}, {row.high:.1f}]" if row.low is not None else "", row.n)
         for name, row in runs.items()
         if row.value is not None
     ]
-    bench = folder / "bench"
     funnel = (
-        f"{read['recordings']} recordings of {read['activities']} activities → {result['derive']['examples']} moments"
-        f" → {result['generate']['candidates']} questions → {built['items']} verified, {built['golds']} gold answers"
+        f"{result.read['recordings']} recordings of {result.read['activities']} activities → {result.derive.examples} moments"
+        f" → {result.generate.candidates} questions → {result.build.items} verified, {result.build.golds} gold answers"
     )
-    return "\n".join(
+    text = "\n".join(
         [
             funnel,
             "",
             table(rows, ("who answered", "score", "95 % interval", "questions")),
             "",
-            f"done in {result['seconds']:.0f} s",
-            f"open     {result['report']['report']}",
-            f"release  {built['release']}",
-            f"look at  head -1 {bench}/items.jsonl",
+            f"done in {seconds:.0f} s",
+            f"open     {result.report.report}",
+            f"release  {result.build.release}",
+            f"look at  head -1 {settings.folder / 'bench'}/items.jsonl",
             "try      proctor read plain YOUR_FOLDER bench   (docs/datasets/plain.md: your own recordings)",
             "         proctor read captaincook4d FOLDER bench",
         ]
     )
+    found = {**msgspec.structs.asdict(result), "scores": runs, "seconds": seconds}
+    emit(found, text, as_json=output.as_json)

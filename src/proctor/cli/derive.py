@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, table, warn
+from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, table, warn
 from proctor.cli.options import Output, Spread, with_settings
 from proctor.stages.settings import DeriveSettings
 
@@ -27,10 +27,9 @@ def derive(workspace: WorkspaceArgument, settings: DeriveSettings, spread: Sprea
         warn(
             f"{without:,} recording(s) have no task graph: 'proctor graph induce {workspace} --write' finds one"
         )
-    dropped = ", ".join(f"{n} {reason}" for reason, n in result.dropped.items()) or "none"
     text = (
         table(rows, ("type", "examples"))
-        + f"\n\n{result.recordings} recordings, {result.noisy} noisy examples; left out: {dropped}"
+        + f"\n\n{result.recordings} recordings, {result.noisy} noisy examples; left out: {counted(result.dropped)}"
         + f"\nnext: proctor generate {workspace}"
     )
     emit(result, text, as_json=output.as_json)

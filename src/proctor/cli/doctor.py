@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from proctor.cli.console import JsonFlag, command_app, emit, progress, table
+from proctor.cli.console import command_app, emit, progress, table
+from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
+from proctor.settings import Settings, argument, option
 from proctor.version import __version__
 
 if TYPE_CHECKING:
@@ -37,16 +39,18 @@ _EXTRAS: Final = {
 _FREE_BYTES: Final = 500 * 2**20
 
 
-@app.command()
-def doctor(
-    workspace: Annotated[
-        Path | None, typer.Argument(metavar="WORKSPACE", help="A workspace to look at, too.")
-    ] = None,
+class DoctorSettings(Settings, frozen=True, kw_only=True):
+    """What is looked at."""
+
+    workspace: Annotated[Path | None, argument("A workspace to look at, too.", "WORKSPACE")] = None
     videos: Annotated[
-        bool, typer.Option(help="Open every video of the workspace and list those that are broken.")
-    ] = False,
-    as_json: JsonFlag = False,
-) -> None:
+        bool, option("Open every video of the workspace and list those that are broken.", negatable=True)
+    ] = False
+
+
+@app.command()
+@with_settings
+def doctor(settings: DoctorSettings, output: Output) -> None:
     """Say what is installed and, for a workspace, what is out of date, dropped or broken.
 
     Ends with status 2 when something has to be corrected.
@@ -56,7 +60,7 @@ def doctor(
     result: dict[str, Any] = {
         "proctor": __version__,
         "python": platform.python_version(),
-        "extras": _extras(),
+        "extras": {name: {p: _version(p) for p, _ in packages} for name, packages in _EXTRAS.items()},
     }
     rows = [
         (f"extra {name}", ", ".join(f"{p} {v or 'missing'}" for p, v in packages.items()))
@@ -66,20 +70,16 @@ def doctor(
     rows.append(("graphviz", result["graphviz"] or "missing: graphs are drawn in the page instead"))
     text = f"proctor {__version__}, Python {result['python']}\n" + table(rows)
     problems: list[str] = []
-    if workspace is not None:
-        problems = _look_at(workspace, videos, result, quiet=as_json)
+    if (workspace := settings.workspace) is not None:
+        problems = _look_at(workspace, settings.videos, result, quiet=output.as_json)
         files = [(k, "cannot be read" if v is None else v) for k, v in result["files"].items()]
         text += f"\n\n{workspace}\n" + table(files, ("file", "records"))
         text += f"\nruns: {', '.join(result['runs']) or 'none'}"
         text += "\n\n" + ("\n".join(f"! {p}" for p in problems) if problems else "nothing to correct")
     result["problems"] = problems
-    emit(result, text, as_json=as_json)
+    emit(result, text, as_json=output.as_json)
     if problems:
         raise typer.Exit(2)
-
-
-def _extras() -> dict[str, dict[str, str]]:
-    return {name: {p: _version(p) for p, _ in packages} for name, packages in _EXTRAS.items()}
 
 
 def _version(package: str) -> str:

@@ -98,10 +98,10 @@ def _text(done: Done, workspace: Path, plan: Plan) -> str:
     rows = [
         (
             part.name,
-            part.calls["sent"],
-            part.calls["from_store"],
-            sum(part.calls["outcomes"].values()) - part.calls["outcomes"].get("reply", 0),
-            part.calls["cost"],
+            part.calls.sent,
+            part.calls.from_store,
+            sum(part.calls.outcomes.values()) - part.calls.outcomes.get("reply", 0),
+            part.calls.cost,
         )
         for part in done.parts
         if part.calls

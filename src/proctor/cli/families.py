@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-import typer
-
+from proctor.cli.console import group_app
 from proctor.cli.lazy import FamilyGroup
 
 __all__ = ["apps"]
@@ -56,38 +55,21 @@ class _Judge(FamilyGroup):
     }
 
 
-def _family(group: type[FamilyGroup], help: str) -> typer.Typer:
-    app = typer.Typer(
-        cls=group,
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        help=help,
-    )
-
-    @app.callback(invoke_without_command=True)
-    def _root() -> None:
-        """Nothing is to be done before the command."""
-
-    return app
-
-
 apps = {
-    "generate": _family(
-        _Generate,
+    "generate": group_app(
         "Generate candidate questions with answers.\n\nproctor generate WORKSPACE asks about moments of recordings; "
         "proctor generate documents WORKSPACE about documents (texts, tables, images); proctor generate instructional WORKSPACE about clips of annotated videos. A workspace that is called "
         "like one of the commands is written ./NAME.",
+        cls=_Generate,
     ),
-    "judge": _family(
-        _Judge,
+    "judge": group_app(
         "Mark the answers.\n\nproctor judge WORKSPACE marks the answers of its runs; proctor judge read FILE says what replies of a "
         "judge model are read as. A workspace that is called like one of the commands is written ./NAME.",
+        cls=_Judge,
     ),
-    "experiment": _family(
-        _Experiment,
+    "experiment": group_app(
         "Do a whole published experiment with your models.\n\nproctor experiment WORKSPACE does ProMQA's (moments); proctor experiment "
         "documents WORKSPACE does SMMQG's (documents), proctor experiment instructional WORKSPACE InstructionBench's (clips). A workspace that is called like one of the commands is written ./NAME.",
+        cls=_Experiment,
     ),
 }

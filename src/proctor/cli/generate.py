@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table, warn
+from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, progress, table, warn
 from proctor.cli.models import closing_text, emit_estimates, end_unfinished, estimate_text
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.clip.settings import PairOptions
@@ -15,7 +15,6 @@ from proctor.stages.limits import Limits
 from proctor.stages.settings import GenerateFiles, GenerateSettings
 
 if TYPE_CHECKING:
-    from proctor.ask.documents.summary import Cell
     from proctor.ask.moment.model_generator import Funnel
     from proctor.stages.clip.pairs import PairsMade
     from proctor.stages.documents.generate import DocumentsMade
@@ -57,11 +56,10 @@ def procedural(
         result = stage.generate(
             workspace, settings, limit=files.limit, videos=files.videos, limits=limits, seen=seen
         )
-    dropped = ", ".join(f"{n:,} {reason}" for reason, n in result.dropped.items()) or "none"
     text = (
         sampling_text(result.sampling)
         + table([*result.by_type.items(), ("all", result.candidates)], ("type", "candidates"))
-        + f"\n\nfrom {result.sampled:,} of {result.examples:,} examples; without a candidate: {dropped}"
+        + f"\n\nfrom {result.sampled:,} of {result.examples:,} examples; without a candidate: {counted(result.dropped)}"
     )
     if result.funnel is not None:
         funnels = result.funnels or {"": result.funnel}
@@ -138,7 +136,15 @@ def documents(
 def documents_text(result: DocumentsMade) -> str:
     """Return what was asked for and made, and what became of the attempts."""
     rows = [
-        (c.style, c.combination, c.asked, c.achieved, c.attempts, _yield(c), c.cost or "not known")
+        (
+            c.style,
+            c.combination,
+            c.asked,
+            c.achieved,
+            c.attempts,
+            "" if c.yield_ is None else f"{c.yield_:.0%}",
+            c.cost or "not known",
+        )
         for c in result.cells
     ]
     text = table(rows, ("style", "sources", "asked", "made", "attempts", "yield", "cost"))
@@ -147,10 +153,6 @@ def documents_text(result: DocumentsMade) -> str:
     if result.near_known:
         text += f"\n{result.near_known:,} are near questions that models may have learnt from (documents.json lists them)"
     return text
-
-
-def _yield(cell: Cell) -> str:
-    return "" if cell.yield_ is None else f"{cell.yield_:.0%}"
 
 
 @apps["instructional"].command()
@@ -186,5 +188,5 @@ def pairs_text(result: PairsMade) -> str:
     text = table(rows, ("level, category", "pairs"))
     text += f"\n\nabout {result.clips:,} clips of {result.videos:,} videos; {result.asked:,} were asked for"
     if result.dropped:
-        text += "\nleft out: " + ", ".join(f"{n:,} {reason}" for reason, n in result.dropped.items())
+        text += "\nleft out: " + counted(result.dropped)
     return text

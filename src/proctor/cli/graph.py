@@ -7,23 +7,18 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from proctor.cli.console import command_app, emit, table, warn
+from proctor.cli.console import emit, group_app, table, warn
 from proctor.cli.options import Output, with_settings
 from proctor.stages.graph_settings import ConvertSettings, DrawSettings, InduceSettings, LintSettings
 
 if TYPE_CHECKING:
     from proctor.stages.graphs import Induced, Linted
 
-app = command_app(help="Lint, convert and draw task graphs, and induce them from recordings.")
+app = group_app("Lint, convert and draw task graphs, and induce them from recordings.")
 
 _SHOWN: Final = 3
 _WIDTH: Final = 40
 _LOST: Final = 5
-
-
-@app.callback()
-def _group() -> None:
-    """Lint, convert and draw task graphs, and induce them from recordings."""
 
 
 @app.command()

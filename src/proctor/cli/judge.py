@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table
 from proctor.cli.models import closing_text, emit_estimates, end_with_status
 from proctor.cli.options import DryRun, Output, Spread, with_settings
@@ -13,10 +9,6 @@ from proctor.stages.exam_settings import JudgeSettings
 from proctor.stages.limits import Limits
 
 app = command_app()
-
-RunsOption = Annotated[
-    list[str] | None, typer.Option("--run", "-r", help="Name of a run; may be repeated; all when left out.")
-]
 
 
 @app.command()

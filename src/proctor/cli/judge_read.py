@@ -5,26 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from proctor.cli.console import JsonFlag, command_app, emit, table
+from proctor.cli.console import command_app, emit, table
+from proctor.cli.options import Output, with_settings
+from proctor.settings import Settings, argument, option
 
 app = command_app()
 
 _SHOWN = 72
 
 
+class Replies(Settings, frozen=True, kw_only=True):
+    """What is read, and what was asked for."""
+
+    file: Annotated[Path, argument('JSON Lines, one reply a line: {"id": ..., "reply": "..."}.', "FILE")]
+    scale: Annotated[str, option("What the judge was asked for: ternary (0, 1, 2) or binary (0, 1).")] = (
+        "ternary"
+    )
+
+
 @app.command()
-def read(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help='JSON Lines, one reply a line: {"id": ..., "reply": "..."}.'),
-    ],
-    scale: Annotated[
-        str, typer.Option("--scale", help="What the judge was asked for: ternary (0, 1, 2) or binary (0, 1).")
-    ] = "ternary",
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def read(settings: Replies, output: Output) -> None:
     """Say what each reply of a judge model is read as: a score, or why it stays unscored. No model is asked.
 
     Prints id, score (or null), rule and reason of each reply, in the order of the file. The rule of a score is the
@@ -35,7 +36,7 @@ def read(
     """
     from proctor.stages.judge import read_replies
 
-    found = read_replies(file, scale)
+    found = read_replies(settings.file, settings.scale)
     rows = [
         (
             line["id"],
@@ -47,4 +48,4 @@ def read(
     ]
     unscored = sum(line["score"] is None for line in found)
     text = table(rows, ("id", "score", "rule", "reason")) + f"\n\n{len(found)} replies, {unscored} unscored"
-    emit(found, text, as_json=as_json)
+    emit(found, text, as_json=output.as_json)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,20 +15,15 @@ from proctor.cli.console import emit, note, progress, warn
 if TYPE_CHECKING:
     from proctor.llm.estimate import Estimate
     from proctor.stages.limits import Limits
-    from proctor.stages.models import Asked
+    from proctor.stages.models import Asked, Closing
 
 __all__ = [
-    "DryRunFlag",
     "closing_text",
     "emit_estimates",
     "end_unfinished",
     "end_with_status",
     "estimate_text",
     "rehearsed",
-]
-
-DryRunFlag = Annotated[
-    bool, typer.Option("--dry-run", help="Say what it would take, from the real prompts; send nothing.")
 ]
 
 
@@ -74,27 +69,29 @@ def estimate_text(estimate: Estimate) -> str:
     return render_estimate(estimate)
 
 
-def closing_text(calls: dict[str, Any]) -> str:
-    """Return the closing line of a stage that asked models."""
-    kinds = ", ".join(f"{name} {n:,}" for name, n in calls["outcomes"].items())
-    text = f"calls: {calls['sent']:,} sent, {calls['from_store']:,} from the store ({kinds or 'none'}); cost {calls['cost']}"
-    if calls["unpriced"]:
-        text += f", {calls['unpriced']:,} calls at unknown prices not counted"
-    if calls["lost"]:
-        text += f"; possibly {calls['feared']} more, for {calls['lost']:,} calls whose reply was lost"
-    for pace in calls["flow"]:
-        if any(pace[name] for name in ("reasons", "pauses", "breaks", "stopped")):  # else it only grew
-            text += f"\nconcurrency {pace['story']} ({pace['endpoint']})"
-    return text + (f"\nstopped: {calls['stopped']}" if calls["stopped"] else "")
+def closing_text(calls: Closing | None) -> str:
+    """Return the closing line of a stage that asked models; empty where it asked nobody."""
+    if calls is None:
+        return ""
+    kinds = ", ".join(f"{name} {n:,}" for name, n in calls.outcomes.items())
+    text = f"calls: {calls.sent:,} sent, {calls.from_store:,} from the store ({kinds or 'none'}); cost {calls.cost}"
+    if calls.unpriced:
+        text += f", {calls.unpriced:,} calls at unknown prices not counted"
+    if calls.lost:
+        text += f"; possibly {calls.feared} more, for {calls.lost:,} calls whose reply was lost"
+    for pace in calls.flow:
+        if pace.reasons or pace.pauses or pace.breaks or pace.stopped:  # else it only grew
+            text += f"\nconcurrency {pace.story} ({pace.endpoint})"
+    return text + (f"\nstopped: {calls.stopped}" if calls.stopped else "")
 
 
-def end_with_status(*calls: Mapping[str, Any] | None) -> None:
+def end_with_status(*calls: Closing | None) -> None:
     """End a command with status 1 when models were asked and not one has said anything, so that scripts do not go on.
 
     Args:
         *calls: of each part of the command; None for parts that asked nobody.
     """
-    if any(made is not None and made["mute"] for made in calls):
+    if any(made is not None and made.mute for made in calls):
         warn("no model said anything; what was asked is asked again by the same command")
         raise typer.Exit(1)
 

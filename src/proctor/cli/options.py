@@ -78,6 +78,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapped(typed_in: typer.Context, **values: Any) -> None:
+        root: Any = values.get("workspace")
         for name, outline in outlines.items():
             values[name] = _given(typed_in, outline, values)
         for name, struct in structs.items():
@@ -86,7 +87,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
                 from proctor.workspace import Workspace
 
                 given = {key: value for key, value in typed.items() if _is_given(typed_in, key)}
-                values[name] = Workspace(values["workspace"]).resolve(struct, **given)
+                values[name] = Workspace(root).resolve(struct, **given)
             else:
                 values[name] = struct(**typed)
         command(**values)

@@ -6,37 +6,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import typer
+from proctor.cli.console import emit, group_app, progress, table
+from proctor.cli.options import Output, with_settings
+from proctor.settings import option
+from proctor.stages.settings import PromqaFiles, Seed
 
-from proctor.cli.console import JsonFlag, command_app, emit, progress, table
-
-app = command_app(help="Measure the task-graph oracle against people.")
+app = group_app("Measure the task-graph oracle against people.")
 
 _BULKY: Final = frozenset({"by_rule", "by_group", "disagreements"})
 
 
-@app.callback()
-def _group() -> None:
-    """Measure the task-graph oracle against people."""
+class OracleSettings(PromqaFiles, frozen=True, kw_only=True):
+    """What the oracle is measured on, and how intervals are drawn."""
+
+    threshold: Annotated[
+        float | None, option("Confidence from which an answer counts as decided (0.8).", ge=0.5, le=1.0)
+    ] = None
+    resamples: Annotated[int, option("Draws of the bootstrap.", ge=100)] = 2_000
+    seed: Seed = 0
 
 
 @app.command()
-def evaluate(
-    annotations: Annotated[
-        Path,
-        typer.Option("--annotations", help="Folder of the CaptainCook4D annotations (holds task_graphs/)."),
-    ],
-    examples: Annotated[Path, typer.Option("--examples", help="Published ProMQA examples, a JSON list.")],
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            "--threshold", min=0.5, max=1.0, help="Confidence from which an answer counts as decided (0.8)."
-        ),
-    ] = None,
-    resamples: Annotated[int, typer.Option("--resamples", min=100, help="Draws of the bootstrap.")] = 2_000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def evaluate(settings: OracleSettings, output: Output) -> None:
     """Let the oracle judge every machine answer and compare with the adjudicated judgment.
 
     Two results are given: with the shipped weights (which were fitted on some recipes: see docs/oracle.md), and
@@ -45,9 +37,10 @@ def evaluate(
     Example: proctor oracle evaluate --annotations data/captaincook4d --examples examples.json --json
     """
     result = evaluate_file(
-        annotations, examples, threshold=threshold, resamples=resamples, seed=seed, quiet=as_json
-    )
-    emit(result, _render(result), as_json=as_json)
+        settings.annotations, settings.examples, threshold=settings.threshold, resamples=settings.resamples,
+        seed=settings.seed, quiet=output.as_json,
+    )  # fmt: skip
+    emit(result, _render(result), as_json=output.as_json)
 
 
 def evaluate_file(

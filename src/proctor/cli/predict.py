@@ -9,6 +9,7 @@ import typer
 from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table, warn
 from proctor.cli.models import closing_text, emit_estimates, end_with_status
 from proctor.cli.options import DryRun, Output, with_settings
+from proctor.settings import Settings, option
 from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.limits import Limits
 
@@ -16,6 +17,21 @@ if TYPE_CHECKING:
     from proctor.stages.predict import Predicted
 
 app = command_app()
+
+
+class Predictors(Settings, frozen=True, kw_only=True):
+    """Who answers."""
+
+    predictor: Annotated[
+        tuple[str, ...],
+        option(
+            "A model: openai/gpt-4o, compat/NAME@http://host:8000/v1, ...; of moments also 'constant' (most frequent answer of "
+            "each type), 'recipe-text' (question and recipe only), 'random-step' (any valid step), 'annotations' (upper bound); "
+            "of questions with options 'chance', 'longest-option', 'most-frequent-letter'. May be repeated; all of "
+            "Proctor's own when left out.",
+            "-p",
+        ),
+    ] = ()
 
 
 @app.command()
@@ -26,19 +42,7 @@ def predict(
     limits: Limits,
     dry_run: DryRun,
     output: Output,
-    predictor: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--predictor",
-            "-p",
-            help=(
-                "A model: openai/gpt-4o, compat/NAME@http://host:8000/v1, ...; of moments also 'constant' (most frequent answer of "
-                "each type), 'recipe-text' (question and recipe only), 'random-step' (any valid step), 'annotations' (upper bound); "
-                "of questions with options 'chance', 'longest-option', 'most-frequent-letter'. May be repeated; all of "
-                "Proctor's own when left out."
-            ),
-        ),
-    ] = None,
+    who: Predictors,
 ) -> None:
     """Answer the benchmark and write runs/<run>/predictions.jsonl, one run for each kind and form of questions.
 
@@ -57,7 +61,7 @@ def predict(
     from proctor.errors import UserError
     from proctor.stages import predict as stage
 
-    chosen = predictor or stage.floor_names(workspace, settings)
+    chosen = who.predictor or stage.floor_names(workspace, settings)
     if settings.run is not None and len(chosen) > 1:
         raise UserError("--run names one run, but there are several predictors.", hint="give one --predictor")
     if not chosen:
@@ -76,7 +80,7 @@ def predict(
     text += "".join(f"\n\n{r.run}: {told}" for r in results if (told := _told(r)))
     emit({"runs": results}, text + f"\n\nnext: proctor judge {workspace}", as_json=output.as_json)
     end_with_status(*(r.calls for r in results))
-    if stopped := [r.calls["stopped"] for r in results if r.calls is not None and r.calls["stopped"]]:
+    if stopped := [r.calls.stopped for r in results if r.calls is not None and r.calls.stopped]:
         warn(f"stopped early: {stopped[0]}; the same command goes on from here")
         raise typer.Exit(3)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from proctor.cli.console import command_app, emit, table, warn
 from proctor.cli.options import Output, Spread, with_settings
+from proctor.settings import Settings, argument
 from proctor.stages.settings import ReadSettings
 
 app = command_app()
@@ -17,14 +16,18 @@ _SHOWN = 5
 """Oddities that are listed one by one."""
 
 
+class Source(Settings, frozen=True, kw_only=True):
+    """What is read, and where to."""
+
+    dataset: Annotated[str, argument("Name of the data set: captaincook4d, plain, or a plugin's.")]
+    folder: Annotated[Path, argument("Folder with the data set's files.")]
+    workspace: Annotated[Path, argument("Folder of the benchmark in the making; made if needed.")]
+
+
 @app.command()
 @with_settings
 def read(
-    dataset: Annotated[
-        str, typer.Argument(help="Name of the data set: captaincook4d, plain, or a plugin's.")
-    ],
-    folder: Annotated[Path, typer.Argument(help="Folder with the data set's files.")],
-    workspace: Annotated[Path, typer.Argument(help="Folder of the benchmark in the making; made if needed.")],
+    source: Source,
     settings: ReadSettings,
     spread: Spread,
     output: Output,
@@ -39,6 +42,7 @@ def read(
     from proctor.compute import place_of
     from proctor.stages import read as stage
 
+    dataset, folder, workspace = source.dataset, source.folder, source.workspace
     result = stage.read(dataset, folder, workspace, settings, place=place_of(spread.workers))
     counts = result.counts
     rows = [

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
-from proctor.cli.console import JsonFlag, command_app, emit, table
+from proctor.cli.console import emit, group_app, table
+from proctor.cli.options import Output, with_settings
+from proctor.settings import option
+from proctor.stages.settings import PromqaFiles
 
 if TYPE_CHECKING:
     from proctor.release.reproduce import FieldCount
 
-app = command_app(help="Recompute published results from the annotations.")
+app = group_app("Recompute published results from the annotations.")
 
 
-@app.callback()
-def _group() -> None:
-    """Recompute published results from the annotations."""
+class ReproduceSettings(PromqaFiles, frozen=True, kw_only=True):
+    """What is derived again."""
+
+    corrections: Annotated[
+        Literal["published", "corrected"],
+        option("'published' must reproduce everything; 'corrected' lists what it changes and why."),
+    ] = "published"
 
 
 @app.command()
-def promqa(
-    annotations: Annotated[Path, typer.Option(help="Folder of the CaptainCook4D annotations.")],
-    examples: Annotated[Path, typer.Option(help="JSON file of published ProMQA examples.")],
-    corrections: Annotated[
-        str,
-        typer.Option(
-            help="'published' must reproduce everything; 'corrected' lists what it changes and why."
-        ),
-    ] = "published",
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def promqa(settings: ReproduceSettings, output: Output) -> None:
     """Derive every mechanical field of published examples again and say which come out equal.
 
     Compared are the fields of the example (list order included), the pairs parsed from the model's response, the
@@ -39,7 +35,8 @@ def promqa(
 
     Example: proctor reproduce promqa --annotations data/captaincook4d --examples examples.json
     """
-    result = reproduce_promqa(annotations, examples, corrections)
+    corrections = settings.corrections
+    result = reproduce_promqa(settings.annotations, settings.examples, corrections)
     rows = [(name, c["n"], c["equal"], " ".join(c["different"][:6])) for name, c in result["fields"].items()]
     rows += [
         (name, result[name]["n"], result[name]["equal"], " ".join(result[name]["different"][:6]))
@@ -50,13 +47,15 @@ def promqa(
     )
     if result["reasons"]:
         text += "\n\n" + table(sorted(result["reasons"].items()), ("example", "why it differs"))
-    emit(result, text, as_json=as_json)
+    emit(result, text, as_json=output.as_json)
 
 
 _PARTS = ("all_fields", "response_parsing", "adjudication_case", "adjudication_merge")
 
 
-def reproduce_promqa(annotations: Path, examples: Path, corrections: str) -> dict[str, Any]:
+def reproduce_promqa(
+    annotations: Path, examples: Path, corrections: Literal["published", "corrected"]
+) -> dict[str, Any]:
     """Compare published examples with derived ones; see the command.
 
     Raises:
@@ -68,13 +67,11 @@ def reproduce_promqa(annotations: Path, examples: Path, corrections: str) -> dic
     from proctor.errors import UserError
     from proctor.release.reproduce import compare_adjudication, compare_fields, compare_parsing
 
-    if corrections not in ("published", "corrected"):
-        raise UserError(f"--corrections is {corrections!r}.", hint="use 'published' or 'corrected'")
     published = read_promqa(examples)
     if not published:
         raise UserError("there are no examples in it.", where=str(examples), hint="is it the right file?")
-    read = DATASET.read(annotations, "published" if corrections == "published" else "corrected")
-    rules = rules_for("published" if corrections == "published" else "corrected")
+    read = DATASET.read(annotations, corrections)
+    rules = rules_for(corrections)
     outcome = compare_fields(published, _derive(read, rules))
     case, merged = compare_adjudication(published)
     return {

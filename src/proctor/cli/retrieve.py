@@ -58,7 +58,7 @@ def retrieve(
         text += f"\n\n{closing_text(result.calls)}"
     emit(result, text, as_json=output.as_json)
     end_with_status(result.calls or None)
-    if result.calls and result.calls["stopped"]:
+    if result.calls and result.calls.stopped:
         warn("rankings that were not reranked have failed; the same command goes on from here")
         raise typer.Exit(3)
 

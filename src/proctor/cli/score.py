@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-import typer
-
+from proctor.cli.console import group_app
 from proctor.cli.lazy import LazyGroup
 from proctor.errors import UserError
 from proctor.stages.scoring import all_families
@@ -43,23 +42,12 @@ def _refuse_misspelling(word: str) -> None:
         )
 
 
-app = typer.Typer(
+app = group_app(
+    "Compute scores with intervals.\n\n"
+    "proctor score WORKSPACE scores and compares the runs of a workspace. proctor score FAMILY scores files: "
+    "a reference and a prediction, as CSV, JSON or JSON Lines; it prints a table, or with --json everything, "
+    "with --latex a table for a paper, with --report a page with pictures. A workspace that is called like a "
+    "family is written ./NAME.\n\n"
+    "Example: proctor score localization --gt gt.csv --pred predictions.csv --protocol corrected",
     cls=_Families,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    help=(
-        "Compute scores with intervals.\n\n"
-        "proctor score WORKSPACE scores and compares the runs of a workspace. proctor score FAMILY scores files: "
-        "a reference and a prediction, as CSV, JSON or JSON Lines; it prints a table, or with --json everything, "
-        "with --latex a table for a paper, with --report a page with pictures. A workspace that is called like a "
-        "family is written ./NAME.\n\n"
-        "Example: proctor score localization --gt gt.csv --pred predictions.csv --protocol corrected"
-    ),
 )
-
-
-@app.callback(invoke_without_command=True)
-def _root() -> None:
-    """Nothing is to be done before the command."""

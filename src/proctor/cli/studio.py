@@ -3,20 +3,90 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
-import typer
 from typer.core import TyperGroup
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument, emit, note, progress
+from proctor.cli.console import WorkspaceArgument, counted, emit, group_app, note, progress
+from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
+from proctor.settings import Settings, argument, option
+from proctor.stages.settings import Videos
 
-DatabaseOption = Annotated[
-    str | None,
-    typer.Option(help="Where verdicts and work are kept: a file in the workspace, or a postgresql:// URL."),
+Database: TypeAlias = Annotated[
+    str | None, option("Where verdicts and work are kept: a file in the workspace, or a postgresql:// URL.")
 ]
-HostOption = Annotated[str, typer.Option(help="Address to listen on; others than this machine need TLS.")]
-PortOption = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any that is free.")]
+
+
+class Stored(Settings, frozen=True, kw_only=True):
+    """Where work is kept."""
+
+    database: Database = None
+
+
+class Prepare(Settings, frozen=True, kw_only=True):
+    """Where videos are."""
+
+    videos: Videos = None
+
+
+class Listening(Settings, frozen=True, kw_only=True):
+    """Where the server listens."""
+
+    host: Annotated[str, option("Address to listen on; others than this machine need TLS.")] = "127.0.0.1"
+    port: Annotated[int, option("Port; 0 takes any that is free.", ge=0, le=65535)] = 8642
+
+
+class Serving(Listening, frozen=True, kw_only=True):
+    """How a studio is reached."""
+
+    tls_cert: Annotated[Path | None, option("Certificate chain (PEM), for TLS.")] = None
+    tls_key: Annotated[Path | None, option("Its private key (PEM).")] = None
+    origin: Annotated[
+        str | None, option("Address that browsers use, behind a proxy: https://studio.example.org")
+    ] = None
+    proxy: Annotated[
+        tuple[str, ...],
+        option("Address of a proxy whose X-Forwarded headers are believed; may be given again."),
+    ] = ()
+    project: Annotated[str | None, option("Name of the project (default: the folder's).")] = None
+    accel: Annotated[
+        str | None, option("Let the proxy send clips: X-Accel-Redirect (nginx) or X-Sendfile (Apache).")
+    ] = None
+    database: Database = None
+    videos: Videos = None
+
+
+class Demo(Listening, frozen=True, kw_only=True):
+    """Where the sample project is, and how it is shown."""
+
+    folder: Annotated[Path, argument("Where the project is made; made once, used again.", "FOLDER")] = Path(
+        "studio-demo"
+    )
+    browser: Annotated[bool, option("Open a browser when it is ready.")] = True
+
+
+class Link(Settings, frozen=True, kw_only=True):
+    """Who signs in, and where."""
+
+    handle: Annotated[str, argument("What the person signs in with.", "NAME")]
+    origin: Annotated[str, option("Address that browsers use.")] = "http://127.0.0.1:8642"
+    database: Database = None
+
+
+class Brought(Settings, frozen=True, kw_only=True):
+    """Whose verdicts are brought in."""
+
+    file: Annotated[Path, argument("JSON Lines of verdicts, or of raw rows.", "FILE")]
+    database: Database = None
+
+
+class Export(Settings, frozen=True, kw_only=True):
+    """What is written, and where to."""
+
+    kind: Annotated[str, argument("published, rows or csv.", "KIND")]
+    file: Annotated[Path, argument("File to write.", "FILE")]
+    database: Database = None
 
 
 class _Group(TyperGroup):
@@ -31,51 +101,18 @@ class _Group(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
+app = group_app(
+    "Web pages on which people verify question-answer pairs, adjudicate, and see how far they agree.\n\n"
+    "proctor studio WORKSPACE serves a workspace that has candidates; proctor studio demo shows a project half done. "
+    "docs/studio.md goes from a candidates file to a verified benchmark.\n\n"
+    "Example: proctor studio bench",
     cls=_Group,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    help=(
-        "Web pages on which people verify question-answer pairs, adjudicate, and see how far they agree.\n\n"
-        "proctor studio WORKSPACE serves a workspace that has candidates; proctor studio demo shows a project half done. "
-        "docs/studio.md goes from a candidates file to a verified benchmark.\n\n"
-        "Example: proctor studio bench"
-    ),
 )
 
 
-@app.callback()
-def _group() -> None:
-    """Web pages on which people verify question-answer pairs, adjudicate, and see how far they agree."""
-
-
 @app.command()
-def serve(
-    workspace: WorkspaceArgument,
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 8642,
-    database: DatabaseOption = None,
-    tls_cert: Annotated[Path | None, typer.Option(help="Certificate chain (PEM), for TLS.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="Its private key (PEM).")] = None,
-    origin: Annotated[
-        str | None,
-        typer.Option(help="Address that browsers use, behind a proxy: https://studio.example.org"),
-    ] = None,
-    proxy: Annotated[
-        list[str] | None,
-        typer.Option(help="Address of a proxy whose X-Forwarded headers are believed; may be given again."),
-    ] = None,
-    project: Annotated[str | None, typer.Option(help="Name of the project (default: the folder's).")] = None,
-    videos: Annotated[
-        Path | None, typer.Option(help="Folder of the recordings (default: the data set's).")
-    ] = None,
-    accel: Annotated[
-        str | None,
-        typer.Option(help="Let the proxy send clips: X-Accel-Redirect (nginx) or X-Sendfile (Apache)."),
-    ] = None,
-) -> None:
+@with_settings
+def serve(workspace: WorkspaceArgument, settings: Serving) -> None:
     """Serve the studio of a workspace (the default command).
 
     SQLite and this machine alone by default. The first start prints a link, good for once, under which the first owner
@@ -87,19 +124,18 @@ def serve(
     """
     from proctor.cli.studio_serving import Address, serve_workspace
 
-    address = Address(host, port, origin, tuple(proxy or ()), tls_cert, tls_key, accel)
-    serve_workspace(workspace, address, database=database, project=project, videos=videos)
+    address = Address(
+        settings.host, settings.port, settings.origin, settings.proxy, settings.tls_cert, settings.tls_key,
+        settings.accel,
+    )  # fmt: skip
+    serve_workspace(
+        workspace, address, database=settings.database, project=settings.project, videos=settings.videos
+    )
 
 
 @app.command()
-def demo(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where the project is made; made once, used again.")
-    ] = Path("studio-demo"),
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 8642,
-    browser: Annotated[bool, typer.Option(help="Open a browser when it is ready.")] = True,
-) -> None:
+@with_settings
+def demo(settings: Demo) -> None:
     """Make a sample project, half done by three fictional annotators, and serve it.
 
     The first page lets you be any of them: an annotator, the adjudicator, the coordinator. Nothing needs a password,
@@ -109,30 +145,26 @@ def demo(
     """
     from proctor.cli.studio_serving import Address, serve_demo
 
-    serve_demo(folder, Address(host, port), browser=browser)
+    serve_demo(settings.folder, Address(settings.host, settings.port), browser=settings.browser)
 
 
 @app.command()
-def link(
-    workspace: WorkspaceArgument,
-    handle: Annotated[str, typer.Argument(metavar="NAME", help="What the person signs in with.")],
-    database: DatabaseOption = None,
-    origin: Annotated[str, typer.Option(help="Address that browsers use.")] = "http://127.0.0.1:8642",
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def link(workspace: WorkspaceArgument, settings: Link, output: Output) -> None:
     """Print a link that signs somebody in once: for who has forgotten a password.
 
     Example: proctor studio link bench ana
     """
     from proctor.stages.studio import open_desk, sign_in_link
 
-    with open_desk(workspace, database, create=False) as desk:
-        address = sign_in_link(desk, origin, handle)
-    emit({"link": address}, f"{address}\nIt works once, for 24 hours.", as_json=as_json)
+    with open_desk(workspace, settings.database, create=False) as desk:
+        address = sign_in_link(desk, settings.origin, settings.handle)
+    emit({"link": address}, f"{address}\nIt works once, for 24 hours.", as_json=output.as_json)
 
 
 @app.command()
-def check(workspace: WorkspaceArgument, database: DatabaseOption = None, as_json: JsonFlag = False) -> None:
+@with_settings
+def check(workspace: WorkspaceArgument, stored: Stored, output: Output) -> None:
     """Check the chain of events: whoever changed a row by hand is found.
 
     Example: proctor studio check bench
@@ -140,7 +172,7 @@ def check(workspace: WorkspaceArgument, database: DatabaseOption = None, as_json
     from proctor.stages.studio import open_desk
     from proctor.verify.desk.events import check_chain
 
-    with open_desk(workspace, database, create=False) as desk:
+    with open_desk(workspace, stored.database, create=False) as desk:
         count, broken = desk.read(check_chain)
     if broken is not None:
         raise UserError(
@@ -151,12 +183,13 @@ def check(workspace: WorkspaceArgument, database: DatabaseOption = None, as_json
     emit(
         {"events": count, "intact": True},
         f"{count:,} events, each bound to the one before it",
-        as_json=as_json,
+        as_json=output.as_json,
     )
 
 
 @app.command()
-def backup(workspace: WorkspaceArgument, database: DatabaseOption = None, as_json: JsonFlag = False) -> None:
+@with_settings
+def backup(workspace: WorkspaceArgument, stored: Stored, output: Output) -> None:
     """Copy the store, in use or not, to a file beside it (SQLite; PostgreSQL has pg_dump).
 
     Example: proctor studio backup bench
@@ -165,20 +198,16 @@ def backup(workspace: WorkspaceArgument, database: DatabaseOption = None, as_jso
 
     from proctor.stages.studio import open_desk
 
-    with open_desk(workspace, database, create=False) as desk:
+    with open_desk(workspace, stored.database, create=False) as desk:
         copy = desk.database.back_up(time.strftime("%Y%m%d-%H%M%S"))
     if copy is None:
         raise UserError("the store is in PostgreSQL.", hint="use pg_dump")
-    emit({"copy": str(copy)}, f"copied to {copy}", as_json=as_json)
+    emit({"copy": str(copy)}, f"copied to {copy}", as_json=output.as_json)
 
 
 @app.command("import")
-def import_(
-    workspace: WorkspaceArgument,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON Lines of verdicts, or of raw rows.")],
-    database: DatabaseOption = None,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def import_(workspace: WorkspaceArgument, settings: Brought, output: Output) -> None:
     """Bring verdicts from elsewhere in; items that have enough of them need nobody, or become cases.
 
     Verdicts on candidates that are unknown here, or have another text, are dropped, counted and listed in
@@ -188,51 +217,40 @@ def import_(
     """
     from proctor.stages.studio import import_verdicts
 
-    result = import_verdicts(workspace, file, database=database)
-    dropped = ", ".join(f"{n} {reason}" for reason, n in result["dropped"].items()) or "none"
-    text = f"{result['verdicts']:,} verdicts, {result['new']:,} of them new; dropped: {dropped}"
-    emit(result, f"{text}\n\nnext: proctor studio {workspace}", as_json=as_json)
+    result = import_verdicts(workspace, settings.file, database=settings.database)
+    text = f"{result.verdicts:,} verdicts, {result.new:,} of them new; dropped: {counted(result.dropped)}"
+    emit(result, f"{text}\n\nnext: proctor studio {workspace}", as_json=output.as_json)
 
 
 @app.command()
-def export(
-    workspace: WorkspaceArgument,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="published, rows or csv.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")],
-    database: DatabaseOption = None,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def export(workspace: WorkspaceArgument, settings: Export, output: Output) -> None:
     """Write what people said: the published shape, every raw row, or a table. Nobody's name is in any of them.
 
     Example: proctor studio export bench published verified.json
     """
     from proctor.stages.studio import export_desk
 
-    result = export_desk(workspace, kind, file, database=database)
-    what = "items" if result["kind"] == "published" else "lines"
-    emit(result, f"{result['file']}: {result['rows']:,} {what}", as_json=as_json)
+    result = export_desk(workspace, settings.kind, settings.file, database=settings.database)
+    what = "items" if result.kind == "published" else "lines"
+    emit(result, f"{result.file}: {result.rows:,} {what}", as_json=output.as_json)
 
 
 @app.command()
-def prepare(
-    workspace: WorkspaceArgument,
-    videos: Annotated[
-        Path | None, typer.Option(help="Folder of the recordings (default: the data set's).")
-    ] = None,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def prepare(workspace: WorkspaceArgument, settings: Prepare, output: Output) -> None:
     """Cut all clips now, so that nobody waits for one later.
 
     Example: proctor studio prepare bench
     """
     from proctor.stages.studio import prepare_clips
 
-    with progress("cutting clips", quiet=as_json) as seen:
-        result = prepare_clips(workspace, videos=videos, seen=seen)
+    with progress("cutting clips", quiet=output.as_json) as seen:
+        result = prepare_clips(workspace, videos=settings.videos, seen=seen)
     lines = [
-        f"{result['ready']} of {result['clips']} clips are ready; {result['without_video']} items have no recording"
+        f"{result.ready} of {result.clips} clips are ready; {result.without_video} items have no recording"
     ]
-    lines += [f"  {where} at {end:.1f} s: {reason}" for where, end, reason in result["failures"]]
-    emit(result, "\n".join(lines), as_json=as_json)
-    if result["failures"]:
+    lines += [f"  {where} at {end:.1f} s: {reason}" for where, end, reason in result.failures]
+    emit(result, "\n".join(lines), as_json=output.as_json)
+    if result.failures:
         note("items whose clip is missing can be returned by annotators, or removed from the candidates")

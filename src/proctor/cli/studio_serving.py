@@ -7,7 +7,7 @@ import webbrowser
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from proctor.cli.console import note, progress
@@ -58,7 +58,9 @@ def serve_workspace(
 
     _check(address)
     with bind(address.host, address.port) as listening:
-        settings = _settings(address, listening.getsockname()[1], project or _name_of(workspace), workspace)
+        settings = _settings(
+            address, listening.getsockname()[1], project or workspace.resolve().name or "project", workspace
+        )
         with ExitStack() as stack:
             with progress("taking the candidates in") as seen:
                 opened = open_studio(workspace, settings, database=database, videos=videos, seen=seen)
@@ -66,10 +68,10 @@ def serve_workspace(
             link = first_link(studio.desk, settings.origin)
 
             def ready() -> None:
-                _say(f"studio of {settings.project}: {settings.origin}")
+                note(f"studio of {settings.project}: {settings.origin}")
                 if link:
-                    _say(f"the first owner makes their account here (works once, 7 days): {link}")
-                _say("stop with Ctrl-C")
+                    note(f"the first owner makes their account here (works once, 7 days): {link}")
+                note("stop with Ctrl-C")
 
             app = build_app(studio)
             serve(app, listening, certificate=address.certificate, key=address.key, ready=ready)
@@ -99,8 +101,8 @@ def serve_demo(folder: Path, address: Address, *, browser: bool) -> None:
         with open_studio(workspace, settings) as studio:
 
             def ready() -> None:
-                _say(f"studio of the sample: {settings.origin}/demo")
-                _say("stop with Ctrl-C")
+                note(f"studio of the sample: {settings.origin}/demo")
+                note("stop with Ctrl-C")
                 if browser and sys.stdout.isatty():
                     with suppress(Exception):
                         webbrowser.open(f"{settings.origin}/demo")
@@ -188,11 +190,3 @@ def _settings(address: Address, port: int, project: str, workspace: Path) -> Set
         folder=workspace / "studio",
         accel=_accel(address),
     )
-
-
-def _name_of(workspace: Path) -> str:
-    return workspace.resolve().name or "project"
-
-
-def _say(text: Any) -> None:
-    note(str(text))

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
-import typer
 
-from proctor.cli.console import WorkspaceArgument, emit, table, warn
+from proctor.cli.console import WorkspaceArgument, emit, group_app, table, warn
 from proctor.cli.options import Output, with_settings
 from proctor.spreadsheet import safe_cell
 from proctor.stages.study import (
@@ -26,16 +25,10 @@ from proctor.stages.study import (
     tally,
 )
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    help=(
-        "Draw samples for people, deal forms, and evaluate what they say.\n\n"
-        "Of questions about documents (SMMQG's study): 'sample', 'forms', 'ratings'. Of manuals whose steps have a real order: "
-        "'manuals', 'ballots'. Tables are printed as CSV, for a file."
-    ),
+app = group_app(
+    "Draw samples for people, deal forms, and evaluate what they say.\n\n"
+    "Of questions about documents (SMMQG's study): 'sample', 'forms', 'ratings'. Of manuals whose steps have a real order: "
+    "'manuals', 'ballots'. Tables are printed as CSV, for a file."
 )
 
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.options import Output, with_settings
+from proctor.settings import Settings, option
 
 app = command_app()
 
 
+class Copy(Settings, frozen=True, kw_only=True):
+    """Where the upgraded workspace goes."""
+
+    copy: Annotated[Path | None, option("The upgraded copy; WORKSPACE-upgraded by default.", "--output")] = (
+        None
+    )
+
+
 @app.command()
-def upgrade(
-    workspace: WorkspaceArgument,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="The upgraded copy; WORKSPACE-upgraded by default.", show_default=False),
-    ] = None,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def upgrade(workspace: WorkspaceArgument, to: Copy, output: Output) -> None:
     """Bring a copy of a workspace of an older version up to date.
 
     The workspace itself stays as it is; let nothing run in it meanwhile. Nothing is asked again: answers, marks and verdicts are
@@ -32,8 +34,8 @@ def upgrade(
     from proctor.stages.upgrade.upgrade import upgrade as stage
 
     total = sum(1 for _ in files_of(workspace)) if workspace.is_dir() else None
-    with progress("Copying files", total, quiet=as_json) as seen:
-        done = stage(workspace, output, seen=seen)
+    with progress("Copying files", total, quiet=output.as_json) as seen:
+        done = stage(workspace, to.copy, seen=seen)
     parts = [f"{workspace} was copied to {done.output}, and the copy brought up to date."]
     if done.changed:
         parts.append(
@@ -45,4 +47,4 @@ def upgrade(
     if done.again:
         commands = "\n".join(f"  {command}" for command in done.again)
         parts.append(f"Make them again, from what is there (no model is asked):\n{commands}")
-    emit(done, "\n\n".join(parts), as_json=as_json)
+    emit(done, "\n\n".join(parts), as_json=output.as_json)

@@ -2,70 +2,60 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-import typer
-
-from proctor.cli.console import (
-    JsonFlag,
-    LimitOption,
-    WorkersOption,
-    WorkspaceArgument,
-    command_app,
-    emit,
-    progress,
-    table,
-)
-from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status
-from proctor.cli.options import with_settings
+from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, progress, table
+from proctor.cli.models import closing_text, emit_estimates, end_with_status
+from proctor.cli.options import DryRun, Output, Spread, with_settings
+from proctor.settings import Settings, option
 from proctor.stages.limits import Limits
+from proctor.stages.settings import Limit, Videos
 
 app = command_app()
+
+
+class VerifySettings(Settings, frozen=True, kw_only=True):
+    """Who judges, and what a model is shown."""
+
+    store: Annotated[
+        str | None, option("Where verdicts are kept: a file in the workspace, or a postgresql:// URL.")
+    ] = None
+    threshold: Annotated[
+        float | None, option("Confidence from 0.5 to 1 below which the oracle says 'unsure' (default 0.8).")
+    ] = None
+    verifier: Annotated[
+        str | None,
+        option(
+            "A model that reviews in place of the oracle, such as openai/gpt-4o; its verdicts lie beside all others."
+        ),
+    ] = None
+    form: Annotated[
+        Literal["text", "json"], option("Of a model's reply: text, or json (structured output).")
+    ] = "text"
+    frames: Annotated[
+        int, option("Frames that a model sees beside the steps, at most; none when 0.", ge=0)
+    ] = 0
+    height: Annotated[int, option("Of the frames, in pixels.", ge=16)] = 360
+    sampling: Annotated[
+        Literal["published", "uniform", "fps", "steps"], option("Of the frames: published, uniform or fps.")
+    ] = "published"
+    against: Annotated[
+        bool,
+        option("Verify nothing: hold every oracle, model and filter against people, and end.", "--list"),
+    ] = False
+    videos: Videos = None
+    limit: Limit = None
 
 
 @app.command()
 @with_settings
 def verify(
     workspace: WorkspaceArgument,
-    store: Annotated[
-        str | None,
-        typer.Option(help="Where verdicts are kept: a file in the workspace, or a postgresql:// URL."),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(help="Confidence from 0.5 to 1 below which the oracle says 'unsure' (default 0.8)."),
-    ] = None,
-    verifier: Annotated[
-        str | None,
-        typer.Option(
-            help="A model that reviews in place of the oracle, such as openai/gpt-4o; its verdicts lie beside all others."
-        ),
-    ] = None,
-    form: Annotated[
-        str, typer.Option(help="Of a model's reply: text, or json (structured output).")
-    ] = "text",
-    frames: Annotated[
-        int, typer.Option(min=0, help="Frames that a model sees beside the steps, at most; none when 0.")
-    ] = 0,
-    height: Annotated[int, typer.Option(min=16, help="Of the frames, in pixels.")] = 360,
-    sampling: Annotated[str, typer.Option(help="Of the frames: published, uniform or fps.")] = "published",
-    videos: Annotated[
-        Path | None,
-        typer.Option(help="Folder that the videos' paths are relative to (default: the data set's)."),
-    ] = None,
-    against: Annotated[
-        bool,
-        typer.Option(
-            "--list", help="Verify nothing: hold every oracle, model and filter against people, and end."
-        ),
-    ] = False,
-    *,
+    settings: VerifySettings,
     limits: Limits,
-    dry_run: DryRunFlag = False,
-    limit: LimitOption = None,
-    workers: WorkersOption = None,
-    as_json: JsonFlag = False,
+    trying: DryRun,
+    spread: Spread,
+    output: Output,
 ) -> None:
     """Have every candidate judged by the task-graph oracle, or by a model; people's verdicts live in the same store.
 
@@ -84,7 +74,7 @@ def verify(
     from proctor.exam.view import View
     from proctor.stages import verify as stage
 
-    if against:
+    if settings.against:
         found = stage.against_people(workspace)
         cells = [
             (row.annotator, row.of, row.judged, row.pairs, _share(row.agreement), _share(row.precision),
@@ -92,53 +82,50 @@ def verify(
             for row in found
         ]  # fmt: skip
         heads = ("annotator", "of", "judged", "with people", "agreement", "precision of keep", "USD")
-        emit({"annotators": found}, table(cells, heads), as_json=as_json)
+        emit({"annotators": found}, table(cells, heads), as_json=output.as_json)
         return
-    if form not in ("text", "json"):
-        raise UserError(f"--form is {form!r}.", hint="one of text, json")
-    view = View(frames=frames, height=height, sampling=sampling) if frames else None  # type: ignore[arg-type]
-    place = place_of(workers)
-    if verifier is None:
-        if dry_run:
-            emit_estimates([], as_json=as_json)
-            return
-        with progress("verifying", quiet=as_json) as seen:
-            result = stage.verify(
-                workspace, store=store, threshold=threshold, limit=limit, place=place, seen=seen
-            )
-    elif threshold is not None:
+    model = settings.verifier
+    if model is not None and settings.threshold is not None:
         raise UserError("--threshold is the oracle's, and a model verifies.", hint="leave one of them out")
-    else:
-        options: stage.ReviewOptions = {
-            "store": store,
-            "form": form,  # type: ignore[typeddict-item]
-            "view": view,
-            "videos": videos,
-            "limit": limit,
-            "limits": limits,
-        }
-        if dry_run:
-            estimate = stage.estimate_verification(workspace, verifier, **options)
-            emit_estimates([estimate], as_json=as_json)
-            return
-        with progress("verifying", quiet=as_json) as seen:
-            result = stage.verify_with_model(workspace, verifier, seen=seen, **options)
+    options: stage.ReviewOptions = {
+        "store": settings.store,
+        "form": settings.form,
+        "view": View(frames=settings.frames, height=settings.height, sampling=settings.sampling)
+        if settings.frames
+        else None,
+        "videos": settings.videos,
+        "limit": settings.limit,
+        "limits": limits,
+    }
+    if trying.dry_run:
+        asked = [] if model is None else [stage.estimate_verification(workspace, model, **options)]
+        emit_estimates(asked, as_json=output.as_json)
+        return
+    place = place_of(spread.workers)
+    with progress("verifying", quiet=output.as_json) as seen:
+        if model is not None:
+            said: stage.Verified = stage.verify_with_model(workspace, model, seen=seen, **options)
+        else:
+            said = stage.verify(
+                workspace, store=settings.store, threshold=settings.threshold, limit=settings.limit, place=place,
+                seen=seen,
+            )  # fmt: skip
     values = ("right", "wrong", "unsure")
     rows = [
-        (name, what, *(said[what].get(v, 0) for v in values))
-        for name, said in result["annotators"].items()
+        (name, what, *(of[what].get(v, 0) for v in values))
+        for name, of in said.annotators.items()
         for what in ("questions", "answers")
     ]
     text = table(rows, ("annotator", "of", *values))
-    if "funnel" in result:
-        dropped = ", ".join(f"{n} {reason}" for reason, n in result["dropped"].items()) or "none"
-        funnels = {"": result["funnel"], **result.get("funnels", {})}
-        for kind, funnel in funnels.items():
+    calls = None
+    if isinstance(said, stage.Reviewed):
+        calls = said.calls
+        for kind, funnel in {"": said.funnel, **said.funnels}.items():
             if funnel:
                 text += "\n\n" + table(funnel.items(), (f"funnel {kind}".strip(), "candidates"))
-        text += f"\n\nwithout a verdict: {dropped}\n{closing_text(result['calls'])}"
-    emit(result, text + f"\n\nnext: proctor build {workspace}", as_json=as_json)
-    end_with_status(result.get("calls"))
+        text += f"\n\nwithout a verdict: {counted(said.dropped)}\n{closing_text(calls)}"
+    emit(said, text + f"\n\nnext: proctor build {workspace}", as_json=output.as_json)
+    end_with_status(calls)
 
 
 def _share(share: tuple[float, float, float] | None) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -20,61 +20,53 @@ from proctor.stages.clip.pairs import PAIRS, load_pairs
 from proctor.stages.exam_library import exam_library
 from proctor.stages.inputs import load_all_items
 from proctor.stages.questions import ASKED, required_questions
+from proctor.stages.settings import BuildSettings
 from proctor.stages.verify import has_store, open_store
 from proctor.verify.verdict import Verdict
 from proctor.workspace import STAGES, Workspace, is_there
 
-__all__ = ["DEFAULTS", "build", "build_rules"]
-
-DEFAULTS: dict[str, Any] = {
-    "accept": "oracle",
-    "min_confidence": 0.8,
-    "name": "benchmark",
-    "version": "0.1.0",
-    "licence": "",
-    "parquet": False,
-    "seed": 0,
-}
+__all__ = ["Built", "build", "build_rules"]
 
 
-def build(
-    root: Path,
-    *,
-    accept: str | None = None,
-    min_confidence: float | None = None,
-    name: str | None = None,
-    version: str | None = None,
-    licence: str | None = None,
-    parquet: bool | None = None,
-    seed: int | None = None,
-) -> dict[str, Any]:
+class Built(msgspec.Struct, frozen=True):
+    """What was let in.
+
+    Attributes:
+        candidates: questions that there were.
+        items: of the benchmark.
+        golds: accepted answers of all of them.
+        recordings: that items are about; of other kinds what their intervals cluster by.
+        by_type: items of each type, of other kinds than moments of each kind.
+        dropped: what was left out, by reason.
+        rules: who let in what.
+        signature: of the release.
+        release: its folder.
+    """
+
+    candidates: int
+    items: int
+    golds: int
+    recordings: int
+    by_type: dict[str, int]
+    dropped: dict[str, int]
+    rules: BuildRules
+    signature: str
+    release: str
+
+
+def build(root: Path, settings: BuildSettings | None = None) -> Built:
     """Let accepted candidates in, write items.jsonl and the release folder.
 
     Args:
         root: the workspace.
-        accept: named build rules: ``oracle``, ``humans``, ``any``, ``all`` or ``majority``.
-        min_confidence: verdicts with a lower stated confidence count as unsure.
-        name: of the benchmark.
-        version: of the release.
-        licence: of the questions and annotations; the data set's own when not given.
-        parquet: write the rows as Parquet, too.
-        seed: of the run.
+        settings: by whose word, and what the release is called; as the workspace was built before by default.
 
     Raises:
         UserError: if an earlier stage's file is missing, the rules are unknown, or nothing was accepted.
     """
     workspace = Workspace(root)
     questions = required_questions(workspace)
-    given = {
-        "accept": accept,
-        "min_confidence": min_confidence,
-        "name": name,
-        "version": version,
-        "licence": licence,
-        "parquet": parquet,
-        "seed": seed,
-    }
-    settings = workspace.settings("build", given, DEFAULTS)
+    settings = settings or workspace.resolve(BuildSettings)
     rules = build_rules(settings)
     verdicts: list[Verdict] = []
     unfinished: Mapping[str, str] = {}
@@ -83,7 +75,7 @@ def build(
             verdicts, unfinished = store.latest_on(questions), store.unfinished()
         gone = _dropped_pairs(workspace, questions)
         verdicts = [verdict for verdict in verdicts if verdict.candidate_id not in gone]
-    items, dropped = build_items(questions, verdicts, rules, seed=settings["seed"], unfinished=unfinished)
+    items, dropped = build_items(questions, verdicts, rules, seed=settings.seed, unfinished=unfinished)
     items = [*_brought(workspace, {question.kind for question in questions}), *items]
     reasons = workspace.write_dropped("build", dropped)
     if not items:
@@ -106,22 +98,27 @@ def build(
         verdicts=verdicts,
         dropped=dropped,
         seeds=_seeds(workspace, settings),
-        parquet=settings["parquet"],
+        parquet=settings.parquet,
         library=library,
     )
-    counts = {
-        "candidates": len(questions),
-        "items": len(items),
-        "golds": sum(len(item.golds) for item in items),
-        "recordings": len({item.question.cluster for item in items}),
-        "by_type": _by_type(items),
-        "dropped": reasons,
-        "rules": msgspec.to_builtins(rules),
-        "signature": manifest.signature,
-    }
+    types = (i.question.facets["type"] if i.question.kind == MOMENT else i.question.kind for i in items)
+    built = Built(
+        candidates=len(questions),
+        items=len(items),
+        golds=sum(len(item.golds) for item in items),
+        recordings=len({item.question.cluster for item in items}),
+        by_type=dict(Counter(types)),
+        dropped=reasons,
+        rules=rules,
+        signature=manifest.signature,
+        release=str(release),
+    )
+    counts = msgspec.to_builtins(built)
+    del counts["release"]
     inputs = [name for name in ASKED if is_there(workspace.file(name))]
-    workspace.record("build", settings=settings, counts=counts, inputs=inputs, outputs=("items.jsonl",))
-    return {**counts, "release": str(release)}
+    kept = msgspec.to_builtins(settings)
+    workspace.record("build", settings=kept, counts=counts, inputs=inputs, outputs=("items.jsonl",))
+    return built
 
 
 def _dropped_pairs(workspace: Workspace, questions: Sequence[Question]) -> set[str]:
@@ -139,35 +136,21 @@ def _brought(workspace: Workspace, asked: Collection[str]) -> list[Item]:
     return [item for item in there if item.question.kind not in asked]
 
 
-def build_rules(settings: dict[str, Any]) -> BuildRules:
+def build_rules(settings: BuildSettings) -> BuildRules:
     """Return the named rules with the confidence that is asked of verdicts."""
-    rules = parse_rules(settings["accept"])
-    surer = {"min_confidence": settings["min_confidence"]}
-    return msgspec.structs.replace(
-        rules,
-        answers=msgspec.structs.replace(rules.answers, **surer),
-    )
+    rules = parse_rules(settings.accept)
+    answers = msgspec.structs.replace(rules.answers, min_confidence=settings.min_confidence)
+    return msgspec.structs.replace(rules, answers=answers)
 
 
-def _seeds(workspace: Workspace, settings: dict[str, Any]) -> dict[str, int]:
+def _seeds(workspace: Workspace, settings: BuildSettings) -> dict[str, int]:
     """Return the seeds of the stages that made the benchmark; runs on it are another matter."""
-    before = workspace.stages()
-    seeds: dict[str, int] = {}
-    for name in STAGES:
-        if name in before and "seed" in before[name].settings:
-            seeds[name] = before[name].settings["seed"]
-    return {**seeds, "build": settings["seed"]}
+    before = {name: record.settings for name, record in workspace.stages().items() if name in STAGES}
+    seeds = {name: before[name]["seed"] for name in STAGES if "seed" in before.get(name, {})}
+    return {**seeds, "build": settings.seed}
 
 
-def _by_type(items: list[Item]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for item in items:
-        type_ = item.question.facets["type"] if item.question.kind == MOMENT else item.question.kind
-        counts[type_] = counts.get(type_, 0) + 1
-    return counts
-
-
-def _release(workspace: Workspace, settings: dict[str, Any]) -> ReleaseInfo:
+def _release(workspace: Workspace, settings: BuildSettings) -> ReleaseInfo:
     """Say what the release is: settings first, then what the data set says of itself."""
     record = workspace.stages().get("read")
     about: dict[str, str] = record.counts.get("about", {}) if record else {}
@@ -182,8 +165,8 @@ def _release(workspace: Workspace, settings: dict[str, Any]) -> ReleaseInfo:
         else None
     )
     return ReleaseInfo(
-        name=settings["name"],
-        version=settings["version"],
-        licence=settings["licence"] or about.get("licence", ""),
+        name=settings.name,
+        version=settings.version,
+        licence=settings.licence or about.get("licence", ""),
         sources=(source,) if source else (),
     )

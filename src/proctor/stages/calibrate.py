@@ -159,8 +159,10 @@ def calibrate(root: Path, settings: CalibrateSettings | None = None) -> Calibrat
             generators=_generators(workspace, evidence.items),
             moments=_moments(evidence.items),
             families=_families(settings.family),
-            template=settings.template or _common_template(evidence),
-            generator_judge=_common_judge(evidence),
+            template=settings.template
+            or _only(setup.template for setup in evidence.current.values())
+            or None,
+            generator_judge=_only(setup.name for setup in evidence.current.values()),
             draws=draws,
         ),
     )
@@ -400,16 +402,10 @@ def _generators(workspace: Workspace, items: Sequence[Item]) -> dict[str, str]:
     }
 
 
-def _common_template(evidence: Evidence) -> str | None:
-    """Return the template that all scores are made with, None where they are made with several."""
-    templates = {setup.template for setup in evidence.current.values()}
-    return templates.pop() if len(templates) == 1 else None
-
-
-def _common_judge(evidence: Evidence) -> str:
-    """Return the name of the judge that all scores are made with, empty where there are several."""
-    names = {setup.name for setup in evidence.current.values()}
-    return names.pop() if len(names) == 1 else ""
+def _only(names: Iterable[str]) -> str:
+    """Return what all scores are made with, empty where they are made with several."""
+    found = set(names)
+    return found.pop() if len(found) == 1 else ""
 
 
 def _families(pairs: Sequence[str]) -> dict[str, str]:

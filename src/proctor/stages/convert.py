@@ -19,7 +19,7 @@ from proctor.datasets.plain import write_plain
 from proctor.errors import UserError
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
-from proctor.records import Dropped, read_json, write_jsonl
+from proctor.records import Dropped, Json, read_json, write_jsonl
 
 __all__ = ["convert", "list_formats"]
 
@@ -235,7 +235,7 @@ def _target(path: Path, name: str | None) -> Format:
 
 def _chosen(
     format_: Format, function: Callable[..., Any], given: Mapping[str, str], used: set[str]
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """Return the options of the format that its reader or writer takes, and note them as used."""
     takes = inspect.signature(function).parameters
     names = [n for n in format_.options if n in takes and n in given]
@@ -243,7 +243,7 @@ def _chosen(
     return {n: _value(n, given[n]) for n in names}
 
 
-def _wanted(writer: Format | None, given: Mapping[str, str], used: set[str]) -> dict[str, Any]:
+def _wanted(writer: Format | None, given: Mapping[str, str], used: set[str]) -> dict[str, Json]:
     if writer is None:
         return {}
     if writer.write is None:
@@ -251,14 +251,14 @@ def _wanted(writer: Format | None, given: Mapping[str, str], used: set[str]) -> 
     return _chosen(writer, writer.write, given, used)
 
 
-def _value(name: str, text: str) -> object:
+def _value(name: str, text: str) -> Json:
     if name == "fps":
         try:
             return float(text)
         except ValueError:
             raise UserError(f"'{text[:40]}' is no number.", where="fps", hint="for example 29.97") from None
     if name == "about":
-        about: object = read_json(Path(text))
+        about: Json = read_json(Path(text))
         if not isinstance(about, dict):
             raise UserError(
                 "an object of texts was expected.", where=text, hint='{"name": "...", "license": "..."}'

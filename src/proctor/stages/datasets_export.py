@@ -21,7 +21,7 @@ from proctor.datasets.shards import ROWS, ShardFormat, write_shards
 from proctor.errors import UserError
 from proctor.procedure.manual import Manual
 from proctor.procedure.recording import Recording
-from proctor.records import Dropped, atomic_write
+from proctor.records import Dropped, Json, atomic_write
 
 __all__ = ["RECORDS", "export_dataset"]
 
@@ -117,7 +117,7 @@ def export_dataset(
     given = dict(options or {})
     log: _StreamingLog
 
-    def about() -> dict[str, Any]:
+    def about() -> dict[str, Json]:
         return {
             "dataset": dataset.name,
             "title": dataset.title,

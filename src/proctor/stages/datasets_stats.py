@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -34,12 +34,14 @@ from proctor.datasets.statistics import (
 )
 from proctor.errors import UserError
 from proctor.procedure.recording import mistake_kind
+from proctor.records import Json
 from proctor.report.plaintext import clip_line
 
 __all__ = [
     "BESIDE_HEADS",
     "GROUP_HEADS",
     "LENGTH_HEADS",
+    "Beside",
     "Change",
     "DatasetStatistics",
     "SourceStatistics",
@@ -116,6 +118,14 @@ class SourceStatistics(msgspec.Struct, frozen=True):
     words_of_a_source: Spread | None
 
 
+class _Measured(NamedTuple):
+    """What belongs to the kind of a data set."""
+
+    recordings: RecordingStatistics | None = None
+    texts: TextStatistics | None = None
+    sources: SourceStatistics | None = None
+
+
 class Change(msgspec.Struct, frozen=True):
     """A number that the corrections changed: as the files have it, and as it was read."""
 
@@ -162,6 +172,12 @@ class DatasetStatistics(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...] = ()
 
 
+class Beside(DatasetStatistics, frozen=True, kw_only=True):
+    """The same, with the statistics of other data sets beside it."""
+
+    beside: tuple[DatasetStatistics, ...]
+
+
 def dataset_statistics(
     dataset: str,
     folder: Path,
@@ -187,10 +203,19 @@ def dataset_statistics(
     declared.check_options(options or {})
     measured, graphs, log = _measured(declared, folder, mode, options or {}, place)
     found = _found(declared, folder, measured)
-    recordings = measured.get("recordings")
+    recordings = measured.recordings
     made = Counter(c.reason or c.rule for c in log.corrections)
     return msgspec.structs.replace(
-        DatasetStatistics(declared.name, declared.title, declared.version, declared.kind, mode, **measured),
+        DatasetStatistics(
+            declared.name,
+            declared.title,
+            declared.version,
+            declared.kind,
+            mode,
+            recordings=recordings,
+            texts=measured.texts,
+            sources=measured.sources,
+        ),
         paper=compare_published(declared.published, {k: v for k, v in found.items() if v is not None}),
         found=found,
         graphs=graphs,
@@ -205,7 +230,7 @@ def dataset_statistics(
 
 def _measured(
     declared: Dataset, folder: Path, mode: Corrections, options: Mapping[str, str], place: Place
-) -> tuple[dict[str, Any], tuple[GraphRow, ...], Log]:
+) -> tuple[_Measured, tuple[GraphRow, ...], Log]:
     """Read the data set in a mode; return its statistics by field, the shapes of its graphs, and what was told."""
     if declared.iterate is not None:
         log = Log(sink=lambda _: None)
@@ -230,8 +255,8 @@ def _changes(
 ) -> tuple[Change, ...]:
     """Compare what was read with the files as they are: the data set's own measure, else mode ``published``."""
     if declared.measure is None:
-        raw = _measured(declared, folder, "published", options, place)[0]["recordings"]
-        found = common_figures(raw)
+        raw = _measured(declared, folder, "published", options, place)[0].recordings
+        found = common_figures(raw) if raw is not None else {}
     read = common_figures(r)
     return tuple(
         Change(key, before, read[name])
@@ -256,7 +281,7 @@ def _mode(corrections: str | None) -> Corrections:
     raise UserError(f"--corrections is {corrections!r}.", hint="use 'corrected' or 'published'")
 
 
-def _of_kind(declared: Dataset, records: Iterable[Any]) -> dict[str, Any]:
+def _of_kind(declared: Dataset, records: Iterable[Any]) -> _Measured:
     """Return the part of the statistics that belongs to the kind of the data set."""
     iterator = iter(records)
     first = next(iterator, None)
@@ -271,13 +296,13 @@ def _of_kind(declared: Dataset, records: Iterable[Any]) -> dict[str, Any]:
             tally = RecordingTally()
             for recording in records:
                 tally.add(recording)
-            return {"recordings": tally.statistics()}
+            return _Measured(recordings=tally.statistics())
         case "manuals":
             from proctor.metrics.text_statistics import tokenize
 
-            return {"texts": text_statistics(_tasks(records), tokenize)}
+            return _Measured(texts=text_statistics(_tasks(records), tokenize))
         case "corpus":
-            return {"sources": _of_sources(records)}
+            return _Measured(sources=_of_sources(records))
 
 
 def _tasks(manuals: Iterable[Any]) -> Iterator[list[str]]:
@@ -300,13 +325,12 @@ def _of_sources(sources: Iterable[Any]) -> SourceStatistics:
     return SourceStatistics(modalities.total(), dict(modalities), len(documents), spread_of(words))
 
 
-def _found(declared: Dataset, folder: Path, measured: Mapping[str, Any]) -> dict[str, float | None]:
+def _found(declared: Dataset, folder: Path, measured: _Measured) -> dict[str, float | None]:
     """Return the figures by the keys of ``published``: the data set's own measure, else the common statistics."""
     if declared.measure is not None:
         figures: Mapping[str, float] = declared.measure(folder)
     else:
-        recordings = measured.get("recordings")
-        figures = common_figures(recordings) if recordings is not None else {}
+        figures = common_figures(measured.recordings) if measured.recordings is not None else {}
     return {key: value if math.isfinite(value) else None for key, value in figures.items()}
 
 
@@ -339,9 +363,9 @@ def common_figures(s: RecordingStatistics) -> dict[str, float]:
     }
 
 
-def statistics_dict(statistics: DatasetStatistics) -> dict[str, Any]:
+def statistics_dict(statistics: DatasetStatistics) -> dict[str, Json]:
     """Return the statistics as plain values that JSON knows; whole numbers beyond 2^53 (orders) become floats."""
-    plain: dict[str, Any] = _plain(msgspec.to_builtins(statistics, str_keys=True))
+    plain: dict[str, Json] = _plain(msgspec.to_builtins(statistics, str_keys=True))
     return plain
 
 

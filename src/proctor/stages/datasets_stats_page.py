@@ -10,7 +10,7 @@ from typing import Final
 from jinja2 import Template
 from markupsafe import Markup
 
-from proctor.datasets.statistics import Comparison, Histogram, RecordingStatistics, Spread
+from proctor.datasets.statistics import Comparison, RecordingStatistics, Spread
 from proctor.metrics.figure import Bars, Figure, IntervalPlot, Matrix
 from proctor.records import atomic_write
 from proctor.report.figures import draw_figure
@@ -220,7 +220,10 @@ def render_statistics_page(s: DatasetStatistics, others: Sequence[DatasetStatist
     r = s.recordings
     lengths = length_rows(r) if r else []
     groups = group_rows(r) if r else {}
-    activities, graphs = list(_activities(s)), list(_graphs(s))
+    activities = list(_activities(s))
+    graphs = [
+        (g.name, str(g.steps), str(g.edges), str(g.width), str(g.depth), show_orders(g)) for g in s.graphs
+    ]
     shown = [
         ("numbers", "Numbers", True),
         ("corrections", "Corrections", bool(s.corrections_made)),
@@ -323,7 +326,7 @@ def group_figures(r: RecordingStatistics) -> tuple[Bars, ...]:
 
 def figures_of(s: DatasetStatistics) -> tuple[Bars, ...]:
     """Return the charts as data: distributions, mistakes by kind, activities by their mean step."""
-    figures = [_histogram(h) for h in histograms(s)]
+    figures = [_shares(h.title, bin_labels(h), h.counts) for h in histograms(s)]
     if (r := s.recordings) and r.mistakes:
         kinds, counts = [m.kind for m in r.mistakes], [m.mistakes for m in r.mistakes]
         figures.append(_shares("Mistakes by kind", kinds, counts))
@@ -334,10 +337,6 @@ def figures_of(s: DatasetStatistics) -> tuple[Bars, ...]:
         steps = tuple(a.timed_steps for a in r.activities)
         figures.append(Bars("Mean length of a step by activity", names, means, steps, high or 1.0, "s"))
     return tuple(figures)
-
-
-def _histogram(h: Histogram) -> Bars:
-    return _shares(h.title, bin_labels(h), h.counts)
 
 
 def _shares(title: str, labels: Sequence[str], counts: Sequence[int]) -> Bars:
@@ -357,11 +356,6 @@ def _activities(s: DatasetStatistics) -> Iterator[Sequence[str]]:
             f"{a.steps:,}",
             show_number(a.mean_step_seconds, 1),
         )
-
-
-def _graphs(s: DatasetStatistics) -> Iterator[Sequence[str]]:
-    for g in s.graphs:
-        yield g.name, str(g.steps), str(g.edges), str(g.width), str(g.depth), show_orders(g)
 
 
 def _cell(c: Comparison | None) -> str:

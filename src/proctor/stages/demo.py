@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -11,26 +10,47 @@ from proctor.datasets.dataset import load_dataset
 from proctor.errors import MissingExtraError
 from proctor.procedure.recording import Recording
 from proctor.samples import copy_sample
-from proctor.stages.build import build
-from proctor.stages.derive import derive
+from proctor.stages.build import Built, build
+from proctor.stages.derive import Derived, derive
 from proctor.stages.everyday import NAME, VERSION
 from proctor.stages.exam_settings import PredictSettings, ScoreSettings
-from proctor.stages.generate import generate
-from proctor.stages.judge import judge
+from proctor.stages.generate import Generated, generate
+from proctor.stages.judge import Judged, judge
 from proctor.stages.predict import PREDICTORS, predict
 from proctor.stages.read import read
 from proctor.stages.rehearsing import find_rehearser
-from proctor.stages.report import report
+from proctor.stages.report import Reported, report
 from proctor.stages.score import ScoredRuns, score
-from proctor.stages.settings import GenerateSettings, ReportSettings
+from proctor.stages.settings import BuildSettings, GenerateSettings, ReportSettings
 from proctor.stages.show import Show
-from proctor.stages.verify import verify
-from proctor.workspace import is_there
+from proctor.stages.verify import Verified, verify
+from proctor.workspace import Workspace, is_there
 
-__all__ = ["Show", "demo", "render_videos"]
+__all__ = ["Show", "Shown", "demo", "render_videos"]
 
 
-def demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> dict[str, Any]:
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What every stage of the demo says of itself.
+
+    Attributes:
+        rendered: videos that were drawn.
+        no_video: why none could be; empty when they could.
+        scores: the scored runs.
+    """
+
+    rendered: int
+    no_video: str
+    read: dict[str, int]
+    derive: Derived
+    generate: Generated
+    verify: Verified
+    build: Built
+    judge: Judged
+    report: Reported
+    scores: ScoredRuns
+
+
+def demo(folder: Path, *, show: Show, video: bool, seed: int) -> Shown:
     """Copy the sample, render its videos, and run every stage; what is there already is used again.
 
     Args:
@@ -39,40 +59,37 @@ def demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> dict
         video: render the videos, so that the report has pictures.
         seed: of all stages.
 
-    Returns:
-        The counts of every stage, and under ``scores`` the scored runs.
-
     Raises:
         UserError: if the folder cannot be written.
     """
     data, bench = folder / "sample", folder / "bench"
     if not is_there(data / "dataset.json"):
         copy_sample(data)
-    counts: dict[str, Any] = {"rendered": 0, "no_video": ""}
+    rendered, no_video = 0, ""
     if video:
         try:
-            counts["rendered"] = render_videos(data, show=show)
+            rendered = render_videos(data, show=show)
         except MissingExtraError as error:
-            counts["no_video"] = f"no videos: {error.message} ({error.hint})"
-    counts["read"] = read("plain", data, bench).counts
-    counts["derive"] = msgspec.to_builtins(derive(bench))
-    with show("asking questions", counts["derive"]["examples"]) as seen:
-        counts["generate"] = msgspec.to_builtins(
-            generate(bench, GenerateSettings(sample="all", seed=seed), seen=seen)
-        )
-    with show("checking them against the task graph", counts["generate"]["candidates"]) as seen:
-        counts["verify"] = verify(bench, seen=seen)
-    counts["build"] = build(bench, name=NAME, version=VERSION, seed=seed)
+            no_video = f"no videos: {error.message} ({error.hint})"
+    brought = read("plain", data, bench).counts
+    derived = derive(bench)
+    with show("asking questions", derived.examples) as seen:
+        generated = generate(bench, GenerateSettings(sample="all", seed=seed), seen=seen)
+    with show("checking them against the task graph", generated.candidates) as seen:
+        verified = verify(bench, seen=seen)
+    built = build(bench, Workspace(bench).resolve(BuildSettings, name=NAME, version=VERSION, seed=seed))
     for name in PREDICTORS:
-        with show(f"answering: {name}", counts["build"]["items"]) as seen:
+        with show(f"answering: {name}", built.items) as seen:
             predict(bench, name, PredictSettings(seed=seed), seen=seen)
-    with show("marking the answers", counts["build"]["items"] * len(PREDICTORS)) as seen:
-        counts["judge"] = msgspec.to_builtins(judge(bench, seen=seen))
-    scored: ScoredRuns = score(bench, ScoreSettings(seed=seed))
-    with show("taking frames for the report", counts["build"]["items"]) as seen:
+    with show("marking the answers", built.items * len(PREDICTORS)) as seen:
+        judged = judge(bench, seen=seen)
+    scored = score(bench, ScoreSettings(seed=seed))
+    with show("taking frames for the report", built.items) as seen:
         page = report(bench, ReportSettings(title="Everyday sample"), seen=seen)
-        counts["report"] = msgspec.to_builtins(page)
-    return {**counts, "scores": scored}
+    return Shown(
+        rendered=rendered, no_video=no_video, read=brought, derive=derived, generate=generated, verify=verified,
+        build=built, judge=judged, report=page, scores=scored,
+    )  # fmt: skip
 
 
 def render_videos(data: Path, *, show: Show) -> int:

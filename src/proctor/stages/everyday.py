@@ -11,7 +11,7 @@ from proctor.stages.build import build
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
-from proctor.stages.settings import GenerateSettings
+from proctor.stages.settings import BuildSettings, GenerateSettings
 from proctor.stages.verify import verify
 
 __all__ = ["NAME", "VERSION", "everyday"]
@@ -28,5 +28,5 @@ def everyday(seed: int = 0) -> Benchmark:
         derive(root)
         generate(root, GenerateSettings(sample="all", seed=seed))
         verify(root)
-        build(root, name=NAME, version=VERSION, seed=seed)
+        build(root, BuildSettings(name=NAME, version=VERSION, seed=seed))
         return read_release(root / "release")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from proctor.errors import UserError
 from proctor.settings import Settings, option
 from proctor.stages.scoring import settings as scoring
+from proctor.stages.settings import Limit, Seed, Videos
 
 __all__ = ["CalibrateSettings", "JudgeSettings", "PredictSettings", "ScoreSettings"]
 
@@ -75,15 +75,9 @@ class PredictSettings(Settings, frozen=True, kw_only=True):
             "then, for bytes, a lower height. --no-shrink makes it an error."
         ),
     ] = True
-    videos: Annotated[
-        Path | None,
-        option(
-            "Folder of the recordings' videos: by the path that the data set gives, else by the recording's id "
-            "(1_7.mp4, 1_7_360p.mp4). Default: the data set's folder."
-        ),
-    ] = None
-    seed: Annotated[int, option("Of the run.")] = 0
-    limit: Annotated[int | None, option("Answer at most so many items.", ge=1)] = None
+    videos: Videos = None
+    seed: Seed = 0
+    limit: Limit = None
 
 
 class JudgeSettings(Settings, frozen=True, kw_only=True):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from proctor.ask.moment.promqa import read_promqa
 from proctor.corpus.collection import has_words, write_corpus
 from proctor.datasets.dataset import load_dataset
@@ -32,7 +34,33 @@ __all__ = ["export_published", "import_published", "import_release"]
 ORIGINS = "promqa.origins.jsonl"
 
 
-def import_published(file: Path, annotations: Path, root: Path) -> dict[str, int]:
+class Published(msgspec.Struct, frozen=True):
+    """What a published file brought in: how many of each."""
+
+    examples: int
+    candidates: int
+    verdicts: int
+    items: int
+    golds: int
+
+
+class Released(msgspec.Struct, frozen=True):
+    """What a release brought in: how many of each, and its signature."""
+
+    items: int
+    golds: int
+    recordings: int
+    signature: str
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """A published file that was written, and how many examples it holds."""
+
+    file: str
+    examples: int
+
+
+def import_published(file: Path, annotations: Path, root: Path) -> Published:
     """Bring a published ProMQA file into a new workspace: examples, candidates, verdicts and items.
 
     Args:
@@ -65,20 +93,21 @@ def import_published(file: Path, annotations: Path, root: Path) -> dict[str, int
     with VerdictStore.open(workspace.file("verification.sqlite")) as store:
         store.append_many(records.verdicts)
         store.latest_on(records.questions)  # notes what people saw
-    counts = {
-        "examples": len(records.examples),
-        "candidates": len(records.candidates),
-        "verdicts": len(records.verdicts),
-        "items": len(records.items),
-        "golds": sum(len(i.golds) for i in records.items),
-    }
+    result = Published(
+        examples=len(records.examples),
+        candidates=len(records.candidates),
+        verdicts=len(records.verdicts),
+        items=len(records.items),
+        golds=sum(len(i.golds) for i in records.items),
+    )
+    counts = {**msgspec.structs.asdict(result), "dropped": {}}
     settings = {"name": "promqa", "version": "published", "accept": "published"}
     outputs = ("recordings.jsonl", "graphs.json", "examples.jsonl", "candidates.jsonl", "items.jsonl")
-    workspace.record("build", settings=settings, counts=counts | {"dropped": {}}, outputs=outputs)
-    return counts
+    workspace.record("build", settings=settings, counts=counts, outputs=outputs)
+    return result
 
 
-def import_release(name_or_path: str | Path, root: Path) -> dict[str, int | str]:
+def import_release(name_or_path: str | Path, root: Path) -> Released:
     """Bring somebody's released benchmark into a new workspace, to sit predictors down to it.
 
     Args:
@@ -103,18 +132,19 @@ def import_release(name_or_path: str | Path, root: Path) -> dict[str, int | str]
     rules = benchmark.manifest.rules.name if benchmark.manifest else ""
     licence = benchmark.manifest.info.licence if benchmark.manifest else ""
     settings = {"name": benchmark.name, "version": benchmark.version, "accept": rules, "licence": licence}
-    counts: dict[str, int | str] = {
-        "items": len(benchmark.items),
-        "golds": sum(len(i.golds) for i in benchmark.items),
-        "recordings": len({i.question.cluster for i in benchmark.items}),
-        "signature": benchmark.signature,
-    }
+    result = Released(
+        items=len(benchmark.items),
+        golds=sum(len(i.golds) for i in benchmark.items),
+        recordings=len({i.question.cluster for i in benchmark.items}),
+        signature=benchmark.signature,
+    )
+    counts = {**msgspec.structs.asdict(result), "dropped": {}}
     outputs = ("items.jsonl", "graphs.json")
-    workspace.record("build", settings=settings, counts=counts | {"dropped": {}}, outputs=outputs)
-    return counts
+    workspace.record("build", settings=settings, counts=counts, outputs=outputs)
+    return result
 
 
-def export_published(root: Path, file: Path) -> dict[str, int | str]:
+def export_published(root: Path, file: Path) -> Exported:
     """Write a workspace's benchmark as a published ProMQA file.
 
     Raises:
@@ -131,4 +161,4 @@ def export_published(root: Path, file: Path) -> dict[str, int | str]:
     objects = export_promqa(items, questions, verdicts, origins, order="published" if origins else "blind")
     with atomic_write(file) as stream:
         stream.write(render_promqa(objects, layout))
-    return {"file": str(file), "examples": len(items)}
+    return Exported(str(file), len(items))

@@ -21,7 +21,7 @@ from proctor.llm.estimate import Estimate
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, write_jsonl
 from proctor.stages.inputs import PlacedExamples, iter_examples
-from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.pictures import ExamplePictures
 from proctor.stages.settings import GenerateSettings
 from proctor.stages.videos import workspace_videos
@@ -62,7 +62,7 @@ class Generated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unsent: dict[str, list[str]] = {}
     funnel: Funnel | None = None
     funnels: dict[str, Funnel] = {}
-    calls: dict[str, Any] | None = None
+    calls: Closing | None = None
 
 
 def generate(
@@ -94,7 +94,7 @@ def generate(
     by_type: Counter[str] = Counter()
     dropped: list[Dropped] = []
     funnels: dict[str, Funnel] = {}
-    calls: dict[str, Any] | None = None
+    calls: Closing | None = None
     remarks: dict[str, Any] = {}
     reasons: dict[str, int] = {}
 
@@ -127,6 +127,7 @@ def generate(
         _require_replies(by_type.total(), dropped, funnels.values())
 
     write_jsonl(workspace.file("candidates.jsonl"), candidates())
+    sums = {step: sum(getattr(f, step) for f in funnels.values()) for step in Funnel.__struct_fields__}
     result = Generated(
         examples=there,
         sampled=len(chosen),
@@ -135,7 +136,7 @@ def generate(
         dropped=reasons,
         sampling=sampling,
         **remarks,
-        funnel=_together(funnels.values()) if funnels else None,
+        funnel=Funnel(**sums) if funnels else None,
         funnels=funnels if len(funnels) > 1 else {},
     )
     workspace.record(
@@ -147,10 +148,6 @@ def generate(
         outputs=("candidates.jsonl",),
     )
     return result if calls is None else msgspec.structs.replace(result, calls=calls)
-
-
-def _together(funnels: Collection[Funnel]) -> Funnel:
-    return Funnel(**{step: sum(getattr(f, step) for f in funnels) for step in Funnel.__struct_fields__})
 
 
 def _require_replies(candidates: int, dropped: Sequence[Dropped], funnels: Collection[Funnel]) -> None:

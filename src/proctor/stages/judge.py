@@ -27,7 +27,7 @@ from proctor.records import iter_jsonl, write_jsonl
 from proctor.stages.exam_library import exam_library
 from proctor.stages.exam_settings import JudgeSettings
 from proctor.stages.inputs import load_all_items, load_predictions
-from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.predict import RunInfo, items_hash, items_of_run, read_run_info, run_inputs
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
@@ -96,7 +96,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     judge: str
     runs: dict[str, dict[str, int]]
     skipped: dict[str, str] = {}
-    calls: dict[str, Any] | None = None
+    calls: Closing | None = None
 
 
 def judge(

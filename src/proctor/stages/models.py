@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -26,16 +26,57 @@ from proctor.llm.prices import PriceTable
 from proctor.llm.prompt import PromptSet
 from proctor.llm.store import CallStore
 from proctor.llm.unsent import Unsent
+from proctor.records import Json
 from proctor.stages.limits import Limits
 from proctor.stages.rehearsing import choose_models
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["CALLS", "MEDIA", "Asked", "Limits", "Models", "flow_settings", "open_models", "require_keys"]
+__all__ = [
+    "CALLS",
+    "MEDIA",
+    "Asked",
+    "Closing",
+    "Limits",
+    "Models",
+    "flow_settings",
+    "open_models",
+    "require_keys",
+]
 
 CALLS = "calls.sqlite"
 """Name of the call store in a workspace."""
 MEDIA = "media"
 """Name of the folder of pictures in a workspace."""
+
+
+class Closing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The closing line of a stage that asked models.
+
+    Attributes:
+        sent: calls that were sent.
+        from_store: calls whose outcome was there.
+        outcomes: of all of them, by kind.
+        cost: US dollars, for people.
+        unpriced: calls whose price is not known, so that they are not in the cost.
+        lost: calls whose reply was lost.
+        feared: US dollars that these may have cost.
+        unsent: parameters that a model has no field for, by model.
+        flow: how many calls each endpoint was found to bear.
+        stopped: why the stage stopped; empty when it did not.
+        mute: not one call that was sent came to anything.
+    """
+
+    sent: int
+    from_store: int
+    outcomes: dict[str, int]
+    cost: str
+    unpriced: int
+    lost: int
+    feared: str
+    unsent: dict[str, list[str]] = {}
+    flow: list[Pace]
+    stopped: str
+    mute: bool
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -51,11 +92,11 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     complete: bool
     interrupted: bool
     unsent: dict[str, list[str]] = {}
-    calls: dict[str, Any] = {}
+    calls: Closing | None = None
 
-    def recorded(self, *apart: str) -> dict[str, Any]:
+    def recorded(self, *apart: str) -> dict[str, Json]:
         """Return the counts for the workspace's record, without what is kept in a file of its own."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
+        found: dict[str, Json] = msgspec.to_builtins(self)
         return {name: v for name, v in found.items() if name not in ("interrupted", "calls", *apart)}
 
 
@@ -143,7 +184,7 @@ class Models:
         """
         self._unsent.look(stage, model, parameters)
 
-    def remarks(self) -> dict[str, Any]:
+    def remarks(self) -> dict[str, dict[str, list[str]]]:
         """Return what belongs into the counts of the stage's record: ``unsent``, by model the parameters that it has no field for.
 
         It depends on the requests alone, so that a run that finds all of them in the store says the same. Nothing when
@@ -184,30 +225,23 @@ class Models:
             estimator.add(stage, requests)
         return estimator.result()
 
-    def closing(self) -> dict[str, Any]:
-        """Return the closing line of a stage.
-
-        It has the calls, outcomes by kind, cost, what may have been charged, why the stage stopped, if it did, and whether
-        not one call that was sent came to anything (``mute``).
-        """
+    def closing(self) -> Closing:
+        """Return the closing line of a stage."""
         tally = self.caller.tally
-        return {
-            "sent": tally.sent,
-            "from_store": tally.stored,
-            "outcomes": dict(sorted(tally.kinds.items())),
-            "cost": dollars(tally.cost),
-            "unpriced": tally.unpriced,
-            "lost": tally.lost,
-            "feared": dollars(tally.feared),
-            **self.remarks(),
-            "flow": [msgspec.to_builtins(pace) for pace in self._paces()],
-            "stopped": tally.stopped,
-            "mute": tally.sent > 0 and not _SAID & tally.kinds.keys(),
-        }
-
-    def _paces(self) -> list[Pace]:
         endpoints = dict.fromkeys(event.endpoint for event in self._history)
-        return [pace_of(name, self._flow.starts_with(name), self._history) for name in endpoints]
+        return Closing(
+            sent=tally.sent,
+            from_store=tally.stored,
+            outcomes=dict(sorted(tally.kinds.items())),
+            cost=dollars(tally.cost),
+            unpriced=tally.unpriced,
+            lost=tally.lost,
+            feared=dollars(tally.feared),
+            **self.remarks(),
+            flow=[pace_of(name, self._flow.starts_with(name), self._history) for name in endpoints],
+            stopped=tally.stopped,
+            mute=tally.sent > 0 and not _SAID & tally.kinds.keys(),
+        )
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from proctor.records import content_hash, read_json, write_json, write_jsonl
 from proctor.stages.exam_library import exam_library
 from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.inputs import load_all_items, load_predictions
-from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
@@ -109,7 +109,7 @@ class Predicted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failed: int
     failures: dict[str, int]
     note: str = ""
-    calls: dict[str, Any] | None = None
+    calls: Closing | None = None
     shrunk: dict[str, int] = {}
 
 
@@ -512,7 +512,7 @@ class _Run:
         answers: Sequence[Prediction],
         asked: int,
         *,
-        calls: dict[str, Any] | None = None,
+        calls: Closing | None = None,
         shrunk: dict[str, int] | None = None,
     ) -> Predicted:
         """Return the closing line."""

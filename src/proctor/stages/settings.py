@@ -4,24 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self, TypeAlias
 
 import msgspec
 
 from proctor.errors import UserError
+from proctor.records import Json
 from proctor.settings import Settings, option
 
 __all__ = [
+    "BuildSettings",
+    "Corrections",
     "DeriveSettings",
     "GenerateFiles",
     "GenerateSettings",
+    "Limit",
+    "PromqaFiles",
     "ReadSettings",
     "ReportFiles",
     "ReportSettings",
+    "Seed",
+    "Videos",
 ]
 
 _MODELS_ALONE: Final = ("template", "pairs", "form", "frames", "height", "sampling")
 """Settings of generation that rules know nothing of."""
+
+
+Seed: TypeAlias = Annotated[int, option("Run seed; same inputs and seed give the same bytes.")]
+Limit: TypeAlias = Annotated[int | None, option("Stop after so many.", ge=1)]
+Videos: TypeAlias = Annotated[
+    Path | None,
+    option(
+        "Folder of the recordings' videos: by the path that the data set gives, else by the recording's id "
+        "(1_7.mp4, 1_7_360p.mp4). Default: the data set's folder."
+    ),
+]
+Corrections: TypeAlias = Annotated[
+    Literal["corrected", "published"],
+    option("'corrected' fixes known mistakes of the annotations; 'published' keeps the release's."),
+]
+"""Options that several structs have, declared once."""
+
+
+class PromqaFiles(Settings, frozen=True, kw_only=True):
+    """Where the published examples are, and what they are about."""
+
+    annotations: Annotated[Path, option("Folder of the CaptainCook4D annotations (holds task_graphs/).")]
+    examples: Annotated[Path, option("Published ProMQA examples, a JSON list.")]
 
 
 class ReadSettings(Settings, frozen=True, kw_only=True):
@@ -31,10 +61,7 @@ class ReadSettings(Settings, frozen=True, kw_only=True):
 
     dataset: str = ""
     folder: str = ""
-    corrections: Annotated[
-        Literal["corrected", "published"],
-        option("'corrected' fixes known mistakes of the annotations; 'published' keeps the release's."),
-    ] = "corrected"
+    corrections: Corrections = "corrected"
 
 
 class DeriveSettings(Settings, frozen=True, kw_only=True):
@@ -107,7 +134,7 @@ class GenerateSettings(Settings, frozen=True, kw_only=True):
     sampling: Annotated[
         Literal["published", "uniform", "fps", "steps"], option("Of the frames: published, uniform or fps.")
     ] = "published"
-    seed: Annotated[int, option("Run seed; same inputs and seed give the same bytes.")] = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -151,20 +178,39 @@ class GenerateSettings(Settings, frozen=True, kw_only=True):
 
         return PROTOCOLS[self.protocol or "corrected"]["per_recording"]
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> dict[str, Json]:
         """Return what was set, for the workspace's record: of rules without what only models have."""
-        found = {**msgspec.to_builtins(self), "per_recording": self.most_of_recording}
+        found: dict[str, Json] = {**msgspec.to_builtins(self), "per_recording": self.most_of_recording}
         del found["protocol"]
         return {n: v for n, v in found.items() if self.models or n not in _MODELS_ALONE}
+
+
+class BuildSettings(Settings, frozen=True, kw_only=True):
+    """By whose word questions get in, and what the release is called."""
+
+    section: ClassVar[str] = "build"
+
+    accept: Annotated[
+        str,
+        option("Who must accept: 'oracle', 'humans' (as published), 'models', 'any', 'all' or 'majority'."),
+    ] = "oracle"
+    min_confidence: Annotated[
+        float, option("Verdicts that state a lower confidence count as unsure.", ge=0, le=1)
+    ] = 0.8
+    name: Annotated[str, option("Name of the benchmark.")] = "benchmark"
+    version: Annotated[str, option("Version of the release.")] = "0.1.0"
+    licence: Annotated[
+        str, option("Licence of questions and annotations (SPDX; default: the data set's own).")
+    ] = ""
+    parquet: Annotated[bool, option("Write Parquet, too.", negatable=True)] = False
+    seed: Seed = 0
 
 
 class GenerateFiles(Settings, frozen=True, kw_only=True):
     """Where videos are, and where to stop."""
 
-    videos: Annotated[
-        Path | None, option("Folder that the videos' paths are relative to (default: the data set's).")
-    ] = None
-    limit: Annotated[int | None, option("Stop after so many.", ge=1)] = None
+    videos: Videos = None
+    limit: Limit = None
 
 
 class ReportSettings(Settings, frozen=True, kw_only=True):
@@ -181,6 +227,4 @@ class ReportFiles(Settings, frozen=True, kw_only=True):
     """Where the page goes and what it is made from."""
 
     output: Annotated[Path | None, option("The file (default: report.html in the workspace).", "-o")] = None
-    videos: Annotated[Path | None, option("Folder of the recordings' videos (default: the data set's).")] = (
-        None
-    )
+    videos: Videos = None

@@ -306,13 +306,46 @@ def _video_finder(workspace: Workspace, folder: Path | None) -> Callable[[Footag
     return find
 
 
+class Prepared(msgspec.Struct, frozen=True):
+    """Clips that were cut.
+
+    Attributes:
+        clips: that were wanted.
+        ready: how many are there.
+        failures: file, moment, and reason.
+        without_video: items that have no recording.
+    """
+
+    clips: int
+    ready: int
+    failures: tuple[tuple[str, float, str], ...]
+    without_video: int
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """Verdicts that were brought in: in the file, new, dropped by reason; and items that were told again."""
+
+    verdicts: int
+    new: int
+    dropped: dict[str, int]
+    items: int
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """A file that was written, of which kind, with how many rows."""
+
+    file: str
+    kind: str
+    rows: int
+
+
 def prepare_clips(
     root: Path,
     *,
     videos: Path | None = None,
     only: Collection[str] | None = None,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> Prepared:
     """Have every candidate's clip made.
 
     Args:
@@ -320,10 +353,6 @@ def prepare_clips(
         videos: folder of the recordings; the data set's by default.
         only: candidates that count; all by default.
         seen: called once for each clip that is ready or has failed.
-
-    Returns:
-        ``clips`` that were wanted, how many are ``ready``, ``failures`` (file, moment, reason), and how many items are
-        ``without_video``.
 
     Raises:
         UserError: if the workspace cannot be read, or clips cannot be kept.
@@ -348,25 +377,16 @@ def prepare_clips(
 
     with ClipShop(workspace.file("studio") / "clips") as shop:
         done = shop.prepare_all(wanted, seen=tell)
-    return {
-        "clips": done.total,
-        "ready": done.ready,
-        "failures": [list(failure) for failure in done.failures],
-        "without_video": len(shown) - len(wanted),
-    }
+    return Prepared(done.total, done.ready, tuple(done.failures), len(shown) - len(wanted))
 
 
-def import_verdicts(root: Path, file: Path, *, database: str | None = None) -> dict[str, Any]:
+def import_verdicts(root: Path, file: Path, *, database: str | None = None) -> Taken:
     """Bring verdicts from elsewhere in: JSON Lines of verdicts, or the raw rows of another studio.
 
     Args:
         root: of the workspace.
         file: one verdict in each line (``verify.verdict.Verdict``), or ``proctor studio export rows``.
         database: see ``open_desk``.
-
-    Returns:
-        ``verdicts`` in the file, how many were ``new``, how many were ``dropped`` by reason, and how many ``items`` have
-        been told again.
 
     Raises:
         UserError: if the file cannot be read, or a line is no verdict. Nothing is written then.
@@ -390,7 +410,7 @@ def import_verdicts(root: Path, file: Path, *, database: str | None = None) -> d
             return _count_verdicts(connection) - before, take_over_verdicts(desk, connection)
 
         new, told = desk.write(job).result()
-    return {"verdicts": len(given), "new": new, "dropped": dropped, "items": told}
+    return Taken(len(given), new, dropped, told)
 
 
 def _fits(verdict: Verdict, question: Question) -> bool:
@@ -425,7 +445,7 @@ def _count_verdicts(connection: Any) -> int:
     return int(connection.execute(select(func.count()).select_from(tables().verdicts)).scalar_one())
 
 
-def export_desk(root: Path, kind: str, file: Path, *, database: str | None = None) -> dict[str, Any]:
+def export_desk(root: Path, kind: str, file: Path, *, database: str | None = None) -> Exported:
     """Write what people said to a file: ``published``, ``rows`` or ``csv`` (``studio.exporting``).
 
     Raises:
@@ -438,7 +458,7 @@ def export_desk(root: Path, kind: str, file: Path, *, database: str | None = Non
         raise UserError(f"there is no export '{kind[:40]}'.", hint=f"one of {', '.join(EXPORTS)}")
     with open_desk(root, database, create=False) as desk:
         rows = write_export(desk, known, file)
-    return {"file": str(file), "kind": known, "rows": rows}
+    return Exported(str(file), known, rows)
 
 
 # -- links -----------------------------------------------------------------------------------------------------

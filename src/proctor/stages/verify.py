@@ -30,7 +30,7 @@ from proctor.llm.store import CallStore, Selection
 from proctor.metrics.interval import wilson_interval
 from proctor.stages.clip.filter import load_verdicts
 from proctor.stages.exam_library import exam_library
-from proctor.stages.models import CALLS, Limits, Models, open_models
+from proctor.stages.models import CALLS, Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.questions import ASKED, required_questions
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
@@ -48,6 +48,8 @@ __all__ = [
     "DEFAULTS",
     "AgainstPeople",
     "ReviewOptions",
+    "Reviewed",
+    "Verified",
     "against_people",
     "estimate_verification",
     "has_store",
@@ -61,6 +63,40 @@ DEFAULTS: dict[str, Any] = {"store": "verification.sqlite", "threshold": DEFAULT
 
 _SAVE_EVERY: Final = 200
 _ORACLE_READS: Final = ("candidates.jsonl", "examples.jsonl")
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """What annotators say of a workspace's candidates.
+
+    Attributes:
+        candidates: that there are.
+        annotators: of each how many ``questions`` and ``answers`` were found right, wrong or unsure.
+        judged_now: candidates that were judged by this call.
+    """
+
+    candidates: int
+    annotators: dict[str, dict[str, dict[str, int]]]
+    judged_now: int
+
+
+class Reviewed(Verified, frozen=True, kw_only=True, omit_defaults=True):
+    """The same after a model's reviews.
+
+    Attributes:
+        funnel: how many candidates about moments passed each step of generation and each criterion.
+        funnels: the same of each other kind.
+        dropped: candidates without a verdict, by reason.
+        unsent: parameters that the model has no field for, by model.
+        verifier: the model.
+        calls: the closing line.
+    """
+
+    funnel: dict[str, int]
+    funnels: dict[str, dict[str, int]] = {}
+    dropped: dict[str, int]
+    unsent: dict[str, list[str]] = {}
+    verifier: str
+    calls: Closing
 
 
 def open_store(
@@ -89,7 +125,7 @@ def verify(
     limit: int | None = None,
     place: Place = HERE,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> Verified:
     """Have every candidate judged that the task-graph oracle has not judged yet, and count what annotators say.
 
     Verdicts are saved every few hundred candidates; a run that was killed goes on where it stopped. A candidate
@@ -126,9 +162,9 @@ def verify(
                 for _ in outcome.item.value:
                     seen()
         latest, _ = split_stale(verdicts.latest_on(questions), {q.id: q for q in questions})
-    counts = {"candidates": len(questions), **count_verdicts(latest)}
+    counts = {"candidates": len(questions), "annotators": count_verdicts(latest)}
     workspace.record("verify", settings=settings, counts=counts, inputs=_ORACLE_READS)
-    return {**counts, "judged_now": len(todo)}
+    return Verified(candidates=len(questions), annotators=count_verdicts(latest), judged_now=len(todo))
 
 
 class ReviewOptions(TypedDict, total=False):
@@ -157,7 +193,7 @@ def verify_with_model(
     *,
     seen: Callable[[], None] | None = None,
     **options: Unpack[ReviewOptions],
-) -> dict[str, Any]:
+) -> Reviewed:
     """Have every candidate reviewed that a model has not reviewed yet; its verdicts lie beside all others.
 
     A candidate that changed since is reviewed again, and so is one that was reviewed with another template. What got
@@ -183,42 +219,46 @@ def verify_with_model(
         todo = _unreviewed(questions, who, verdicts)[: options.get("limit")]
         reviewed = who.verify(todo, models.ask(stage, seen))
         verdicts.append_many(reviewed.verdicts)
-        calls, remarks = models.closing(), models.remarks()
+        calls = models.closing()
         latest, _ = split_stale(verdicts.latest_on(questions), {q.id: q for q in questions})
-    counts = {
-        "candidates": len(questions),
-        "funnel": {},
-        **_funnels(workspace, questions, who, latest),
-        "dropped": workspace.write_dropped(stage.replace("/", "."), reviewed.dropped),
-        **remarks,
-    }
+    funnels = _funnels(workspace, questions, who, latest)
+    result = Reviewed(
+        candidates=len(questions),
+        annotators=count_verdicts(latest),
+        judged_now=len(reviewed.verdicts),
+        funnel=funnels.pop(MOMENT, {}),
+        funnels=funnels,
+        dropped=workspace.write_dropped(stage.replace("/", "."), reviewed.dropped),
+        unsent=calls.unsent,
+        verifier=model,
+        calls=calls,
+    )
+    counts = msgspec.to_builtins(result)
+    for name in ("annotators", "judged_now", "verifier", "calls"):
+        del counts[name]
     inputs = [name for name in ASKED if is_there(workspace.file(name))]
-    said = count_verdicts(latest)
     # Where something changed, the oracle has yet to see it, and its record must say so.
     if not workspace.changed("verify"):
-        everybody = {"candidates": len(questions), **said}
+        everybody = {"candidates": len(questions), "annotators": result.annotators}
         oracle = [name for name in _ORACLE_READS if name in inputs] or inputs
         workspace.record("verify", settings=settings, counts=everybody, inputs=oracle)
     how = " + ".join(dict.fromkeys(who.how(question.kind) for question in questions))
     workspace.record(stage, settings={"verifier": model, "how": how}, counts=counts, inputs=inputs)
-    return {**counts, **said, "judged_now": len(reviewed.verdicts), "verifier": model, "calls": calls}
+    return result
 
 
 def _funnels(
     workspace: Workspace, questions: Sequence[Question], who: ModelVerifier, latest: Sequence[Verdict]
-) -> dict[str, Any]:
-    """Return how many questions about moments came how far (``funnel``), and the same of each other kind (``funnels``)."""
+) -> dict[str, dict[str, int]]:
+    """Return how many questions of each kind came how far."""
     kinds = {question.id: question.kind for question in questions}
     mine = [v for v in latest if v.annotator == who.name and v.role == "annotator"]
-    found: dict[str, Any] = {}
+    found: dict[str, dict[str, int]] = {}
     for kind in dict.fromkeys(kinds.values()):
         said = [v for v in mine if kinds[v.candidate_id] == kind and v.note == who.how(kind)]
         many = sum(other == kind for other in kinds.values())
         funnel = acceptance_funnel(many, said, criteria_of(kind))
-        if kind == MOMENT:
-            found["funnel"] = {**_generated(workspace), **funnel}
-        else:
-            found.setdefault("funnels", {})[kind] = funnel
+        found[kind] = {**_generated(workspace), **funnel} if kind == MOMENT else funnel
     return found
 
 
@@ -453,13 +493,11 @@ def _judge(
     return Packed([msgspec.structs.replace(verdict, note=how) for verdict in verdicts], list[Verdict])
 
 
-def count_verdicts(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+def count_verdicts(verdicts: Sequence[Verdict]) -> dict[str, dict[str, dict[str, int]]]:
     """Return for each annotator how many questions and answers were found right, wrong or unsure."""
     annotators: dict[str, dict[str, Counter[str]]] = {}
     for verdict in verdicts:
         said = annotators.setdefault(verdict.annotator, {"questions": Counter(), "answers": Counter()})
         said["questions"][verdict.question.value] += 1
         said["answers"].update(a.value for a in verdict.answers)
-    return {
-        "annotators": {n: {k: dict(c) for k, c in said.items()} for n, said in sorted(annotators.items())}
-    }
+    return {n: {k: dict(c) for k, c in said.items()} for n, said in sorted(annotators.items())}

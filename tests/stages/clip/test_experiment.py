@@ -58,7 +58,7 @@ def test_every_part_is_done_and_every_call_counted(finished: Finished) -> None:
     names = [part.name for part in done.parts]
     assert names[:3] == ["generate", "filter", "choices"]
     assert names[-1] == "report"
-    assert sum(part.calls["sent"] for part in done.parts if part.calls) == count > 100
+    assert sum(part.calls.sent for part in done.parts if part.calls) == count > 100
     assert fingerprints(root).keys() >= set(MADE)
     model = PREDICTORS[0]
     assert [n for n in names if n.startswith(("predict/", "open/"))] == [

@@ -35,7 +35,7 @@ def rehearsed(root: Path, plan: Small, **options: Any) -> tuple[Done, Standin]:
 
 
 def sent(done: Done) -> int:
-    return sum(part.calls["sent"] for part in done.parts if part.calls)
+    return sum(part.calls.sent for part in done.parts if part.calls)
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ def test_every_part_is_done_and_called(finished: tuple[Path, Small, Done, int]) 
         f"judge/{A} · ternary-step",
     ]
     assert names[-1] == "report"
-    assert sum(part.calls["sent"] for part in done.parts if part.calls) == count > 100
+    assert sum(part.calls.sent for part in done.parts if part.calls) == count > 100
     kept = choose(root, MOMENTS, {})
     assert kept == choose(root, MOMENTS, plan.given())
     candidates = read_jsonl(root / "candidates.jsonl", Candidate)

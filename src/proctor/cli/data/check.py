@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from proctor.cli.console import JsonFlag, command_app, emit, table
-from proctor.cli.data.common import PlaceArgument, find_place
+from proctor.cli.console import command_app, emit, table
+from proctor.cli.data.common import PlaceSettings, find_place
+from proctor.cli.options import Output, with_settings
+from proctor.settings import option
 
 app = command_app()
 
 
+class CheckSettings(PlaceSettings, frozen=True, kw_only=True):
+    """What is looked at."""
+
+    rule: Annotated[str | None, option("List every finding of this rule, for example R10.")] = None
+
+
 @app.command()
-def check(
-    place: PlaceArgument,
-    rule: Annotated[
-        str | None, typer.Option(help="List every finding of this rule, for example R10.")
-    ] = None,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def check(settings: CheckSettings, output: Output) -> None:
     """List what is odd in the raw files of a data set, counted by rule. Nothing is changed.
 
     The data set is recognised by its files; give its name before the folder where several would fit.
@@ -28,7 +29,8 @@ def check(
     """
     from proctor.stages.datasets_check import check_dataset
 
-    dataset, folder = find_place(place)
+    dataset, folder = find_place(settings.place)
+    rule = settings.rule
     found = check_dataset(dataset, folder, rule)
     if rule is not None:
         rows = [(f.where, f.seen) for f in found.findings]
@@ -36,4 +38,4 @@ def check(
     else:
         counted = [(r.rule, r.found, r.what, r.where) for r in found.rules]
         text = table(counted, ("rule", "found", "what", "where")) if counted else "nothing odd"
-    emit(found, text, as_json=as_json)
+    emit(found, text, as_json=output.as_json)

@@ -6,28 +6,28 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
-import typer
 
-from proctor.cli.console import JsonFlag, command_app, emit, progress, table
-from proctor.cli.data.common import OptionsFlag, PlaceArgument, find_place, read_options
+from proctor.cli.console import command_app, emit, progress, table
+from proctor.cli.data.common import Choices, PlaceSettings, find_place, read_options
+from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
+from proctor.settings import option
 
 app = command_app()
 
 
+class CutSettings(PlaceSettings, frozen=True, kw_only=True):
+    """What is cut, by which rules, and where clips go."""
+
+    out: Annotated[Path, option("File to write, one clip a line (JSON Lines).")]
+    rules: Annotated[str, option("A variant of trimming, or prefix:VARIANT (see docs/clips.md).")] = "default"
+    videos: Annotated[Path | None, option("Folder with the videos: cut them, too, beside the file.")] = None
+    choices: Choices = ()
+
+
 @app.command()
-def clips(
-    place: PlaceArgument,
-    out: Annotated[Path, typer.Option("--out", help="File to write, one clip a line (JSON Lines).")],
-    rules: Annotated[
-        str, typer.Option(help="A variant of trimming, or prefix:VARIANT (see docs/clips.md).")
-    ] = "default",
-    videos: Annotated[
-        Path | None, typer.Option(help="Folder with the videos: cut them, too, beside the file.")
-    ] = None,
-    option: OptionsFlag = None,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def clips(settings: CutSettings, output: Output) -> None:
     """Cut long recordings into clips of several steps, or into prefixes that end where a question is asked.
 
     Beside the file, NAME.dropped.jsonl lists every stretch and step that is in no clip, with the reason.
@@ -39,22 +39,23 @@ def clips(
     from proctor.stages.datasets_clips import cut_clips, derive_clips, iter_clips
     from proctor.stages.videos import Videos
 
-    dataset, folder = find_place(place)
+    dataset, folder = find_place(settings.place)
+    out, videos = settings.out, settings.videos
     if dataset.kind != "recordings":
         raise UserError(f"{dataset.title} holds {dataset.kind}, not recordings.", where=str(folder))
     if videos is not None and not videos.is_dir():
         raise UserError(
             "there is no such folder.", where=str(videos), hint="give the folder that the videos are in"
         )
-    chosen = _rules(rules)
-    with progress("clips", quiet=as_json) as step:
-        recordings = dataset.iter_records(folder, "corrected", None, **read_options(option))
+    chosen = _rules(settings.rules)
+    with progress("clips", quiet=output.as_json) as step:
+        recordings = dataset.iter_records(folder, "corrected", None, **read_options(settings.choices))
         result = derive_clips(recordings, out, chosen, seen=step)
     if videos is not None:
-        with progress("videos", result.clips, quiet=as_json) as step:
+        with progress("videos", result.clips, quiet=output.as_json) as step:
             cut = cut_clips(iter_clips(out), Videos(videos), out.with_suffix(""), seen=step)
         result = msgspec.structs.replace(result, videos_cut=cut)
-    emit(result, _text(msgspec.to_builtins(result)), as_json=as_json)
+    emit(result, _text(msgspec.to_builtins(result)), as_json=output.as_json)
 
 
 def _rules(text: str) -> Any:

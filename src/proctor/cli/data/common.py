@@ -6,27 +6,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-import typer
-
 from proctor.errors import UserError
+from proctor.settings import Settings, argument, option
 
 if TYPE_CHECKING:
     from proctor.datasets.dataset import Dataset
 
-__all__ = ["OptionsFlag", "PlaceArgument", "find_place", "read_options"]
+__all__ = ["Choices", "PlaceSettings", "find_place", "read_options"]
 
-PlaceArgument: TypeAlias = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="[DATASET] FOLDER",
-        help="Folder with the data set's files; its name before it where the files do not show it.",
-    ),
-]
-OptionsFlag: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option", metavar="NAME=VALUE", help="A choice of the reader (see 'proctor datasets info')."
-    ),
+
+class PlaceSettings(Settings, frozen=True, kw_only=True):
+    """Which data set is meant."""
+
+    place: Annotated[
+        tuple[str, ...],
+        argument(
+            "Folder with the data set's files; its name before it where the files do not show it.",
+            "[DATASET] FOLDER",
+        ),
+    ]
+
+
+Choices: TypeAlias = Annotated[
+    tuple[str, ...],
+    option("A choice of the reader (see 'proctor datasets info').", "--option", metavar="NAME=VALUE"),
 ]
 
 
@@ -46,14 +49,14 @@ def find_place(words: Sequence[str]) -> tuple[Dataset, Path]:
     return (load_dataset(words[0]) if len(words) == 2 else guess_dataset(folder)), folder
 
 
-def read_options(given: Sequence[str] | None) -> dict[str, str]:
+def read_options(given: Sequence[str]) -> dict[str, str]:
     """Return ``NAME=VALUE`` texts as a mapping.
 
     Raises:
         UserError: if one is no such pair, or a name comes twice.
     """
     options: dict[str, str] = {}
-    for text in given or ():
+    for text in given:
         name, sign, value = text.partition("=")
         if not sign or not name:
             raise UserError(f"--option is {text!r}.", hint="write NAME=VALUE, for example level=leaf")

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-import typer
 
-from proctor.cli.console import JsonFlag, command_app, emit, table, warn
+from proctor.cli.console import command_app, emit, table, warn
+from proctor.cli.data.common import read_options
+from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
+from proctor.settings import Settings, argument, option
+from proctor.stages.settings import Corrections
 
 if TYPE_CHECKING:
     from proctor.stages.convert import Listed
@@ -18,53 +21,52 @@ if TYPE_CHECKING:
 app = command_app()
 
 
-@app.command()
-def convert(
-    source: Annotated[Path | None, typer.Argument(help="File or folder to read.")] = None,
-    target: Annotated[Path | None, typer.Argument(help="File or folder to write.")] = None,
+class ConvertSettings(Settings, frozen=True, kw_only=True):
+    """What is converted to what."""
+
+    source: Annotated[Path | None, argument("File or folder to read.")] = None
+    target: Annotated[Path | None, argument("File or folder to write.")] = None
     from_: Annotated[
         str | None,
-        typer.Option(
-            "--from", help="Format, or data set, of the source; recognised by its ending or its files."
-        ),
-    ] = None,
-    to: Annotated[
-        str | None, typer.Option("--to", help="Format of the target, or 'plain'; recognised by its ending.")
-    ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of one of the formats.")
-    ] = None,
-    corrections: Annotated[str, typer.Option(help="Of a data set: corrected or published.")] = "corrected",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
-    formats: Annotated[bool, typer.Option("--formats", help="List the formats and what each loses.")] = False,
-    as_json: JsonFlag = False,
-) -> None:
+        option("Format, or data set, of the source; recognised by its ending or its files.", "--from"),
+    ] = None
+    to: Annotated[str | None, option("Format of the target, or 'plain'; recognised by its ending.")] = None
+    choices: Annotated[
+        tuple[str, ...], option("An option of one of the formats.", "--option", metavar="NAME=VALUE")
+    ] = ()
+    overwrite: Annotated[bool, option("Replace what is there.")] = False
+    formats: Annotated[bool, option("List the formats and what each loses.")] = False
+    corrections: Corrections = "corrected"
+
+
+@app.command()
+@with_settings
+def convert(settings: ConvertSettings, output: Output) -> None:
     """Convert recordings or task graphs; whatever does not go over is listed beside the target.
 
     Example: proctor datasets convert session.eaf session.json --to activitynet
 
     Example: proctor datasets convert ~/data/captaincook4d steps.csv --from captaincook4d
     """
-    from proctor.cli.data.common import read_options
     from proctor.stages.convert import convert, list_formats
 
-    if formats:
+    if settings.formats:
         rows = list_formats()
-        emit({"formats": rows}, _formats(rows), as_json=as_json)
+        emit({"formats": rows}, _formats(rows), as_json=output.as_json)
         return
-    if source is None or target is None:
+    if settings.source is None or settings.target is None:
         raise UserError(
             "a source and a target are needed.",
             hint="proctor datasets convert SOURCE TARGET; --formats lists them",
         )
     result = convert(
-        source,
-        target,
-        source_format=from_,
-        target_format=to,
-        options=read_options(option),
-        corrections=corrections,
-        overwrite=overwrite,
+        settings.source,
+        settings.target,
+        source_format=settings.from_,
+        target_format=settings.to,
+        options=read_options(settings.choices),
+        corrections=settings.corrections,
+        overwrite=settings.overwrite,
     )
     for text in result.warnings:
         warn(text)
@@ -73,7 +75,7 @@ def convert(
         for name, value in msgspec.to_builtins(result).items()
         if value and name != "warnings"
     ]
-    emit(result, table(shown), as_json=as_json)
+    emit(result, table(shown), as_json=output.as_json)
 
 
 def _formats(rows: Sequence[Listed]) -> str:

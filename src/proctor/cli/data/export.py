@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal
 
 import msgspec
-import typer
 
-from proctor.cli.console import JsonFlag, WorkersOption, command_app, emit, progress, table
-from proctor.cli.data.common import OptionsFlag, PlaceArgument, find_place, read_options
-from proctor.errors import UserError
+from proctor.cli.console import command_app, emit, progress, table
+from proctor.cli.data.common import Choices, PlaceSettings, find_place, read_options
+from proctor.cli.options import Output, Spread, with_settings
+from proctor.settings import option
+from proctor.stages.settings import Corrections
 
 app = command_app()
 
 
+class ExportSettings(PlaceSettings, frozen=True, kw_only=True):
+    """What is written, in which form, and where to."""
+
+    out: Annotated[Path, option("Folder to write; an export cut short there goes on.")]
+    format: Annotated[Literal["parquet", "jsonl"], option("parquet or jsonl.")] = "parquet"
+    rows: Annotated[int, option("Records of a shard.", ge=1)] = 50_000
+    min_text: Annotated[int, option("Of a corpus: drop texts of fewer characters (SMMQG: 200).", ge=0)] = 0
+    corrections: Corrections = "corrected"
+    choices: Choices = ()
+
+
 @app.command()
-def export(
-    place: PlaceArgument,
-    out: Annotated[Path, typer.Option("--out", help="Folder to write; an export cut short there goes on.")],
-    format: Annotated[str, typer.Option(help="parquet or jsonl.")] = "parquet",
-    rows: Annotated[int, typer.Option(min=1, help="Records of a shard.")] = 50_000,
-    workers: WorkersOption = None,
-    corrections: Annotated[str, typer.Option(help="corrected or published.")] = "corrected",
-    min_text: Annotated[
-        int,
-        typer.Option("--min-text", min=0, help="Of a corpus: drop texts of fewer characters (SMMQG: 200)."),
-    ] = 0,
-    option: OptionsFlag = None,
-    as_json: JsonFlag = False,
-) -> None:
+@with_settings
+def export(settings: ExportSettings, spread: Spread, output: Output) -> None:
     """Write a data set as Parquet or JSON Lines, in shards, however large it is.
 
     Records are streamed: memory stays flat. The same data give the same bytes, with any number of workers, here or on a
@@ -38,26 +38,23 @@ def export(
     Example: proctor datasets export ~/data/multimodalqa --out corpus --rows 20000 --workers 4
     """
     from proctor.compute import place_of
-    from proctor.datasets.shards import FORMATS
     from proctor.stages.datasets_export import export_dataset
 
-    if format not in FORMATS:
-        raise UserError(f"--format is {format!r}.", hint=f"one of {', '.join(FORMATS)}")
-    dataset, folder = find_place(place)
-    with progress("shards", quiet=as_json) as step:
+    dataset, folder = find_place(settings.place)
+    with progress("shards", quiet=output.as_json) as step:
         result = export_dataset(
             dataset,
             folder,
-            out,
-            format=cast("Any", format),
-            rows=rows,
-            place=place_of(workers),
-            corrections=cast("Any", corrections),
-            options=read_options(option),
-            min_text=min_text,
+            settings.out,
+            format=settings.format,
+            rows=settings.rows,
+            place=place_of(spread.workers),
+            corrections=settings.corrections,
+            options=read_options(settings.choices),
+            min_text=settings.min_text,
             seen=step,
         )
-    emit(result, _text(msgspec.to_builtins(result)), as_json=as_json)
+    emit(result, _text(msgspec.to_builtins(result)), as_json=output.as_json)
 
 
 def _text(result: dict[str, Any]) -> str:

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from proctor.cli.console import JsonFlag, command_app, emit, note
+from proctor.cli.console import command_app, emit, note
+from proctor.cli.data.info import DatasetName
+from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
+from proctor.settings import Settings, argument, option
 
 if TYPE_CHECKING:
     from proctor.fetch.fetch import Seen
@@ -24,25 +27,25 @@ _LINE_EVERY: Final = 15.0
 """Seconds between two lines where there is no terminal for a bar."""
 
 
-@app.command()
-def get(
-    dataset: Annotated[str, typer.Argument(help="Name of the data set (see 'proctor datasets list').")],
-    folder: Annotated[Path, typer.Argument(help="Folder for the files, new or old.")],
-    only: Annotated[
-        str | None,
-        typer.Option("--only", metavar="PATTERN", help="Only files that fit, for example '*.json'."),
-    ] = None,
+class GetSettings(Settings, frozen=True, kw_only=True):
+    """What is fetched, from where, and where to."""
+
+    dataset: DatasetName
+    folder: Annotated[Path, argument("Folder for the files, new or old.")]
+    only: Annotated[str | None, option("Only files that fit, for example '*.json'.", metavar="PATTERN")] = (
+        None
+    )
     source: Annotated[
-        str | None,
-        typer.Option("--from", metavar="URL-OR-FOLDER", help="A mirror or a copy with the same paths."),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: the licence is accepted.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be fetched, and stop.")] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace files that are not the release's.")
-    ] = False,
-    as_json: JsonFlag = False,
-) -> None:
+        str | None, option("A mirror or a copy with the same paths.", "--from", metavar="URL-OR-FOLDER")
+    ] = None
+    yes: Annotated[bool, option("Do not ask: the licence is accepted.")] = False
+    dry_run: Annotated[bool, option("Show what would be fetched, and stop.")] = False
+    overwrite: Annotated[bool, option("Replace files that are not the release's.")] = False
+
+
+@app.command()
+@with_settings
+def get(settings: GetSettings, output: Output) -> None:
     """Fetch a data set's files, after showing its licence, its terms, and every file with its size and address.
 
     The data sets that come with Proctor declare no addresses: for them it says how to get the files, and takes, checked,
@@ -53,17 +56,20 @@ def get(
     from proctor.datasets.dataset import load_dataset
     from proctor.stages.datasets_get import get_files, plan_get, render_plan
 
-    plan = plan_get(load_dataset(dataset), folder, only=only, source=source, overwrite=overwrite)
-    if dry_run:
-        emit(_plain(plan), render_plan(plan), as_json=as_json)
+    plan = plan_get(
+        load_dataset(settings.dataset), settings.folder, only=settings.only, source=settings.source,
+        overwrite=settings.overwrite,
+    )  # fmt: skip
+    if settings.dry_run:
+        emit(_plain(plan), render_plan(plan), as_json=output.as_json)
         return
     if plan.work:
         note(render_plan(plan))
-        if not yes:
+        if not settings.yes:
             _ask()
-    with _bytes_progress(quiet=as_json) as seen:
+    with _bytes_progress(quiet=output.as_json) as seen:
         result = get_files(plan, seen=seen, told=note)
-    emit(result, _text(result), as_json=as_json)
+    emit(result, _text(result), as_json=output.as_json)
 
 
 def _ask() -> None:

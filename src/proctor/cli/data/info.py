@@ -1,24 +1,46 @@
-"""``proctor datasets info``: what a data set is and where to get it."""
+"""``proctor datasets list`` and ``info``: which data sets Proctor reads, what each is, and where to get it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
-
-from proctor.cli.console import JsonFlag, command_app, emit
+from proctor.cli.console import command_app, emit, table
+from proctor.cli.options import Output, with_settings
+from proctor.settings import Settings, argument
 
 if TYPE_CHECKING:
     from proctor.datasets.dataset import Dataset
 
-app = command_app()
+apps = {name: command_app() for name in ("list", "info")}
 
 
-@app.command()
-def info(
-    dataset: Annotated[str, typer.Argument(help="Name of the data set (see 'proctor datasets list').")],
-    as_json: JsonFlag = False,
-) -> None:
+DatasetName: TypeAlias = Annotated[str, argument("Name of the data set (see 'proctor datasets list').")]
+
+
+class Named(Settings, frozen=True, kw_only=True):
+    """Which data set is meant."""
+
+    dataset: DatasetName
+
+
+@apps["list"].command("list")
+@with_settings
+def list_datasets(output: Output) -> None:
+    """List the data sets that can be read, ours and those of plugins.
+
+    Example: proctor datasets list
+    """
+    from proctor.stages.datasets_info import list_datasets
+
+    rows = list_datasets()
+    shown = [(r.name, r.title, r.kind, r.licence, r.tried_on) for r in rows]
+    text = table(shown, ("name", "title", "holds", "licence", "tried on"))
+    emit({"datasets": rows}, text + "\n\nmore: proctor datasets info NAME", as_json=output.as_json)
+
+
+@apps["info"].command()
+@with_settings
+def info(settings: Named, output: Output) -> None:
     """Say what a data set is, its licence, how to get it, which files are read, and what its reader can do.
 
     Example: proctor datasets info goalstep
@@ -26,8 +48,8 @@ def info(
     from proctor.datasets.dataset import load_dataset
     from proctor.stages.datasets_info import render_description
 
-    declared = load_dataset(dataset)
-    emit(_plain(declared), render_description(declared), as_json=as_json)
+    declared = load_dataset(settings.dataset)
+    emit(_plain(declared), render_description(declared), as_json=output.as_json)
 
 
 def _plain(dataset: Dataset) -> dict[str, Any]:

@@ -6,51 +6,45 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import msgspec
-import typer
 
-from proctor.cli.console import JsonFlag, command_app, emit
-from proctor.cli.data.common import PlaceArgument, find_place
+from proctor.cli.console import command_app, emit
+from proctor.cli.data.common import PlaceSettings, find_place
+from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
+from proctor.settings import option
+from proctor.stages.settings import Corrections, Seed
 
 app = command_app()
 
 
-@app.command()
-def split(
-    place: PlaceArgument,
+class SplitSettings(PlaceSettings, frozen=True, kw_only=True):
+    """What is split or looked through, and how."""
+
     by: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Attribute of which no value may be in two subsets: person, environment, activity, video, category:3, …"
+        tuple[str, ...],
+        option(
+            "Attribute of which no value may be in two subsets: person, environment, activity, video, category:3, …"
         ),
-    ] = None,
-    rule: Annotated[
-        str | None, typer.Option(help="Make one of the data set's own splits from its rule.")
-    ] = None,
-    check: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Say what this split file lets through.")
-    ] = None,
+    ] = ()
+    rule: Annotated[str | None, option("Make one of the data set's own splits from its rule.")] = None
+    check: Annotated[Path | None, option("Say what this split file lets through.", metavar="FILE")] = None
     near: Annotated[
         float | None,
-        typer.Option(min=0.1, max=1.0, help="With --check: also texts that share this part of their words."),
-    ] = None,
-    fractions: Annotated[str, typer.Option(help="Shares of the subsets.")] = "train=0.8,val=0.1,test=0.1",
-    stratify: Annotated[
-        str | None, typer.Option(help="Attribute whose mixture should be alike in all subsets.")
-    ] = None,
+        option("With --check: also texts that share this part of their words.", ge=0.1, le=1.0),
+    ] = None
+    fractions: Annotated[str, option("Shares of the subsets.")] = "train=0.8,val=0.1,test=0.1"
+    stratify: Annotated[str | None, option("Attribute whose mixture should be alike in all subsets.")] = None
     fill: Annotated[
-        str,
-        typer.Option(
-            help="How groups are dealt out: balanced, or in-order (test first, then val, the rest train)."
-        ),
-    ] = "balanced",
-    seed: Annotated[int, typer.Option(help="Equal seeds give equal splits.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the split and how it was made.")
-    ] = None,
-    corrections: Annotated[str, typer.Option(help="corrected or published.")] = "corrected",
-    as_json: JsonFlag = False,
-) -> None:
+        str, option("How groups are dealt out: balanced, or in-order (test first, then val, the rest train).")
+    ] = "balanced"
+    out: Annotated[Path | None, option("Folder for the split and how it was made.")] = None
+    seed: Seed = 0
+    corrections: Corrections = "corrected"
+
+
+@app.command()
+@with_settings
+def split(settings: SplitSettings, output: Output) -> None:
     """Make a split in which nothing leaks, make a released one again, or look for leakage in any split file.
 
     Without --by, --rule or --check, every split that the data set has a rule for is made and compared with its file.
@@ -61,32 +55,35 @@ def split(
     """
     from proctor.stages import datasets_splits as stage
 
-    if sum((rule is not None, check is not None)) > 1 or (rule is not None and by):
+    by, rule, check, corrections = settings.by, settings.rule, settings.check, settings.corrections
+    if (rule is not None and check is not None) or (rule is not None and by):
         raise UserError(
             "--rule, --check and --by (without --check) exclude each other.", hint="give one of them"
         )
-    dataset, folder = find_place(place)
+    dataset, folder = find_place(settings.place)
     result: msgspec.Struct
     if check is not None:
-        leaks = stage.check_split(dataset.name, folder, check, by or (), near=near, corrections=corrections)
+        leaks = stage.check_split(
+            dataset.name, folder, check, by, near=settings.near, corrections=corrections
+        )
         result, text = leaks, stage.render_check(leaks)
     elif rule is not None:
-        made = stage.make_split(dataset.name, folder, rule, out=out)
+        made = stage.make_split(dataset.name, folder, rule, out=settings.out)
         result, text = made, stage.render_made(made)
     elif by:
         split = stage.split_dataset(
             dataset.name,
             folder,
             by,
-            fractions=stage.parse_fractions(fractions),
-            seed=seed,
-            stratify=stratify,
-            fill=cast("Any", fill),
+            fractions=stage.parse_fractions(settings.fractions),
+            seed=settings.seed,
+            stratify=settings.stratify,
+            fill=cast("Any", settings.fill),
             corrections=corrections,
-            out=out,
+            out=settings.out,
         )
         result, text = split, stage.render_made(split)
     else:
         rules = stage.reproduce_splits(dataset.name, folder)
         result, text = rules, stage.render_rules(rules)
-    emit(result, text, as_json=as_json)
+    emit(result, text, as_json=output.as_json)

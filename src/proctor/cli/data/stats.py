@@ -5,31 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import msgspec
 
-from proctor.cli.console import JsonFlag, WorkersOption, command_app, emit, note
-from proctor.cli.data.common import OptionsFlag, PlaceArgument, find_place, read_options
+from proctor.cli.console import command_app, emit, note
+from proctor.cli.data.common import Choices, PlaceSettings, find_place, read_options
+from proctor.cli.options import Output, Spread, with_settings
+from proctor.settings import option
+from proctor.stages.settings import Corrections
 
 app = command_app()
 
 
-@app.command()
-def stats(
-    place: PlaceArgument,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with pictures, too.")
-    ] = None,
+class StatsSettings(PlaceSettings, frozen=True, kw_only=True):
+    """What is measured, and what it is compared with."""
+
+    html: Annotated[Path | None, option("Write a page with pictures, too.", metavar="FILE")] = None
     beside: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[DATASET=]FOLDER", help="Another data set whose steps are compared; may be given again."
-        ),
-    ] = None,
-    corrections: Annotated[str, typer.Option(help="corrected or published.")] = "corrected",
-    option: OptionsFlag = None,
-    workers: WorkersOption = None,
-    as_json: JsonFlag = False,
-) -> None:
+        tuple[str, ...],
+        option("Another data set whose steps are compared; may be given again.", metavar="[DATASET=]FOLDER"),
+    ] = ()
+    corrections: Corrections = "corrected"
+    choices: Choices = ()
+
+
+@app.command()
+@with_settings
+def stats(settings: StatsSettings, where: Spread, output: Output) -> None:
     """Recompute the tables of the data set's paper (paper, found, why), and show how long, how many, how spread.
 
     Example: proctor datasets stats ~/data/captaincook4d --html captaincook4d.html
@@ -39,6 +40,7 @@ def stats(
     from proctor.compute import place_of
     from proctor.datasets.dataset import dataset_names
     from proctor.stages.datasets_stats import (
+        Beside,
         dataset_statistics,
         render_beside,
         render_statistics,
@@ -46,18 +48,26 @@ def stats(
     )
     from proctor.stages.datasets_stats_page import write_statistics_page
 
-    dataset, folder = find_place(place)
-    spread = place_of(workers)
+    dataset, folder = find_place(settings.place)
+    spread = place_of(where.workers)
     found = dataset_statistics(
-        dataset.name, folder, corrections=corrections, options=read_options(option), place=spread
+        dataset.name,
+        folder,
+        corrections=settings.corrections,
+        options=read_options(settings.choices),
+        place=spread,
     )
     others = []
-    for text in beside or ():
+    for text in settings.beside:
         name, _, path = text.partition("=")
         other, place_of_it = find_place([name, path] if name in dataset_names() else [text])
-        others.append(dataset_statistics(other.name, place_of_it, corrections=corrections, place=spread))
+        others.append(
+            dataset_statistics(other.name, place_of_it, corrections=settings.corrections, place=spread)
+        )
     compared = render_beside([found, *others]) if others else ""
-    if html is not None:
-        note(f"page: {write_statistics_page(html, found, others)}")
-    values = statistics_dict(found) | ({"beside": [statistics_dict(s) for s in others]} if others else {})
-    emit(values, "\n\n".join(filter(None, [render_statistics(found), compared])), as_json=as_json)
+    if settings.html is not None:
+        note(f"page: {write_statistics_page(settings.html, found, others)}")
+    values = statistics_dict(
+        Beside(**msgspec.structs.asdict(found), beside=tuple(others)) if others else found
+    )
+    emit(values, "\n\n".join(filter(None, [render_statistics(found), compared])), as_json=output.as_json)

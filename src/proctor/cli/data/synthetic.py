@@ -8,6 +8,7 @@ from typing import Annotated
 from proctor.cli.console import command_app, emit
 from proctor.cli.options import Output, with_settings
 from proctor.settings import Settings, argument, option
+from proctor.stages.settings import Seed
 
 app = command_app()
 
@@ -17,7 +18,7 @@ class SyntheticSettings(Settings, frozen=True, kw_only=True):
 
     folder: Annotated[Path, argument("New or empty folder for articles, categories and images.")]
     manuals: Annotated[int, option("How many, of four tasks in turn.", ge=1)] = 100
-    seed: Annotated[int, option("Equal seeds give equal bytes.")] = 0
+    seed: Seed = 0
 
 
 @app.command()

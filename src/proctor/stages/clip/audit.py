@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -16,7 +16,7 @@ from proctor.errors import UserError
 from proctor.records import is_there, read_json, write_json, write_jsonl
 from proctor.stages.clip.pairs import load_clips
 from proctor.stages.clip.settings import FilterOptions
-from proctor.stages.models import Limits, open_models
+from proctor.stages.models import Closing, Limits, open_models
 from proctor.workspace import Workspace
 
 __all__ = ["AUDIT", "Audited", "audit", "load_audit"]
@@ -29,7 +29,7 @@ class Audited(msgspec.Struct, frozen=True, kw_only=True):
 
     report: AuditReport
     missing: Mapping[PlantedKind, int]
-    calls: dict[str, Any]
+    calls: Closing
 
 
 def audit(

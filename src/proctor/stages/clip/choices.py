@@ -107,7 +107,7 @@ def make(
             questions, _maker(models, options, limits), models.ask("choices"),
             progress=lambda _result: seen() if seen is not None else None,
         )  # fmt: skip
-        calls, remarks = models.closing(), models.remarks()
+        calls = models.closing()
     write_jsonl(workspace.file(CHOICES), run.items)
     write_jsonl(workspace.file(ATTEMPTS), run.attempts)
     reasons = workspace.write_dropped("choices", list(run.dropped))
@@ -115,7 +115,7 @@ def make(
     result = ChoicesMade(
         subject=subject, asked=run.summary.asked, achieved=run.summary.achieved, open_ended=run.summary.open_ended,
         postponed=run.summary.postponed, dropped=reasons, complete=run.is_complete, interrupted=run.interrupted,
-        summary=run.summary, **remarks,
+        summary=run.summary, unsent=calls.unsent,
     )  # fmt: skip
     workspace.record(
         "choices",

@@ -106,7 +106,7 @@ def filter_questions(
             models.ask("filter"),
             progress=lambda _result: seen() if seen is not None else None,
         )
-        calls, remarks = models.closing(), models.remarks()
+        calls = models.closing()
     funnel = run.funnel
     write_jsonl(workspace.file(VERDICTS), run.verdicts)
     outputs = [VERDICTS, FUNNEL]
@@ -131,7 +131,7 @@ def filter_questions(
     result = Filtered(
         subject=subject, asked=funnel.asked, kept=funnel.kept, postponed=funnel.postponed, dropped=reasons,
         complete=not run.interrupted and not funnel.postponed, interrupted=run.interrupted, lines=tuple(funnel.lines),
-        **split, **remarks,
+        **split, unsent=calls.unsent,
     )  # fmt: skip
     workspace.record(
         "filter",

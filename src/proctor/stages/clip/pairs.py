@@ -200,7 +200,7 @@ def generate(
             models.ask("generate"),
             progress=lambda _result, _round: seen() if seen is not None else None,
         )
-        calls, remarks = models.closing(), models.remarks()
+        calls = models.closing()
     _require_replies(run, workspace)
     write_jsonl(workspace.file(CLIPS), found.clips)
     write_jsonl(workspace.file(PAIRS), run.pairs)
@@ -218,7 +218,7 @@ def generate(
         complete=run.is_complete,
         interrupted=run.interrupted,
         summary=run.summary,
-        **remarks,
+        unsent=calls.unsent,
     )
     workspace.record(
         STAGE,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 
 from proctor.errors import UserError
+from proctor.records import Json
 from proctor.settings import Settings, option
+from proctor.stages.settings import Limit, Seed
 
 if TYPE_CHECKING:
     from proctor.ask.clip.choices import ChoiceModels, ChoiceSettings
@@ -46,7 +48,7 @@ class PairOptions(Settings, frozen=True, kw_only=True):
     max_videos: Annotated[int | None, option("Recordings of each data set at most.", ge=1)] = None
     came_from: tuple[str, ...] = ()
     substeps: bool = True
-    seed: Annotated[int, option("Run seed; same inputs and seed give the same bytes.")] = 0
+    seed: Seed = 0
 
     @property
     def models(self) -> PairModels:
@@ -61,11 +63,11 @@ class PairOptions(Settings, frozen=True, kw_only=True):
             raise UserError("nobody was named who writes pairs.", hint="name a model: -g openai/gpt-4o")
         return PairModels(generator=self.generator, categoriser=self.categoriser)
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> dict[str, Json]:
         """Return what was set, for the workspace's record."""
         from proctor.ask.clip.pairs import PairSettings
 
-        found: dict[str, Any] = msgspec.to_builtins(
+        found: dict[str, Json] = msgspec.to_builtins(
             {
                 "models": self.models, "data": [str(path) for path in self.data] or list(self.came_from),
                 "readers": list(self.dataset), "levels": list(self.level), "total": self.total, "per_clip": self.per_clip,
@@ -75,16 +77,23 @@ class PairOptions(Settings, frozen=True, kw_only=True):
         return found
 
 
-class FilterOptions(Settings, frozen=True, kw_only=True):
+class Assisted(Settings, frozen=True, kw_only=True):
+    """Who votes, and where to stop."""
+
+    assistant: Annotated[
+        tuple[str, ...], option("Model that votes; three different ones in the paper.", "-a")
+    ] = ()
+    seed: Seed = 0
+    limit: Limit = None
+
+
+class FilterOptions(Assisted, frozen=True, kw_only=True):
     """Who filters what, and which of the kept pairs train."""
 
     section: ClassVar[str] = "filter"
 
     judge: Annotated[
         tuple[str, ...], option("Model that filters with the steps at hand; may be repeated.", "-j")
-    ] = ()
-    assistant: Annotated[
-        tuple[str, ...], option("Model that votes; three different ones in the paper.", "-a")
     ] = ()
     consistency: Annotated[
         str, option("Model that says whether two answers mean the same (default: the first judge).")
@@ -107,8 +116,6 @@ class FilterOptions(Settings, frozen=True, kw_only=True):
         option("Of the kept pairs, by whole videos, for the benchmark; the others train.", ge=0, le=1),
     ] = 1.0
     cap: Annotated[int | None, option("Pairs of the benchmark at most (published: 5,000).", ge=1)] = None
-    limit: Annotated[int | None, option("Stop after so many.", ge=1)] = None
-    seed: Annotated[int, option("Run seed; same inputs and seed give the same bytes.")] = 0
 
     @property
     def models(self) -> FilterModels:
@@ -141,9 +148,9 @@ class FilterOptions(Settings, frozen=True, kw_only=True):
             solved_by=min(2, len(self.assistant) or 2),
         )
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> dict[str, Json]:
         """Return what was set, for the workspace's record."""
-        found: dict[str, Any] = msgspec.to_builtins(
+        found: dict[str, Json] = msgspec.to_builtins(
             {
                 "models": self.models, "filter_settings": self.filters, "limit": self.limit,
                 "benchmark_share": self.benchmark_share, "cap": self.cap, "seed": self.seed,
@@ -152,15 +159,12 @@ class FilterOptions(Settings, frozen=True, kw_only=True):
         return found
 
 
-class ChoiceOptions(Settings, frozen=True, kw_only=True):
+class ChoiceOptions(Assisted, frozen=True, kw_only=True):
     """Who makes options for what."""
 
     section: ClassVar[str] = "choices"
 
     writer: Annotated[str, option("Model that writes wrong answers.", "-w")] = ""
-    assistant: Annotated[
-        tuple[str, ...], option("Model that votes; three different ones in the paper.", "-a")
-    ] = ()
     on: Annotated[
         Literal["pairs", "items", "styled"] | None,
         option(
@@ -173,8 +177,6 @@ class ChoiceOptions(Settings, frozen=True, kw_only=True):
         Literal["off", "report", "require"],
         option("A fresh vote after acceptance: off, report, or require."),
     ] = "report"
-    limit: Annotated[int | None, option("Stop after so many.", ge=1)] = None
-    seed: Annotated[int, option("Run seed; same inputs and seed give the same bytes.")] = 0
 
     @property
     def models(self) -> ChoiceModels:
@@ -198,9 +200,9 @@ class ChoiceOptions(Settings, frozen=True, kw_only=True):
 
         return ChoiceSettings(attempts=self.attempts, typed=self.typed, confirm=self.confirm)
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> dict[str, Json]:
         """Return what was set, for the workspace's record."""
-        found: dict[str, Any] = msgspec.to_builtins(
+        found: dict[str, Json] = msgspec.to_builtins(
             {"models": self.models, "choice_settings": self.making, "seed": self.seed, "limit": self.limit}
         )
         return found

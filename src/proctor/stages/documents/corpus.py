@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -21,7 +20,7 @@ from proctor.records import Dropped, read_jsonl, write_jsonl
 from proctor.stages.documents.procedures import iter_procedure_sources, procedure_questions
 from proctor.stages.documents.reading import CORPUS, QUESTIONS, corpus_of, questions_of
 from proctor.stages.documents.settings import CorpusOptions
-from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.rehearsing import find_rehearser
 from proctor.workspace import Workspace, is_there
 
@@ -66,7 +65,7 @@ class Built(Counted, frozen=True, kw_only=True):
     drawn: int | msgspec.UnsetType = msgspec.UNSET
     dropped: dict[str, int]
     complete: bool
-    calls: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    calls: Closing | msgspec.UnsetType = msgspec.UNSET
 
 
 class Pictured(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,12 +168,17 @@ def build(
     drawn = 0
     if options.draw_missing:
         corpus, drawn = find_rehearser("Drawing pictures").draw_missing(corpus, folder / IMAGES)
-    calls: dict[str, Any] | None = None
+    calls: Closing | None = None
     if options.verbaliser is not None:
         described, lost, calls = _verbalise(workspace, corpus, options.verbaliser, limits, seen)
-        if calls["stopped"] or calls["mute"]:
+        if calls.stopped or calls.mute:
             # Images that were not asked about would be missing for good from a corpus that looks complete.
-            return Built(**_counts(corpus), dropped=_reasons(dropped), complete=False, calls=calls)
+            return Built(
+                **msgspec.structs.asdict(_counts(corpus)),
+                dropped=_reasons(dropped),
+                complete=False,
+                calls=calls,
+            )
         corpus = described
         dropped += lost
     if not len(corpus):
@@ -190,7 +194,11 @@ def build(
     _write_questions(workspace, questions)
     corpus = write_corpus(folder, corpus, dropped=dropped, about=about)
     built = Built(
-        **_counts(corpus), questions=len(questions), drawn=drawn, dropped=_reasons(dropped), complete=True
+        **msgspec.structs.asdict(_counts(corpus)),
+        questions=len(questions),
+        drawn=drawn,
+        dropped=_reasons(dropped),
+        complete=True,
     )
     workspace.record(
         "corpus",
@@ -320,7 +328,7 @@ def _from_dataset(dataset: Dataset, folder: Path) -> Iterator[Source | Dropped]:
 
 def _verbalise(
     workspace: Workspace, corpus: Corpus, model: str, limits: Limits | None, seen: Callable[[], None] | None
-) -> tuple[Corpus, list[Dropped], dict[str, Any]]:
+) -> tuple[Corpus, list[Dropped], Closing]:
     """Have images described that nobody has described; those that stay without a word are left out."""
     with open_models(workspace, limits) as models:
         models.require_prices(model)
@@ -352,7 +360,7 @@ def describe(root: Path) -> Described:
     }
     pictures = [source for source in corpus if source.modality == "image"]
     return Described(
-        **_counts(corpus),
+        **msgspec.structs.asdict(_counts(corpus)),
         documents=len({s.doc_id or s.id for s in corpus}),
         characters={m: _spread(values) for m, values in lengths.items() if values},
         body_characters=_spread(sorted(body_length(s) for s in corpus if s.modality == "text")),
@@ -367,13 +375,13 @@ def describe(root: Path) -> Described:
     )
 
 
-def _counts(corpus: Corpus) -> dict[str, Any]:
-    return {
-        "sources": len(corpus),
-        "modalities": {str(m): n for m, n in corpus.counts().items()},
-        "aliases": len(corpus.aliases),
-        "fingerprint": corpus.fingerprint,
-    }
+def _counts(corpus: Corpus) -> Counted:
+    return Counted(
+        sources=len(corpus),
+        modalities={str(m): n for m, n in corpus.counts().items()},
+        aliases=len(corpus.aliases),
+        fingerprint=corpus.fingerprint,
+    )
 
 
 def _spread(values: Sequence[int]) -> dict[str, float]:

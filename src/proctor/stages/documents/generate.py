@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -32,7 +32,7 @@ from proctor.records import read_bytes, read_jsonl, write_json, write_jsonl
 from proctor.stages.documents.library import Library
 from proctor.stages.documents.reading import CORPUS, WRITTEN, questions_of
 from proctor.stages.documents.settings import DocumentsOptions
-from proctor.stages.models import Asked, Limits, Models, open_models
+from proctor.stages.models import Asked, Closing, Limits, Models, open_models
 from proctor.workspace import Workspace
 
 __all__ = [
@@ -151,12 +151,12 @@ def generate(
             embed=_embed_questions(library, options.embedder),
             progress=lambda _result, _wave: seen() if seen is not None else None,
         )
-        calls, remarks = models.closing(), models.remarks()
+        calls = models.closing()
     _require_replies(run, workspace)
     near = find_near_matches(
         [(q.id, q.text) for q in run.questions], lists, embed=_embed_questions(library, options.embedder)
     )
-    made = _written(workspace, library, plan, options, run, near, sampler, remarks)
+    made = _written(workspace, library, plan, options, run, near, sampler, calls)
     return msgspec.structs.replace(made, calls=calls)
 
 
@@ -319,7 +319,7 @@ def _written(
     run: DocumentsRun,
     near: Sequence[NearMatch],
     sampler: SeedSampler,
-    remarks: Mapping[str, Any],
+    calls: Closing,
 ) -> DocumentsMade:
     write_jsonl(workspace.file(WRITTEN), run.questions)
     write_jsonl(workspace.file(ATTEMPTS_FILE), run.attempts)
@@ -347,7 +347,7 @@ def _written(
         interrupted=run.interrupted,
         cells=tuple(run.summary.cells),
         short=plan.short,
-        **remarks,
+        unsent=calls.unsent,
     )
     workspace.record(
         "documents",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -13,12 +13,19 @@ from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.style_overlap import OverlapTable, StyleClaim, StyleClassifier, score_overlap
 from proctor.records import is_there, read_json, write_json, write_jsonl
 from proctor.stages.documents.reading import WRITTEN, load_questions
-from proctor.stages.models import Limits, open_models
+from proctor.stages.models import Closing, Limits, open_models
 from proctor.workspace import Workspace
 
 __all__ = ["load_overlap", "style_overlap"]
 
 _OVERLAP: Final = "overlap.json"
+
+
+class Overlapped(msgspec.Struct, frozen=True):
+    """The table of overlaps, and what the calls came to."""
+
+    table: OverlapTable
+    calls: Closing
 
 
 def style_overlap(
@@ -28,7 +35,7 @@ def style_overlap(
     styles: Sequence[str] | None = None,
     limits: Limits | None = None,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> Overlapped:
     """Ask a model of which styles each generated question is, and write the table of overlaps.
 
     Args:
@@ -63,7 +70,7 @@ def style_overlap(
     write_json(workspace.file(_OVERLAP), table)
     workspace.record("overlap", settings={"model": model, "styles": list(named)}, counts={"questions": len(questions)},
                      inputs=(WRITTEN,), outputs=(_OVERLAP,))  # fmt: skip
-    return {"table": msgspec.to_builtins(table), "calls": closing}
+    return Overlapped(table, closing)
 
 
 def load_overlap(workspace: Workspace) -> OverlapTable | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -39,7 +39,7 @@ from proctor.stages.documents.reading import (
     run_name,
 )
 from proctor.stages.documents.settings import DEFAULT_RETRIEVERS, RetrievalOptions
-from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.workspace import Workspace
 
 __all__ = [
@@ -68,7 +68,7 @@ class Retrieved(msgspec.Struct, frozen=True, kw_only=True):
     questions: int
     left_out: int
     recall_of_search: list[str] | msgspec.UnsetType = msgspec.UNSET
-    calls: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    calls: Closing | msgspec.UnsetType = msgspec.UNSET
 
 
 def retrieve_all(
@@ -107,7 +107,7 @@ def _retrieved(
         parse_retriever(spec).open(library)
     folder = workspace.file(RETRIEVAL) / options.questions
     runs: list[RetrievalRun] = []
-    calls: dict[str, Any] | None = None
+    calls: Closing | None = None
     with open_models(workspace, limits) as models:
         for spec in options.retrievers:
             run = _run(library, questions, spec, options, models, limits)

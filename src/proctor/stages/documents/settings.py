@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 
 from proctor.errors import UserError
+from proctor.records import Json
 from proctor.settings import Settings, option
+from proctor.stages.settings import Limit, Seed
 
 if TYPE_CHECKING:
     from proctor.ask.documents.pipeline import DocumentsModels, DocumentsSettings
 
-__all__ = ["DEFAULT_RETRIEVERS", "CorpusOptions", "DocumentsOptions", "RetrievalOptions"]
+__all__ = [
+    "DEFAULT_RETRIEVERS",
+    "CorpusOptions",
+    "DedupeOptions",
+    "DocumentsOptions",
+    "EmbedOptions",
+    "RetrievalOptions",
+]
 
 Wanted = Literal["off", "measure", "refuse"]
 
@@ -62,14 +71,35 @@ class CorpusOptions(Settings, frozen=True, kw_only=True):
         bool, option("Draw a card for every image without pixels: for rehearsals, never for results.")
     ] = False
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> dict[str, Json]:
         """Return what was set, for the workspace's record; what was not is left out."""
-        found: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        found: dict[str, Json] = msgspec.to_builtins(self, enc_hook=str)
         return {
             name: list(v) if isinstance(v, tuple) else v
             for name, v in found.items()
             if v not in (None, (), [])
         }
+
+
+class EmbedOptions(Settings, frozen=True, kw_only=True):
+    """Whose vectors are made."""
+
+    embedder: Annotated[
+        str, option("lsa, onnx/PATH, st/PATH, clip/PATH, compat/NAME@URL, openai/NAME.", "-e")
+    ] = "lsa"
+
+
+class DedupeOptions(Settings, frozen=True, kw_only=True):
+    """What counts as the same, and whether it is collapsed."""
+
+    near: Annotated[
+        float,
+        option("Similarity from which two texts or tables count as one (Jaccard of words).", ge=0.01, le=1),
+    ] = 0.9
+    exact: Annotated[bool, option("Look for equal contents alone.")] = False
+    apply: Annotated[bool, option("Collapse them: the first one stays, the others become its aliases.")] = (
+        False
+    )
 
 
 class RetrievalOptions(Settings, frozen=True, kw_only=True):
@@ -106,10 +136,10 @@ class RetrievalOptions(Settings, frozen=True, kw_only=True):
     ] = "exact"
     depth: Annotated[int, option("Sources of a ranking.", ge=1)] = 100
     cuts: Annotated[tuple[int, ...], option("Cut-off of recall; may be repeated.", "-k")] = (5, 10)
-    limit: Annotated[int | None, option("Stop after so many.", ge=1)] = None
     confidence: float = 0.95
     resamples: int = 10_000
-    seed: Annotated[int, option("Run seed; same inputs and seed give the same bytes.")] = 0
+    seed: Seed = 0
+    limit: Limit = None
 
 
 class DocumentsOptions(Settings, frozen=True, kw_only=True):
@@ -199,7 +229,7 @@ class DocumentsOptions(Settings, frozen=True, kw_only=True):
     ] = ()
     beta: float = 0.1
     neighbours: int = 5
-    seed: Annotated[int, option("Run seed; same inputs and seed give the same bytes.")] = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -260,9 +290,9 @@ class DocumentsOptions(Settings, frozen=True, kw_only=True):
         )
         return fitting or BUILTIN_STYLES
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> dict[str, Json]:
         """Return what was set, for the workspace's record."""
-        found: dict[str, Any] = msgspec.to_builtins(
+        found: dict[str, Json] = msgspec.to_builtins(
             {
                 "models": self.models, "styles": list(self.styles), "per_cell": self.per_cell, "total": self.total,
                 "published": self.published, "combinations": list(self.combination), "embedder": self.embedder,

@@ -15,7 +15,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.llm.model import ModelName
-from proctor.records import is_there, read_json, write_json
+from proctor.records import Json, is_there, read_json, write_json
 from proctor.settings import Settings
 from proctor.stages.experiment.cells import CELLS, Cell, cells_of, join_workspace, settings_from
 from proctor.stages.experiment.compare import compare_cells, write_grid
@@ -83,7 +83,7 @@ def choose(root: Path, plan: Plan, given: Mapping[str, Mapping[str, Any]]) -> Ch
     return chosen
 
 
-def _former(root: Path, kept: Kept | None, stage: str, settings: type[Settings]) -> dict[str, Any]:
+def _former(root: Path, kept: Kept | None, stage: str, settings: type[Settings]) -> Mapping[str, Any]:
     """Return what was chosen for a stage before."""
     values = kept.settings.get(stage, {}) if kept is not None else {}
     try:
@@ -138,11 +138,11 @@ def conduct(
     return done
 
 
-def _plain(settings: Settings) -> dict[str, Any]:
+def _plain(settings: Settings) -> dict[str, Json]:
     """Return settings as they are kept: without what is left as it is; folders as they are found from anywhere."""
     usual = {f.name: f.default for f in msgspec.structs.fields(settings)}
     values = {name: getattr(settings, name) for name in settings.__struct_fields__}
-    found: dict[str, Any] = msgspec.to_builtins(
+    found: dict[str, Json] = msgspec.to_builtins(
         {name: v for name, v in values.items() if v != usual[name]},
         enc_hook=lambda value: str(value.absolute()) if isinstance(value, Path) else str(value),
     )

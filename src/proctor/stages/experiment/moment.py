@@ -25,7 +25,6 @@ from proctor.stages.exchange import import_published
 from proctor.stages.experiment.settings import (
     OUTLINES,
     AnswerSettings,
-    BuildSettings,
     MarkSettings,
     ReadingSettings,
     ReviewSettings,
@@ -49,7 +48,13 @@ from proctor.stages.read import read
 from proctor.stages.rehearsing import REHEARSAL_VIDEOS
 from proctor.stages.report import report
 from proctor.stages.score import score
-from proctor.stages.settings import DeriveSettings, GenerateSettings, ReadSettings, ReportSettings
+from proctor.stages.settings import (
+    BuildSettings,
+    DeriveSettings,
+    GenerateSettings,
+    ReadSettings,
+    ReportSettings,
+)
 from proctor.stages.verify import estimate_verification, open_store, verify, verify_with_model
 from proctor.stages.videos import workspace_videos
 from proctor.verify.store import split_stale
@@ -182,16 +187,14 @@ def _estimate_verify(doing: Doing, settings: ReviewSettings) -> Iterator[Estimat
 def _build(doing: Doing, settings: BuildSettings) -> None:
     if _came_with_items(doing.workspace):
         return
-    built = build(
-        doing.root, accept=settings.accept, min_confidence=settings.min_confidence, seed=settings.seed,
-        name="rehearsal" if doing.limits.rehearsal is not None else None,
-    )  # fmt: skip
-    doing.add("build", built)
+    if doing.limits.rehearsal is not None:
+        settings = msgspec.structs.replace(settings, name="rehearsal")
+    doing.add("build", build(doing.root, settings))
 
 
 def _estimate_build(doing: Doing, settings: BuildSettings) -> Iterator[Estimate]:
     if not _came_with_items(doing.workspace) and not _built_as_planned(doing, settings):
-        build(doing.root, accept="oracle", min_confidence=0.0, seed=settings.seed)
+        build(doing.root, BuildSettings(min_confidence=0.0, seed=settings.seed))
     yield from ()
 
 

@@ -10,12 +10,11 @@ from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptio
 from proctor.stages.documents.settings import CorpusOptions, DocumentsOptions, RetrievalOptions
 from proctor.stages.exam_settings import CalibrateSettings, ScoreSettings
 from proctor.stages.experiment.outline import Outline
-from proctor.stages.settings import GenerateSettings, ReportSettings
+from proctor.stages.settings import BuildSettings, GenerateSettings, Limit, ReportSettings, Seed, Videos
 
 __all__ = [
     "OUTLINES",
     "AnswerSettings",
-    "BuildSettings",
     "ClipAnswerSettings",
     "CorpusAnswerSettings",
     "MarkSettings",
@@ -49,16 +48,6 @@ class ReviewSettings(Settings, frozen=True, kw_only=True):
     ] = ()
 
 
-class BuildSettings(Settings, frozen=True, kw_only=True):
-    """By whose word questions get in."""
-
-    accept: Annotated[
-        str, option("Who lets a question in: oracle, humans, models, any, all or majority.")
-    ] = "oracle"
-    min_confidence: Annotated[float, option("Verdicts below this count as unsure.", ge=0, le=1)] = 0.8
-    seed: Annotated[int, option("Of everything that is drawn.")] = 0
-
-
 class AnswerSettings(Settings, frozen=True, kw_only=True):
     """Who answers, seeing what."""
 
@@ -77,10 +66,8 @@ class AnswerSettings(Settings, frozen=True, kw_only=True):
         ),
     ] = ("question", "recipe", "frames:50@360p")
     captioner: Annotated[str, option("Model that describes frames, for the view captions.")] = ""
-    videos: Annotated[Path | None, option("Folder of the recordings' videos (default: the data set's).")] = (
-        None
-    )
-    seed: Annotated[int, option("Of everything that is drawn.")] = 0
+    videos: Videos = None
+    seed: Seed = 0
 
 
 class MarkSettings(Settings, frozen=True, kw_only=True):
@@ -120,9 +107,9 @@ class CorpusAnswerSettings(Settings, frozen=True, kw_only=True):
         Path | None, option("Folder of a model for BERTScore; left out without one.", metavar="FOLDER")
     ] = None
     questions: Annotated[str, option("The set that is answered: styled, or data.")] = "styled"
-    limit: Annotated[int | None, option("Answer at most so many.", ge=1)] = None
     resamples: Annotated[int, option("Of the bootstrap.", ge=0)] = 10_000
-    seed: Annotated[int, option("Of the bootstrap.")] = 0
+    seed: Seed = 0
+    limit: Limit = None
 
 
 class OverlapSettings(Settings, frozen=True, kw_only=True):
@@ -148,10 +135,10 @@ class ClipAnswerSettings(Settings, frozen=True, kw_only=True):
     ] = None
     circular: Annotated[bool, option("Ask every rotation of the options; right only if all are.")] = False
     judge: Annotated[str | None, option("Judge of open-ended answers; without one there are none.")] = None
-    videos: Annotated[Path | None, option("Folder of the clips' videos.")] = None
-    limit: Annotated[int | None, option("Answer at most so many.", ge=1)] = None
     resamples: Annotated[int, option("Of the bootstrap.", ge=0)] = 10_000
-    seed: Annotated[int, option("Of the bootstrap.")] = 0
+    videos: Videos = None
+    seed: Seed = 0
+    limit: Limit = None
 
 
 OUTLINES = {

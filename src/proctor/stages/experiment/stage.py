@@ -15,6 +15,7 @@ from proctor.llm.estimate import Estimate
 from proctor.settings import Settings
 from proctor.stages.experiment.outline import Outline
 from proctor.stages.limits import Limits
+from proctor.stages.models import Closing
 from proctor.stages.show import Show
 from proctor.workspace import Workspace
 
@@ -50,12 +51,7 @@ class Part:
 
     name: str
     counts: Mapping[str, Any]
-
-    @property
-    def calls(self) -> Mapping[str, Any]:
-        """What the stage asked of models; empty when it asked nobody."""
-        found: Mapping[str, Any] = self.counts.get("calls") or {}
-        return found
+    calls: Closing | None = None
 
 
 @dataclass(slots=True)
@@ -126,12 +122,13 @@ class Doing:
         Raises:
             StoppedError: if it ended early, or no model said anything: nothing comes after it.
         """
-        counts: Mapping[str, Any] = msgspec.to_builtins(result)
-        part = Part(f"{self.cell}: {name}" if self.cell else name, counts)
+        calls: Closing | None = getattr(result, "calls", None) or None
+        part = Part(
+            f"{self.cell}: {name}" if self.cell else name, counts=msgspec.to_builtins(result), calls=calls
+        )
         self.done.parts.append(part)
-        mute = f"{part.name}: no model said anything" if part.calls.get("mute") else ""
-        if stopped := part.calls.get("stopped") or mute:
-            raise StoppedError(stopped)
+        if calls is not None and (calls.stopped or calls.mute):
+            raise StoppedError(calls.stopped or f"{part.name}: no model said anything")
 
     def within(self, root: Path, chosen: Chosen, cell: str, limits: Limits) -> Doing:
         """Return the same experiment, going on in the workspace of a cell."""
