@@ -102,17 +102,15 @@ def test_a_file_without_a_question_that_can_be_asked_is_refused(
     assert not (tmp_path / "bench" / IMPORTED).exists()
 
 
-def test_what_knows_moments_alone_says_so_and_a_source_question_needs_no_facets(tmp_path: Path) -> None:
+def test_the_task_graph_verifies_moments_alone_and_a_source_question_needs_no_facets(tmp_path: Path) -> None:
     from proctor.exam.kinds.documents import KIND
     from proctor.exam.question import Gold, Item
-    from proctor.stages.verify import verify, verify_with_model
+    from proctor.stages.verify import verify
 
     write_jsonl(tmp_path / "theirs.jsonl", [question("good")])
     import_questions(tmp_path / "theirs.jsonl", tmp_path / "bench")
     with pytest.raises(UserError, match="not one of 1 questions is about a moment"):
         verify(tmp_path / "bench")
-    with pytest.raises(UserError, match="not one of 1 questions is about a moment"):
-        verify_with_model(tmp_path / "bench", "openai/m")
     slices = KIND.slices([Item(question=question("good"), golds=(Gold(value=Text(text="Because.")),))])
     assert slices["all"] == ("all", ["good"])
     assert slices["style=none"] == ("style", ["good"])

@@ -28,7 +28,7 @@ def report(
 
     with progress("writing examples", quiet=output.as_json) as seen:
         result = stage.report(workspace, settings, output=files.output, videos=files.videos, seen=seen)
-    items = ", ".join(f"{n:,} {title}" for title, n in result.items.items())
+    items = "; ".join(f"{title}: {n:,}" for title, n in result.items.items())
     size = result.bytes / 2**20
     text = f"{result.report}  ({size:.1f} MB; {items or 'no questions yet'}; {len(result.runs)} runs, {result.examples:,} examples)"
     if result.without_frames:
