@@ -51,7 +51,7 @@ SECTIONS = {
         "corpus/peer_chroma.py",
         "corpus/generation.py",
     ),
-    "Instructional questions": ("instructional/pipeline.py",),
+    "Questions about clips": ("clip/pipeline.py",),
 }
 HEAD = ["| what | measured | target |", "|---|---|---|"]
 TARGET = HERE.parent / "docs" / "performance.md"

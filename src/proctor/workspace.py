@@ -62,7 +62,7 @@ _COMMANDS: Final = {
     "corpus-dedupe": "corpus dedupe",
     "documents": "generate documents",
     "overlap": "experiment documents",
-    "pairs": "generate instructional",
+    "pairs": "generate clip",
 }
 """Stages that are called otherwise on the command line."""
 

@@ -39,7 +39,7 @@ BEHIND = {
     "export promqa": "{file}",
     "export training": "{file}",
     "experiment documents": "-g openai/a",
-    "experiment instructional": "-g openai/a -a openai/a -a openai/b -a openai/c",
+    "experiment clip": "-g openai/a -a openai/a -a openai/b -a openai/c",
     "corpus build": "--from {file}",
     "import promqa": "--annotations {file}",
 }

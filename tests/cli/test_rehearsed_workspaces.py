@@ -35,10 +35,10 @@ LINES: Final = {
     "generate documents": f"styled -g {NEW} --total 1 --style information-extraction",
     "retrieve": f"styled -r bm25~{NEW}",
     "experiment documents": f"styled -g {NEW} -m {NEW} -j {NEW} --total 1 --style information-extraction",
-    "generate instructional": f"clips -g {NEW}",
+    "generate clip": f"clips -g {NEW}",
     "filter": f"clips -j {NEW} {VOTERS}",
     "choices": f"clips -w {NEW} {VOTERS}",
-    "experiment instructional": f"clips -g {NEW} {VOTERS} -p {NEW}",
+    "experiment clip": f"clips -g {NEW} {VOTERS} -p {NEW}",
 }
 """Each asks a model that was never asked."""
 
@@ -58,7 +58,7 @@ def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("rehearsed")
     copy_sample(home / "sample")
     write_rows(home / "rows", [row(n) for n in range(4)])
-    kinds = {"moment": "promqa", "styled": "documents", "clips": "instructional"}
+    kinds = {"moment": "promqa", "styled": "documents", "clips": "clip"}
     for name, line in MADE.items():
         words = [home / word if word in ("sample", "rows") else word for word in line.split()]
         done = proctor("experiment", kinds[name], home / name, *words, "--rehearse", "0.9")

@@ -68,7 +68,7 @@ PATHS = [
     *(["datasets", name] for name in DATASET_COMMANDS),
     *(["graph", name] for name in ("lint", "convert", "draw", "induce")),
     *(["corpus", name] for name in ("build", "info", "embed", "dedupe")),
-    *([command, name] for command in ("generate", "experiment") for name in ("documents", "instructional")),
+    *([command, name] for command in ("generate", "experiment") for name in ("documents", "clip")),
     ["export", "training"],
     *(["study", name] for name in ("sample", "forms", "ratings", "manuals", "ballots")),
 ]

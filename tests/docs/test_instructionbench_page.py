@@ -12,7 +12,7 @@ import pytest
 from tests.media.make_video import make_grey_video
 from tests.typed import proctor, proctor_process
 
-from proctor.ask.clip.record import ChoiceItem, InstructionalPair
+from proctor.ask.clip.record import ChoiceItem, ClipPair
 from proctor.records import read_jsonl
 from proctor_rehearsal.players import Rehearsal
 from proctor_rehearsal.standin import Standin
@@ -64,7 +64,7 @@ def test_the_way_is_whole() -> None:
         for command in COMMANDS
     ]
     assert names == [
-        "experiment instructional", "generate instructional", "generate instructional", "filter", "filter", "choices", "choices",
+        "experiment clip", "generate clip", "generate clip", "filter", "filter", "choices", "choices",
         "build", *["predict"] * 5, "judge", "score", "report", "export training", "filter",
     ]  # fmt: skip
 
@@ -88,7 +88,7 @@ def test_its_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.
     assert counts[:2] == [0, 0]  # a rehearsal and an estimate send nothing to models
     for command, earlier, later in zip(COMMANDS[1:], counts, counts[1:], strict=False):
         assert later == earlier or "--dry-run" not in command
-    kept = read_jsonl(tmp_path / "bench" / "open.jsonl", InstructionalPair)
+    kept = read_jsonl(tmp_path / "bench" / "open.jsonl", ClipPair)
     items = read_jsonl(tmp_path / "bench" / "choices.jsonl", ChoiceItem)
     assert len(kept) >= len(items) >= 1
     letters = Counter(item.letter for item in items)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from proctor.ask.clip.question import choice_question, pair_question
-from proctor.ask.clip.record import ChoiceItem, InstructionalPair, ShownClip, ShownStep
+from proctor.ask.clip.record import ChoiceItem, ClipPair, ShownClip, ShownStep
 from proctor.exam.question import Gold, Item
 from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome
@@ -49,7 +49,7 @@ def clip_items(questions: Iterable[ClipQuestion]) -> list[Item]:
     """Questions about clips as items under their own ids: what is proposed as right counts as right."""
     found = []
     for q in questions:
-        about = InstructionalPair(
+        about = ClipPair(
             id=q.id, clip_id=q.clip.id if q.clip else "", dataset=q.dataset, video_id=q.video_id, level=q.level,  # type: ignore[arg-type]
             category=q.category, question=q.question, answer=q.answer, step_ids=(), position=q.position,  # type: ignore[arg-type]
         )  # fmt: skip
@@ -88,10 +88,10 @@ def question(number: int = 0, *, letter: str = "", options: tuple[str, ...] = OP
     )
 
 
-def pair(number: int = 0, *, video: str = "", dataset: str = "youcook2", **more: object) -> InstructionalPair:
+def pair(number: int = 0, *, video: str = "", dataset: str = "youcook2", **more: object) -> ClipPair:
     """Pair ``number``; four share a video."""
     name = video or f"v{number // 4}"
-    return InstructionalPair(
+    return ClipPair(
         id=f"p{number}",
         clip_id=name,
         dataset=dataset,

@@ -162,7 +162,7 @@ def _answer(name: str, model: str, show: str, how: str = "", judge: str = "") ->
 
 
 _CLIPS: Final = (
-    Cell("pairs", f"generate instructional {{w}} -g {_4O} --data {{w}}/data --dataset steps --total 26 --seed 3", _PAIRS),
+    Cell("pairs", f"generate clip {{w}} -g {_4O} --data {{w}}/data --dataset steps --total 26 --seed 3", _PAIRS),
     Cell("filter-votes", f"filter {{w}} -j {_4O} -j {_GEMINI} -j {_CLAUDE} {_VOTERS} --votes 3 --only tricky --seed 3", _FILTERS),
     Cell("filter-audit", f"filter {{w}} -j {_CLAUDE} {_VOTERS} --audit 1 --seed 3", ("audit*.json*",)),
     Cell("filter", f"filter {{w}} -j {_CLAUDE} {_VOTERS} --votes 1 --benchmark-share 0.8 --seed 3", _FILTERS),
@@ -227,7 +227,7 @@ _EXPERIMENT: Final = (
 _PAIRS_EXPERIMENT: Final = (
     Cell(
         "whole",
-        f"experiment instructional {{w}} -g {_4O} --data {{w}}/data --dataset steps --total 10 -j {_CLAUDE} {_VOTERS} "
+        f"experiment clip {{w}} -g {_4O} --data {{w}}/data --dataset steps --total 10 -j {_CLAUDE} {_VOTERS} "
         f"-p {_GEMINI} -p {_4O} --show question --show steps --open-judge {_CLAUDE} --seed 3",
         ("open.jsonl", "choices.jsonl", *_RUNS),
     ),

@@ -73,7 +73,7 @@ def test_the_demo_runs_with_it_and_without(installed: bool, small: Path) -> None
         "standin",
         "experiment w --data sample --dataset plain -p openai/gpt-4o -j openai/gpt-4o --rehearse 1",
         "experiment documents w --from sample -g openai/gpt-4o --rehearse 1",
-        "experiment instructional w -g openai/gpt-4o -a openai/gpt-4o --rehearse 1",
+        "experiment clip w -g openai/gpt-4o -a openai/gpt-4o --rehearse 1",
     ],
 )
 def test_what_needs_it_names_the_extra(line: str, tmp_path: Path) -> None:

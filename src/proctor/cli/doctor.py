@@ -168,7 +168,7 @@ def _load_documents(place: Workspace, load: Callable[[str, Callable[[], Any]], A
 
 
 def _load_clips(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]) -> None:
-    """Read what the stages of instructional questions wrote."""
+    """Read what the stages of questions about clips wrote."""
     from proctor.stages.clip.audit import load_audit
     from proctor.stages.clip.choices import load_choices
     from proctor.stages.clip.filter import load_kept, load_training, load_verdicts

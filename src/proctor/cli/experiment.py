@@ -205,14 +205,14 @@ _EXPERIMENTS: Final = {
     Example: proctor experiment documents rehearsal --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --rehearse 0.8
     """,
     ),
-    "instructional": (
+    "clip": (
         "clip",
         """Write pairs, filter them, give them options, have models and floors answer, and report: InstructionBench with your models.
 
-    The same command goes on where it ended, and nothing is paid for twice. Each stage is a command of its own: generate instructional,
+    The same command goes on where it ended, and nothing is paid for twice. Each stage is a command of its own: generate clip,
     filter, choices, build, predict, judge, score, report.
 
-    Example: proctor experiment instructional bench --data youcook2 -g openai/gpt-4o -j openai/gpt-4o -a openai/gpt-4o
+    Example: proctor experiment clip bench --data youcook2 -g openai/gpt-4o -j openai/gpt-4o -a openai/gpt-4o
     -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5 -p openai/gpt-4o-mini --max-cost 20
     """,
     ),

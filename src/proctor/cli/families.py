@@ -22,7 +22,7 @@ class _Generate(FamilyGroup):
             "proctor.cli.generate",
             "About documents (texts, tables, images), in styles, as SMMQG.",
         ),
-        "instructional": (
+        "clip": (
             "proctor.cli.generate",
             "About clips of annotated videos, as InstructionBench.",
         ),
@@ -37,7 +37,7 @@ class _Experiment(FamilyGroup):
             "proctor.cli.experiment",
             "Documents: SMMQG's experiment, from a corpus to the report.",
         ),
-        "instructional": (
+        "clip": (
             "proctor.cli.experiment",
             "Clips: InstructionBench's experiment, from annotated videos to the report.",
         ),
@@ -58,7 +58,7 @@ class _Judge(FamilyGroup):
 apps = {
     "generate": group_app(
         "Generate candidate questions with answers.\n\nproctor generate WORKSPACE asks about moments of recordings; "
-        "proctor generate documents WORKSPACE about documents (texts, tables, images); proctor generate instructional WORKSPACE about clips of annotated videos. A workspace that is called "
+        "proctor generate documents WORKSPACE about documents (texts, tables, images); proctor generate clip WORKSPACE about clips of annotated videos. A workspace that is called "
         "like one of the commands is written ./NAME.",
         cls=_Generate,
     ),
@@ -69,7 +69,7 @@ apps = {
     ),
     "experiment": group_app(
         "Do a whole published experiment with your models.\n\nproctor experiment WORKSPACE does ProMQA's (moments); proctor experiment "
-        "documents WORKSPACE does SMMQG's (documents), proctor experiment instructional WORKSPACE InstructionBench's (clips). A workspace that is called like one of the commands is written ./NAME.",
+        "documents WORKSPACE does SMMQG's (documents), proctor experiment clip WORKSPACE InstructionBench's (clips). A workspace that is called like one of the commands is written ./NAME.",
         cls=_Experiment,
     ),
 }

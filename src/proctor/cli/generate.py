@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from proctor.stages.documents.generate import DocumentsMade
     from proctor.stages.generate import Sampling
 
-apps = {name: command_app() for name in ("procedural", "documents", "instructional")}
+apps = {name: command_app() for name in ("procedural", "documents", "clip")}
 
 
 @apps["procedural"].command()
@@ -155,9 +155,9 @@ def documents_text(result: DocumentsMade) -> str:
     return text
 
 
-@apps["instructional"].command()
+@apps["clip"].command()
 @with_settings
-def instructional(
+def clip(
     workspace: WorkspaceArgument, options: PairOptions, limits: Limits, trying: DryRun, output: Output
 ) -> None:
     """Write question–answer pairs about clips of annotated videos: coarse (events) and fine (objects).
@@ -166,7 +166,7 @@ def instructional(
     spread over categories, levels and places in the clip; rounds go on until the quota is met. Writes clips.jsonl,
     pairs.jsonl and pairs.json.
 
-    Example: proctor generate instructional bench --data youcook2 -g openai/gpt-4o --total 200 --dry-run
+    Example: proctor generate clip bench --data youcook2 -g openai/gpt-4o --total 200 --dry-run
     """
     from proctor.stages.clip.pairs import estimate_pairs
     from proctor.stages.clip.pairs import generate as stage

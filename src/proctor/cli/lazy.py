@@ -40,7 +40,9 @@ STANDIN: Final = Brought(
 
 FORMER: Final[Mapping[str, str]] = {
     "answer": "proctor predict WORKSPACE --kind documents -p MODEL --show gold; then proctor judge and proctor score",
+    "generate instructional": "proctor generate clip WORKSPACE",
     "generate styled": "proctor generate documents WORKSPACE",
+    "experiment instructional": "proctor experiment clip WORKSPACE",
     "experiment styled": "proctor experiment documents WORKSPACE",
     "predict instructional": "proctor predict WORKSPACE --kind clip -p MODEL --show frames:8; then proctor judge and proctor score",
     "predict procedural": "proctor predict WORKSPACE --kind moment -p MODEL",

@@ -20,7 +20,7 @@ _COMMANDS: Final = {
     "derive": ("derive", "Derive the moments that may be asked about."),
     "generate": (
         "families",
-        "Generate questions about moments; documents: 'generate documents', clips: 'generate instructional'.",
+        "Generate questions about moments; documents: 'generate documents', clips: 'generate clip'.",
     ),
     "filter": (
         "filter",

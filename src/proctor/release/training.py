@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.ask.clip.record import InstructionalPair, ShownClip
+from proctor.ask.clip.record import ClipPair, ShownClip
 from proctor.errors import UserError
 from proctor.records import Dropped, file_sha256, write_json, write_jsonl
 from proctor.release.training_split import Leakage, check_leakage, require_no_leak
@@ -71,12 +71,12 @@ class TrainingManifest(msgspec.Struct, frozen=True, kw_only=True):
     settings: Mapping[str, str] = {}
 
 
-def video_of(pair: InstructionalPair, clip: ShownClip) -> str:
+def video_of(pair: ClipPair, clip: ShownClip) -> str:
     """Return the path of a pair's video relative to the folder of the videos: what the data set names, else ``<id>.mp4``."""
     return clip.video or f"{pair.video_id}.mp4"
 
 
-def llava_record(pair: InstructionalPair, clip: ShownClip) -> dict[str, Any]:
+def llava_record(pair: ClipPair, clip: ShownClip) -> dict[str, Any]:
     """Return a pair as a conversation of LLaVA and ShareGPT."""
     return {
         "id": pair.id,
@@ -91,7 +91,7 @@ def llava_record(pair: InstructionalPair, clip: ShownClip) -> dict[str, Any]:
     }
 
 
-def messages_record(pair: InstructionalPair, clip: ShownClip) -> dict[str, Any]:
+def messages_record(pair: ClipPair, clip: ShownClip) -> dict[str, Any]:
     """Return a pair as messages with a column of videos."""
     asked = [{"type": "video"}, {"type": "text", "text": pair.question}]
     return {
@@ -109,9 +109,9 @@ def messages_record(pair: InstructionalPair, clip: ShownClip) -> dict[str, Any]:
 
 def write_training(
     folder: Path,
-    pairs: Sequence[InstructionalPair],
+    pairs: Sequence[ClipPair],
     clips: Iterable[ShownClip],
-    benchmark: Sequence[InstructionalPair],
+    benchmark: Sequence[ClipPair],
     *,
     name: str = "training",
     benchmark_name: str = "",
@@ -159,7 +159,7 @@ def write_training(
     return manifest, dropped
 
 
-def _unfit(pairs: Sequence[InstructionalPair], clips: Mapping[str, ShownClip]) -> Iterator[Dropped]:
+def _unfit(pairs: Sequence[ClipPair], clips: Mapping[str, ShownClip]) -> Iterator[Dropped]:
     for pair in pairs:
         texts = f"{pair.question}\n{pair.answer}".casefold()
         found = next((word for word in PLACEHOLDERS if word in texts), None)
@@ -171,7 +171,7 @@ def _unfit(pairs: Sequence[InstructionalPair], clips: Mapping[str, ShownClip]) -
             yield Dropped(pair.id, "empty", "question or answer")
 
 
-def _provenance(pair: InstructionalPair, clip: ShownClip) -> dict[str, Any]:
+def _provenance(pair: ClipPair, clip: ShownClip) -> dict[str, Any]:
     return {
         "pair_id": pair.id,
         "clip_id": pair.clip_id,
@@ -191,7 +191,7 @@ def _provenance(pair: InstructionalPair, clip: ShownClip) -> dict[str, Any]:
 def _manifest(
     name: str,
     benchmark_name: str,
-    pairs: Sequence[InstructionalPair],
+    pairs: Sequence[ClipPair],
     dropped: Sequence[Dropped],
     files: Mapping[str, str],
     leakage: Leakage,

@@ -20,7 +20,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from proctor.ask.clip.record import InstructionalPair, ShownClip
+from proctor.ask.clip.record import ClipPair, ShownClip
 from proctor.errors import UserError
 from proctor.records import content_hash
 
@@ -127,15 +127,15 @@ class VideoSplit(msgspec.Struct, frozen=True, kw_only=True):
         seed: that drew it.
     """
 
-    benchmark: tuple[InstructionalPair, ...]
-    training: tuple[InstructionalPair, ...]
-    left_out: tuple[InstructionalPair, ...] = ()
+    benchmark: tuple[ClipPair, ...]
+    training: tuple[ClipPair, ...]
+    left_out: tuple[ClipPair, ...] = ()
     groups: tuple[tuple[str, ...], ...] = ()
     seed: int = 0
 
 
 def split_by_video(
-    pairs: Sequence[InstructionalPair],
+    pairs: Sequence[ClipPair],
     share: float = PUBLISHED_SHARE,
     seed: int = 0,
     *,
@@ -163,7 +163,7 @@ def split_by_video(
     if twice:
         raise UserError(f"{len(twice):,} pairs are there twice, such as '{twice[0][:80]}'.")
     groups = _Groups(_keys_of(pairs, clips))
-    members: dict[str, list[InstructionalPair]] = defaultdict(list)
+    members: dict[str, list[ClipPair]] = defaultdict(list)
     for pair in pairs:
         members[groups.of(_video(pair))].append(pair)
     chosen: set[str] = set()
@@ -181,7 +181,7 @@ def split_by_video(
     )
 
 
-def cap_pairs(pairs: Sequence[InstructionalPair], most: int, seed: int = 0) -> list[InstructionalPair]:
+def cap_pairs(pairs: Sequence[ClipPair], most: int, seed: int = 0) -> list[ClipPair]:
     """Return at most so many pairs, drawn by the seed, in the order given.
 
     Raises:
@@ -195,8 +195,8 @@ def cap_pairs(pairs: Sequence[InstructionalPair], most: int, seed: int = 0) -> l
 
 
 def check_leakage(
-    benchmark: Iterable[InstructionalPair],
-    training: Iterable[InstructionalPair],
+    benchmark: Iterable[ClipPair],
+    training: Iterable[ClipPair],
     *,
     clips: Iterable[ShownClip] = (),
 ) -> Leakage:
@@ -250,11 +250,11 @@ def require_no_leak(leakage: Leakage) -> None:
 _Key = tuple[KeyKind, str]
 
 
-def _video(pair: InstructionalPair) -> str:
+def _video(pair: ClipPair) -> str:
     return f"{pair.dataset}/{pair.video_id}"
 
 
-def _keys_of(pairs: Iterable[InstructionalPair], clips: Iterable[ShownClip]) -> dict[str, tuple[_Key, ...]]:
+def _keys_of(pairs: Iterable[ClipPair], clips: Iterable[ShownClip]) -> dict[str, tuple[_Key, ...]]:
     """Return the keys of each video, the plainest first. All clips of a video count, not only those that are asked about."""
     keys: dict[str, dict[_Key, None]] = {}
     for pair in pairs:
@@ -298,7 +298,7 @@ class _Groups:
         self._parent[second] = first
 
 
-def _by_dataset(members: Mapping[str, Sequence[InstructionalPair]]) -> dict[str, list[str]]:
+def _by_dataset(members: Mapping[str, Sequence[ClipPair]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for name in sorted(members):
         found[min(pair.dataset for pair in members[name])].append(name)

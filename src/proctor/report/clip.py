@@ -12,7 +12,7 @@ import msgspec
 from proctor.ask.clip.audit import AuditReport, Rate
 from proctor.ask.clip.choice_summary import ChoiceSummary, RetryLeak, Share
 from proctor.ask.clip.funnel import count_funnel, results_of
-from proctor.ask.clip.record import ChoiceItem, FilterVerdict, InstructionalPair, ShownClip
+from proctor.ask.clip.record import ChoiceItem, ClipPair, FilterVerdict, ShownClip
 from proctor.ask.clip.statistics import (
     SetStatistics,
     choice_statistics,
@@ -56,15 +56,15 @@ class ClipMaking:
         training: pairs that were set apart for training.
     """
 
-    pairs: Sequence[InstructionalPair]
+    pairs: Sequence[ClipPair]
     clips: Sequence[ShownClip]
     summary: PairsSummary
     verdicts: Sequence[FilterVerdict] | None = None
-    kept: Sequence[InstructionalPair] = ()
+    kept: Sequence[ClipPair] = ()
     audit: AuditReport | None = None
     items: Sequence[ChoiceItem] = ()
     choices: ChoiceSummary | None = None
-    training: Sequence[InstructionalPair] = ()
+    training: Sequence[ClipPair] = ()
 
 
 def clip_sections(made: ClipMaking) -> Iterator[Section]:
@@ -131,7 +131,7 @@ def _pairs(made: ClipMaking) -> Section:
     return Section("pairs", "Pairs", tuple(parts), facts)
 
 
-def _by_place(name: str, pairs: Sequence[InstructionalPair]) -> tuple[str, ...]:
+def _by_place(name: str, pairs: Sequence[ClipPair]) -> tuple[str, ...]:
     own = [p for p in pairs if p.dataset == name]
     return (name, *(f"{sum(p.position == place for p in own):,}" for place in _PLACES), f"{len(own):,}")
 
@@ -139,7 +139,7 @@ def _by_place(name: str, pairs: Sequence[InstructionalPair]) -> tuple[str, ...]:
 # -- filters -------------------------------------------------------------------------------------------------------
 
 
-def _filters(pairs: Sequence[InstructionalPair], verdicts: Sequence[FilterVerdict]) -> Section:
+def _filters(pairs: Sequence[ClipPair], verdicts: Sequence[FilterVerdict]) -> Section:
     funnel = count_funnel(results_of(sorted({p.id for p in pairs} | {v.item_id for v in verdicts}), verdicts))
     rows = tuple(
         (

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from proctor.ask.clip.question import choice_question, pair_question
-from proctor.ask.clip.record import InstructionalPair, ShownClip
+from proctor.ask.clip.record import ClipPair, ShownClip
 from proctor.ask.moment.question import moment_question
 from proctor.errors import UserError
 from proctor.exam.kind import Kind, kind_named
@@ -97,7 +97,7 @@ def _clips(workspace: Workspace) -> Iterator[Question]:
         yield from (choice_question(item, pairs.get(item.id), clips) for item in load_choices(workspace))
 
 
-def pairs_of_choices(workspace: Workspace) -> list[InstructionalPair]:
+def pairs_of_choices(workspace: Workspace) -> list[ClipPair]:
     """Return the pairs that options were made for; none where questions with options are of another benchmark.
 
     Raises:

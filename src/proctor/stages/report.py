@@ -87,7 +87,7 @@ def report(
         raise UserError(
             "there is nothing to report on: no items, no pairs, no questions.",
             where=str(root),
-            hint="run first: proctor build, proctor generate instructional or proctor generate documents",
+            hint="run first: proctor build, proctor generate clip or proctor generate documents",
         )
     asked = _asked(workspace)
     finder = EvidenceFinder(workspace, exams, settings, videos)

@@ -12,11 +12,11 @@ from typing import Final
 from proctor.errors import UserError
 from proctor.verify.oracle.annotator import Oracle
 from proctor_rehearsal.players.captioner import play_captioner
+from proctor_rehearsal.players.clip import play_clip
+from proctor_rehearsal.players.clip_known import AnswersKnown
+from proctor_rehearsal.players.clip_reading import read_clip_call
 from proctor_rehearsal.players.files import Files, Now
 from proctor_rehearsal.players.generator import play_generator
-from proctor_rehearsal.players.instructional import play_instructional
-from proctor_rehearsal.players.instructional_known import AnswersKnown
-from proctor_rehearsal.players.instructional_reading import read_instructional_call
 from proctor_rehearsal.players.judge import play_judge
 from proctor_rehearsal.players.predictor import play_predictor
 from proctor_rehearsal.players.reading import Asked, read_call
@@ -74,9 +74,9 @@ class Rehearsal:
 
     def __call__(self, call: Call) -> Answer | None:
         """Reply to a request; None where it is no prompt of ours, or nothing in the workspace fits it."""
-        instructional = read_instructional_call(call)
-        if instructional is not None:
-            return play_instructional(instructional, self.quality_of(call.model), self._seed, self._answers)
+        clip = read_clip_call(call)
+        if clip is not None:
+            return play_clip(clip, self.quality_of(call.model), self._seed, self._answers)
         styled = read_styled_call(call)
         if styled is not None:
             return play_styled(styled, self.quality_of(call.model), self._seed, self._knowledge)

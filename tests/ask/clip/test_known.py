@@ -6,7 +6,7 @@ import pytest
 
 from proctor.ask.clip.known import Known, known_clip, known_item, known_question, siblings_of
 from proctor.ask.clip.question import pair_question
-from proctor.ask.clip.record import InstructionalPair, ShownClip, ShownStep
+from proctor.ask.clip.record import ClipPair, ShownClip, ShownStep
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import image_source, table_source, text_source
 from proctor.errors import UserError
@@ -30,12 +30,12 @@ def clip(id: str = "v1", *, video: str = "", task: str = "Make tea", dataset: st
     )
 
 
-def pair(**more: object) -> InstructionalPair:
+def pair(**more: object) -> ClipPair:
     made = {
         "id": "p1", "clip_id": "v1", "dataset": "hirest", "video_id": "v1", "level": "fine", "category": "object-tool",
         "question": "What is added?", "answer": "Tea", "step_ids": ("s2",), **more,
     }  # fmt: skip
-    return InstructionalPair(**made)  # type: ignore[arg-type]
+    return ClipPair(**made)  # type: ignore[arg-type]
 
 
 # -- pairs -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from proctor.ask.clip.pair_run import generate_pairs
 from proctor.ask.clip.pair_summary import PairSummary, summarise_pairs
 from proctor.ask.clip.pairs import TaskResult
 from proctor.ask.clip.plan import Cell, PairTask, plan_pairs
-from proctor.ask.clip.record import InstructionalPair
+from proctor.ask.clip.record import ClipPair
 from proctor.records import Dropped
 
 MANNER = Cell("fine", "manner", "early")
@@ -17,8 +17,8 @@ PLACE = Cell("fine", "location", "late")
 TASK = PairTask(id="t", clip_id="c", level="fine", round=0, wants=(("manner", "early"),))
 
 
-def pair(number: int, cell: Cell = MANNER, video: str = "v") -> InstructionalPair:
-    return InstructionalPair(
+def pair(number: int, cell: Cell = MANNER, video: str = "v") -> ClipPair:
+    return ClipPair(
         id=f"p{number}", clip_id=f"{video}-1", dataset="hirest", video_id=video, level=cell.level, category=cell.category,
         question=f"q{number}?", answer="a", step_ids=("s1",), position=cell.position,
     )  # fmt: skip

@@ -26,7 +26,7 @@ from tests.stages.clip.material import (
     write_rows,
 )
 
-from proctor.ask.clip.record import ChoiceItem, InstructionalPair
+from proctor.ask.clip.record import ChoiceItem, ClipPair
 from proctor.errors import UserError
 from proctor.llm.model import Model
 from proctor.llm.registry import resolve
@@ -45,7 +45,7 @@ Finished = tuple[Path, Path, Done, int]
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """Workspace (called ``bench``), data, what came of it, requests that the server saw; not to be changed."""
-    home = tmp_path_factory.mktemp("instructional")
+    home = tmp_path_factory.mktemp("clip")
     rows = [*(row(n) for n in range(8)), row(8, steps=1), row(9, steps=0)]
     data = write_rows(home / "data", rows)
     done, server = rehearsed(home / "bench", plan(data))
@@ -74,8 +74,8 @@ def test_letters_are_exactly_balanced_and_no_video_is_on_both_sides(finished: Fi
     counts = [letters.get(letter, 0) for letter in "ABCDE"]
     assert len(items) >= 5
     assert max(counts) - min(counts) <= 1
-    kept = read_jsonl(root / "open.jsonl", InstructionalPair)
-    training = read_jsonl(root / "training.jsonl", InstructionalPair)
+    kept = read_jsonl(root / "open.jsonl", ClipPair)
+    training = read_jsonl(root / "training.jsonl", ClipPair)
     assert training
     assert not {p.video_id for p in kept} & {p.video_id for p in training}
     assert {item.id for item in items} <= {p.id for p in kept}

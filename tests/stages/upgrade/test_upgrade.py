@@ -236,6 +236,10 @@ def clips(tmp_path: Path) -> Path:
     put(bench / "stages.json", "{}")
     put(bench / "clips.jsonl", json.dumps(CLIP) + "\n")
     put(bench / "open.jsonl", json.dumps(PAIR) + "\n")
+    put(
+        bench / "experiment.json",
+        json.dumps({"plan": "instructional", "settings": {"pairs": {"total": 3}}, "vary": []}),
+    )
     for system, asked, model in (("mine", "q1", True), ("gone", "q9", True), ("floor-chance", "q1", False)):
         details = {"model": "openai/m", "view": "question"} if model else {}
         said = {"item_id": asked, "predictor": "openai/m (question)", "answer": "Stir.", "details": details}
@@ -255,6 +259,8 @@ def test_answers_about_clips_become_a_run_and_others_stay(clips: Path) -> None:
     info = read_run_info(copy / "runs/clip-openai-m-question")
     items = read_jsonl(copy / "items.jsonl", Item)
     assert (info.role, info.items, info.show) == ("floor", items_hash(items), "question")
+    chosen = json.loads((copy / "experiment.json").read_text())
+    assert chosen == {"plan": "clip", "settings": {"pairs": {"total": 3}}, "vary": []}
 
 
 def test_questions_that_were_changed_since_are_not_taken_for_the_same(clips: Path) -> None:

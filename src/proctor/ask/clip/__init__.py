@@ -1,1 +1,1 @@
-"""Questions about instructional videos from their step annotations (InstructionBench)."""
+"""Questions about clips of annotated videos, from their steps (InstructionBench)."""

@@ -28,7 +28,7 @@ from proctor.ask.clip.audit_rules import (
 from proctor.ask.clip.funnel import FilterResult
 from proctor.ask.clip.known import Known, known_question
 from proctor.ask.clip.question import pair_question
-from proctor.ask.clip.record import FILTERS, FilterName, InstructionalPair, ShownClip
+from proctor.ask.clip.record import FILTERS, ClipPair, FilterName, ShownClip
 from proctor.ask.documents.duplicates import normalise_question
 from proctor.errors import UserError
 from proctor.exam.library import Library
@@ -58,7 +58,7 @@ class Planted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         problem: what a filter that catches it would call it; empty for a sound one.
     """
 
-    pair: InstructionalPair
+    pair: ClipPair
     kind: PlantedKind
     rule: str
     problem: str = ""
@@ -210,7 +210,7 @@ def _planted(kind: PlantedKind, rule: str, clip: ShownClip, draft: Draft) -> Pla
     place = {step.id: n for n, step in enumerate(clip.steps)}
     ids = tuple(sorted({step.id for step in draft.steps}, key=place.__getitem__))
     third = min(2, 3 * place[ids[0]] // max(1, len(clip.steps)))
-    pair = InstructionalPair(
+    pair = ClipPair(
         id=f"{clip.id}/audit-{content_hash([clip.id, draft.question, draft.answer])[:12]}",
         clip_id=clip.id,
         dataset=clip.dataset,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from proctor.ask.clip.pair_summary import PairSummary, summarise_pairs
 from proctor.ask.clip.pairs import PairGenerator, TaskResult
 from proctor.ask.clip.plan import POSITIONS, Cell, PairPlan, PairTask, tasks_for
-from proctor.ask.clip.record import LEVELS, InstructionalPair, Level, ShownClip
+from proctor.ask.clip.record import LEVELS, ClipPair, Level, ShownClip
 from proctor.ask.documents.duplicates import normalise_question
 from proctor.errors import UserError
 from proctor.llm.converse import IN_FLIGHT, Conversation, converse
@@ -41,7 +41,7 @@ class PairRun:
         interrupted: True when Ctrl-C ended it: a later run goes on.
     """
 
-    pairs: tuple[InstructionalPair, ...]
+    pairs: tuple[ClipPair, ...]
     results: tuple[TaskResult, ...]
     dropped: tuple[Dropped, ...]
     summary: PairSummary
@@ -54,7 +54,7 @@ class PairRun:
         return not self.interrupted and not self.summary.postponed
 
 
-def cell_of(pair: InstructionalPair) -> Cell:
+def cell_of(pair: ClipPair) -> Cell:
     """Return the cell that a pair counts for."""
     return Cell(pair.level, pair.category, next((p for p in POSITIONS if p == pair.position), "early"))
 
@@ -148,7 +148,7 @@ def _not_asked(results: Sequence[TaskResult]) -> Iterator[Dropped]:
 class _Kept:
     """Pairs within the quota and those that stand in for others, and what is beyond it."""
 
-    pairs: tuple[InstructionalPair, ...]
+    pairs: tuple[ClipPair, ...]
     filled: Mapping[Cell, int]
     over: tuple[Dropped, ...]
 
@@ -158,7 +158,7 @@ class _Keeping:
     """What is there so far; pairs come in an order of their own: the first ones of all clips, then the second ones."""
 
     plan: PairPlan
-    pairs: list[InstructionalPair] = field(default_factory=list)
+    pairs: list[ClipPair] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     questions: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     asked: Counter[tuple[str, Level]] = field(default_factory=Counter)
@@ -187,7 +187,7 @@ class _Keeping:
             self.questions[pair.clip_id].append(pair.question)
             self.accepted[pair.clip_id, pair.level] += 1
 
-    def _repeated(self, pair: InstructionalPair) -> tuple[str, str] | None:
+    def _repeated(self, pair: ClipPair) -> tuple[str, str] | None:
         """Say which pair another one repeats: a question of the same video, or question and answer of any.
 
         The same question about two videos has two answers and is kept; where the answer is the same as well, whoever knows one of
@@ -212,8 +212,8 @@ class _Keeping:
     def kept(self, *, fill: bool) -> _Kept:
         """Return the pairs that are within the quota; with ``fill`` others of their level in place of what is lacking."""
         room = Counter(dict(self.plan.quota))
-        inside: list[InstructionalPair] = []
-        beyond: list[InstructionalPair] = []
+        inside: list[ClipPair] = []
+        beyond: list[ClipPair] = []
         for pair in self.pairs:
             cell = cell_of(pair)
             (inside if room[cell] > 0 else beyond).append(pair)

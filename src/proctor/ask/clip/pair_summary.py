@@ -10,7 +10,7 @@ import msgspec
 
 from proctor.ask.clip.pairs import TaskResult
 from proctor.ask.clip.plan import POSITIONS, Cell
-from proctor.ask.clip.record import CATEGORIES, LEVELS, InstructionalPair
+from proctor.ask.clip.record import CATEGORIES, LEVELS, ClipPair
 from proctor.records import Dropped
 
 __all__ = ["PairCell", "PairFunnel", "PairSummary", "summarise_pairs"]
@@ -113,7 +113,7 @@ class PairSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def summarise_pairs(
     quota: Mapping[Cell, int],
-    pairs: Sequence[InstructionalPair],
+    pairs: Sequence[ClipPair],
     filled: Mapping[Cell, int],
     results: Sequence[TaskResult],
     dropped: Sequence[Dropped],
@@ -168,7 +168,7 @@ def summarise_pairs(
 
 
 def _cells(
-    quota: Mapping[Cell, int], pairs: Sequence[InstructionalPair], filled: Mapping[Cell, int]
+    quota: Mapping[Cell, int], pairs: Sequence[ClipPair], filled: Mapping[Cell, int]
 ) -> list[PairCell]:
     there = Counter((pair.level, pair.category, pair.position) for pair in pairs)
     return [

@@ -26,7 +26,7 @@ from proctor.ask.clip.prompting import (
     pair_prompt,
     show_part,
 )
-from proctor.ask.clip.record import InstructionalPair, Level, ShownClip
+from proctor.ask.clip.record import ClipPair, Level, ShownClip
 from proctor.ask.documents.duplicates import normalise_question
 from proctor.ask.documents.rng import attempt_random
 from proctor.errors import UserError
@@ -132,7 +132,7 @@ class TaskResult:
     task: PairTask
     outcome: TaskOutcome
     detail: str = ""
-    pairs: tuple[InstructionalPair, ...] = ()
+    pairs: tuple[ClipPair, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     entries: int = 0
     unsorted: int = 0
@@ -332,7 +332,7 @@ class _Work:
 
     # -- categories ----------------------------------------------------------------------------------------------
 
-    def _sorted(self, pairs: Sequence[RawPair]) -> Generator[Any, Any, tuple[InstructionalPair, ...]]:
+    def _sorted(self, pairs: Sequence[RawPair]) -> Generator[Any, Any, tuple[ClipPair, ...]]:
         asked = [self.by._sorting(pair.question, pair.answer, self.task.level) for pair in pairs]
         outcomes: tuple[Outcome, ...] = (yield tuple(request for request, _ in asked)) if asked else ()
         for (request, _), outcome in zip(asked, outcomes, strict=True):
@@ -345,9 +345,7 @@ class _Work:
             for pair, (request, rendered), outcome in zip(pairs, asked, outcomes, strict=True)
         )
 
-    def _pair(
-        self, pair: RawPair, request: Request, rendered: Rendered, outcome: Outcome
-    ) -> InstructionalPair:
+    def _pair(self, pair: RawPair, request: Request, rendered: Rendered, outcome: Outcome) -> ClipPair:
         found = read_category(outcome)
         self.unsorted += found.unparsed
         cited = set(pair.step_ids)
@@ -362,7 +360,7 @@ class _Work:
             details["category_unparsed"] = found.detail or "empty"
         content = "\n".join((pair.question, pair.answer, *ids))
         digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-        return InstructionalPair(
+        return ClipPair(
             id=f"{self.clip.id}__{self.task.level}-{digest}",
             clip_id=self.clip.id,
             dataset=self.clip.dataset,
@@ -397,9 +395,7 @@ class _Work:
             found["cost"] = f"{Decimal(sum(cost or 0 for cost in costs)) / 10**9:f}"
         return found
 
-    def _result(
-        self, outcome: TaskOutcome, detail: str = "", pairs: tuple[InstructionalPair, ...] = ()
-    ) -> TaskResult:
+    def _result(self, outcome: TaskOutcome, detail: str = "", pairs: tuple[ClipPair, ...] = ()) -> TaskResult:
         costs = list(self.calls.values())
         return TaskResult(
             task=self.task,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from proctor.ask.clip.record import ChoiceItem, InstructionalPair, ShownClip, render_step
+from proctor.ask.clip.record import ChoiceItem, ClipPair, ShownClip, render_step
 from proctor.errors import UserError
 from proctor.exam.kinds.clip_prompt import ClipFacts
 from proctor.exam.question import Choice, Footage, Open, Pick, Proposed, Question, Text
@@ -15,7 +15,7 @@ from proctor.metrics.choice.letters import LETTERS
 __all__ = ["choice_question", "pair_question"]
 
 
-def pair_question(pair: InstructionalPair, clips: Mapping[str, ShownClip]) -> Question:
+def pair_question(pair: ClipPair, clips: Mapping[str, ShownClip]) -> Question:
     """Return an open-ended question with its answer as the proposal.
 
     Args:
@@ -37,9 +37,7 @@ def pair_question(pair: InstructionalPair, clips: Mapping[str, ShownClip]) -> Qu
     return _about(made, pair, clips)
 
 
-def choice_question(
-    item: ChoiceItem, pair: InstructionalPair | None, clips: Mapping[str, ShownClip]
-) -> Question:
+def choice_question(item: ChoiceItem, pair: ClipPair | None, clips: Mapping[str, ShownClip]) -> Question:
     """Return a question with options, ``<its id>.choice``: one of them claims to be right, the others to be wrong.
 
     Args:
@@ -88,7 +86,7 @@ def choice_question(
     return made if pair is None else _about(made, pair, clips)
 
 
-def _about(question: Question, pair: InstructionalPair, clips: Mapping[str, ShownClip]) -> Question:
+def _about(question: Question, pair: ClipPair, clips: Mapping[str, ShownClip]) -> Question:
     """Return the question with what its pair and clip say of it."""
     facets = {"dataset": pair.dataset, "level": pair.level, "category": pair.category}
     made = msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""The records of instructional questions: what a model is told of a clip, a pair, what a filter says of it, a question with options.
+"""The records of questions about clips: what a model is told of a clip, a pair, what a filter says of it, a question with options.
 
 InstructionBench's supplement; its decision rules are partly ours (docs/instructionbench.md).
 """
@@ -16,11 +16,11 @@ __all__ = [
     "LEVELS",
     "Category",
     "ChoiceItem",
+    "ClipPair",
     "Distractor",
     "DistractorKind",
     "FilterName",
     "FilterVerdict",
-    "InstructionalPair",
     "Level",
     "ShownClip",
     "ShownStep",
@@ -104,7 +104,7 @@ class ShownClip(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     split: str = ""
 
 
-class InstructionalPair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ClipPair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A question with its answer, and the steps that support it.
 
     Attributes:

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from proctor.ask.clip.record import ChoiceItem, InstructionalPair, ShownClip
+from proctor.ask.clip.record import ChoiceItem, ClipPair, ShownClip
 from proctor.errors import UserError
 from proctor.metrics.text_statistics import count_tokens, count_words
 
@@ -141,7 +141,7 @@ class StatisticsRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_statistics(
-    pairs: Sequence[InstructionalPair], clips: Iterable[ShownClip], *, kind: SetKind = "open"
+    pairs: Sequence[ClipPair], clips: Iterable[ShownClip], *, kind: SetKind = "open"
 ) -> SetStatistics:
     """Return the numbers of open-ended pairs.
 
@@ -161,7 +161,7 @@ def open_statistics(
 
 
 def choice_statistics(
-    items: Sequence[ChoiceItem], pairs: Iterable[InstructionalPair], clips: Iterable[ShownClip]
+    items: Sequence[ChoiceItem], pairs: Iterable[ClipPair], clips: Iterable[ShownClip]
 ) -> SetStatistics:
     """Return the numbers of questions with options; of an item whose pair is not given only its texts count."""
     by_id = {pair.id: pair for pair in pairs}
@@ -197,7 +197,7 @@ def compare_with_published(statistics: SetStatistics) -> list[StatisticsRow]:
 
 def _statistics(
     kind: SetKind,
-    pairs: Sequence[InstructionalPair],
+    pairs: Sequence[ClipPair],
     clips: Iterable[ShownClip],
     questions: Sequence[str],
     answers: Sequence[str],

@@ -11,7 +11,7 @@ import msgspec
 from proctor.ask.clip.filters import FilterModels, Filters, FilterSettings, run_filters
 from proctor.ask.clip.known import Known, known_question
 from proctor.ask.clip.question import pair_question
-from proctor.ask.clip.record import FilterVerdict, InstructionalPair
+from proctor.ask.clip.record import ClipPair, FilterVerdict
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
 from proctor.exam.question import Item, Question
@@ -160,7 +160,7 @@ def estimate_filters(root: Path, options: FilterOptions, *, limits: Limits | Non
         return models.estimate([("filter", filters.requests(_known(workspace, questions, models)))])
 
 
-def load_kept(workspace: Workspace) -> list[InstructionalPair]:
+def load_kept(workspace: Workspace) -> list[ClipPair]:
     """Return the pairs that all filters keep.
 
     Raises:
@@ -173,13 +173,13 @@ def load_kept(workspace: Workspace) -> list[InstructionalPair]:
             where=str(workspace.root),
             hint=f"run first: proctor filter {workspace.root}",
         )
-    return read_jsonl(path, InstructionalPair)
+    return read_jsonl(path, ClipPair)
 
 
-def load_training(workspace: Workspace) -> list[InstructionalPair]:
+def load_training(workspace: Workspace) -> list[ClipPair]:
     """Return the pairs for training; none where the benchmark took all."""
     path = workspace.file(TRAINING_PAIRS)
-    return read_jsonl(path, InstructionalPair) if is_there(path) else []
+    return read_jsonl(path, ClipPair) if is_there(path) else []
 
 
 def load_verdicts(workspace: Workspace) -> list[FilterVerdict]:
@@ -206,7 +206,7 @@ def _questions(workspace: Workspace, on: str) -> list[Question]:
     raise UserError(
         f"there is nothing to filter{f' of the kind {on[:80]!r}' if on else ''}.",
         where=str(workspace.root),
-        hint="generate questions first: proctor generate, proctor generate documents or proctor generate instructional",
+        hint="generate questions first: proctor generate, proctor generate documents or proctor generate clip",
     )
 
 
@@ -216,7 +216,7 @@ def _pairs(workspace: Workspace) -> list[Question]:
     if lost := [pair.clip_id for pair in pairs if pair.clip_id not in clips]:
         raise UserError(
             f"the clip '{lost[0]}' of a pair is not there.", where=str(workspace.file("clips.jsonl")),
-            hint=f"make both again: proctor generate instructional {workspace.root}",
+            hint=f"make both again: proctor generate clip {workspace.root}",
         )  # fmt: skip
     return [pair_question(pair, clips) for pair in pairs]
 

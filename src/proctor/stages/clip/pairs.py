@@ -1,4 +1,4 @@
-"""The stage ``generate instructional``: step annotations of videos to question–answer pairs."""
+"""The stage ``generate clip``: step annotations of videos to question–answer pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from proctor.ask.clip.pair_run import PairRun, generate_pairs
 from proctor.ask.clip.pair_summary import PairSummary
 from proctor.ask.clip.pairs import PairGenerator, PairSettings
 from proctor.ask.clip.plan import PairPlan, plan_pairs
-from proctor.ask.clip.record import InstructionalPair, ShownClip
+from proctor.ask.clip.record import ClipPair, ShownClip
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.datasets.dataset import Dataset, Log, guess_dataset, load_dataset
 from proctor.errors import UserError
@@ -142,16 +142,16 @@ def load_clips(workspace: Workspace) -> list[ShownClip]:
     Raises:
         UserError: naming the command that makes them.
     """
-    return read_jsonl(_required(workspace, CLIPS, "generate instructional"), ShownClip)
+    return read_jsonl(_required(workspace, CLIPS, "generate clip"), ShownClip)
 
 
-def load_pairs(workspace: Workspace) -> list[InstructionalPair]:
+def load_pairs(workspace: Workspace) -> list[ClipPair]:
     """Return all pairs of a workspace, filtered or not.
 
     Raises:
         UserError: naming the command that makes them.
     """
-    return read_jsonl(_required(workspace, PAIRS, "generate instructional"), InstructionalPair)
+    return read_jsonl(_required(workspace, PAIRS, "generate clip"), ClipPair)
 
 
 def _required(workspace: Workspace, name: str, command: str) -> Path:

@@ -175,7 +175,7 @@ def _measure(root: Path) -> Iterator[Unit]:
 
 
 PLAN: Final = Plan(
-    outline=OUTLINES["instructional"],
+    outline=OUTLINES["clip"],
     stages=(
         Stage(
             "pairs", _pairs, check=_can_write, models=lambda o: [o.models.generator, o.models.sorts],

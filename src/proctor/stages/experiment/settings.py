@@ -167,8 +167,8 @@ OUTLINES = {
             "overlap": OverlapSettings,
         },
     ),
-    "instructional": Outline(
-        name="instructional",
+    "clip": Outline(
+        name="clip",
         settings={
             "pairs": PairOptions,
             "filter": FilterOptions,

@@ -26,6 +26,8 @@ __all__ = ["upgrade_written"]
 
 _QUESTIONS: Final = "styled.jsonl"
 _FILES: Final = (_QUESTIONS, "styled.attempts.jsonl", "styled.json", "styled.dropped.jsonl")
+_PLANS: Final = {"styled": "documents", "instructional": "clip"}
+"""Names of experiments: before, and now."""
 
 
 class _Written(DocumentFacts, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,7 +51,7 @@ class _Written(DocumentFacts, frozen=True, kw_only=True, omit_defaults=True):
 def upgrade_written(workspace: Workspace) -> Part:
     """Rewrite the generated questions of a workspace and of the cells of its grid, and say ``documents`` where ``styled`` was said.
 
-    The set of questions keeps its name, on which rankings, runs and items hang.
+    The set of questions keeps its name, on which rankings, runs and items hang. An experiment on clips gets its name of today.
 
     Raises:
         UserError: if a file is broken.
@@ -83,11 +85,11 @@ def _upgrade(workspace: Workspace) -> int:
             stream.write(text.encode())
     if is_there(path := workspace.file("experiment.json")):
         chosen: dict[str, Any] = read_json(path, dict[str, Any])
-        if chosen.get("plan") == "styled":
+        if chosen.get("plan") in _PLANS:
             settings = chosen["settings"]
             vary = [re.sub(r"^\s*styled\.", "documents.", text) for text in chosen.get("vary", ())]
             settings = {"documents" if name == "styled" else name: value for name, value in settings.items()}
-            write_json(path, {"plan": "documents", "settings": settings, "vary": vary})
+            write_json(path, {"plan": _PLANS[chosen["plan"]], "settings": settings, "vary": vary})
     return count
 
 

@@ -1,4 +1,4 @@
-"""Clips and a way to have a prompt played: what the tests of instructional rehearsals share."""
+"""Clips and a way to have a prompt played: what the tests of rehearsals about clips share."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tests.ask.documents.rehearsed import as_call
 
 from proctor.ask.clip.known import Known, Sibling, known_clip, known_question
 from proctor.ask.clip.question import pair_question
-from proctor.ask.clip.record import InstructionalPair, ShownClip, ShownStep
+from proctor.ask.clip.record import ClipPair, ShownClip, ShownStep
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.exam.library import Library
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Message, Request
 from proctor.llm.prompt import Rendered
-from proctor_rehearsal.players.instructional_reading import read_line
-from proctor_rehearsal.players.instructional_scene import Line, Scene, scene_of
+from proctor_rehearsal.players.clip_reading import read_line
+from proctor_rehearsal.players.clip_scene import Line, Scene, scene_of
 from proctor_rehearsal.players.player import Rehearsal
 from proctor_rehearsal.standin.answer import Answer
 
@@ -64,22 +64,22 @@ def scene(shown: ShownClip = SALAD) -> Scene:
     return scene_of(lines(shown))
 
 
-def pair(question: str = "q?", answer: str = "a", **changes: object) -> InstructionalPair:
+def pair(question: str = "q?", answer: str = "a", **changes: object) -> ClipPair:
     """A pair about the salad."""
     values = {
         "id": "p", "clip_id": "salad", "dataset": "youcook2", "video_id": "salad", "level": "coarse", "category": "ordering",
         "question": question, "answer": answer, "step_ids": ("s1", "s2"),
     }  # fmt: skip
-    return InstructionalPair(**(values | changes))  # type: ignore[arg-type]
+    return ClipPair(**(values | changes))  # type: ignore[arg-type]
 
 
-def filterable(one: InstructionalPair, shown: ShownClip = SALAD) -> Known:
+def filterable(one: ClipPair, shown: ShownClip = SALAD) -> Known:
     """A pair as the filters see it."""
     about = pair(one.question, one.answer, clip_id=shown.id, video_id=shown.video_id)
     return known_question(pair_question(about, {shown.id: shown}), Library(media=MediaStore()))
 
 
-def choosable(one: InstructionalPair, shown: ShownClip = SALAD, siblings: Sequence[Sibling] = ()) -> Known:
+def choosable(one: ClipPair, shown: ShownClip = SALAD, siblings: Sequence[Sibling] = ()) -> Known:
     """A pair as those see it who write options."""
     return known_clip(pair_question(one, {shown.id: shown}), shown, one.step_ids, siblings)
 

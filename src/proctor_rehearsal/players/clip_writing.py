@@ -17,9 +17,9 @@ from proctor.ask.clip.record import Category
 from proctor.ask.documents.duplicates import normalise_question
 from proctor.procedure.inflect import gerund
 from proctor.procedure.phrase import parse_phrase
-from proctor_rehearsal.players.instructional_reading import InstructionalAsked
-from proctor_rehearsal.players.instructional_scene import Act, Fact, Scene, capital, scene_of
-from proctor_rehearsal.players.instructional_words import content, same
+from proctor_rehearsal.players.clip_reading import ClipAsked
+from proctor_rehearsal.players.clip_scene import Act, Fact, Scene, capital, scene_of
+from proctor_rehearsal.players.clip_words import content, same
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.behaviours import pick
 from proctor_rehearsal.standin.call import Call
@@ -106,7 +106,7 @@ def draw_mistake(call: Call, weights: Mapping[str, float], *parts: object) -> st
 # -- pairs ---------------------------------------------------------------------------------------------------------
 
 
-def play_pairs(asked: InstructionalAsked, quality: float, seed: int) -> Answer:
+def play_pairs(asked: ClipAsked, quality: float, seed: int) -> Answer:
     """Write the pairs that are wanted, as far as the steps give any."""
     call, scene = asked.call, scene_of(asked.lines)
     slip = call.draw("reply", seed)
@@ -120,7 +120,7 @@ def play_pairs(asked: InstructionalAsked, quality: float, seed: int) -> Answer:
     return Answer(text=pick(call, forms, "form", seed).replace("{}", text), data={"pairs": pairs})
 
 
-def _pairs(asked: InstructionalAsked, scene: Scene, quality: float, seed: int) -> Iterator[dict[str, Any]]:
+def _pairs(asked: ClipAsked, scene: Scene, quality: float, seed: int) -> Iterator[dict[str, Any]]:
     call = asked.call
     used = {normalise_question(question) for question in asked.entries("questions before")}
     for number, (kind, _, first, last) in enumerate(_WANT.findall(asked.words)):
@@ -147,7 +147,7 @@ def _places(scene: Scene, first: str, last: str) -> frozenset[str]:
 
 
 def _chosen(
-    asked: InstructionalAsked,
+    asked: ClipAsked,
     scene: Scene,
     kind: str,
     places: frozenset[str],
@@ -174,7 +174,7 @@ def _pair(question: str, answer: str, ids: Sequence[str]) -> dict[str, Any]:
     return {"question": question, "answer": answer, "step_ids": list(ids)}
 
 
-def _flawed(asked: InstructionalAsked, scene: Scene, fact: Fact, seed: int, number: int) -> dict[str, Any]:
+def _flawed(asked: ClipAsked, scene: Scene, fact: Fact, seed: int, number: int) -> dict[str, Any]:
     """Make one of the mistakes that writers make."""
     call, kind = asked.call, draw_mistake(asked.call, PAIR_MISTAKES, seed, number)
     question, answer, ids = fact.question, fact.answer, list(fact.ids)
@@ -219,7 +219,7 @@ def _with_foreign(answer: str, scene: Scene, call: Call, seed: int, number: int)
 # -- wrong answers -------------------------------------------------------------------------------------------------
 
 
-def play_write(asked: InstructionalAsked, quality: float, seed: int) -> Answer:
+def play_write(asked: ClipAsked, quality: float, seed: int) -> Answer:
     """Write wrong answers of the form of the right one: other answers of the kind, other steps, things that are usual."""
     call, count = asked.call, _count(asked, 6)
     wrong = _alternatives(asked, seed)[:count]
@@ -242,12 +242,12 @@ def play_write(asked: InstructionalAsked, quality: float, seed: int) -> Answer:
     return Answer(text=text or json.dumps({"wrong": wrong}, ensure_ascii=False), data={"wrong": wrong})
 
 
-def _count(asked: InstructionalAsked, otherwise: int) -> int:
+def _count(asked: ClipAsked, otherwise: int) -> int:
     found = _COUNT.findall(asked.words)
     return int(found[-1]) if found else otherwise
 
 
-def _rights(asked: InstructionalAsked) -> tuple[str, ...]:
+def _rights(asked: ClipAsked) -> tuple[str, ...]:
     """Return everything that is right, by the prompt and by the steps."""
     facts = scene_of(asked.lines).solve(asked.question)
     return (asked.blocks["right answer"], *asked.entries("also right"), *(fact.answer for fact in facts))
@@ -257,7 +257,7 @@ def _is_wrong(text: str, rights: Sequence[str]) -> bool:
     return not any(same(right, text) or same(text, right) for right in rights)
 
 
-def _alternatives(asked: InstructionalAsked, seed: int) -> list[str]:
+def _alternatives(asked: ClipAsked, seed: int) -> list[str]:
     """Return wrong answers that differ from each other, the likeliest ones first."""
     call, scene, rights = asked.call, scene_of(asked.lines), _rights(asked)
     facts = scene.solve(asked.question)
@@ -323,7 +323,7 @@ def _counts_beside(answer: str) -> list[str]:
 # -- the best of them ----------------------------------------------------------------------------------------------
 
 
-def play_pick(asked: InstructionalAsked, quality: float, seed: int) -> Answer:
+def play_pick(asked: ClipAsked, quality: float, seed: int) -> Answer:
     """Choose proposals that are wrong, differ and refer to no other; closest to the answer in length first."""
     call, count = asked.call, _count(asked, 4)
     proposals = asked.each("proposal")

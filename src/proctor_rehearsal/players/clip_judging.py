@@ -1,7 +1,7 @@
 """What is wrong with a question, seen from the prompt's own content: what a played judge of perfect quality says.
 
 Nothing is looked up. An answer is held against the words of the steps and, where the question is one that the steps answer by
-rule (``instructional_scene``), against that answer. Everyday knowledge is a short table and the question's own words.
+rule (``clip_scene``), against that answer. Everyday knowledge is a short table and the question's own words.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Final
 
 from proctor.ask.clip.record import Category
 from proctor.procedure.inflect import base_form
-from proctor_rehearsal.players.instructional_scene import Act, Scene
-from proctor_rehearsal.players.instructional_words import content, covers, is_generic, same
+from proctor_rehearsal.players.clip_scene import Act, Scene
+from proctor_rehearsal.players.clip_words import content, covers, is_generic, same
 
 __all__ = ["Finding", "categorise", "fairness", "guess", "guesses", "specificity", "support"]
 

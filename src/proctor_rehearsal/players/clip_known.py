@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from proctor.ask.clip.record import ChoiceItem, InstructionalPair
+from proctor.ask.clip.record import ChoiceItem, ClipPair
 from proctor.ask.documents.duplicates import normalise_question
 from proctor.errors import UserError
 from proctor.llm.fence import escape_text
@@ -23,8 +23,8 @@ from proctor.records import read_jsonl
 __all__ = ["AnswersKnown"]
 
 _FILES: Final[tuple[tuple[str, type[Any]], ...]] = (
-    ("pairs.jsonl", InstructionalPair),
-    ("open.jsonl", InstructionalPair),
+    ("pairs.jsonl", ClipPair),
+    ("open.jsonl", ClipPair),
     ("choices.jsonl", ChoiceItem),
 )
 _Key = tuple[str, frozenset[str]]
@@ -71,7 +71,7 @@ class AnswersKnown:
                     self._add(record)
             return self._found
 
-    def _records(self) -> Iterator[InstructionalPair | ChoiceItem]:
+    def _records(self) -> Iterator[ClipPair | ChoiceItem]:
         for name, kind in _FILES:
             path = self._root / name
             try:
@@ -79,9 +79,9 @@ class AnswersKnown:
             except UserError:  # whoever uses the file is told
                 continue
 
-    def _add(self, record: InstructionalPair | ChoiceItem) -> None:
+    def _add(self, record: ClipPair | ChoiceItem) -> None:
         asked = normalise_question(escape_text(record.question))
-        if isinstance(record, InstructionalPair):
+        if isinstance(record, ClipPair):
             self._found.answers[asked][escape_text(record.answer, one_line=True)] = None
             return
         options = [escape_text(option, one_line=True) for option in record.options]

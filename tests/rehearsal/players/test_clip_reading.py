@@ -1,11 +1,11 @@
-"""Every prompt of the instructional stages is known by its fences, and no other one is taken for theirs."""
+"""Every prompt of the stages of questions about clips is known by its fences, and no other one is taken for theirs."""
 
 from __future__ import annotations
 
 import pytest
 from tests.ask.documents.rehearsed import as_call
 from tests.exam.clip_set import ClipQuestion, clip_items
-from tests.rehearsal.players.instructional_material import (
+from tests.rehearsal.players.clip_material import (
     PROMPTS,
     SALAD,
     SECRET,
@@ -36,7 +36,7 @@ from proctor.exam.question import Open, Question
 from proctor.llm.message import Message, Request
 from proctor.llm.prompt import Rendered
 from proctor.llm.structured import Unreadable, repair_messages
-from proctor_rehearsal.players.instructional_reading import read_instructional_call, read_line
+from proctor_rehearsal.players.clip_reading import read_clip_call, read_line
 from proctor_rehearsal.players.reading import read_call
 from proctor_rehearsal.players.styled_reading import read_styled_call
 
@@ -52,7 +52,7 @@ ASKING = Prompts(EVALUATION, SECRET)
 
 
 def read(prompt: Rendered, *more: Message):
-    return read_instructional_call(as_call(Request(model="compat/m", messages=(*prompt.messages, *more))))
+    return read_clip_call(as_call(Request(model="compat/m", messages=(*prompt.messages, *more))))
 
 
 def pairs_prompt(
@@ -102,7 +102,7 @@ def test_every_prompt_is_known_by_its_fences(prompt: Rendered, role: str, lines:
 def test_prompts_of_others_are_left_to_them():
     rendered = evaluation_prompts()["predict-question"].render(SECRET, question="What is next?")
     call = as_call(Request(model="compat/m", messages=rendered.messages))
-    assert read_instructional_call(call) is None
+    assert read_clip_call(call) is None
     assert read_call(call) is not None
     kit = PromptKit(PROMPTS, SECRET)
     source = text_source("t", "Arlen (town)", "The town lies beside the river Oster." + " x" * 90)
@@ -112,7 +112,7 @@ def test_prompts_of_others_are_left_to_them():
         mark_prompt(kit, "q", "a", "b"),
     ):
         call = as_call(Request(model="compat/m", messages=styled.messages))
-        assert read_instructional_call(call) is None
+        assert read_clip_call(call) is None
         assert read_styled_call(call) is not None
 
 

@@ -1,4 +1,4 @@
-"""What a request about instructional questions is: its role, fences, lines of what is known, options, and our own words.
+"""What a request about a question about a clip is: its role, fences, lines of what is known, options, and our own words.
 
 Roles are told by the labels of the fences (pairs and categories by our words as well), so templates of the user's own are
 understood as long as they keep them.
@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from proctor.ask.clip.record import CATEGORIES
-from proctor_rehearsal.players.instructional_scene import Line
+from proctor_rehearsal.players.clip_scene import Line
 from proctor_rehearsal.players.prompt import Prompt, named_by, open_fences, tokens_of, without
 from proctor_rehearsal.standin.call import Call
 
-__all__ = ["InstructionalAsked", "InstructionalRole", "read_instructional_call", "read_line"]
+__all__ = ["ClipAsked", "ClipRole", "read_clip_call", "read_line"]
 
-InstructionalRole = Literal[
+ClipRole = Literal[
     "pairs", "category", "unspecific", "tricky", "hallucination", "blind", "consistency",
     "write", "pick", "vote", "choose", "open",
 ]  # fmt: skip
 
-_BY_LABEL: Final[Mapping[str, InstructionalRole]] = {
+_BY_LABEL: Final[Mapping[str, ClipRole]] = {
     "question for specificity": "unspecific",
     "question for fairness": "tricky",
     "question for support": "hallucination",
@@ -51,7 +51,7 @@ _ASIDE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class InstructionalAsked(Prompt):
+class ClipAsked(Prompt):
     """A request, read.
 
     Attributes:
@@ -59,7 +59,7 @@ class InstructionalAsked(Prompt):
         lines: what is known, in the order shown; empty where nothing is.
     """
 
-    role: InstructionalRole
+    role: ClipRole
     lines: tuple[Line, ...]
 
     @property
@@ -83,7 +83,7 @@ class InstructionalAsked(Prompt):
         return self.call.last.rstrip().endswith("(")
 
 
-def read_instructional_call(call: Call) -> InstructionalAsked | None:
+def read_clip_call(call: Call) -> ClipAsked | None:
     """Read a request; None where it is none of these."""
     turns = [turn.text for turn in call.content.turns]
     first = next((n for n, turn in enumerate(call.content.turns) if turn.role == "user"), None)
@@ -95,11 +95,11 @@ def read_instructional_call(call: Call) -> InstructionalAsked | None:
         role = _role(blocks, words)
         if role is not None:
             named = named_by(call, call.model, without(token, "\n".join((call.system, *turns))))
-            return InstructionalAsked(named, blocks, words, len(turns) > first + 1, role, _lines(blocks))
+            return ClipAsked(named, blocks, words, len(turns) > first + 1, role, _lines(blocks))
     return None
 
 
-def _role(blocks: Mapping[str, str], words: str) -> InstructionalRole | None:
+def _role(blocks: Mapping[str, str], words: str) -> ClipRole | None:
     labels = set(blocks)
     for label, role in _BY_LABEL.items():
         if label in labels:

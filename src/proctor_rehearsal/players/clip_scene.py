@@ -17,7 +17,7 @@ from proctor.ask.clip.record import Category, Level
 from proctor.ask.documents.duplicates import normalise_question
 from proctor.procedure.phrase import Phrase, parse_phrase
 from proctor.procedure.quantity import find_quantities
-from proctor_rehearsal.players.instructional_words import content
+from proctor_rehearsal.players.clip_words import content
 
 __all__ = ["Act", "Fact", "Line", "Scene", "capital", "scene_of"]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.rehearsal.players.instructional_material import SALAD, SHELF, clip, lines, scene
+from tests.rehearsal.players.clip_material import SALAD, SHELF, clip, lines, scene
 
 from proctor.ask.clip.audit import plant_audit
 from proctor.ask.clip.clips import clips_of
 from proctor.ask.clip.record import ShownClip
 from proctor.datasets.dataset import load_dataset
-from proctor_rehearsal.players.instructional_judging import (
+from proctor_rehearsal.players.clip_judging import (
     categorise,
     fairness,
     guess,
@@ -22,9 +22,9 @@ from proctor_rehearsal.players.instructional_judging import (
     specificity,
     support,
 )
-from proctor_rehearsal.players.instructional_reading import read_line
-from proctor_rehearsal.players.instructional_scene import scene_of
-from proctor_rehearsal.players.instructional_words import same
+from proctor_rehearsal.players.clip_reading import read_line
+from proctor_rehearsal.players.clip_scene import scene_of
+from proctor_rehearsal.players.clip_words import same
 
 AFTER = "What does the person do right after cutting the tomato?"
 

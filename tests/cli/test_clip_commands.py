@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.stages.clip.material import row, write_rows
 
-from proctor.ask.clip.record import ChoiceItem, InstructionalPair, ShownClip
+from proctor.ask.clip.record import ChoiceItem, ClipPair, ShownClip
 from proctor.records import read_jsonl
 from proctor_rehearsal.players import rehearse
 from proctor_rehearsal.standin import Standin
@@ -41,7 +41,7 @@ def test_one_command_on_the_real_annotations(shared_data: Path, tmp_path: Path, 
     for name in ("youcook2.jsonl.gz", "hirest.jsonl", "goalstep_val.jsonl.gz"):
         shutil.copy(shared_data / "steps" / name, data / name)
     typed = (
-        "experiment", "instructional", bench, "--data", data, "--dataset", "steps", "--max-videos", 12, "--total", 36, *MODELS,
+        "experiment", "clip", bench, "--data", data, "--dataset", "steps", "--max-videos", 12, "--total", 36, *MODELS,
         "-p", "openai/gpt-4o-mini", "-p", "google/gemini-2.5-pro", "--show", "steps", "--open-judge", "openai/gpt-4o",
         "--benchmark-share", 0.7, "--rehearse", 0.9, "--json",
     )  # fmt: skip
@@ -50,11 +50,11 @@ def test_one_command_on_the_real_annotations(shared_data: Path, tmp_path: Path, 
     stages = {part["stage"]: part for part in made.json["stages"]}
     clips = read_jsonl(bench / "clips.jsonl", ShownClip)
     assert {clip.dataset for clip in clips} == {"youcook2", "hirest", "goalstep"}
-    pairs = read_jsonl(bench / "pairs.jsonl", InstructionalPair)
+    pairs = read_jsonl(bench / "pairs.jsonl", ClipPair)
     known = {clip.id: {step.id for step in clip.steps} for clip in clips}
     assert all(set(pair.step_ids) <= known[pair.clip_id] for pair in pairs)
     assert {pair.level for pair in pairs} == {"coarse", "fine"}
-    kept = read_jsonl(bench / "open.jsonl", InstructionalPair)
+    kept = read_jsonl(bench / "open.jsonl", ClipPair)
     assert 0 < len(kept) < len(pairs), "some are filtered"
     items = read_jsonl(bench / "choices.jsonl", ChoiceItem)
     letters = Counter(item.letter for item in items)
@@ -124,7 +124,7 @@ def done(home: Path, server: Standin, proctor: Command) -> dict[str, Any]:
     bench, who = home / "bench", names(server)
     commands = {
         "generate": (
-            "generate", "instructional", bench, *who["generate"], "--data", home / "data", "--dataset", "steps", "--total", 20
+            "generate", "clip", bench, *who["generate"], "--data", home / "data", "--dataset", "steps", "--total", 20
         ),
         "filter": ("filter", bench, *who["filter"], "--benchmark-share", 0.7),
         "choices": ("choices", bench, *who["choices"]),
@@ -210,12 +210,12 @@ def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("generate", "instructional", "B", "-g", "gpt", "--data", "D", "--dataset", "steps"), "gpt"),
-        (("generate", "instructional", "B", "-g", "X"), "no videos to ask about"),
+        (("generate", "clip", "B", "-g", "gpt", "--data", "D", "--dataset", "steps"), "gpt"),
+        (("generate", "clip", "B", "-g", "X"), "no videos to ask about"),
         (
             (
                 "generate",
-                "instructional",
+                "clip",
                 "B",
                 "-g",
                 "X",
@@ -228,9 +228,9 @@ def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
             ),
             "smell",
         ),
-        (("generate", "instructional", "B", "-g", "X", "--data", "D", "--dataset", "nobody"), "nobody"),
-        (("generate", "instructional", "B", "-g", "X", "--data", "T"), "no such folder"),
-        (("generate", "instructional", "B", "-g", "X", "--data", "B"), "--dataset NAME"),
+        (("generate", "clip", "B", "-g", "X", "--data", "D", "--dataset", "nobody"), "nobody"),
+        (("generate", "clip", "B", "-g", "X", "--data", "T"), "no such folder"),
+        (("generate", "clip", "B", "-g", "X", "--data", "B"), "--dataset NAME"),
         (("filter", "B"), "nobody was named"),
         (("filter", "B", "-j", "X"), "nothing to filter"),
         (("filter", "B", "-j", "X", "--on", "smells"), "smells"),
@@ -242,9 +242,11 @@ def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
         (("choices", "B", "-w", "X", "-a", "X", "--on", "smells"), "smells"),
         (("predict", "B"), "items.jsonl is not there yet"),
         (("predict", "instructional", "B"), "there is no 'proctor predict instructional' any more"),
+        (("generate", "instructional", "B", "-g", "X"), "type proctor generate clip WORKSPACE"),
+        (("experiment", "instructional", "B", "-g", "X"), "type proctor experiment clip WORKSPACE"),
         (("answer", "B", "-m", "X"), "there is no 'proctor answer' any more"),
-        (("experiment", "instructional", "B", "-g", "X", "--data", "D"), "nobody votes"),
-        (("experiment", "instructional", "B", "-g", "X", "-a", "X", "--style", "e"), "'e' is not one of"),
+        (("experiment", "clip", "B", "-g", "X", "--data", "D"), "nobody votes"),
+        (("experiment", "clip", "B", "-g", "X", "-a", "X", "--style", "e"), "'e' is not one of"),
         (("export", "training", "B", "T"), "not there yet"),
     ],
 )
@@ -273,7 +275,7 @@ def test_a_folder_that_is_not_there_and_a_file_in_its_place(tmp_path: Path, proc
             ("filter", place, "-j", model),
             ("choices", place, "-w", model, "-a", model),
             ("predict", place),
-            ("generate", "instructional", place, "-g", model, "--dry-run"),
+            ("generate", "clip", place, "-g", model, "--dry-run"),
         ):
             made = proctor(*command)
             assert made.status == 2, made.err

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.rehearsal.players.instructional_material import SALAD, SHELF, scene
+from tests.rehearsal.players.clip_material import SALAD, SHELF, scene
 
 from proctor.ask.clip.category import LEVEL_CATEGORIES
 from proctor.ask.clip.pair_checks import check_pair
 from proctor.ask.clip.pair_reply import RawPair
-from proctor_rehearsal.players.instructional_scene import Line, scene_of
+from proctor_rehearsal.players.clip_scene import Line, scene_of
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How fast instructional questions are made: pairs through generation, four filters and options, as a share of the ideal.
+"""How fast questions about clips are made: pairs through generation, four filters and options, as a share of the ideal.
 
 Ideal is one reply in every ``latency / connections`` seconds, for as many calls as each stage made: no waiting for the first
 replies, none for the last. All roles are one model at one address, since limits hold for each model: of one the ideal is plain (so
@@ -6,7 +6,7 @@ one assistant answers without seeing anything, and three votes on options are th
 Without the real annotations (``../shared/data/steps``) drawn ones are used. CPU time of both processes is told, because two cores
 have to do for both.
 
-Usage: python benchmarks/instructional/pipeline.py [--pairs 1000] [--latency 0.2] [--connections 32] [--quality 0.9]
+Usage: python benchmarks/clip/pipeline.py [--pairs 1000] [--latency 0.2] [--connections 32] [--quality 0.9]
 """
 
 from __future__ import annotations

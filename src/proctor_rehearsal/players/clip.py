@@ -1,6 +1,6 @@
-"""The models of instructional questions, played from what their prompts say.
+"""The models of questions about clips, played from what their prompts say.
 
-A judge of quality *q* is right in a share of *q* of its verdicts about what the prompt shows (``instructional_judging``), a sorter of
+A judge of quality *q* is right in a share of *q* of its verdicts about what the prompt shows (``clip_judging``), a sorter of
 kinds and a judge of consistency likewise. How writers and assistants err is said where they are played.
 """
 
@@ -12,23 +12,23 @@ from typing import Any, Final
 
 from proctor.ask.clip.filter_prompt import PROBLEMS
 from proctor.ask.clip.record import CATEGORIES
-from proctor_rehearsal.players.instructional_answering import play_blind, play_choose, play_open, play_vote
-from proctor_rehearsal.players.instructional_judging import (
+from proctor_rehearsal.players.clip_answering import play_blind, play_choose, play_open, play_vote
+from proctor_rehearsal.players.clip_judging import (
     Finding,
     categorise,
     fairness,
     specificity,
     support,
 )
-from proctor_rehearsal.players.instructional_known import AnswersKnown
-from proctor_rehearsal.players.instructional_reading import InstructionalAsked, InstructionalRole
-from proctor_rehearsal.players.instructional_scene import Scene, scene_of
-from proctor_rehearsal.players.instructional_words import is_generic, same
-from proctor_rehearsal.players.instructional_writing import play_pairs, play_pick, play_write
+from proctor_rehearsal.players.clip_known import AnswersKnown
+from proctor_rehearsal.players.clip_reading import ClipAsked, ClipRole
+from proctor_rehearsal.players.clip_scene import Scene, scene_of
+from proctor_rehearsal.players.clip_words import is_generic, same
+from proctor_rehearsal.players.clip_writing import play_pairs, play_pick, play_write
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.behaviours import pick
 
-__all__ = ["play_instructional"]
+__all__ = ["play_clip"]
 
 _UNREADABLE: Final = 0.1
 """Of what is not quality, the share of verdicts that cannot be read at first."""
@@ -41,17 +41,20 @@ _JUDGES: Final[Mapping[str, tuple[_Judge, str]]] = {
     "tricky": (lambda scene, question, _answer: fairness(scene, question), "answer for fairness"),
     "hallucination": (support, "answer for support"),
 }
-_PLAIN: Final[Mapping[InstructionalRole, Callable[[InstructionalAsked, float, int], Answer]]] = {
+_PLAIN: Final[Mapping[ClipRole, Callable[[ClipAsked, float, int], Answer]]] = {
     "pairs": play_pairs,
     "write": play_write,
     "pick": play_pick,
 }
-_ANSWERING: Final[
-    Mapping[InstructionalRole, Callable[[InstructionalAsked, float, int, AnswersKnown], Answer]]
-] = {"blind": play_blind, "open": play_open, "vote": play_vote, "choose": play_choose}
+_ANSWERING: Final[Mapping[ClipRole, Callable[[ClipAsked, float, int, AnswersKnown], Answer]]] = {
+    "blind": play_blind,
+    "open": play_open,
+    "vote": play_vote,
+    "choose": play_choose,
+}
 
 
-def play_instructional(asked: InstructionalAsked, quality: float, seed: int, known: AnswersKnown) -> Answer:
+def play_clip(asked: ClipAsked, quality: float, seed: int, known: AnswersKnown) -> Answer:
     """Reply to a request in its role."""
     if asked.role in _PLAIN:
         return _PLAIN[asked.role](asked, quality, seed)
@@ -64,7 +67,7 @@ def play_instructional(asked: InstructionalAsked, quality: float, seed: int, kno
     )
 
 
-def _category(asked: InstructionalAsked, quality: float, seed: int) -> Answer:
+def _category(asked: ClipAsked, quality: float, seed: int) -> Answer:
     """Name the kind of a question by its words."""
     call, kind = asked.call, categorise(asked.question)
     if call.draw("right", seed) >= quality:
@@ -73,7 +76,7 @@ def _category(asked: InstructionalAsked, quality: float, seed: int) -> Answer:
     return Answer(text=form.replace("{}", kind), data={"category": kind})
 
 
-def _verdict(asked: InstructionalAsked, quality: float, seed: int) -> Answer:
+def _verdict(asked: ClipAsked, quality: float, seed: int) -> Answer:
     """Judge question and answers: the first answer with a problem decides."""
     call = asked.call
     if not asked.again and call.draw("unreadable", seed) < _UNREADABLE * (1 - quality):
@@ -93,7 +96,7 @@ def _verdict(asked: InstructionalAsked, quality: float, seed: int) -> Answer:
     return Answer(text=json.dumps(said, ensure_ascii=False), data=said)
 
 
-def _opposite(asked: InstructionalAsked, found: Finding, seed: int) -> Finding:
+def _opposite(asked: ClipAsked, found: Finding, seed: int) -> Finding:
     """Err: see a problem where there is none, or overlook one."""
     call = asked.call
     if found.problem == "none":
@@ -108,7 +111,7 @@ def _opposite(asked: InstructionalAsked, found: Finding, seed: int) -> Finding:
     return Finding("none", "There is nothing wrong with it.", ids)
 
 
-def _consistency(asked: InstructionalAsked, quality: float, seed: int) -> Answer:
+def _consistency(asked: ClipAsked, quality: float, seed: int) -> Answer:
     """Compare an answer with the accepted ones, word by word."""
     call, said = asked.call, asked.blocks.get("compared answer", "")
     if not asked.again and call.draw("unreadable", seed) < _UNREADABLE * (1 - quality):

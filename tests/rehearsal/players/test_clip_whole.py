@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.ask.documents.rehearsed import Port
-from tests.rehearsal.players.instructional_material import (
+from tests.rehearsal.players.clip_material import (
     PROMPTS,
     SALAD,
     SECRET,
@@ -30,9 +30,9 @@ from proctor.exam.library import Library
 from proctor.llm.media import MediaStore
 from proctor.metrics.choice.letters import letter_counts
 from proctor.records import canonical_json, write_jsonl
-from proctor_rehearsal.players.instructional_judging import fairness, guess, specificity, support
-from proctor_rehearsal.players.instructional_reading import read_line
-from proctor_rehearsal.players.instructional_scene import scene_of
+from proctor_rehearsal.players.clip_judging import fairness, guess, specificity, support
+from proctor_rehearsal.players.clip_reading import read_line
+from proctor_rehearsal.players.clip_scene import scene_of
 
 WRITER, JUDGE, *ASSISTANTS = (f"compat/{name}@http://127.0.0.1:1/v1" for name in "wjabc")
 CLIPS = [

@@ -1,4 +1,4 @@
-"""Every role of the instructional stages, played from its real prompt, with the errors that are asked for."""
+"""Every role of the stages of questions about clips, played from its real prompt, with the errors that are asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.exam.clip_set import ClipQuestion, clip_items
-from tests.rehearsal.players.instructional_material import (
+from tests.rehearsal.players.clip_material import (
     NOWHERE,
     PROMPTS,
     SALAD,
@@ -41,9 +41,9 @@ from proctor.llm.prompt import Rendered
 from proctor.llm.structured import Unreadable
 from proctor.metrics.choice.reading import parse_letter
 from proctor.records import write_jsonl
-from proctor_rehearsal.players.instructional_answering import KNOWN
-from proctor_rehearsal.players.instructional_judging import fairness, guess, specificity, support
-from proctor_rehearsal.players.instructional_writing import PAIR_MISTAKES, SET_MISTAKES
+from proctor_rehearsal.players.clip_answering import KNOWN
+from proctor_rehearsal.players.clip_judging import fairness, guess, specificity, support
+from proctor_rehearsal.players.clip_writing import PAIR_MISTAKES, SET_MISTAKES
 
 AFTER = "What does the person do right after cutting the tomato?"
 RIGHT = "Add 2 cups of vinegar to the bowl"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.rehearsal.players.instructional_material import pair
+from tests.rehearsal.players.clip_material import pair
 
 from proctor.ask.clip.record import ChoiceItem
 from proctor.records import write_jsonl
-from proctor_rehearsal.players.instructional_known import AnswersKnown
+from proctor_rehearsal.players.clip_known import AnswersKnown
 
 
 def test_answers_come_from_pairs_and_options(tmp_path: Path):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor_rehearsal.players.instructional_words import content, covers, is_generic, same
+from proctor_rehearsal.players.clip_words import content, covers, is_generic, same
 
 
 @pytest.mark.parametrize(

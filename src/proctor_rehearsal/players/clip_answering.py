@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from proctor.ask.documents.duplicates import normalise_question
-from proctor_rehearsal.players.instructional_judging import guess, guesses
-from proctor_rehearsal.players.instructional_known import AnswersKnown
-from proctor_rehearsal.players.instructional_reading import InstructionalAsked
-from proctor_rehearsal.players.instructional_scene import scene_of
-from proctor_rehearsal.players.instructional_words import content, same
-from proctor_rehearsal.players.instructional_writing import COMMON
+from proctor_rehearsal.players.clip_judging import guess, guesses
+from proctor_rehearsal.players.clip_known import AnswersKnown
+from proctor_rehearsal.players.clip_reading import ClipAsked
+from proctor_rehearsal.players.clip_scene import scene_of
+from proctor_rehearsal.players.clip_words import content, same
+from proctor_rehearsal.players.clip_writing import COMMON
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.behaviours import pick
 from proctor_rehearsal.standin.call import draw
@@ -40,7 +40,7 @@ _COMPLETIONS: Final = ("{letter})", "{letter}) {text}", "{letter}", "{letter}) i
 # -- in words ------------------------------------------------------------------------------------------------------
 
 
-def play_blind(asked: InstructionalAsked, quality: float, seed: int, known: AnswersKnown) -> Answer:
+def play_blind(asked: ClipAsked, quality: float, seed: int, known: AnswersKnown) -> Answer:
     """Answer from the question alone."""
     call, question = asked.call, asked.question
     obvious = guess(question)
@@ -57,7 +57,7 @@ def play_blind(asked: InstructionalAsked, quality: float, seed: int, known: Answ
     )
 
 
-def play_open(asked: InstructionalAsked, quality: float, seed: int, known: AnswersKnown) -> Answer:
+def play_open(asked: ClipAsked, quality: float, seed: int, known: AnswersKnown) -> Answer:
     """Answer an open-ended question from steps, frames or nothing."""
     call, question = asked.call, asked.question
     if not asked.lines and not _sees(asked):
@@ -72,7 +72,7 @@ def play_open(asked: InstructionalAsked, quality: float, seed: int, known: Answe
     return Answer(text=str(pick(call, wrong or COMMON, "wrong", seed)))
 
 
-def _sees(asked: InstructionalAsked) -> bool:
+def _sees(asked: ClipAsked) -> bool:
     """True when pictures or a video are attached."""
     return bool(asked.call.content.attached)
 
@@ -80,7 +80,7 @@ def _sees(asked: InstructionalAsked) -> bool:
 # -- as a letter ---------------------------------------------------------------------------------------------------
 
 
-def play_vote(asked: InstructionalAsked, quality: float, seed: int, known: AnswersKnown) -> Answer:
+def play_vote(asked: ClipAsked, quality: float, seed: int, known: AnswersKnown) -> Answer:
     """Vote on options; each vote is drawn anew, so the order of the options matters."""
     call = asked.call
     if asked.lines:
@@ -88,7 +88,7 @@ def play_vote(asked: InstructionalAsked, quality: float, seed: int, known: Answe
     return _without(asked, quality, seed, known, (call.draw("right", seed), call.draw("known", seed)))
 
 
-def play_choose(asked: InstructionalAsked, quality: float, seed: int, known: AnswersKnown) -> Answer:
+def play_choose(asked: ClipAsked, quality: float, seed: int, known: AnswersKnown) -> Answer:
     """Choose as a system under test; what it knows of a question does not depend on the order of the options."""
     texts = sorted(text for _, text in asked.options)
     steady = (asked.call.model, asked.question, *texts, seed)
@@ -97,9 +97,7 @@ def play_choose(asked: InstructionalAsked, quality: float, seed: int, known: Ans
     return _without(asked, quality, seed, known, (draw("blind", *steady), draw("known", *steady)))
 
 
-def _with_context(
-    asked: InstructionalAsked, quality: float, seed: int, known: AnswersKnown, luck: float
-) -> Answer:
+def _with_context(asked: ClipAsked, quality: float, seed: int, known: AnswersKnown, luck: float) -> Answer:
     call, options = asked.call, asked.options
     rights = _right_options(asked, known)
     if rights and luck < quality:
@@ -110,7 +108,7 @@ def _with_context(
     return _say(asked, str(pick(call, wrong, "wrong", seed)), seed)
 
 
-def _right_options(asked: InstructionalAsked, known: AnswersKnown) -> list[str]:
+def _right_options(asked: ClipAsked, known: AnswersKnown) -> list[str]:
     """Return the letters of the options that are right: by the steps, by the workspace, or by the words of the lines."""
     texts = [text for _, text in asked.options]
     scene = scene_of(asked.lines)
@@ -124,7 +122,7 @@ def _right_options(asked: InstructionalAsked, known: AnswersKnown) -> list[str]:
     return found or _by_words(asked)
 
 
-def _by_words(asked: InstructionalAsked) -> list[str]:
+def _by_words(asked: ClipAsked) -> list[str]:
     """Return the option whose words stand in a line that speaks of the question as well."""
     question = content(asked.question)
 
@@ -140,7 +138,7 @@ def _by_words(asked: InstructionalAsked) -> list[str]:
 
 
 def _without(
-    asked: InstructionalAsked, quality: float, seed: int, known: AnswersKnown, luck: tuple[float, float]
+    asked: ClipAsked, quality: float, seed: int, known: AnswersKnown, luck: tuple[float, float]
 ) -> Answer:
     call, options = asked.call, asked.options
     obvious = guess(asked.question)
@@ -161,7 +159,7 @@ def _without(
     return _say(asked, str(pick(call, [letter for letter, _ in options], "blind", seed)), seed)
 
 
-def _say(asked: InstructionalAsked, letter: str, seed: int) -> Answer:
+def _say(asked: ClipAsked, letter: str, seed: int) -> Answer:
     """Reply with a letter as models do: alone, or with words around it."""
     forms: Sequence[str] = _COMPLETIONS if asked.completes else _FORMS
     form = pick(asked.call, forms, "form", seed)
