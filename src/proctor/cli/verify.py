@@ -57,7 +57,7 @@ def verify(
     spread: Spread,
     output: Output,
 ) -> None:
-    """Have every candidate judged by the task-graph oracle, or by a model; people's verdicts live in the same store.
+    """Have every question judged by the task-graph oracle (moments), or by a model (every kind); people's verdicts live in the same store.
 
     A candidate that has a verdict of this annotator already is not judged again unless it changed. docs/oracle.md says
     how the oracle decides and how far it agrees with people. A model judges by the criteria of human annotators, and
@@ -82,7 +82,8 @@ def verify(
             for row in found
         ]  # fmt: skip
         heads = ("annotator", "of", "judged", "with people", "agreement", "precision of keep", "USD")
-        emit({"annotators": found}, table(cells, heads), as_json=output.as_json)
+        none = f"no oracle, model or filter has judged anything here\nnext: proctor verify {workspace}"
+        emit({"annotators": found}, table(cells, heads) if found else none, as_json=output.as_json)
         return
     model = settings.verifier
     if model is not None and settings.threshold is not None:
