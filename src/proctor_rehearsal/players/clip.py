@@ -25,6 +25,7 @@ from proctor_rehearsal.players.clip_reading import ClipAsked, ClipRole
 from proctor_rehearsal.players.clip_scene import Scene, scene_of
 from proctor_rehearsal.players.clip_words import is_generic, same
 from proctor_rehearsal.players.clip_writing import play_pairs, play_pick, play_write
+from proctor_rehearsal.players.verifier import play_review
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.behaviours import pick
 
@@ -51,6 +52,7 @@ _ANSWERING: Final[Mapping[ClipRole, Callable[[ClipAsked, float, int, AnswersKnow
     "open": play_open,
     "vote": play_vote,
     "choose": play_choose,
+    "review": play_review,
 }
 
 

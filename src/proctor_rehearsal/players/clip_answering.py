@@ -20,7 +20,7 @@ from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.behaviours import pick
 from proctor_rehearsal.standin.call import draw
 
-__all__ = ["KNOWN", "play_blind", "play_choose", "play_open", "play_vote"]
+__all__ = ["KNOWN", "play_blind", "play_choose", "play_open", "play_vote", "right_options"]
 
 KNOWN: Final = 0.15
 """Of quality, the share of questions that a model answers without having seen anything."""
@@ -99,7 +99,7 @@ def play_choose(asked: ClipAsked, quality: float, seed: int, known: AnswersKnown
 
 def _with_context(asked: ClipAsked, quality: float, seed: int, known: AnswersKnown, luck: float) -> Answer:
     call, options = asked.call, asked.options
-    rights = _right_options(asked, known)
+    rights = right_options(asked, asked.options, known)
     if rights and luck < quality:
         return _say(asked, str(pick(call, rights, "which", seed)), seed)
     wrong = [letter for letter, _ in options if letter not in rights] or [letter for letter, _ in options]
@@ -108,21 +108,21 @@ def _with_context(asked: ClipAsked, quality: float, seed: int, known: AnswersKno
     return _say(asked, str(pick(call, wrong, "wrong", seed)), seed)
 
 
-def _right_options(asked: ClipAsked, known: AnswersKnown) -> list[str]:
+def right_options(asked: ClipAsked, options: Sequence[tuple[str, str]], known: AnswersKnown) -> list[str]:
     """Return the letters of the options that are right: by the steps, by the workspace, or by the words of the lines."""
-    texts = [text for _, text in asked.options]
+    texts = [text for _, text in options]
     scene = scene_of(asked.lines)
     answers = [fact.answer for fact in scene.solve(asked.question)]
     exact = {normalise_question(answer) for answer in answers}
-    found = [letter for letter, text in asked.options if normalise_question(text) in exact]
-    found = found or [letter for letter, text in asked.options if any(same(a, text) for a in answers)]
+    found = [letter for letter, text in options if normalise_question(text) in exact]
+    found = found or [letter for letter, text in options if any(same(a, text) for a in answers)]
     if not found:
         looked_up = known.answers(asked.question, texts)
-        found = [letter for letter, text in asked.options if text in looked_up]
-    return found or _by_words(asked)
+        found = [letter for letter, text in options if text in looked_up]
+    return found or _by_words(asked, options)
 
 
-def _by_words(asked: ClipAsked) -> list[str]:
+def _by_words(asked: ClipAsked, options: Sequence[tuple[str, str]]) -> list[str]:
     """Return the option whose words stand in a line that speaks of the question as well."""
     question = content(asked.question)
 
@@ -132,7 +132,7 @@ def _by_words(asked: ClipAsked) -> list[str]:
         return max(shares, default=0.0)
 
     lines = [content(f"{line.text} {line.said}") for line in asked.lines]
-    scores = {letter: score(text) for letter, text in asked.options}
+    scores = {letter: score(text) for letter, text in options}
     best = max(scores.values(), default=0.0)
     return [letter for letter, value in scores.items() if value == best][:1] if best else []
 

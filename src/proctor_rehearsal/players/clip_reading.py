@@ -1,6 +1,6 @@
 """What a request about a question about a clip is: its role, fences, lines of what is known, options, and our own words.
 
-Roles are told by the labels of the fences (pairs and categories by our words as well), so templates of the user's own are
+Roles are told by the labels of the fences (pairs, categories and reviews by our words as well), so templates of the user's own are
 understood as long as they keep them.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["ClipAsked", "ClipRole", "read_clip_call", "read_line"]
 
 ClipRole = Literal[
     "pairs", "category", "unspecific", "tricky", "hallucination", "blind", "consistency",
-    "write", "pick", "vote", "choose", "open",
+    "write", "pick", "vote", "choose", "open", "review",
 ]  # fmt: skip
 
 _BY_LABEL: Final[Mapping[str, ClipRole]] = {
@@ -34,6 +34,7 @@ _BY_LABEL: Final[Mapping[str, ClipRole]] = {
 }
 _ASKED: Final = (*_BY_LABEL, "question")
 _NUMBERED = re.compile(r"(.+) (\d+)")
+_REVIEWS = re.compile(r'"one_meaning"')
 _PAIRS = re.compile(r'"step_ids"')
 _KIND = re.compile(rf"^- ({'|'.join(CATEGORIES)})\b", re.MULTILINE)
 _OPTION = re.compile(r"\(?([A-Z])[.):]\s+(.*)")
@@ -104,6 +105,10 @@ def _role(blocks: Mapping[str, str], words: str) -> ClipRole | None:
     for label, role in _BY_LABEL.items():
         if label in labels:
             return role
+    if "question" in labels and _REVIEWS.search(
+        words
+    ):  # of any kind: what is known of it stands in lines as well
+        return "review"
     if "right answer" in labels and "question" in labels:
         return "pick" if "proposal 1" in labels else "write"
     if {"question", "options"} <= labels:
@@ -122,10 +127,10 @@ def _entries(block: str) -> list[str]:
 
 def _lines(blocks: Mapping[str, str]) -> tuple[Line, ...]:
     """Return what is known, whichever role shows it."""
-    for label in ("steps", "context lines", "what is known", "choice steps"):
+    for label in ("steps", "context lines", "what is known", "choice steps", "entries"):
         if label in blocks:
             return tuple(map(read_line, _entries(blocks[label])))
-    found = [(int(m[2]), text) for label, text in blocks.items() if (m := _NUMBERED.fullmatch(label)) and m[1] == "context line"]  # fmt: skip
+    found = [(int(m[2]), text) for label, text in blocks.items() if (m := _NUMBERED.fullmatch(label)) and m[1] in ("context line", "entry")]  # fmt: skip
     return tuple(read_line(text) for _, text in sorted(found))
 
 

@@ -21,7 +21,9 @@ from proctor_rehearsal.players.styled_facts import (
     ShownSource,
     facts_of,
     number_of,
+    plain,
     quoted,
+    says,
     solve,
     sum_of,
     title_of,
@@ -303,28 +305,19 @@ def _verify(asked: StyledAsked, quality: float, seed: int) -> Answer:
     if not asked.again and call.draw("unreadable", seed) < _UNREADABLE * (1 - quality):
         return Answer(text="The question reads well to me.")
     values = quoted(asked.blocks["answer to check"])
-    texts = [_plain(source.text) for source in asked.sources]
+    texts = [plain(source.text) for source in asked.sources]
     failed = []
-    lacking = [value for value in values if not any(_has(text, value) for text in texts)]
+    lacking = [value for value in values if not any(says(text, value) for text in texts)]
     miscounted = asked.style == "numerical" and not _adds_up(asked.blocks["answer to check"])
     if not values or lacking or miscounted:
         failed.append("answer")
-    if any(not any(_has(text, value) for value in values) for text in texts):
+    if any(not any(says(text, value) for value in values) for text in texts):
         failed.append("necessity")
     if call.draw("slip", seed) < (1 - quality) / 2:
         failed = [] if failed else [pick(call, ("style", "answer", "necessity"), "which", seed)]
     if not failed:
         return Answer(text="PASS\nThe values are there, each in a source of its own.")
     return Answer(text=f"FAIL: {', '.join(failed)}\nSomething is not as it should be.")
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.lower().split())
-
-
-def _has(text: str, value: str) -> bool:
-    """True when a text, made plain, has a value as whole words."""
-    return re.search(rf"(?<!\w){re.escape(_plain(value))}(?!\w)", text) is not None
 
 
 def _adds_up(answer: str) -> bool:
@@ -359,8 +352,8 @@ def _mark(asked: StyledAsked, quality: float, seed: int) -> Answer:
     reference = next(
         blocks[n] for n in ("accepted answer", "model answer", "reference answer") if n in blocks
     )
-    attempt = _plain(blocks.get("attempt") or blocks.get("answer", ""))
-    wanted = list(dict.fromkeys(_plain(v) for v in quoted(reference)))
+    attempt = plain(blocks.get("attempt") or blocks.get("answer", ""))
+    wanted = list(dict.fromkeys(plain(v) for v in quoted(reference)))
     there = sum(f'"{value}"' in attempt for value in wanted)
     mark = 2 if wanted and there == len(wanted) else 1 if there else 0
     if call.draw("slip", seed) < (1 - quality) / 2:

@@ -18,7 +18,9 @@ __all__ = [
     "ShownSource",
     "facts_of",
     "number_of",
+    "plain",
     "quoted",
+    "says",
     "shown_source",
     "solve",
     "sum_of",
@@ -201,3 +203,13 @@ def sum_of(values: Sequence[str]) -> str | None:
         return None
     total = sum(n for n in numbers if n is not None)
     return f"{total:.10g}"
+
+
+def plain(text: str) -> str:
+    """Return a text in small letters, with single spaces."""
+    return " ".join(text.lower().split())
+
+
+def says(text: str, value: str) -> bool:
+    """True when a text, made plain, has a value as whole words."""
+    return re.search(rf"(?<!\w){re.escape(plain(value))}(?!\w)", text) is not None
