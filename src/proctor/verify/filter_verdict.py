@@ -1,4 +1,4 @@
-"""Filters as annotators: their verdicts beside people's, so that one piece of code measures agreement with people and with each other.
+"""Filters as annotators: their verdicts beside people's, so that one piece of code measures agreement with people.
 
 A filter's name among annotators is ``filter:<name>/<judge>``, that of all of them together ``filter:all``. *Right* means: the
 filter keeps the question. A filter that postponed a question has said nothing of it.
@@ -7,21 +7,16 @@ filter keeps the question. A filter that postponed a question has said nothing o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from proctor.ask.clip.funnel import RULE, FilterResult
 from proctor.ask.clip.record import FilterVerdict
 from proctor.errors import UserError
 from proctor.exam.question import Question, version_of
-from proctor.verify.agreement import AgreementReport, PairLine, agreement_report
 from proctor.verify.verdict import FILTER_PREFIX, AnswerVerdict, Verdict
 
 __all__ = [
     "ALL_FILTERS",
-    "FilterAgreement",
-    "filter_agreement",
     "filter_annotator",
     "filter_verdicts",
     "funnel_verdicts",
@@ -29,18 +24,6 @@ __all__ = [
 
 ALL_FILTERS: Final = f"{FILTER_PREFIX}all"
 """The annotator that keeps what all filters keep."""
-
-
-class FilterAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How far filters agree.
-
-    Attributes:
-        people: the report in which people are people and filters machines: filters against people in ``machines``.
-        filters: every two filters on the questions that both judged.
-    """
-
-    people: AgreementReport
-    filters: tuple[PairLine, ...]
 
 
 def filter_annotator(verdict: FilterVerdict) -> str:
@@ -126,37 +109,6 @@ def funnel_verdicts(
             )
         )
     return found
-
-
-def filter_agreement(
-    candidates: Sequence[Question],
-    people: Iterable[Verdict],
-    filters: Iterable[Verdict],
-    **options: Any,
-) -> FilterAgreement:
-    """Measure how far filters agree with people, and with each other.
-
-    Filters that stop at a drop judge only what earlier ones let pass, so two of them share no dropped question and their agreement
-    says little; let them go on (``exhaustive``) where it is to be known.
-
-    Args:
-        candidates: everything that was judged.
-        people: people's verdicts.
-        filters: of ``filter_verdicts`` and ``funnel_verdicts``; those of one filter under several judges count as several.
-        options: of ``agreement_report`` (confidence, resamples, seed).
-
-    Raises:
-        UserError: as ``agreement_report``.
-    """
-    machines = list(filters)
-    report = agreement_report(candidates, [*people, *machines], **options)
-    # Pairs of annotators are compared among people only: for filters among themselves, each stands in a person's place.
-    among = [
-        msgspec.structs.replace(v, annotator_kind="human") for v in machines if v.annotator != ALL_FILTERS
-    ]
-    return FilterAgreement(
-        people=report, filters=agreement_report(candidates, among, **options).questions.pairs
-    )
 
 
 def _names(verdicts: Sequence[FilterVerdict]) -> dict[str, str]:
