@@ -21,24 +21,24 @@ NEW: Final = "openai/never-asked"
 VOTERS: Final = f"-a {NEW} -a {NEW}-2 -a {NEW}-3"
 MADE: Final = {
     "moment": "--data sample --dataset plain -p openai/a --show question -j openai/a --examples 4",
-    "styled": f"--data {DATA / 'multimodalqa'} -g openai/a -m openai/a -j openai/a --total 4 --style information-extraction",
-    "clips": "--data rows --dataset steps -g openai/a -a openai/a -a openai/b -a openai/c -p openai/a --total 8",
+    "documents": f"--data {DATA / 'multimodalqa'} -g openai/a -m openai/a -j openai/a --total 4 --style information-extraction",
+    "clip": "--data rows --dataset steps -g openai/a -a openai/a -a openai/b -a openai/c -p openai/a --total 8",
 }
 """Three rehearsals."""
 LINES: Final = {
-    "generate procedural": f"moment --generator {NEW}",
+    "generate moment": f"moment --generator {NEW}",
     "verify": f"moment --verifier {NEW}",
     "predict": f"moment -p {NEW} --show question",
     "judge answers": f"moment --judge {NEW}",
-    "experiment promqa": f"moment -p {NEW} --show question -j {NEW}",
-    "corpus build": f"styled --data {DATA / 'multimodalqa'} --verbaliser {NEW} --draw-missing",
-    "generate documents": f"styled -g {NEW} --total 1 --style information-extraction",
-    "retrieve": f"styled -r bm25~{NEW}",
-    "experiment documents": f"styled -g {NEW} -m {NEW} -j {NEW} --total 1 --style information-extraction",
-    "generate clip": f"clips -g {NEW}",
-    "filter": f"clips -j {NEW} {VOTERS}",
-    "choices": f"clips -w {NEW} {VOTERS}",
-    "experiment clip": f"clips -g {NEW} {VOTERS} -p {NEW}",
+    "experiment moment": f"moment -p {NEW} --show question -j {NEW}",
+    "corpus build": f"documents --data {DATA / 'multimodalqa'} --verbaliser {NEW} --draw-missing",
+    "generate documents": f"documents -g {NEW} --total 1 --style information-extraction",
+    "retrieve": f"documents -r bm25~{NEW}",
+    "experiment documents": f"documents -g {NEW} -m {NEW} -j {NEW} --total 1 --style information-extraction",
+    "generate clip": f"clip -g {NEW}",
+    "filter": f"clip -j {NEW} {VOTERS}",
+    "choices": f"clip -w {NEW} {VOTERS}",
+    "experiment clip": f"clip -g {NEW} {VOTERS} -p {NEW}",
 }
 """Each asks a model that was never asked."""
 
@@ -58,10 +58,9 @@ def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("rehearsed")
     copy_sample(home / "sample")
     write_rows(home / "rows", [row(n) for n in range(4)])
-    kinds = {"moment": "promqa", "styled": "documents", "clips": "clip"}
     for name, line in MADE.items():
         words = [home / word if word in ("sample", "rows") else word for word in line.split()]
-        done = proctor("experiment", kinds[name], home / name, *words, "--rehearse", "0.9")
+        done = proctor("experiment", name, home / name, *words, "--rehearse", "0.9")
         assert done.status == 0, done.err
     return home
 

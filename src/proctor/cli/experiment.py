@@ -180,9 +180,7 @@ def _p(value: float | None) -> str:
 
 
 _EXPERIMENTS: Final = {
-    "promqa": (
-        "moment",
-        """Ask, check, answer, mark, calibrate, score and report: ProMQA's whole experiment with your models.
+    "moment": """Ask, check, answer, mark, calibrate, score and report: ProMQA's whole experiment with your models.
 
     What is chosen is kept in experiment.json in the workspace; the same command, or only the workspace's name, goes on
     where it ended, and nothing is paid for twice. --max-cost and the like hold for all stages together.
@@ -191,10 +189,7 @@ _EXPERIMENTS: Final = {
 
     Example: proctor experiment bench --data captaincook4d -g openai/gpt-4o -p openai/gpt-4o -j openai/gpt-4o --rehearse 0.7
     """,
-    ),
-    "documents": (
-        "documents",
-        """Build a corpus, generate questions in styles, search, answer, mark, compare and report: SMMQG with your models.
+    "documents": """Build a corpus, generate questions in styles, search, answer, mark, compare and report: SMMQG with your models.
 
     The same command goes on where it ended, and nothing is paid for twice. --max-cost and the like hold for all stages
     together. Each stage is a command of its own: corpus build, generate documents, retrieve,
@@ -204,10 +199,7 @@ _EXPERIMENTS: Final = {
 
     Example: proctor experiment documents rehearsal --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --rehearse 0.8
     """,
-    ),
-    "clip": (
-        "clip",
-        """Write pairs, filter them, give them options, have models and floors answer, and report: InstructionBench with your models.
+    "clip": """Write pairs, filter them, give them options, have models and floors answer, and report: InstructionBench with your models.
 
     The same command goes on where it ended, and nothing is paid for twice. Each stage is a command of its own: generate clip,
     filter, choices, build, predict, judge, score, report.
@@ -215,22 +207,21 @@ _EXPERIMENTS: Final = {
     Example: proctor experiment clip bench --data youcook2 -g openai/gpt-4o -j openai/gpt-4o -a openai/gpt-4o
     -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5 -p openai/gpt-4o-mini --max-cost 20
     """,
-    ),
 }
 """The published experiments: the module of each plan, and what it does, for people."""
 
 
-def _app(name: str, module: str, help: str) -> typer.Typer:
+def _app(name: str, help: str) -> typer.Typer:
     """Return the command of one experiment."""
 
     def experiment(
         workspace: WorkspaceArgument, given: Given, limits: Limits, trying: Trying, output: Output
     ) -> None:
-        plan: Plan = import_module(f"proctor.stages.experiment.{module}").PLAN
+        plan: Plan = import_module(f"proctor.stages.experiment.{name}").PLAN
         _do(plan, workspace, given, limits, trying, output)
 
     experiment.__annotations__["given"] = Annotated[Given, OUTLINES[name]]
     return command_of(name, help, experiment)
 
 
-apps = {name: _app(name, *found) for name, found in _EXPERIMENTS.items()}
+apps = {name: _app(name, help) for name, help in _EXPERIMENTS.items()}

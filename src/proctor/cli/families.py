@@ -12,9 +12,9 @@ __all__ = ["apps"]
 
 
 class _Generate(FamilyGroup):
-    usual: ClassVar[str] = "procedural"
+    usual: ClassVar[str] = "moment"
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "procedural": (
+        "moment": (
             "proctor.cli.generate",
             "About moments of recordings, as ProMQA (the word may be left out).",
         ),
@@ -30,9 +30,9 @@ class _Generate(FamilyGroup):
 
 
 class _Experiment(FamilyGroup):
-    usual: ClassVar[str] = "promqa"
+    usual: ClassVar[str] = "moment"
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "promqa": ("proctor.cli.experiment", "Moments: ProMQA's experiment (the word may be left out)."),
+        "moment": ("proctor.cli.experiment", "Moments: ProMQA's experiment (the word may be left out)."),
         "documents": (
             "proctor.cli.experiment",
             "Documents: SMMQG's experiment, from a corpus to the report.",

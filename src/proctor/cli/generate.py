@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from proctor.stages.documents.generate import DocumentsMade
     from proctor.stages.generate import Sampling
 
-apps = {name: command_app() for name in ("procedural", "documents", "clip")}
+apps = {name: command_app() for name in ("moment", "documents", "clip")}
 
 
-@apps["procedural"].command()
+@apps["moment"].command()
 @with_settings
-def procedural(
+def moment(
     workspace: WorkspaceArgument,
     settings: GenerateSettings,
     files: GenerateFiles,

@@ -41,8 +41,10 @@ STANDIN: Final = Brought(
 FORMER: Final[Mapping[str, str]] = {
     "answer": "proctor predict WORKSPACE --kind documents -p MODEL --show gold; then proctor judge and proctor score",
     "generate instructional": "proctor generate clip WORKSPACE",
+    "generate procedural": "proctor generate moment WORKSPACE",
     "generate styled": "proctor generate documents WORKSPACE",
     "experiment instructional": "proctor experiment clip WORKSPACE",
+    "experiment promqa": "proctor experiment moment WORKSPACE",
     "experiment styled": "proctor experiment documents WORKSPACE",
     "predict instructional": "proctor predict WORKSPACE --kind clip -p MODEL --show frames:8; then proctor judge and proctor score",
     "predict procedural": "proctor predict WORKSPACE --kind moment -p MODEL",
@@ -122,7 +124,7 @@ def _command(name: str, app: Any) -> Any:
 
 
 class FamilyGroup(LazyGroup):
-    """A group of which one command is meant when none is named: ``proctor generate bench`` is ``generate procedural bench``.
+    """A group of which one command is meant when none is named: ``proctor generate bench`` is ``generate moment bench``.
 
     Attributes:
         usual: the member that is meant; a workspace that is called like another one is written ``./NAME``.

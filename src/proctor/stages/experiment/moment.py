@@ -515,7 +515,7 @@ def _measure(root: Path) -> Iterator[Unit]:
 
 
 PLAN: Final = Plan(
-    outline=OUTLINES["promqa"],
+    outline=OUTLINES["moment"],
     stages=(
         Stage(
             "source", _read, check=_can_read,

@@ -142,8 +142,8 @@ class ClipAnswerSettings(Settings, frozen=True, kw_only=True):
 
 
 OUTLINES = {
-    "promqa": Outline(
-        name="promqa",
+    "moment": Outline(
+        name="moment",
         settings={
             "source": ReadingSettings,
             "generate": GenerateSettings,

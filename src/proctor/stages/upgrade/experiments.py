@@ -52,5 +52,5 @@ def upgrade_experiment(workspace: Workspace) -> Part:
         for place in _PLACES.get(name, ()) if value != "" else ():
             stage, _, field = place.partition(".")
             settings.setdefault(stage, {})[field] = value
-    write_json(path, {"plan": "promqa", "settings": settings, "vary": []})
+    write_json(path, {"plan": "moment", "settings": settings, "vary": []})
     return Part(changed={"experiments": 1})

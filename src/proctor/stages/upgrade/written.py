@@ -26,7 +26,7 @@ __all__ = ["upgrade_written"]
 
 _QUESTIONS: Final = "styled.jsonl"
 _FILES: Final = (_QUESTIONS, "styled.attempts.jsonl", "styled.json", "styled.dropped.jsonl")
-_PLANS: Final = {"styled": "documents", "instructional": "clip"}
+_PLANS: Final = {"promqa": "moment", "styled": "documents", "instructional": "clip"}
 """Names of experiments: before, and now."""
 
 
