@@ -15,14 +15,14 @@ from proctor_rehearsal.players.captioner import play_captioner
 from proctor_rehearsal.players.clip import play_clip
 from proctor_rehearsal.players.clip_known import AnswersKnown
 from proctor_rehearsal.players.clip_reading import read_clip_call
+from proctor_rehearsal.players.documents import Knowledge, play_documents
+from proctor_rehearsal.players.documents_reading import read_documents_call
 from proctor_rehearsal.players.files import Files, Now
 from proctor_rehearsal.players.generator import play_generator
 from proctor_rehearsal.players.judge import play_judge
 from proctor_rehearsal.players.predictor import play_predictor
 from proctor_rehearsal.players.reading import Asked, read_call
 from proctor_rehearsal.players.slips import Player
-from proctor_rehearsal.players.styled import Knowledge, play_styled
-from proctor_rehearsal.players.styled_reading import read_styled_call
 from proctor_rehearsal.players.verifier import play_verifier
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.call import Call
@@ -77,9 +77,8 @@ class Rehearsal:
         clip = read_clip_call(call)
         if clip is not None:
             return play_clip(clip, self.quality_of(call.model), self._seed, self._answers)
-        styled = read_styled_call(call)
-        if styled is not None:
-            return play_styled(styled, self.quality_of(call.model), self._seed, self._knowledge)
+        if (written := read_documents_call(call)) is not None:
+            return play_documents(written, self.quality_of(call.model), self._seed, self._knowledge)
         asked = read_call(call)
         if asked is None:
             return None

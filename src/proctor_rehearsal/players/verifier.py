@@ -25,10 +25,10 @@ from proctor_rehearsal.players.clip_known import AnswersKnown
 from proctor_rehearsal.players.clip_reading import ClipAsked
 from proctor_rehearsal.players.clip_scene import scene_of
 from proctor_rehearsal.players.clip_words import content, same
+from proctor_rehearsal.players.documents_facts import plain, quoted, says
 from proctor_rehearsal.players.files import Now, activity_names
 from proctor_rehearsal.players.prompt import Prompt
 from proctor_rehearsal.players.reading import Asked
-from proctor_rehearsal.players.styled_facts import plain, quoted, says
 from proctor_rehearsal.standin.answer import Answer
 
 __all__ = ["find_candidate", "play_review", "play_verifier"]

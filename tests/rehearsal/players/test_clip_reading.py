@@ -37,8 +37,8 @@ from proctor.llm.message import Message, Request
 from proctor.llm.prompt import Rendered
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor_rehearsal.players.clip_reading import read_clip_call, read_line
+from proctor_rehearsal.players.documents_reading import read_documents_call
 from proctor_rehearsal.players.reading import read_call
-from proctor_rehearsal.players.styled_reading import read_styled_call
 
 ONE = pair("What does the person do right after cutting the tomato?", "Add 2 cups of vinegar to the bowl")
 QUESTION = choosable(ONE, SALAD)
@@ -113,7 +113,7 @@ def test_prompts_of_others_are_left_to_them():
     ):
         call = as_call(Request(model="compat/m", messages=styled.messages))
         assert read_clip_call(call) is None
-        assert read_styled_call(call) is not None
+        assert read_documents_call(call) is not None
 
 
 def test_a_bracket_at_the_end_is_to_be_completed():

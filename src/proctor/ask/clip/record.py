@@ -138,7 +138,7 @@ class FilterVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """What one filter says of one question.
 
     Attributes:
-        item_id: the pair, candidate or styled question.
+        item_id: the question, of any kind.
         filter: its name.
         keep: False drops the question for good; None when the filter could not be asked (an assistant is down): postponed.
         reason: one sentence for people, or the code of why nothing could be read (a drop: filters fail closed).

@@ -1,4 +1,4 @@
-"""What styled generation came to, in numbers: asked and achieved, yield, calls and cost per cell, funnel, diversity.
+"""What generation about documents came to, in numbers: asked and achieved, yield, calls and cost per cell, funnel, diversity.
 
 A cell is a style with a combination of modalities. SMMQG reports none of this.
 """

@@ -1,4 +1,4 @@
-"""Seeds of styled questions: sources drawn in favour of those that have near neighbours (SMMQG, step 1)."""
+"""Seeds of questions about documents: sources drawn in favour of those that have near neighbours (SMMQG, step 1)."""
 
 from proctor.corpus.seeds.sampler import SeedSampler
 from proctor.corpus.seeds.statistics import SeedCoverage, SeedStatistics, seed_coverage

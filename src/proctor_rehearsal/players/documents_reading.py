@@ -1,4 +1,4 @@
-"""What a request of styled generation, or of evaluation over sources, is about: its role, fences, sources and words.
+"""What a request for a question about documents, or of evaluation over sources, is about: its role, fences, sources and words.
 
 Roles are told by the labels of the fences, so templates of the user's own are understood as long as they keep them.
 """
@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from proctor_rehearsal.players.documents_facts import ShownSource, shown_source
 from proctor_rehearsal.players.prompt import Prompt, named_by, open_fences, tokens_of, without
-from proctor_rehearsal.players.styled_facts import ShownSource, shown_source
 from proctor_rehearsal.standin.call import Call
 
-__all__ = ["StyledAsked", "StyledRole", "read_styled_call"]
+__all__ = ["DocumentsAsked", "DocumentsRole", "read_documents_call"]
 
-StyledRole = Literal[
+DocumentsRole = Literal[
     "entity", "question", "combination", "verification", "answer", "mark", "verbalise", "rerank"
 ]
 
@@ -31,7 +31,7 @@ _RERANKS = re.compile(r"\bPut the sources into order\b")
 
 
 @dataclass(frozen=True, slots=True)
-class StyledAsked(Prompt):
+class DocumentsAsked(Prompt):
     """A request, read.
 
     Attributes:
@@ -40,7 +40,7 @@ class StyledAsked(Prompt):
         owners: question that each source belongs to, where that is said.
     """
 
-    role: StyledRole
+    role: DocumentsRole
     sources: tuple[ShownSource, ...]
     owners: Mapping[int, int]
 
@@ -60,7 +60,7 @@ class StyledAsked(Prompt):
         return counts.get("text", 0), counts.get("table", 0), counts.get("image", 0)
 
 
-def read_styled_call(call: Call) -> StyledAsked | None:
+def read_documents_call(call: Call) -> DocumentsAsked | None:
     """Read a request; None where it is none of ours."""
     turns = [turn.text for turn in call.content.turns]
     text = "\n".join((call.system, *turns))
@@ -71,11 +71,11 @@ def read_styled_call(call: Call) -> StyledAsked | None:
             again = len(turns) > 1 and turns[-1].startswith("Your reply could not be read:")
             owners = {int(n): int(owner) for n, owner in _OWNER.findall(words)}
             named = named_by(call, call.model, without(token, text))
-            return StyledAsked(named, blocks, words, again, role, _sources(blocks, words), owners)
+            return DocumentsAsked(named, blocks, words, again, role, _sources(blocks, words), owners)
     return None
 
 
-def _role(blocks: Mapping[str, str], words: str) -> StyledRole | None:
+def _role(blocks: Mapping[str, str], words: str) -> DocumentsRole | None:
     labels = set(blocks)
     if "part question 1" in labels:
         return "combination"

@@ -1,4 +1,4 @@
-"""The models of styled generation and of evaluation over sources, played from what their prompts say.
+"""The models that write questions about documents, and of evaluation over sources, played from what their prompts say.
 
 Nothing is looked up but what a model may know (closed book, from the corpus of the workspace): a namer of entities takes
 titles and names, a writer asks for facts that it finds in the sources, a verifier checks the values of an answer against them,
@@ -16,7 +16,7 @@ from typing import Final
 from proctor.corpus.source import Source, render_source
 from proctor.errors import UserError
 from proctor.records import read_jsonl
-from proctor_rehearsal.players.styled_facts import (
+from proctor_rehearsal.players.documents_facts import (
     Fact,
     ShownSource,
     facts_of,
@@ -28,11 +28,11 @@ from proctor_rehearsal.players.styled_facts import (
     sum_of,
     title_of,
 )
-from proctor_rehearsal.players.styled_reading import StyledAsked
+from proctor_rehearsal.players.documents_reading import DocumentsAsked
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.behaviours import pick
 
-__all__ = ["MISTAKES", "Knowledge", "play_styled"]
+__all__ = ["MISTAKES", "Knowledge", "play_documents"]
 
 MISTAKES: Final = {
     "declines": 3.0,
@@ -86,11 +86,11 @@ def _title(text: str) -> str:
     return re.split(r"[:.\n(]", text, maxsplit=1)[0].strip()
 
 
-def play_styled(asked: StyledAsked, quality: float, seed: int, knowledge: Knowledge) -> Answer:
+def play_documents(asked: DocumentsAsked, quality: float, seed: int, knowledge: Knowledge) -> Answer:
     """Reply to a request in its role."""
     if asked.role == "answer":
         return _answer(asked, quality, seed, knowledge)
-    roles: dict[str, Callable[[StyledAsked, float, int], Answer]] = {
+    roles: dict[str, Callable[[DocumentsAsked, float, int], Answer]] = {
         "entity": _entity,
         "question": _question,
         "combination": _combination,
@@ -105,7 +105,7 @@ def play_styled(asked: StyledAsked, quality: float, seed: int, knowledge: Knowle
 # -- entity and description ----------------------------------------------------------------------------------------
 
 
-def _entity(asked: StyledAsked, quality: float, seed: int) -> Answer:
+def _entity(asked: DocumentsAsked, quality: float, seed: int) -> Answer:
     """Name the title, or another name of the source; a bad model declines or writes an essay."""
     call, source = asked.call, asked.sources[0]
     title = re.sub(r"\s*\([^()]*\)$", "", re.split(r": |\. |\n", source.text, maxsplit=1)[0]).rstrip(".")
@@ -124,7 +124,7 @@ def _entity(asked: StyledAsked, quality: float, seed: int) -> Answer:
     return Answer(text=form.format(" ".join(name.split()[:8])))
 
 
-def _verbalise(asked: StyledAsked, quality: float, seed: int) -> Answer:
+def _verbalise(asked: DocumentsAsked, quality: float, seed: int) -> Answer:
     """Describe a picture: the same words for the same picture and caption."""
     call = asked.call
     caption = asked.blocks.get("caption", "")
@@ -136,7 +136,7 @@ def _verbalise(asked: StyledAsked, quality: float, seed: int) -> Answer:
     return Answer(text=f"Something large and {colour} stands {place}, in front of a light sky. {subject}")
 
 
-def _rerank(asked: StyledAsked, quality: float, seed: int) -> Answer:
+def _rerank(asked: DocumentsAsked, quality: float, seed: int) -> Answer:
     """Put sources that answer a part of the question first."""
     call, question = asked.call, asked.blocks["question"]
     helps = {s.number: bool(solve(question, [s.text])[0]) for s in asked.sources}
@@ -148,7 +148,7 @@ def _rerank(asked: StyledAsked, quality: float, seed: int) -> Answer:
 # -- writing -------------------------------------------------------------------------------------------------------
 
 
-def _question(asked: StyledAsked, quality: float, seed: int) -> Answer:
+def _question(asked: DocumentsAsked, quality: float, seed: int) -> Answer:
     """Write a question on sources that have what the style needs, as many of each kind as are wanted."""
     chosen = _chosen(asked, seed)
     written = None if chosen is None else _write(asked, chosen, seed)
@@ -161,7 +161,7 @@ def _question(asked: StyledAsked, quality: float, seed: int) -> Answer:
     return _spoilt(asked, question, answer, numbers, seed)
 
 
-def _chosen(asked: StyledAsked, seed: int) -> list[ShownSource] | None:
+def _chosen(asked: DocumentsAsked, seed: int) -> list[ShownSource] | None:
     """Return as many sources of each kind as are wanted, one where nothing is said; None where there are too few."""
     entity = asked.blocks.get("entity", "")
     usable = [s for s in asked.sources if _facts(asked, s, seed)]
@@ -180,7 +180,7 @@ def _chosen(asked: StyledAsked, seed: int) -> list[ShownSource] | None:
     return chosen
 
 
-def _facts(asked: StyledAsked, source: ShownSource, seed: int) -> list[Fact]:
+def _facts(asked: DocumentsAsked, source: ShownSource, seed: int) -> list[Fact]:
     """Return the facts of a source that fit the style, in an order of this request."""
     facts = facts_of(source)
     if asked.style == "numerical":
@@ -188,7 +188,7 @@ def _facts(asked: StyledAsked, source: ShownSource, seed: int) -> list[Fact]:
     return sorted(facts, key=lambda fact: asked.call.draw("fact", seed, source.number, fact.part))
 
 
-def _write(asked: StyledAsked, chosen: Sequence[ShownSource], seed: int) -> tuple[str, str] | None:
+def _write(asked: DocumentsAsked, chosen: Sequence[ShownSource], seed: int) -> tuple[str, str] | None:
     if asked.style == "a question whose answer is the entity":
         return _about_entity(asked.blocks.get("entity", ""), chosen)
     facts = [_facts(asked, source, seed)[0] for source in chosen]
@@ -234,7 +234,7 @@ def _about_entity(entity: str, chosen: Sequence[ShownSource]) -> tuple[str, str]
     return f"Which name {' and '.join(masked)}?", entity
 
 
-def _spoilt(asked: StyledAsked, question: str, answer: str, numbers: list[int], seed: int) -> Answer:
+def _spoilt(asked: DocumentsAsked, question: str, answer: str, numbers: list[int], seed: int) -> Answer:
     """Make one of the mistakes that models make."""
     cited = ", ".join(map(str, numbers))
     kind = _mistake(asked, seed)
@@ -261,7 +261,7 @@ def _spoilt(asked: StyledAsked, question: str, answer: str, numbers: list[int], 
     return Answer(text="None")
 
 
-def _mistake(asked: StyledAsked, seed: int) -> str:
+def _mistake(asked: DocumentsAsked, seed: int) -> str:
     place = asked.call.draw("mistake", seed) * sum(MISTAKES.values())
     for kind, weight in MISTAKES.items():
         place -= weight
@@ -276,7 +276,7 @@ def _wrong(answer: str) -> str:
     return answer.replace(f'"{values[0]}"', f'"not {values[0]}"') if values else f"not {answer}"
 
 
-def _combination(asked: StyledAsked, quality: float, seed: int) -> Answer:
+def _combination(asked: DocumentsAsked, quality: float, seed: int) -> Answer:
     """Describe the entity in the first question by the second one; a bad model names it all the same."""
     blocks, call = asked.blocks, asked.call
     entity = blocks.get("entity", "")
@@ -299,7 +299,7 @@ def _combination(asked: StyledAsked, quality: float, seed: int) -> Answer:
 # -- judging -------------------------------------------------------------------------------------------------------
 
 
-def _verify(asked: StyledAsked, quality: float, seed: int) -> Answer:
+def _verify(asked: DocumentsAsked, quality: float, seed: int) -> Answer:
     """Check that the sources have every value of the answer, and that every source has one of them."""
     call = asked.call
     if not asked.again and call.draw("unreadable", seed) < _UNREADABLE * (1 - quality):
@@ -325,7 +325,7 @@ def _adds_up(answer: str) -> bool:
     return found is not None and sum_of(quoted(found[1])) == found[2]
 
 
-def _answer(asked: StyledAsked, quality: float, seed: int, knowledge: Knowledge) -> Answer:
+def _answer(asked: DocumentsAsked, quality: float, seed: int, knowledge: Knowledge) -> Answer:
     """Look for the parts of the question in the sources; without any, now and then in what is known."""
     call = asked.call
     question = asked.blocks.get("question to answer") or asked.blocks.get("question", "")
@@ -344,7 +344,7 @@ def _answer(asked: StyledAsked, quality: float, seed: int, knowledge: Knowledge)
     return Answer(text=said + lacking)
 
 
-def _mark(asked: StyledAsked, quality: float, seed: int) -> Answer:
+def _mark(asked: DocumentsAsked, quality: float, seed: int) -> Answer:
     """Compare the values of two answers: all are there, some, or none."""
     call, blocks = asked.call, asked.blocks
     if not asked.again and call.draw("unreadable", seed) < _UNREADABLE * (1 - quality):
