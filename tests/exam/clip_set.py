@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from proctor.ask.clip.question import choice_question, pair_question
-from proctor.ask.clip.record import ChoiceItem, ClipPair, ShownClip, ShownStep
+from proctor.ask.clip.record import ChoiceItem, ClipPair, ShownClip, ShownStep, choice_question, pair_question
 from proctor.exam.question import Gold, Item
 from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome

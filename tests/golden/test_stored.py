@@ -14,7 +14,7 @@ from tests.golden.playing import Asked, Pictures, Table, replaying
 from tests.golden.test_replays import STORED, unpacked
 from tests.typed import proctor
 
-from proctor.ask.clip.funnel import FilterResult
+from proctor.ask.clip.filters import FilterResult
 from proctor.ask.moment.candidate import Candidate
 from proctor.llm.outcome import Failure
 from proctor.records import content_hash, read_jsonl, write_jsonl

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.typed import proctor
 
-from proctor.ask.clip.funnel import FilterResult
+from proctor.ask.clip.filters import FilterResult
 from proctor.ask.clip.record import FilterVerdict
 from proctor.exam.question import Footage, Open, Proposed, Question, Source, Text, version_of
 from proctor.metrics.interval import wilson_interval

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from proctor.ask.clip.funnel import FilterResult
+from proctor.ask.clip.filters import FilterResult
 from proctor.ask.clip.record import FILTERS, FilterName, FilterVerdict
 from proctor.errors import UserError
 from proctor.exam.question import Open, Proposed, Question, Text, version_of

@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from proctor.ask.clip.audit import AuditReport, Rate
-from proctor.ask.clip.choice_summary import ChoiceSummary, RetryLeak, Share
-from proctor.ask.clip.funnel import count_funnel, results_of
+from proctor.ask.clip.choice_run import ChoiceSummary, RetryLeak, Share
+from proctor.ask.clip.filters import count_funnel, results_of
 from proctor.ask.clip.record import ChoiceItem, ClipPair, FilterVerdict, ShownClip
 from proctor.ask.clip.statistics import (
     SetStatistics,

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.ask.clip.question import choice_question, pair_question
-from proctor.ask.clip.record import ClipPair, ShownClip
+from proctor.ask.clip.record import ClipPair, ShownClip, choice_question, pair_question
 from proctor.ask.moment.question import moment_question
 from proctor.errors import UserError
 from proctor.exam.kind import Kind, kind_named

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from proctor.ask.clip.choice_summary import ChoiceSummary
+from proctor.ask.clip.choice_run import ChoiceSummary
 from proctor.ask.documents.record import AttemptRecord
 from proctor.errors import UserError
 from proctor.exam.concur import ConcurrenceTable, concur

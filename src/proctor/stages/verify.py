@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypedDict, Unpack
 
 import msgspec
 
-from proctor.ask.clip.funnel import RULE, FilterResult
+from proctor.ask.clip.filters import RULE, FilterResult
 from proctor.ask.moment.model_generator import Attached
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError

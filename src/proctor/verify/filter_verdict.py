@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from proctor.ask.clip.funnel import RULE, FilterResult
+from proctor.ask.clip.filters import RULE, FilterResult
 from proctor.ask.clip.record import FilterVerdict
 from proctor.errors import UserError
 from proctor.exam.question import Question, version_of

@@ -15,10 +15,17 @@ from hypothesis import strategies as st
 from tests.ask.clip.filtered import Played, clip, clips, filters
 from tests.ask.documents.rehearsed import Scripted
 
-from proctor.ask.clip.audit import AuditSet, Planted, Rate, plant_audit, score_audit
-from proctor.ask.clip.audit_rules import CATCHES, PLANTED_KINDS, RULES
-from proctor.ask.clip.filters import FilterSettings, run_filters
-from proctor.ask.clip.funnel import FilterResult
+from proctor.ask.clip.audit import (
+    CATCHES,
+    PLANTED_KINDS,
+    RULES,
+    AuditSet,
+    Planted,
+    Rate,
+    plant_audit,
+    score_audit,
+)
+from proctor.ask.clip.filters import FilterResult, FilterSettings, run_filters
 from proctor.ask.clip.record import FILTERS, FilterName, FilterVerdict, ShownClip
 from proctor.errors import UserError
 from proctor.metrics.interval import wilson_interval

@@ -8,7 +8,7 @@ import re
 import pytest
 from tests.ask.clip.filtered import clip, clips
 
-from proctor.ask.clip.audit_rules import (
+from proctor.ask.clip.audit import (
     CATCHES,
     PLANTED_KINDS,
     RULES,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proctor.ask.clip.known import Known, known_clip, known_item, known_question, siblings_of
-from proctor.ask.clip.question import pair_question
-from proctor.ask.clip.record import ClipPair, ShownClip, ShownStep
+from proctor.ask.clip.record import ClipPair, ShownClip, ShownStep, pair_question
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import image_source, table_source, text_source
 from proctor.errors import UserError

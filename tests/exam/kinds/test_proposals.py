@@ -9,8 +9,7 @@ import msgspec
 import pytest
 from tests.exam.clip_set import clip, pair
 
-from proctor.ask.clip.question import choice_question
-from proctor.ask.clip.record import ChoiceItem, Distractor
+from proctor.ask.clip.record import ChoiceItem, Distractor, choice_question
 from proctor.ask.moment.candidate import Answer, Candidate, Provenance
 from proctor.ask.moment.question import moment_question
 from proctor.exam.kinds.documents_question import DocumentFacts, Hop, document_facts, document_question

@@ -8,8 +8,7 @@ from pathlib import Path
 from tests.ask.documents.rehearsed import as_call
 
 from proctor.ask.clip.known import Known, Sibling, known_clip, known_question
-from proctor.ask.clip.question import pair_question
-from proctor.ask.clip.record import ClipPair, ShownClip, ShownStep
+from proctor.ask.clip.record import ClipPair, ShownClip, ShownStep, pair_question
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.exam.library import Library
 from proctor.llm.fence import FenceSecret

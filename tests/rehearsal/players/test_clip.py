@@ -22,12 +22,11 @@ from tests.rehearsal.players.clip_material import (
     scene,
 )
 
+from proctor.ask.clip.asking import ConsistencyJudge
 from proctor.ask.clip.category import category_prompt, read_category
 from proctor.ask.clip.choice_prompt import ChoicePrompts, read_best, read_vote, read_wrong
-from proctor.ask.clip.consistency import ConsistencyJudge
 from proctor.ask.clip.filter_prompt import FilterSaid, blind_prompt, filter_prompt, read_filter
-from proctor.ask.clip.pair_checks import check_pair
-from proctor.ask.clip.pair_reply import RawPair, read_pair_list
+from proctor.ask.clip.pair_reply import RawPair, check_pair, read_pair_list
 from proctor.ask.clip.plan import plan_pairs, position_of
 from proctor.ask.clip.prompting import ClipLimits, pair_prompt, show_part
 from proctor.ask.clip.record import Level, ShownClip

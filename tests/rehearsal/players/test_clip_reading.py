@@ -15,9 +15,9 @@ from tests.rehearsal.players.clip_material import (
     pair,
 )
 
+from proctor.ask.clip.asking import ConsistencyJudge
 from proctor.ask.clip.category import category_prompt
 from proctor.ask.clip.choice_prompt import ChoicePrompts
-from proctor.ask.clip.consistency import ConsistencyJudge
 from proctor.ask.clip.filter_prompt import blind_prompt, filter_prompt
 from proctor.ask.clip.known import Known
 from proctor.ask.clip.plan import plan_pairs

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.rehearsal.players.clip_material import SALAD, SHELF, scene
 
 from proctor.ask.clip.category import LEVEL_CATEGORIES
-from proctor.ask.clip.pair_checks import check_pair
-from proctor.ask.clip.pair_reply import RawPair
+from proctor.ask.clip.pair_reply import RawPair, check_pair
 from proctor_rehearsal.players.clip_scene import Line, scene_of
 
 

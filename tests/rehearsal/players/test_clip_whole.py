@@ -25,7 +25,7 @@ from proctor.ask.clip.known import known_question, siblings_of
 from proctor.ask.clip.pair_run import PairRun, generate_pairs
 from proctor.ask.clip.pairs import PairGenerator, PairModels
 from proctor.ask.clip.plan import plan_pairs
-from proctor.ask.clip.question import pair_question
+from proctor.ask.clip.record import pair_question
 from proctor.exam.library import Library
 from proctor.llm.media import MediaStore
 from proctor.metrics.choice.letters import letter_counts

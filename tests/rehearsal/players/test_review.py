@@ -9,8 +9,7 @@ import msgspec
 import pytest
 from tests.rehearsal.players.clip_material import NOWHERE, SALAD, answer_to, pair
 
-from proctor.ask.clip.question import choice_question, pair_question
-from proctor.ask.clip.record import ChoiceItem
+from proctor.ask.clip.record import ChoiceItem, choice_question, pair_question
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import text_source
 from proctor.exam.library import Library

@@ -1,27 +1,33 @@
-"""Prompts of multiple choice and how their replies are read: wrong answers, the best of them, and votes.
+"""Prompts of multiple choice and how their replies are read (wrong answers, the best of them, votes); letters and order of the options.
 
 What cannot be read is never guessed at: a vote without a letter counts as wrong where the context is shown, and as not
 right where it is not, so that both votes fail closed. A failed call is no reply at all; ``choices`` postpones the question.
+
+Letters are dealt over the whole set at once, so that each is right ⌊n/k⌋ or ⌈n/k⌉ times, and not roughly so (InstructionBench's
+supplement). They depend on the run's seed and on the set of ids: neither order nor concurrency change them, but a further question
+may change all of them. So letters are dealt when a set is complete.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from proctor.ask.clip.known import Known
 from proctor.ask.documents.prompting import SHOWN, squeeze
+from proctor.ask.documents.rng import attempt_random
+from proctor.errors import UserError
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Refusal, Reply, Truncated
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, find_objects, read_object, spoken_text
-from proctor.metrics.choice.letters import LETTERS
+from proctor.metrics.choice.letters import LETTERS, balanced_letter_counts
 from proctor.metrics.choice.reading import parse_letter
 
 __all__ = [
@@ -33,13 +39,76 @@ __all__ = [
     "WRITING",
     "ChoicePrompts",
     "Unwritten",
+    "arrange_options",
+    "deal_letters",
     "like_answer",
     "normalise_option",
     "read_best",
     "read_vote",
     "read_wrong",
     "says_all_of_the_above",
+    "vote_order",
 ]
+
+
+T = TypeVar("T")
+
+
+def deal_letters(ids: Iterable[str], options: int, seed: int) -> dict[str, str]:
+    """Return the letter of the right option for each question, exactly balanced.
+
+    Args:
+        ids: of the questions.
+        options: of each, 2 to 26.
+        seed: of the run.
+
+    Raises:
+        UserError: if an id occurs twice or there are no letters for so many options.
+    """
+    names = sorted(ids)
+    if len(set(names)) < len(names):
+        raise UserError("two questions have the same id.")
+    if not 2 <= options <= len(LETTERS):
+        raise UserError(f"a question has 2 to {len(LETTERS)} options, not {options}.")
+    rng = attempt_random(seed, "", options, "letters")
+    letters = list(LETTERS[:options])
+    rng.shuffle(letters)  # chance says which letters are right once more than others
+    counts = balanced_letter_counts(len(names), options)
+    dealt = [letter for letter, count in zip(letters, counts, strict=True) for _ in range(count)]
+    rng.shuffle(dealt)
+    return dict(zip(names, dealt, strict=True))
+
+
+def arrange_options(answer: T, wrong: Sequence[T], letter: str, id: str, seed: int) -> tuple[T, ...]:
+    """Return options in the order in which they are printed: the answer at its letter, the others in an order of their own.
+
+    Raises:
+        UserError: if there is no such letter among so many options.
+    """
+    valid = LETTERS[: len(wrong) + 1]
+    if len(letter) != 1 or letter not in valid:
+        raise UserError(f"{letter!r} is no letter of {len(wrong) + 1} options.")
+    others = list(wrong)
+    attempt_random(seed, id, 0, "options").shuffle(others)
+    at = valid.index(letter)
+    return (*others[:at], answer, *others[at:])
+
+
+def vote_order(options: int, *, seed: int, id: str, attempt: int, stage: str, voter: int) -> tuple[int, ...]:
+    """Return how the options are shuffled for one vote: positions in the unshuffled list, in which the answer is first.
+
+    Args:
+        options: how many.
+        seed: of the run.
+        id: of the question.
+        attempt: counted from 0.
+        stage: of the vote.
+        voter: place among the assistants: two that are the same model are shown different orders.
+    """
+    order = list(range(options))
+    attempt_random(seed, id, attempt, f"vote {stage} {voter}").shuffle(order)
+    return tuple(order)
+
 
 WRITING: Final = Parameters(temperature=1.0, max_tokens=1024)
 """Parameters of the call that writes wrong answers; attempts differ by chance alone, so the temperature is not 0 [R]."""

@@ -32,10 +32,10 @@ from proctor.ask.clip.choice_prompt import (
     read_vote,
     read_wrong,
     says_all_of_the_above,
+    vote_order,
 )
 from proctor.ask.clip.distractors import TYPED, choose_typed, typed_distractors
 from proctor.ask.clip.known import Known
-from proctor.ask.clip.letters import vote_order
 from proctor.ask.clip.record import Distractor, DistractorKind, Vote
 from proctor.ask.documents.difficulty import settled
 from proctor.ask.documents.prompting import SHOWN

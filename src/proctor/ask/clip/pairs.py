@@ -15,8 +15,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proctor.ask.clip.category import CATEGORISATION, category_prompt, read_category
-from proctor.ask.clip.pair_checks import ANSWER_WORDS, check_pair
-from proctor.ask.clip.pair_reply import BadEntry, RawPair, read_pair_list
+from proctor.ask.clip.pair_reply import ANSWER_WORDS, BadEntry, RawPair, check_pair, read_pair_list
 from proctor.ask.clip.plan import PairTask, plan_pairs, position_of
 from proctor.ask.clip.prompting import (
     PAIRS_FORM,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from proctor.ask.clip.category import MEANINGS
-from proctor.ask.clip.pair_checks import ANSWER_WORDS
+from proctor.ask.clip.pair_reply import ANSWER_WORDS
 from proctor.ask.clip.plan import POSITIONS, PairTask, Position, position_of
 from proctor.ask.clip.record import Category, Level, ShownClip, ShownStep, render_step
 from proctor.errors import UserError

@@ -8,8 +8,7 @@ from typing import Final
 
 import msgspec
 
-from proctor.ask.clip.audit import AuditReport, plant_audit, score_audit
-from proctor.ask.clip.audit_rules import PlantedKind
+from proctor.ask.clip.audit import AuditReport, PlantedKind, plant_audit, score_audit
 from proctor.ask.clip.filters import Filters, run_filters
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError

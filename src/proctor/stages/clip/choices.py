@@ -9,12 +9,10 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proctor.ask.clip.choice_prompt import ChoicePrompts
-from proctor.ask.clip.choice_run import make_choices
-from proctor.ask.clip.choice_summary import ChoiceSummary
+from proctor.ask.clip.choice_run import ChoiceSummary, make_choices
 from proctor.ask.clip.choices import ChoiceMaker, choice_calls
 from proctor.ask.clip.known import Known, known_clip, known_item, siblings_of
-from proctor.ask.clip.question import pair_question
-from proctor.ask.clip.record import ChoiceItem
+from proctor.ask.clip.record import ChoiceItem, pair_question
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
 from proctor.exam.question import Gold, Item, Open

@@ -10,8 +10,7 @@ import msgspec
 
 from proctor.ask.clip.filters import FilterModels, Filters, FilterSettings, run_filters
 from proctor.ask.clip.known import Known, known_question
-from proctor.ask.clip.question import pair_question
-from proctor.ask.clip.record import ClipPair, FilterVerdict
+from proctor.ask.clip.record import ClipPair, FilterVerdict, pair_question
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
 from proctor.exam.question import Item, Question

@@ -11,8 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from proctor.ask.clip.clips import ClipSet, clips_of, dataset_key
-from proctor.ask.clip.pair_run import PairRun, generate_pairs
-from proctor.ask.clip.pair_summary import PairSummary
+from proctor.ask.clip.pair_run import PairRun, PairSummary, generate_pairs
 from proctor.ask.clip.pairs import PairGenerator, PairSettings
 from proctor.ask.clip.plan import PairPlan, plan_pairs
 from proctor.ask.clip.record import ClipPair, ShownClip

@@ -4,8 +4,7 @@ import msgspec
 import pytest
 from tests.exam.clip_set import OPTIONS, clip, pair
 
-from proctor.ask.clip.question import choice_question, pair_question
-from proctor.ask.clip.record import ChoiceItem, Distractor
+from proctor.ask.clip.record import ChoiceItem, Distractor, choice_question, pair_question
 from proctor.errors import UserError
 from proctor.exam.question import Choice, Footage, Open, Pick, Proposed, Text, right_texts
 

@@ -9,12 +9,13 @@ import msgspec
 import pytest
 from tests.ask.clip.choice_player import Port, maker, play, question, read_request
 
-from proctor.ask.clip.choice_run import ChoiceRun, make_choices
-from proctor.ask.clip.choice_summary import (
+from proctor.ask.clip.choice_run import (
     BLIND_ACCURACIES,
+    ChoiceRun,
     ChoiceSummary,
     Share,
     leak_table,
+    make_choices,
     summarise_choices,
 )
 from proctor.ask.clip.choices import ChoiceAttempt, ChoiceOutcome, ChoiceResult

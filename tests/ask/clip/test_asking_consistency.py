@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.ask.clip.filtered import PROMPTS, SECRET, fences
 
-from proctor.ask.clip.consistency import ConsistencyJudge
+from proctor.ask.clip.asking import ConsistencyJudge
 from proctor.exam.kinds.clip_marker import CONSISTENCY_FORM, Consistency, consistency_schema, read_consistency
 from proctor.llm.outcome import Failure, Reply
 from proctor.llm.structured import Unreadable

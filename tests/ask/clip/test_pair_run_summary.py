@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 from tests.ask.clip.played import Calls, clip, generator, play
 
-from proctor.ask.clip.pair_run import generate_pairs
-from proctor.ask.clip.pair_summary import PairSummary, summarise_pairs
+from proctor.ask.clip.pair_run import PairSummary, generate_pairs, summarise_pairs
 from proctor.ask.clip.pairs import TaskResult
 from proctor.ask.clip.plan import Cell, PairTask, plan_pairs
 from proctor.ask.clip.record import ClipPair

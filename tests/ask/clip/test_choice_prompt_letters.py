@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.ask.clip.letters import arrange_options, deal_letters, vote_order
+from proctor.ask.clip.choice_prompt import arrange_options, deal_letters, vote_order
 from proctor.errors import UserError
 from proctor.metrics.choice.letters import LETTERS
 from proctor.metrics.choice.marks import letter_balance

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.ask.clip.played import step
 
-from proctor.ask.clip.pair_checks import CHECKS, check_pair, words_of
-from proctor.ask.clip.pair_reply import RawPair
+from proctor.ask.clip.pair_reply import CHECKS, RawPair, check_pair, words_of
 
 STEPS = (
     step("s1", "set the timer to 12:00 and fry the onion for 10 minutes, see step 4 of the leaflet", 0, 10),

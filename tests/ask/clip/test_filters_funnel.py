@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.ask.clip.funnel import FilterResult, count_funnel, results_of
+from proctor.ask.clip.filters import FilterResult, count_funnel, results_of
 from proctor.ask.clip.record import FILTERS, FilterName, FilterVerdict
 from proctor.records import read_jsonl, write_jsonl
 
