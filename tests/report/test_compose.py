@@ -102,7 +102,7 @@ def test_verification_says_who_dropped_what(page: Page) -> None:
         "next": "0",
         "order": "0",
     }
-    assert verification_section({}) is None
+    assert verification_section({}, ()) is None
 
 
 def test_the_data_sets_figures_stand_beside_the_published_ones_only_where_they_are_the_published_questions(

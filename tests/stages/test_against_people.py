@@ -13,6 +13,8 @@ from proctor.ask.clip.record import FilterVerdict
 from proctor.exam.question import Footage, Open, Proposed, Question, Source, Text, version_of
 from proctor.metrics.interval import wilson_interval
 from proctor.records import write_jsonl
+from proctor.report.benchmark import verification_section
+from proctor.report.parts import Cell, Table
 from proctor.stages.questions import import_questions
 from proctor.stages.verify import against_people, open_store, store_filters
 from proctor.verify.verdict import AnswerVerdict, Verdict
@@ -88,3 +90,15 @@ def test_the_command_prints_one_table(bench: Path) -> None:
         "filter:all",
         "filter:tricky/j/m",
     }
+
+
+def test_the_page_prints_the_same(bench: Path) -> None:
+    section = verification_section({}, against_people(bench))
+    assert section is not None
+    (table,) = section.parts
+    assert isinstance(table, Table)
+    row = next(r for r in table.rows if r[:2] == ("filter:tricky/j/m", "questions"))
+    interval = wilson_interval(3, 6)
+    assert row[2:4] == ("8", "6")
+    assert row[5] == Cell("0.50", f"{interval.low:.2f} to {interval.high:.2f}")
+    assert row[6] == "0.08"

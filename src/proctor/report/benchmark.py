@@ -14,6 +14,7 @@ from proctor.report import charts
 from proctor.report.data import About, Asked, Exam, Stage
 from proctor.report.numbers import count, number, show_value
 from proctor.report.parts import Cell, Fold, Paragraph, Part, Row, Section, Table
+from proctor.verify.agreement import AgainstPeople
 from proctor.verify.statistics import VerificationStatistics, verification_statistics
 from proctor.verify.verdict import Verdict
 
@@ -150,8 +151,8 @@ def funnel_section(funnel: Sequence[Stage]) -> Section:
     )
 
 
-def verification_section(asked: Mapping[str, Asked]) -> Section | None:
-    """Return who accepted what and how far annotators agree; None where nobody said anything.
+def verification_section(asked: Mapping[str, Asked], against: Sequence[AgainstPeople]) -> Section | None:
+    """Return who accepted what, how far annotators agree, and machines against people; None where nobody said anything.
 
     Raises:
         UserError: if a verdict does not fit its question.
@@ -160,6 +161,24 @@ def verification_section(asked: Mapping[str, Asked]) -> Section | None:
     for kind, proposed in asked.items():
         if proposed.verdicts:
             parts += _verified(kind if len(asked) > 1 else "", proposed)
+    if any(machine.pairs for machine in against):
+        parts.append(
+            Table(
+                "Machines against people",
+                (
+                    "Annotator",
+                    "Of",
+                    "Judged",
+                    "With people",
+                    "Agreement",
+                    "Upheld of what it keeps",
+                    "US dollars",
+                ),
+                tuple(map(_against, against)),
+                words=frozenset({1}),
+                note="Shares with Wilson's 95 % interval, over judgements of people on the same; dollars where the price of every call is known.",
+            )
+        )
     return Section("verification", "Verification", tuple(parts)) if parts else None
 
 
@@ -189,6 +208,23 @@ def _verified(kind: str, asked: Asked) -> Iterator[Part]:
             ("Question type", "Proposed", "Rejected by people", "Rejected by machines alone"),
             dropped,
         )
+
+
+def _against(machine: AgainstPeople) -> Row:
+    agreement, precision = (
+        Cell("–") if share is None else Cell(f"{share[0]:.2f}", f"{share[1]:.2f} to {share[2]:.2f}")
+        for share in (machine.agreement, machine.precision)
+    )
+    cost = "–" if machine.cost is None else f"{machine.cost:.2f}"
+    return (
+        machine.annotator,
+        machine.of,
+        f"{machine.judged:,}",
+        f"{machine.pairs:,}",
+        agreement,
+        precision,
+        cost,
+    )
 
 
 def _people(v: VerificationStatistics) -> Iterator[tuple[str, str | Cell]]:

@@ -78,7 +78,7 @@ def _sections(data: ReportData, standings: list[Standing], options: ReportOption
     yield from data.making
     if data.funnel:
         yield funnel_section(data.funnel)
-    verified = verification_section(data.asked)
+    verified = verification_section(data.asked, data.against)
     if verified is not None:
         yield verified
 

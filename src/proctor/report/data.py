@@ -6,7 +6,7 @@ picture. All text in it is untrusted: it comes from data sets, models and people
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -17,6 +17,7 @@ from proctor.exam.question import Item, Question
 from proctor.exam.self_preference import SelfPreference
 from proctor.exam.table import ScoreTable
 from proctor.report.parts import ExampleView, Section
+from proctor.verify.agreement import AgainstPeople
 from proctor.verify.verdict import Verdict
 
 __all__ = [
@@ -189,6 +190,7 @@ class ReportData:
         about: facts for the head.
         funnel: stages of the making, in order.
         asked: what was proposed and what annotators said of it, by kind.
+        against: what the oracle, models and filters say, held against people.
         judging: the calibration of the judges, where there is one.
         shared: costs that belong to no single run.
         making: sections of single kinds about how questions came about.
@@ -203,6 +205,7 @@ class ReportData:
     about: About = field(default_factory=About)
     funnel: tuple[Stage, ...] = ()
     asked: Mapping[str, Asked] = field(default_factory=dict)
+    against: Sequence[AgainstPeople] = ()
     judging: Judging | None = None
     shared: tuple[SharedCost, ...] = ()
     making: tuple[Section, ...] = ()

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.question import Question
 from proctor.report.compose import write_report
 from proctor.report.data import About, Asked, Exam, Judging, ReportData, ReportOptions, Stage
 from proctor.report.examples import example_cards, take
@@ -26,7 +27,8 @@ from proctor.stages.report_exams import described_frames, load_exams
 from proctor.stages.report_making import clip_making, document_results, document_writing, made_as
 from proctor.stages.score import benchmark_name
 from proctor.stages.settings import ReportSettings
-from proctor.stages.verify import open_store
+from proctor.stages.verify import costs_of, standing_verdicts
+from proctor.verify.agreement import machines_against_people
 from proctor.verify.verdict import Verdict
 from proctor.workspace import StageRecord, Workspace
 
@@ -89,7 +91,9 @@ def report(
             where=str(root),
             hint="run first: proctor build, proctor generate clip or proctor generate documents",
         )
-    asked = _asked(workspace)
+    questions = workspace_questions(workspace)
+    verdicts = standing_verdicts(workspace, questions)
+    asked = _asked(questions, verdicts)
     finder = EvidenceFinder(workspace, exams, settings, videos)
     judging = _judging(workspace) if any(exam.kind == "moment" and exam.runs for exam in exams) else None
     examples = _examples(exams, finder, asked, judging, seen)
@@ -99,6 +103,7 @@ def report(
         about=_about(workspace),
         funnel=tuple(_funnel(workspace.stages())),
         asked=asked,
+        against=machines_against_people(questions, verdicts, costs_of(workspace)) if verdicts else (),
         judging=judging,
         shared=described.costs,
         making=(*_moments(workspace, exams, asked), *making),
@@ -161,24 +166,14 @@ def _moments(workspace: Workspace, exams: Sequence[Exam], asked: Mapping[str, As
         yield from moment_sections(items, workspace.graphs(), asked.get("moment"))
 
 
-def _asked(workspace: Workspace) -> dict[str, Asked]:
+def _asked(questions: Sequence[Question], verdicts: Sequence[Verdict]) -> dict[str, Asked]:
     """Return what was proposed, by kind, with the latest verdicts of everybody on it."""
-    questions = workspace_questions(workspace)
-    verdicts = _verdicts(workspace)
     found = {}
     for kind in dict.fromkeys(q.kind for q in questions):
         own = tuple(q for q in questions if q.kind == kind)
         ids = {q.id for q in own}
         found[kind] = Asked(own, tuple(v for v in verdicts if v.candidate_id in ids))
     return found
-
-
-def _verdicts(workspace: Workspace) -> list[Verdict]:
-    record = workspace.stages().get("verify")
-    if record is None:
-        return []
-    with open_store(workspace, record.settings, create=False) as store:
-        return list(store.latest())
 
 
 def _judging(workspace: Workspace) -> Judging | None:

@@ -27,14 +27,13 @@ from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
 from proctor.llm.prompt import frame_labels
 from proctor.llm.store import CallStore, Selection
-from proctor.metrics.interval import wilson_interval
 from proctor.stages.clip.filter import load_verdicts
 from proctor.stages.exam_library import exam_library
 from proctor.stages.models import CALLS, Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.questions import ASKED, required_questions
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
-from proctor.verify.agreement import agreement_report
+from proctor.verify.agreement import AgainstPeople, machines_against_people
 from proctor.verify.filter_verdict import filter_annotator, filter_verdicts, funnel_verdicts
 from proctor.verify.llm_prompt import criteria_of, verification_prompts
 from proctor.verify.model_verifier import ModelVerifier, acceptance_funnel
@@ -46,14 +45,15 @@ from proctor.workspace import Workspace, is_there
 
 __all__ = [
     "DEFAULTS",
-    "AgainstPeople",
     "ReviewOptions",
     "Reviewed",
     "Verified",
     "against_people",
+    "costs_of",
     "estimate_verification",
     "has_store",
     "open_store",
+    "standing_verdicts",
     "store_filters",
     "verify",
     "verify_with_model",
@@ -347,71 +347,26 @@ def _frames(question: Question, library: Library, view: View) -> Attached:
     )
 
 
-class AgainstPeople(msgspec.Struct, frozen=True, kw_only=True):
-    """One annotator that is no person against the people who judged the same.
-
-    Attributes:
-        annotator: its name.
-        kind: model, oracle or filter.
-        of: ``questions`` or ``answers``.
-        judged: things of which it says right or wrong.
-        pairs: judgments of people on these.
-        agreement: share of the pairs in which both say the same, with Wilson's interval; None where there are none.
-        precision: of what it keeps (calls right), the share of people's judgments that call it right, with Wilson's interval.
-        cost: dollars of its calls; None where it has none or a price is not known.
-    """
-
-    annotator: str
-    kind: str
-    of: Literal["questions", "answers"]
-    judged: int
-    pairs: int
-    agreement: tuple[float, float, float] | None
-    precision: tuple[float, float, float] | None
-    cost: float | None
+def standing_verdicts(workspace: Workspace, questions: Sequence[Question]) -> list[Verdict]:
+    """Return what was last said of these questions as they are today, by everybody; nothing where there is no store."""
+    if not has_store(workspace):
+        return []
+    with open_store(workspace, create=False) as store:
+        return split_stale(store.latest_on(questions), {q.id: q for q in questions})[0]
 
 
 def against_people(root: Path) -> list[AgainstPeople]:
     """Hold every annotator that is no person against people, on questions of every kind.
-
-    What filters dropped for good counts as well, where people judged it.
 
     Raises:
         UserError: if there are no questions, or nobody judged any.
     """
     workspace = Workspace(root)
     questions = required_questions(workspace)
-    with open_store(workspace, create=False) as store:
-        verdicts, _ = split_stale(store.latest_on(questions), {q.id: q for q in questions})
-    costs = _costs(workspace)
-    found = []
-    for machine in agreement_report(questions, verdicts, resamples=0).machines:
-        for of, topic in (("questions", machine.questions), ("answers", machine.answers)):
-            if topic.judged:
-                line = topic.overall
-                found.append(
-                    AgainstPeople(
-                        annotator=machine.name,
-                        kind=machine.kind,
-                        of=of,  # type: ignore[arg-type]
-                        judged=topic.judged,
-                        pairs=line.n,
-                        agreement=_share(line.both_yes + line.both_no, line.n),
-                        precision=_share(line.both_yes, line.both_yes + line.a_only),
-                        cost=costs.get(machine.name),
-                    )
-                )
-    return found
+    return machines_against_people(questions, standing_verdicts(workspace, questions), costs_of(workspace))
 
 
-def _share(part: int, whole: int) -> tuple[float, float, float] | None:
-    interval = wilson_interval(part, whole)
-    if interval.low is None or interval.high is None:
-        return None
-    return part / whole, interval.low, interval.high
-
-
-def _costs(workspace: Workspace) -> dict[str, float]:
+def costs_of(workspace: Workspace) -> dict[str, float]:
     """Return what filters and reviewing models cost by the name of the annotator, in dollars; those without a price are left out."""
     found: dict[str, list[float | None]] = {}
     for said in load_verdicts(workspace):

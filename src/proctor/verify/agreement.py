@@ -41,6 +41,7 @@ from proctor.verify.verdict import AnnotatorKind, Verdict
 
 __all__ = [
     "SUSPICIOUS",
+    "AgainstPeople",
     "Agreement",
     "AgreementReport",
     "Estimate",
@@ -52,6 +53,7 @@ __all__ = [
     "Population",
     "Topic",
     "agreement_report",
+    "machines_against_people",
 ]
 
 Population = Literal["all", "accepted"]
@@ -1025,3 +1027,67 @@ class _PlannedMachine:
                 for person, block in self._by_person.items()
             ),
         )
+
+
+# -- annotators that are no person ---------------------------------------------------------------------------------
+
+
+class AgainstPeople(msgspec.Struct, frozen=True, kw_only=True):
+    """One annotator that is no person against the people who judged the same.
+
+    Attributes:
+        annotator: its name.
+        kind: model, oracle or filter.
+        of: ``questions`` or ``answers``.
+        judged: things of which it says right or wrong.
+        pairs: judgments of people on these.
+        agreement: share of the pairs in which both say the same, with Wilson's interval; None where there are none.
+        precision: of what it keeps (calls right), the share of people's judgments that call it right, with Wilson's interval.
+        cost: dollars of its calls; None where it has none or a price is not known.
+    """
+
+    annotator: str
+    kind: str
+    of: Literal["questions", "answers"]
+    judged: int
+    pairs: int
+    agreement: tuple[float, float, float] | None
+    precision: tuple[float, float, float] | None
+    cost: float | None
+
+
+def machines_against_people(
+    questions: Sequence[Question], verdicts: Iterable[Verdict], costs: Mapping[str, float]
+) -> list[AgainstPeople]:
+    """Hold the oracle, models and filters against the people who judged the same; of each what it says of questions, then of answers.
+
+    Args:
+        questions: of any kinds.
+        verdicts: the latest of each annotator.
+        costs: dollars by the name of the annotator, where they are known.
+    """
+    found = []
+    for machine in agreement_report(questions, verdicts, resamples=0).machines:
+        for of, topic in (("questions", machine.questions), ("answers", machine.answers)):
+            if topic.judged:
+                line = topic.overall
+                found.append(
+                    AgainstPeople(
+                        annotator=machine.name,
+                        kind=machine.kind,
+                        of=of,  # type: ignore[arg-type]
+                        judged=topic.judged,
+                        pairs=line.n,
+                        agreement=_share(line.both_yes + line.both_no, line.n),
+                        precision=_share(line.both_yes, line.both_yes + line.a_only),
+                        cost=costs.get(machine.name),
+                    )
+                )
+    return found
+
+
+def _share(part: int, whole: int) -> tuple[float, float, float] | None:
+    interval = wilson_interval(part, whole)
+    return (
+        None if interval.low is None or interval.high is None else (part / whole, interval.low, interval.high)
+    )
