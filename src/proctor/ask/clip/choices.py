@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
 import msgspec
 
+from proctor.ask.clip.asking import Price, no_price
 from proctor.ask.clip.choice_prompt import (
     PICK_FORM,
     PICKING,
@@ -59,7 +60,6 @@ __all__ = [
     "ChoiceOutcome",
     "ChoiceResult",
     "ChoiceSettings",
-    "Price",
     "choice_calls",
     "unfit",
 ]
@@ -81,8 +81,6 @@ ChoiceOutcome = Literal[
 run makes the attempt again."""
 CHOICE_OUTCOMES: Final[tuple[ChoiceOutcome, ...]] = get_args(ChoiceOutcome)
 
-Price = Callable[[str, Outcome], int | None]
-"""Nano-dollars of a call by its model and outcome, None when not known."""
 
 Confirm = Literal["off", "report", "require"]
 
@@ -329,10 +327,6 @@ def _request(prompt: Rendered, model: str, parameters: Parameters, *, draw: int 
     return Request(model=model, messages=prompt.messages, parameters=parameters, draw=draw)
 
 
-def _no_price(_model: str, _outcome: Outcome) -> int | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class ChoiceMaker:
     """Gives questions options.
@@ -349,7 +343,7 @@ class ChoiceMaker:
     models: ChoiceModels
     seed: int = 0
     settings: ChoiceSettings = field(default_factory=ChoiceSettings)
-    price: Price = _no_price
+    price: Price = no_price
 
     @property
     def config_hash(self) -> str:

@@ -182,9 +182,9 @@ def typed_distractors(
     found: dict[DistractorKind, tuple[Distractor, ...]] = {}
     seen: set[str] = set()
     for kind in kinds:
-        made = [_dressed(facts, kind, text, origin) for text, origin in makers[kind](facts)]
         kept: list[Distractor] = []
-        for distractor in made:
+        for text, origin in makers[kind](facts):
+            distractor = Distractor(text=like_answer(text, question.answer), kind=kind, origin=origin)
             plain = normalise_option(distractor.text)
             if (
                 plain in seen
@@ -199,10 +199,6 @@ def typed_distractors(
         if kept:
             found[kind] = tuple(kept)
     return found
-
-
-def _dressed(facts: _Facts, kind: DistractorKind, text: str, origin: str) -> Distractor:
-    return Distractor(text=like_answer(text, facts.question.answer), kind=kind, origin=origin)
 
 
 def _unlike(text: str, answer: str) -> int:
@@ -337,7 +333,8 @@ def _is_wrong_step(facts: _Facts, step: Line) -> bool:
         return False
     if known <= facts.names:
         return False  # the question names it
-    if _REPEATS.search(facts.question.text) and _times_done(facts, known) > 1:
+    times_done = sum(_same(known, _content(step.text)) for step in facts.steps)
+    if times_done > 1 and _REPEATS.search(facts.question.text):
         return False
     return not facts.supports_as_well(known)
 
@@ -345,10 +342,6 @@ def _is_wrong_step(facts: _Facts, step: Line) -> bool:
 def _is_part(one: str, other: str) -> bool:
     """True when one step is a substep of the other (``s3.2`` of ``s3``): what is said of one may be said of both."""
     return one.startswith(f"{other}.") or other.startswith(f"{one}.")
-
-
-def _times_done(facts: _Facts, known: frozenset[str]) -> int:
-    return sum(_same(known, _content(step.text)) for step in facts.steps)
 
 
 def _meant(facts: _Facts) -> list[Line]:

@@ -7,13 +7,14 @@ nothing else: not on other clips, on order or on time.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Literal
 
 import msgspec
 
+from proctor.ask.clip.asking import Price, no_price
 from proctor.ask.clip.category import CATEGORISATION, category_prompt, read_category
 from proctor.ask.clip.pair_reply import ANSWER_WORDS, BadEntry, RawPair, check_pair, read_pair_list
 from proctor.ask.clip.plan import PairTask, plan_pairs, position_of
@@ -56,8 +57,6 @@ ROUNDS: Final = 4
 TaskOutcome = Literal["read", "unreadable", "truncated", "refused", "declined", "postponed"]
 """What became of a call: ``declined`` by a content filter or as too large; ``postponed`` when nobody answered: a later run asks."""
 
-Price = Callable[[str, Outcome], int | None]
-"""Nano-dollars of a call by its model and outcome, None when not known."""
 
 _FINAL_FAILURES: Final = ("content_filter", "too_large")
 """Failures that the same request meets again."""
@@ -159,7 +158,7 @@ class PairGenerator:
     secret: FenceSecret
     seed: int = 0
     settings: PairSettings = field(default_factory=PairSettings)
-    price: Price = field(default=lambda _model, _outcome: None)
+    price: Price = no_price
 
     @property
     def config_hash(self) -> str:
