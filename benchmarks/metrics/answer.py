@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
 
-from proctor.metrics.answer_text import rouge_1_overlap, rouge_l_overlap
+from proctor.metrics.answer import rouge_1_overlap, rouge_l_overlap
 from proctor.metrics.choice.reading import parse_letter
 from proctor.metrics.embedding import mean_pairwise_cosine, near_duplicates, nearest_cosines
-from proctor.stages.scoring.answer import AnswerSettings
-from proctor.stages.scoring.answer.score import score_answer
+from proctor.stages.scoring.answer import score_answer
+from proctor.stages.scoring.options import AnswerSettings
 
 PAIRS, PACKAGE_PAIRS = 20_000, 2_000
 RESPONSES = 50_000

@@ -24,7 +24,7 @@ import numpy as np
 
 from proctor.metrics.localization import Segments, apply_protocol, localization_scores, score_intervals
 from proctor.metrics.soft_nms import suppress_segments
-from proctor.stages.scoring.localization.files import read_ground_truth, read_predictions
+from proctor.stages.scoring.localization import read_ground_truth, read_predictions
 
 TIOU = (0.1, 0.2, 0.3, 0.4, 0.5)
 PLACE = Path(os.environ.get("PROCTOR_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")) / "msl"

@@ -10,7 +10,7 @@ from itertools import combinations
 import pytest
 
 from proctor.metrics.agreement import cohen_kappa
-from proctor.metrics.order_agreement import order_pair_kappa
+from proctor.metrics.order_agreement import instance_order_agreement
 from proctor.metrics.ordering import kendall_tau_a, measure_order, reference_counts
 
 pytestmark = pytest.mark.shared
@@ -117,7 +117,7 @@ def test_worked_example_of_the_paper_contradicts_itself():
     ],
 )
 def test_examples_of_standard_agreement(a, b, tau):
-    assert order_pair_kappa(list(a), list(b)) == pytest.approx(tau, abs=1e-12)
+    assert instance_order_agreement([list(a), list(b)]) == pytest.approx(tau, abs=1e-12)
 
 
 SIZES = {"wikihow": 300, "recipeqa": 100}

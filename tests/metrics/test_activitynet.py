@@ -1,9 +1,6 @@
 import csv
-import json
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from proctor.metrics.activitynet import (
     is_ground_truth,
@@ -11,8 +8,6 @@ from proctor.metrics.activitynet import (
     parse_ground_truth,
     parse_results,
     render_csv,
-    render_ground_truth,
-    render_results,
     subsets,
 )
 from proctor.metrics.errors import MetricInputError
@@ -145,33 +140,10 @@ def test_nothing():
         parse_ground_truth({"database": {}}, subset="x")
 
 
-def test_ground_truth_there_and_back():
-    segments = parse_ground_truth(GROUND_TRUTH, subset="Validation", label_key="label_id")
-    document = json.loads(json.dumps(render_ground_truth(segments, version="2", subset="Validation")))
-    assert document["version"] == "2"
-    assert list(document["database"]) == ["v0", "v2"]
-    assert document["database"]["v0"] == {"subset": "Validation", "annotations": []}
-    again = parse_ground_truth(document)
-    assert sorted(rows(again)) == sorted(rows(segments))
-    assert sorted(again.columns["has_error"]) == ["", "true"]
-
-
-def test_one_video_in_two_subsets():
-    segments = Segments.of(["v", "v"], [0, 1], [1, 2], ["x", "x"], columns={"subset": ["a", "b"]})
-    with pytest.raises(MetricInputError, match="video 'v' is in two subsets: 'a' and 'b'"):
-        render_ground_truth(segments)
-
-
 def test_columns_that_would_hide_a_part_of_the_annotation():
     segments = Segments.of(["v"], [0], [1], ["x"], [0.5], columns={"label": ["y"]})
-    for render in (render_ground_truth, render_csv):
-        with pytest.raises(MetricInputError, match="a column is called 'label'"):
-            render(segments)
-
-
-def test_results_need_scores():
-    with pytest.raises(MetricInputError, match="no scores"):
-        render_results(Segments.of(["v"], [0], [1], ["x"]))
+    with pytest.raises(MetricInputError, match="a column is called 'label'"):
+        render_csv(segments)
 
 
 def test_csv_of_both_kinds():
@@ -180,21 +152,3 @@ def test_csv_of_both_kinds():
     found = Segments.of(["v"], [0], [1], ["x"], [1 / 3])
     assert list(csv.reader(render_csv(found).splitlines()))[1] == ["v", "0.0", "1.0", "x", repr(1 / 3)]
     assert render_csv(Segments.of([], [], [], [], [])) == "video-id,t-start,t-end,label,score\n"
-
-
-NUMBERS = st.floats(-1e6, 1e6)
-DETECTION = st.tuples(
-    st.text(min_size=1, max_size=3), NUMBERS, NUMBERS, st.text(min_size=1, max_size=3), NUMBERS
-).map(lambda row: (row[0], *sorted(row[1:3]), *row[3:]))
-
-
-@settings(max_examples=50)
-@given(st.lists(DETECTION, max_size=8), st.randoms(use_true_random=False))
-def test_any_predictions_survive_json_and_rows_in_any_order_give_the_same_bytes(detections, random):
-    def rendered(detections):
-        columns = zip(*detections, strict=True) if detections else [()] * 5
-        return json.dumps(render_results(Segments.of(*columns)))
-
-    text = rendered(detections)
-    assert sorted(rows(parse_results(json.loads(text)))) == sorted(detections)
-    assert rendered(random.sample(detections, len(detections))) == text

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.metrics.aggregation import aggregate_scores, group_steps
+from proctor.metrics.classification import aggregate_scores, group_steps
 from proctor.metrics.errors import MetricInputError
 
 

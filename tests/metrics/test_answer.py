@@ -1,22 +1,21 @@
 import math
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.patience import effort
 
 from proctor.metrics.answer import (
-    answer_signature,
     mean_score,
     parse_judge_score,
     points,
-    pooled_mean,
-    slice_scores,
     style_overlap,
 )
 from proctor.metrics.errors import MetricInputError
+from proctor.metrics.score import Signature
 
-SIGNATURE = answer_signature(benchmark="demo-1", judge="rules-1")
+SIGNATURE = Signature("mean_score", {"benchmark": "demo-1", "judge": "rules-1", "cluster": "recording"})
 
 
 def recordings(n):
@@ -66,53 +65,6 @@ def test_invalid():
         mean_score([1.0, 2.0], ["r"], SIGNATURE)
     with pytest.raises(ValueError, match="finite"):
         mean_score([1.0, math.nan], recordings(2), SIGNATURE)
-
-
-def test_slices_are_means_of_the_same_marks():
-    values = [100.0, 0.0, 50.0, None]
-    scores = slice_scores(
-        values,
-        recordings(4),
-        {"clean": [True, True, False, False], "noisy": [False, False, True, True]},
-        SIGNATURE,
-    )
-    assert scores["clean"].value == 50.0
-    assert scores["noisy"].value == 50.0
-    assert scores["noisy"].failed == 1
-    assert scores["clean"].signature.parameters["slice"] == "clean"
-    with pytest.raises(ValueError, match="slice 'x' has 1 marks for 4 items"):
-        slice_scores(values, recordings(4), {"x": [True]}, SIGNATURE)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from([0.0, 50.0, 100.0]), st.booleans()), min_size=2, max_size=30))
-def test_disjoint_slices_pool_to_the_whole(items):
-    values = [v for v, _ in items]
-    masks = {"in": [m for _, m in items], "out": [not m for _, m in items]}
-    scores = slice_scores(values, recordings(len(items)), masks, SIGNATURE, resamples=50)
-    whole = mean_score(values, recordings(len(items)), SIGNATURE, resamples=50)
-    pooled = pooled_mean([scores[k].value for k in masks], [scores[k].n for k in masks])
-    assert pooled == pytest.approx(whole.value)
-
-
-def test_published_average_is_weighted_by_176_clean_and_225_noisy():
-    """Best published row: 48.9 clean, 40.4 noisy, 44.1 over all; the swapped weights miss it."""
-    assert round(pooled_mean([48.9, 40.4], [176, 225]), 1) == 44.1
-    assert abs(pooled_mean([48.9, 40.4], [225, 176]) - 44.1) > 0.8
-
-
-def test_pooled_mean_ignores_empty_slices_and_refuses_nonsense():
-    assert pooled_mean([10.0, math.nan], [3, 0]) == 10.0
-    for means, counts in ([1.0], [0]), ([1.0], [-1]), ([1.0], [1, 2]), ([], []):
-        with pytest.raises(ValueError, match=r"counts|means"):
-            pooled_mean(means, counts)
-
-
-def test_signature_names_every_choice():
-    assert str(answer_signature(benchmark="demo-1", judge="rules:1", seed=3)) == (
-        "mean_score|benchmark:demo-1|cluster:recording|interval:bca-95|judge:rules:1|resamples:10000"
-        "|scale:0-50-100|seed:3|slice:all|weighting:item"
-    )
 
 
 # -- the judge's words -----------------------------------------------------------------------------------------
@@ -257,8 +209,8 @@ def test_smmqg_table_6_is_nearer_to_the_mean_over_questions(shared_expected):
     table6 = expected["kendall"]["table7_gpt35_vs_gpt4"]["a"]
     weighted, plain = [], []
     for printed, styles in zip(table6, expected["paper_tables"]["T2_qa"].values(), strict=True):
-        weighted.append(pooled_mean(styles, counts) - printed)
-        plain.append(pooled_mean(styles, [1] * 5) - printed)
+        weighted.append(np.average(styles, weights=counts) - printed)
+        plain.append(np.mean(styles) - printed)
     assert -0.65 < min(weighted) <= max(weighted) < -0.05
     assert 0.05 < min(plain) <= max(plain) < 1.45
     assert sum(map(abs, weighted)) < sum(map(abs, plain))

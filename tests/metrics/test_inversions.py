@@ -3,7 +3,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.metrics.inversions import count_inversions
+from proctor.metrics.ordering.orders import count_inversions
 
 
 def test_by_hand():

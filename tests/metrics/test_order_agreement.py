@@ -16,7 +16,6 @@ from proctor.metrics.order_agreement import (
     alternative_annotator_agreement,
     alternative_instance_agreement,
     alternative_order_agreement,
-    alternative_pair_kappa,
     alternative_pair_score,
     alternative_series_scores,
     instance_order_agreement,
@@ -26,11 +25,10 @@ from proctor.metrics.order_agreement import (
     majority_vote,
     order_agreement,
     order_of_ranks,
-    order_pair_kappa,
-    order_pair_tau,
     order_set_jaccard,
     pair_set_jaccard,
-    pair_vector,
+    places_in,
+    require_same_steps,
 )
 from proctor.metrics.score import Signature
 
@@ -50,6 +48,53 @@ def bits(vector):
 
 def instance(gold, *series):
     return AlternativeInstance(order(gold), {f"a{k}": orders(one) for k, one in enumerate(series)})
+
+
+def pair_vector(order, steps=None):
+    """Return the one-hot vector over the N(N-1) ordered pairs of ``steps``: 1 where the first precedes the second.
+
+    Pairs are in lexicographic order of their places in ``steps`` (12, 13, 21, 23, 31, 32), the sorted ids when not
+    given: 123 is 110100 and 231 is 001110.
+    """
+    listed = sorted(order, key=lambda s: (isinstance(s, str), s)) if steps is None else list(steps)
+    require_same_steps(listed, order)
+    rank = places_in(order, listed)
+    precedes = rank[:, None] < rank
+    return precedes[~np.eye(len(listed), dtype=bool)].astype(np.uint8)
+
+
+def binary_kappa(a, b):
+    """Cohen's kappa of two vectors of 0 and 1; None where chance is certain or there is nothing."""
+    if not len(a):
+        return None
+    n = len(a)
+    same, ones_a, ones_b = int((a == b).sum()), int(a.sum()), int(b.sum())
+    chance = ones_a * ones_b + (n - ones_a) * (n - ones_b)
+    return None if chance == n * n else (n * same - chance) / (n * n - chance)
+
+
+def order_pair_kappa(a, b):
+    """Agreement of two orders by its definition: Cohen's kappa of their one-hot pair vectors; None below two steps."""
+    require_same_steps(a, b)
+    if len(a) < 2:
+        return None
+    return binary_kappa(pair_vector(a, a), pair_vector(b, a))
+
+
+def alternative_pair_kappa(gold, a, b):
+    """The same by its definition; None where kappa is 0/0 (``alternative_pair_score`` says 1 there).
+
+    The difference vectors tell where the one-hot vector of an order differs from the authored one; kappa is computed
+    on the positions where either does.
+    """
+    reference = pair_vector(gold, gold)
+    one, two = pair_vector(a, gold) ^ reference, pair_vector(b, gold) ^ reference
+    union = (one | two).astype(bool)
+    return binary_kappa(one[union], two[union])
+
+
+def order_pair_tau(a, b):
+    return instance_order_agreement([a, b])
 
 
 # -- standard agreement ----------------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from proctor.metrics.retrieval import (
     attainable_cells,
     attainable_denominators,
     average_precision,
-    cell_score,
     cell_scores,
     expected_average_precisions,
     expected_ndcgs_at_k,
@@ -33,13 +32,20 @@ from proctor.metrics.retrieval import (
     ranking_precisions_at_k,
     ranking_recall_at_k,
     ranking_recalls_at_k,
-    reciprocal_rank,
     reciprocal_ranks,
 )
 from proctor.metrics.score import Signature
 
 RECALL = Signature("recall", {"k": "5"})
 IDS = st.sampled_from("abcdefgh")
+
+
+def cell_score(values, signature, **options):
+    return cell_scores(np.asarray(values)[None, :], [signature], **options)[0]
+
+
+def reciprocal_rank(gold, ranking, k=None):
+    return float(reciprocal_ranks(rank_gold([gold], [ranking]), k)[0])
 
 
 @st.composite

@@ -26,7 +26,6 @@ from proctor.metrics.segmentation import (
     segmental_f1,
     segmentation_scores,
     segmentation_statistics,
-    segments_from_frames,
 )
 
 LABELS = "ABC_"
@@ -202,13 +201,6 @@ def test_the_defect_of_the_published_f1_and_its_correction():
     assert float(segmental_f1(gt, pred, overlap=0.25, matching="corrected")) == pytest.approx(2 * 2 / 7)
 
 
-def test_segments_are_half_open_runs():
-    found = segments_from_frames(video("AAB__A"), background=["_"])
-    assert (found.start.tolist(), found.end.tolist(), found.label) == ([0, 2, 5], [2, 3, 6], ("A", "B", "A"))
-    assert len(segments_from_frames([])) == 0
-    assert segments_from_frames([7, 7, 8]).label == (7, 8)
-
-
 def test_boundary_errors_by_hand():
     gt, pred = videos("AAAABBBB__", "CCCC"), videos("AABBBBBBBB", "CCC_")
     errors = segment_boundary_errors(gt, pred, rate=2.0, background=["_"])
@@ -377,11 +369,11 @@ def test_wrong_segments_are_named(start, end, label, rate, frames, message):
 
 @given(blocks())
 def test_frames_to_segments_and_back(text):
-    found = segments_from_frames(video(text))
-    rate = 29.97
-    again = frames_from_segments(
-        found.start / rate, found.end / rate, found.label, rate=rate, frames=len(text)
-    )
+    runs = [(label, len(list(run))) for label, run in itertools.groupby(text)]
+    end, rate = np.cumsum([length for _, length in runs]), 29.97
+    start = end - [length for _, length in runs]
+    labels = [label for label, _ in runs]
+    again = frames_from_segments(start / rate, end / rate, labels, rate=rate, frames=len(text))
     assert "".join(again) == text
 
 

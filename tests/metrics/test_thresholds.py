@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from proctor.metrics.errors import MetricInputError
-from proctor.metrics.thresholds import (
+from proctor.metrics.classification import (
     PUBLISHED_THRESHOLDS,
     above_threshold,
     choose_threshold,
     rescale_min_max,
 )
+from proctor.metrics.errors import MetricInputError
 
 
 def test_perfect():

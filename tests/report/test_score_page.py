@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import UserError
+from proctor.metrics.catalogue import FAMILIES
 from proctor.metrics.figure import Bars
-from proctor.metrics.metric import FAMILIES
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.table import ScoreRow, ScoreTable
 from proctor.report.score_page import FAMILY_TITLES, render_score_page, write_score_page

@@ -23,7 +23,6 @@ from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval
 
 __all__ = [
-    "STRONG",
     "ConcurrenceTable",
     "MarkSheet",
     "concur",
@@ -32,8 +31,6 @@ __all__ = [
     "sheet_of_runs",
 ]
 
-STRONG: Final = 0.8
-"""Above it concurrence is called strong (rule of thumb, SMMQG)."""
 
 _COLUMNS: Final = ("system", "mark")
 _PRINTED: Final = "printed score"
@@ -92,11 +89,6 @@ class ConcurrenceTable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=
     high: float | None = None
     signature: str = ""
     notes: tuple[str, ...] = ()
-
-    @property
-    def is_strong(self) -> bool:
-        """True when tau is above the rule of thumb and not by chance at 5 %."""
-        return self.tau is not None and self.tau > STRONG and self.p is not None and self.p < 0.05
 
 
 # -- comparing -------------------------------------------------------------------------------------------------

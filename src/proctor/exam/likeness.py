@@ -10,7 +10,7 @@ from proctor.errors import UserError
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item, Text
 from proctor.exam.table import Measure
-from proctor.metrics.answer_text import Tokeniser, rouge_1_overlap
+from proctor.metrics.answer import Tokeniser, rouge_1_overlap
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.score import Signature
 

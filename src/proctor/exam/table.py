@@ -119,19 +119,6 @@ class ScoreRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     signature: str = ""
     note: str = ""
 
-    def to_score(self) -> Score:
-        """Return the row as a score."""
-        return Score(
-            value=math.nan if self.value is None else self.value,
-            signature=Signature.parse(self.signature),
-            n=self.n,
-            low=self.low,
-            high=self.high,
-            failed=self.failed,
-            skipped=self.skipped,
-            note=self.note,
-        )
-
 
 class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one letter, as shown.

@@ -17,8 +17,14 @@ if TYPE_CHECKING:
         raw_agreement,
         specific_agreement,
     )
-    from proctor.metrics.answer import mean_score, style_overlap
-    from proctor.metrics.answer_text import is_exact_match, rouge_1_overlap, rouge_l_overlap, token_overlap
+    from proctor.metrics.answer import (
+        is_exact_match,
+        mean_score,
+        rouge_1_overlap,
+        rouge_l_overlap,
+        style_overlap,
+        token_overlap,
+    )
     from proctor.metrics.bootstrap import bootstrap_interval, bootstrap_mean_intervals, cluster_sums
     from proctor.metrics.calibration import (
         brier_score,
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
     from proctor.metrics.classification import (
         accuracy,
         average_precision,
+        choose_threshold,
         equal_error_rate,
         f1_score,
         macro_average_precision,
@@ -165,12 +172,17 @@ if TYPE_CHECKING:
         type_token_ratio,
         vocabulary_share,
     )
-    from proctor.metrics.thresholds import choose_threshold
 
 _NAMES: Final = {
     "agreement": ["cohen_kappa", "fleiss_kappa", "prevalence", "raw_agreement", "specific_agreement"],
-    "answer": ["mean_score", "style_overlap"],
-    "answer_text": ["is_exact_match", "rouge_1_overlap", "rouge_l_overlap", "token_overlap"],
+    "answer": [
+        "is_exact_match",
+        "mean_score",
+        "rouge_1_overlap",
+        "rouge_l_overlap",
+        "style_overlap",
+        "token_overlap",
+    ],
     "bootstrap": ["bootstrap_mean_intervals", "bootstrap_interval", "cluster_sums"],
     "calibration": [
         "reliability_bins",
@@ -193,6 +205,7 @@ _NAMES: Final = {
     "classification": [
         "accuracy",
         "average_precision",
+        "choose_threshold",
         "equal_error_rate",
         "f1_score",
         "macro_average_precision",
@@ -305,7 +318,6 @@ _NAMES: Final = {
         "type_token_ratio",
         "vocabulary_share",
     ],
-    "thresholds": ["choose_threshold"],
 }
 _PLACES: Final = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -1,4 +1,4 @@
-"""ActivityNet's JSON and a plain CSV, to and from segments: values in, values out, no files.
+"""ActivityNet's JSON read as segments, and segments written as a plain CSV: values in, values out, no files.
 
 Ground truth: ``{"database": {video: {"subset": …, "annotations": [{"label": …, "segment": [start, end]}]}}}``.
 Predictions: ``{"results": {video: [{"label": …, "score": …, "segment": [start, end]}]}}``. Times are seconds. Labels
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.localization.segments import Segments, sorted_names
+from proctor.metrics.localization.segments import Segments
 
 __all__ = [
     "is_ground_truth",
@@ -21,8 +21,6 @@ __all__ = [
     "parse_ground_truth",
     "parse_results",
     "render_csv",
-    "render_ground_truth",
-    "render_results",
     "subsets",
 ]
 
@@ -131,50 +129,6 @@ def parse_results(document: Mapping[str, Any], *, label_key: str = "label") -> S
     )
 
 
-def render_ground_truth(segments: Segments, *, subset: str = "", version: str = "") -> dict[str, Any]:
-    """Write segments as ActivityNet's ground truth, videos by name, annotations by time.
-
-    Args:
-        segments: scores are left out, columns become values of the annotations.
-        subset: of every video that has no column ``subset``.
-        version: of the whole.
-
-    Raises:
-        MetricInputError: if the segments of one video name several subsets, or a column is called like a part of
-            every annotation.
-    """
-    _require_columns(segments)
-    database: dict[str, Any] = {
-        str(name): {"subset": subset, "annotations": []} for name in sorted_names(segments.videos)
-    }
-    chosen: dict[str, str] = {}
-    for row in _by_time(segments):
-        video = str(segments.videos[segments.video[row]])
-        further = {name: str(values[row]) for name, values in segments.columns.items()}
-        named = further.pop("subset", subset)
-        if chosen.setdefault(video, named) != named:
-            raise MetricInputError(f"video {video!r} is in two subsets: {chosen[video]!r} and {named!r}")
-        database[video]["subset"] = named
-        database[video]["annotations"].append(_annotation(segments, row) | further)
-    return {"version": version, "database": database}
-
-
-def render_results(segments: Segments, *, version: str = "") -> dict[str, Any]:
-    """Write predictions as ActivityNet's results, videos by name, predictions by falling score.
-
-    Raises:
-        MetricInputError: if the segments have no scores.
-    """
-    if segments.score is None:
-        raise MetricInputError("the segments have no scores", "write them as ground truth")
-    results: dict[str, list[dict[str, Any]]] = {str(name): [] for name in sorted_names(segments.videos)}
-    rows = sorted(_by_time(segments), key=(-segments.score).__getitem__)
-    for row in rows:
-        entry = _annotation(segments, row) | {"score": float(segments.score[row])}
-        results[str(segments.videos[segments.video[row]])].append(entry)
-    return {"version": version, "results": results, "external_data": {}}
-
-
 def render_csv(segments: Segments) -> str:
     """Write segments as CSV with the columns ``video-id,t-start,t-end,label[,score]`` and further ones, in their order.
 
@@ -205,24 +159,6 @@ def _require_columns(segments: Segments) -> None:
     wrong = [name for name in segments.columns if name in ("label", "segment", "score", *_CSV)]
     if wrong:
         raise MetricInputError(f"a column is called {wrong[0]!r}, which is taken", "rename it")
-
-
-def _by_time(segments: Segments) -> list[int]:
-    keys = zip(
-        segments.video.tolist(),
-        segments.start.tolist(),
-        segments.end.tolist(),
-        segments.label.tolist(),
-        strict=True,
-    )
-    return [row for _, row in sorted((key, row) for row, key in enumerate(keys))]
-
-
-def _annotation(segments: Segments, row: int) -> dict[str, Any]:
-    return {
-        "segment": [float(segments.start[row]), float(segments.end[row])],
-        "label": segments.labels[segments.label[row]],
-    }
 
 
 def _entries(document: Any, key: str) -> Iterator[tuple[str, Any]]:
@@ -278,14 +214,10 @@ def _label(annotation: Mapping[str, Any], key: str, where: str) -> str:
 
 def _further(annotation: Mapping[str, Any], label_key: str) -> dict[str, str]:
     return {
-        key: _text(value)
+        key: str(value).lower() if isinstance(value, bool) else str(value)
         for key, value in annotation.items()
         if key not in _OWN and key != label_key and isinstance(value, str | int | float | bool)
     } | ({_LABEL_TEXT: str(annotation["label"])} if label_key != "label" and "label" in annotation else {})
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _kind(value: object) -> str:

@@ -36,9 +36,9 @@ from proctor.metrics.bootstrap import (
     interval_tails,
     iter_draws,
 )
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import wilson_interval
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = [
@@ -232,7 +232,8 @@ def chance_agreement(a: Labels, b: Labels) -> Score:
     """
     _, one, two = coded_labels(a, b)
     n = len(one)
-    first, second = (np.bincount(codes, minlength=_size(one, two)) for codes in (one, two))
+    size = max((int(codes.max()) + 1 for codes in (one, two) if n), default=0)
+    first, second = (np.bincount(codes, minlength=size) for codes in (one, two))
     signature = Signature("raw_agreement", INDEPENDENT)
     if not n:
         return Score(math.nan, signature, 0, note="nothing was labelled by both")
@@ -254,10 +255,6 @@ def chance_specific_agreement(a: Labels, b: Labels, label: Label) -> Score:
     if not sum(shares):
         return Score(math.nan, signature, len(one), note=f"neither used the label {label!r}")
     return Score(2 * shares[0] * shares[1] / sum(shares), signature, len(one))
-
-
-def _size(*codes: np.ndarray) -> int:
-    return max((int(part.max()) + 1 for part in codes if len(part)), default=0)
 
 
 # Percentile intervals over clusters for values that may be undefined in some resamples, and ratios of sums.
@@ -410,14 +407,11 @@ def ratio_score(
     above, below = math.fsum(columns[0]), math.fsum(columns[1])
     if not below > 0:
         return Score(math.nan, signature, n, skipped=skipped, note=why_undefined)
-    interval = resampled_interval(sums, _ratio_of_sums, confidence=confidence, resamples=resamples, seed=seed)
+    interval = resampled_interval(
+        sums, lambda s: divided(s[:, 0], s[:, 1]), confidence=confidence, resamples=resamples, seed=seed
+    )
     low, high = interval.low, interval.high
     return Score(above / below, signature, n, low, high, skipped=skipped, note=interval.note)
-
-
-def _ratio_of_sums(sums: Floats) -> Floats:
-    """Column 0 over column 1, nan where that is 0."""
-    return divided(sums[:, 0], sums[:, 1])
 
 
 def divided(above: Floats, below: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Marks of free-text answers: ternary judgements read from a judge's words, and their mean in points from 0 to 100.
+"""Answers in words: marks of a judge and their mean in points from 0 to 100; exact match, token F1 and ROUGE.
 
 A judge says 0 (wrong), 1 (partial) or 2 (match); a mark is 50 points a step (ProMQA). Values are
 kept per item and aggregated last, so every slice (question type, clean, noisy, activity) is a mean over the same
@@ -13,30 +13,42 @@ from __future__ import annotations
 
 import math
 import re
+import string
+import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final, Literal, get_args
 
 from proctor.metrics.bootstrap import BootstrapMethod, bootstrap_interval, cluster_sums
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.figure import Matrix
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = [
     "METRICS",
     "POINTS",
     "JudgeScale",
+    "Normalisation",
+    "Overlap",
     "StyleOverlap",
-    "answer_signature",
+    "Tokeniser",
+    "best_constant_answer",
+    "is_exact_match",
+    "lost_words",
     "mean_score",
+    "normalise_answer",
     "parse_judge_score",
     "points",
-    "pooled_mean",
-    "slice_scores",
+    "rouge_1_overlap",
+    "rouge_l_overlap",
+    "rouge_tokens",
     "style_overlap",
+    "token_overlap",
 ]
+
 
 POINTS = 50.0
 """Points of one step of the ternary scale."""
@@ -188,34 +200,6 @@ def _style_matrix(true: Sequence[str], claims: Sequence[frozenset[str]]) -> Matr
     )
 
 
-def answer_signature(
-    *,
-    benchmark: str,
-    judge: str,
-    slice_: str = "all",
-    method: BootstrapMethod = "bca",
-    confidence: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-    cluster: str = "recording",
-) -> Signature:
-    """Signature of a mean score: all that changes the number or its interval."""
-    return Signature(
-        "mean_score",
-        {
-            "benchmark": benchmark,
-            "cluster": cluster,
-            "interval": f"{method}-{100 * confidence:g}",
-            "judge": judge,
-            "resamples": str(resamples),
-            "scale": "0-50-100",
-            "seed": str(seed),
-            "slice": slice_,
-            "weighting": "item",
-        },
-    )
-
-
 def mean_score(
     values: Sequence[float | None],
     clusters: Sequence[str],
@@ -272,53 +256,295 @@ def mean_score(
     )
 
 
-def slice_scores(
-    values: Sequence[float | None],
-    clusters: Sequence[str],
-    slices: Mapping[str, Sequence[bool]],
-    signature: Signature,
-    *,
-    method: BootstrapMethod = "bca",
-    confidence: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> dict[str, Score]:
-    """Mean of each slice; a slice is a mask over the items, slices may overlap.
+# Overlap of a written answer with the reference answers: exact match, token F1, ROUGE-1 and ROUGE-L.
+#
+# Conventions: references come first. Several references of one question are alternatives, so the best of them counts;
+# the order in which they are given never matters. Values lie between 0 and 1. What is done to a text before it is
+# compared changes every number, so it is an argument with a name, and the name belongs into the signature:
+#
+# * ``normalisation`` of exact match and token F1: ``none`` compares the texts as they are; ``squad`` is the published
+#   one of SQuAD (lower case, ASCII punctuation out, the words *a*, *an*, *the* out, white space collapsed); ``unicode``
+#   does the like for any script (compatibility form, case folding, all punctuation out) and keeps the articles.
+# * ``tokeniser`` of ROUGE: ``ascii`` is the published one (lower case, runs of a-z and 0-9, no stemming), which drops
+#   every other letter: *Käse* becomes *k* and *se*, a Chinese sentence becomes nothing. ``unicode`` keeps the words of
+#   all scripts; Han, Hiragana and Katakana count one token a character, because they are written without spaces.
+#
+# An empty prediction scores 0 against a reference with words. A reference without any token scores 0 as in the
+# published package, unless it has letters that the tokeniser dropped: that is an error, since 0 would be no finding.
+#
+# References: Rajpurkar et al. 2016, 2018 (SQuAD 1.1 and 2.0 evaluation); Lin 2004 (ROUGE); SMMQG.
+
+Normalisation = Literal["none", "squad", "unicode"]
+Tokeniser = Literal["ascii", "unicode"]
+
+_ASCII_TOKEN: Final = re.compile(r"[a-z0-9]+")
+_ARTICLE: Final = re.compile(r"\b(a|an|the)\b")
+_NO_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
+_ONE_BY_ONE: Final = ("CJK UNIFIED", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA", "KATAKANA")
+"""Beginnings of the Unicode names of characters that are a token each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Shared tokens over the prediction's (precision), over the reference's (recall), and their harmonic mean."""
+
+    precision: float
+    recall: float
+    f1: float
+
+    @classmethod
+    def of(cls, shared: int, reference: int, prediction: int) -> Overlap:
+        """Compute from numbers of tokens; 0 throughout when nothing is shared."""
+        if not shared:
+            return cls(0.0, 0.0, 0.0)
+        precision, recall = shared / prediction, shared / reference
+        return cls(precision, recall, 2 * precision * recall / (precision + recall))
+
+
+def normalise_answer(text: str, normalisation: Normalisation = "squad") -> str:
+    """Return the form in which exact match and token F1 compare a text.
 
     Raises:
-        ValueError: if a mask is not as long as the values.
+        MetricInputError: if the normalisation is unknown.
     """
-    scores = {}
-    for name, mask in slices.items():
-        if len(mask) != len(values):
-            raise ValueError(f"slice {name!r} has {len(mask)} marks for {len(values)} items")
-        chosen = [i for i, inside in enumerate(mask) if inside]
-        scores[name] = mean_score(
-            [values[i] for i in chosen],
-            [clusters[i] for i in chosen],
-            signature.having(slice=name),
-            method=method,
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
+    if normalisation == "none":
+        return text
+    if normalisation == "squad":
+        bare = text.lower().translate(_NO_PUNCTUATION)
+        return " ".join(_ARTICLE.sub(" ", bare).split())
+    if normalisation == "unicode":
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+        bare = _without_joiners(folded)
+        kept = "".join(" " if unicodedata.category(c)[0] in "PC" else c for c in bare)
+        return " ".join(kept.split())
+    raise MetricInputError(
+        f"unknown normalisation {normalisation!r}", f"use one of {', '.join(get_args(Normalisation))}"
+    )
+
+
+def is_exact_match(
+    references: str | Sequence[str], prediction: str, *, normalisation: Normalisation = "squad"
+) -> bool:
+    """Whether the prediction equals one of the references after normalisation.
+
+    Args:
+        references: one reference, or several alternatives.
+        prediction: the answer.
+        normalisation: what is done to both before they are compared.
+
+    Returns:
+        True or False. With ``squad``, a reference that consists of articles and punctuation only (the letter *A*!)
+        becomes the empty text and equals any other such text: read letters with ``parse_letter`` instead.
+
+    Raises:
+        MetricInputError: if there is no reference or one is not a text.
+
+    Reference: Rajpurkar et al. 2016; ``squad`` equals its evaluation script.
+    """
+    found = normalise_answer(_text(prediction), normalisation)
+    return any(normalise_answer(r, normalisation) == found for r in _alternatives(references))
+
+
+def token_overlap(
+    references: str | Sequence[str], prediction: str, *, normalisation: Normalisation = "squad"
+) -> Overlap:
+    """Overlap of the normalised texts as bags of words between white space, for the best reference.
+
+    Two texts without words are equal and score 1, one without words scores 0 (SQuAD 2.0; version 1.1 gives 0 to both).
+
+    Raises:
+        MetricInputError: if there is no reference or one is not a text.
+
+    Reference: Rajpurkar et al. 2016, 2018.
+    """
+    found = normalise_answer(_text(prediction), normalisation).split()
+    return _best(
+        _bag_f1(normalise_answer(r, normalisation).split(), found) for r in _alternatives(references)
+    )
+
+
+def _bag_f1(reference: Sequence[str], prediction: Sequence[str]) -> Overlap:
+    if not reference and not prediction:
+        return Overlap(1.0, 1.0, 1.0)
+    return _bag_overlap(reference, prediction)
+
+
+def _bag_overlap(reference: Sequence[str], prediction: Sequence[str]) -> Overlap:
+    left: dict[str, int] = {}
+    for word in reference:
+        left[word] = left.get(word, 0) + 1
+    shared = 0
+    for word in prediction:
+        if n := left.get(word, 0):
+            left[word] = n - 1
+            shared += 1
+    return Overlap.of(shared, len(reference), len(prediction))
+
+
+def rouge_tokens(text: str, tokeniser: Tokeniser = "ascii") -> list[str]:
+    """Split a text as ROUGE does, in order.
+
+    Raises:
+        MetricInputError: if the tokeniser is unknown.
+    """
+    if tokeniser not in get_args(Tokeniser):
+        raise MetricInputError(
+            f"unknown tokeniser {tokeniser!r}", f"use one of {', '.join(get_args(Tokeniser))}"
         )
-    return scores
+    if tokeniser == "ascii" or text.isascii():
+        return _ASCII_TOKEN.findall(text.lower())
+    return list(_unicode_tokens(_without_joiners(unicodedata.normalize("NFC", text.casefold()))))
 
 
-def pooled_mean(means: Sequence[float], counts: Sequence[int]) -> float:
-    """Mean over all items from the means of disjoint slices: weights are item counts (ProMQA).
+def _without_joiners(text: str) -> str:
+    """Leave out characters that only steer how others are written, as Persian and emoji have within words."""
+    return "".join(c for c in text if unicodedata.category(c) != "Cf")
 
-    Slices without items are left out whatever their mean.
+
+def _unicode_tokens(text: str) -> Iterator[str]:
+    """Runs of letters, figures and the marks that belong to them; some scripts one character at a time."""
+    for kind, run in groupby(text, _kind):
+        if kind == "word":
+            word = "".join(run)
+            if any(c.isalnum() for c in word):
+                yield word
+        elif kind == "single":
+            yield from run
+
+
+def _kind(character: str) -> str:
+    if not (character.isalnum() or unicodedata.category(character)[0] == "M"):
+        return "gap"
+    if character >= "\u2e80" and unicodedata.name(character, "").startswith(_ONE_BY_ONE):
+        return "single"
+    return "word"
+
+
+def lost_words(text: str) -> tuple[int, int]:
+    """Count the words that the published tokeniser of ROUGE cuts up or drops, and all words of a text.
+
+    Returns:
+        Words (between white space) with a letter or figure outside of ASCII, and all words with a letter or figure.
+    """
+    words = [word for word in text.split() if any(c.isalnum() for c in word)]
+    return sum(any(c.isalnum() and not c.isascii() for c in word) for word in words), len(words)
+
+
+def rouge_1_overlap(
+    references: str | Sequence[str], prediction: str, *, tokeniser: Tokeniser = "ascii"
+) -> Overlap:
+    """Overlap of the words without regard to order, each counted as often as it stands in both (clipped).
+
+    Args:
+        references: one reference, or several alternatives: the one with the best F1 counts, precision and recall
+            are those of the same reference.
+        prediction: the answer.
+        tokeniser: ``ascii`` as published, ``unicode`` for other languages than English.
+
+    Returns:
+        Precision, recall and F1, 0 to 1; no stemming, as in the package ``rouge-score`` by default.
 
     Raises:
-        ValueError: if lengths differ, a count is negative or all are zero.
-    """
-    if len(means) != len(counts):
-        raise ValueError(f"{len(means)} means for {len(counts)} counts")
-    if any(n < 0 for n in counts) or not sum(counts):
-        raise ValueError(f"counts must not be negative nor all zero, got {list(counts)}")
-    return math.fsum(m * n for m, n in zip(means, counts, strict=True) if n) / sum(counts)
+        MetricInputError: if there is no reference, one is not a text, or a reference has letters but no token.
 
+    Reference: Lin 2004; SMMQG reports F1 and names no tokeniser.
+    """
+    found = rouge_tokens(_text(prediction), tokeniser)
+    return _best(_bag_overlap(_reference_tokens(r, tokeniser), found) for r in _alternatives(references))
+
+
+def rouge_l_overlap(
+    references: str | Sequence[str], prediction: str, *, tokeniser: Tokeniser = "ascii"
+) -> Overlap:
+    """Overlap by the longest common subsequence of words: the words of both that stand in the same order.
+
+    Arguments, result, errors and conventions are those of ``rouge_1_overlap``. It is the sentence-level form: line breaks
+    do not count (the package calls it ``rougeL``; ``rougeLsum`` is another number).
+
+    Raises:
+        MetricInputError: as ``rouge_1_overlap``.
+
+    Reference: Lin 2004.
+    """
+    found = rouge_tokens(_text(prediction), tokeniser)
+    return _best(
+        Overlap.of(_longest_common(words, found), len(words), len(found))
+        for words in (_reference_tokens(r, tokeniser) for r in _alternatives(references))
+    )
+
+
+def _longest_common(a: Sequence[str], b: Sequence[str]) -> int:
+    """Length of the longest common subsequence, one big-integer step per word of ``b`` (Hyyrö 2004)."""
+    places: dict[str, int] = {}
+    for i, word in enumerate(a):
+        places[word] = places.get(word, 0) | 1 << i
+    full = (1 << len(a)) - 1
+    open_ = full
+    for word in b:
+        hit = open_ & places.get(word, 0)
+        open_ = (open_ + hit | open_ - hit) & full
+    return len(a) - open_.bit_count()
+
+
+def best_constant_answer(
+    references: Iterable[Sequence[str]], *, normalisation: Normalisation = "squad"
+) -> tuple[str, int]:
+    """Find the one answer that is right for most questions, as a chance row for exact match (ProMQA).
+
+    Returns:
+        The normalised answer and how many questions accept it; the first by alphabet of equally good ones; the
+        empty text and 0 for no questions.
+    """
+    counts: Counter[str] = Counter()
+    for alternatives in references:
+        counts.update({normalise_answer(r, normalisation) for r in alternatives} - {""})
+    return min(counts.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0))
+
+
+def _best(overlaps: Iterable[Overlap]) -> Overlap:
+    return max(overlaps, key=lambda o: (o.f1, o.recall, o.precision))
+
+
+def _reference_tokens(reference: str, tokeniser: Tokeniser) -> list[str]:
+    tokens = rouge_tokens(reference, tokeniser)
+    if not tokens and any(c.isalnum() for c in reference):
+        raise MetricInputError(
+            f"the {tokeniser} tokeniser finds no word in the reference {_shown(reference)}",
+            "use the tokeniser 'unicode' for other scripts than a-z",
+        )
+    return tokens
+
+
+def _alternatives(references: str | Sequence[str]) -> Sequence[str]:
+    if isinstance(references, str):
+        return (references,)
+    if not references:
+        raise MetricInputError("there is no reference answer", "give at least one, or leave the question out")
+    for reference in references:
+        if not isinstance(reference, str):
+            raise MetricInputError(f"a reference answer is a text, got {_shown(reference)}")
+    return references
+
+
+def _text(prediction: object) -> str:
+    if not isinstance(prediction, str):
+        raise MetricInputError(
+            f"an answer is a text, got {_shown(prediction)}",
+            "an answer that was not given is no prediction: leave it out and count it as failed",
+        )
+    return prediction
+
+
+def _shown(value: object, limit: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+_ROUGE_TRAPS: Final = (
+    "The published tokeniser drops every letter but a-z and 0-9: 'Käse' is 'k', 'se'; a Chinese text is empty. "
+    "Stemming changes the value. Correlates badly with correctness: SMMQG Table 7 prints tau 0.72 with its judge, "
+    "its own Table 6 gives 0.714."
+)
 
 METRICS: Final[tuple[Metric, ...]] = (
     Metric(
@@ -347,5 +573,54 @@ METRICS: Final[tuple[Metric, ...]] = (
         definition="Share of questions that at least two binary style classifiers claim.",
         citation="SMMQG, Table 8",
         traps="A question that no classifier claims is no overlap: report the share of unclaimed ones beside it.",
+    ),
+    Metric(
+        name="exact_match",
+        label="EM",
+        family="answer",
+        function="answer:is_exact_match",
+        signature="exact_match|normalisation:squad|references:any",
+        range="0 to 1",
+        direction="higher",
+        definition="Share of answers that equal one of the references after the declared normalisation.",
+        citation="Rajpurkar et al. 2016 (SQuAD)",
+        traps="SQuAD's normalisation deletes the letter A as an article: an answer letter is no text to match. "
+        "Only ASCII punctuation goes, so typographic quotes make two texts different.",
+    ),
+    Metric(
+        name="token_f1",
+        label="F1",
+        family="answer",
+        function="answer:token_overlap",
+        signature="token_f1|normalisation:squad|references:best",
+        range="0 to 1",
+        direction="higher",
+        definition="2PR/(P+R), P and R the shared words over the answer's and over the reference's, best reference.",
+        citation="Rajpurkar et al. 2016, 2018 (SQuAD)",
+        traps="Two empty texts are 1 in SQuAD 2.0 (and here), 0 in 1.1. Word order and negation do not count.",
+    ),
+    Metric(
+        name="rouge_1",
+        label="ROUGE-1",
+        family="answer",
+        function="answer:rouge_1_overlap",
+        signature="rouge_1|references:best-f1|stemming:no|tokeniser:ascii|value:f1",
+        range="0 to 1",
+        direction="higher",
+        definition="F1 of the shared words (each counted min of both) over the answer's and over the reference's.",
+        citation="Lin 2004; SMMQG, Table 6",
+        traps=_ROUGE_TRAPS,
+    ),
+    Metric(
+        name="rouge_l",
+        label="ROUGE-L",
+        family="answer",
+        function="answer:rouge_l_overlap",
+        signature="rouge_l|references:best-f1|stemming:no|tokeniser:ascii|value:f1",
+        range="0 to 1",
+        direction="higher",
+        definition="F1 of the longest common subsequence of words over both lengths.",
+        citation="Lin 2004",
+        traps="rougeL ignores line breaks, rougeLsum does not: two numbers under one name. Tokeniser as ROUGE-1.",
     ),
 )

@@ -23,7 +23,7 @@ import csv
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from proctor.errors import MissingExtraError
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.metric import Metric
 
 __all__ = [
     "LAYERS",
@@ -522,7 +522,8 @@ def bert_score(
     weigh = _weigher([tokens[reference][0] for _, reference, _ in pairs] if idf else None, encoder.marks)
     ordered = sorted(pairs, key=lambda p: (max(len(tokens[t][0]) for t in p[1:]), p[1:], p[0]))
     best: dict[int, Match] = {}
-    for chunk in _chunks(ordered, batch * _CHUNK):
+    size = batch * _CHUNK
+    for chunk in (ordered[first : first + size] for first in range(0, len(ordered), size)):
         encoded = encoder.encode([text for pair in chunk for text in pair[1:]], batch=batch)
         for i, reference, candidate in chunk:
             match = _match(encoded[reference], encoded[candidate], weigh)
@@ -599,11 +600,6 @@ def _match(reference: EncodedText, candidate: EncodedText, weigh: Callable[[Enco
         reference_weights=weigh(reference),
         candidate_weights=weigh(candidate),
     )
-
-
-def _chunks(pairs: Sequence[tuple[int, str, str]], size: int) -> Iterator[Sequence[tuple[int, str, str]]]:
-    for first in range(0, len(pairs), size):
-        yield pairs[first : first + size]
 
 
 def _rank(match: Match) -> tuple[float, float, float]:

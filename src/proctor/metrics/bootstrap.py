@@ -284,7 +284,6 @@ def bootstrap_intervals(
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
-    strata: Sequence[str] | None = None,
 ) -> tuple[Interval, ...]:
     """Intervals of several statistics of the same clusters in one pass: each is what it gets by itself.
 
@@ -295,7 +294,6 @@ def bootstrap_intervals(
         confidence: coverage aimed at.
         resamples: number of draws.
         seed: of the draws.
-        strata: stratum of each row of ``sums``.
 
     Raises:
         MetricInputError: if an option is out of range.
@@ -308,7 +306,7 @@ def bootstrap_intervals(
     estimates = [float(statistic(whole)[0]) for statistic in statistics]
     parts: list[list[Floats]] = [[] for _ in statistics]
     rng = np.random.default_rng(seed)
-    for rows in iter_resamples(sums, resamples=resamples, rng=rng, strata=strata):
+    for rows in iter_resamples(sums, resamples=resamples, rng=rng):
         for part, statistic in zip(parts, statistics, strict=True):
             part.append(statistic(rows))
     return tuple(
@@ -316,7 +314,7 @@ def bootstrap_intervals(
             np.concatenate(part),
             estimate,
             statistic(whole - sums) if method == "bca" else None,
-            strata,
+            None,
             method,
             confidence,
             len(sums),

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from proctor.metrics.bootstrap import Floats
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.figure import Reliability
 from proctor.metrics.hypothesis_tests import PValue
 from proctor.metrics.interval import Interval, require_confidence, wilson_interval
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = [

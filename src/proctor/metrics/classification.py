@@ -9,7 +9,7 @@ of one recording are not independent; without clusters there is no interval.
 
 Source: Peddi et al. 2024 (CaptainCook4D). Errata of the released code: its PR-AUC is fed with hard labels, which makes
 it a function of one precision-recall pair (feed scores); its scores are rescaled over the whole test set and cut
-at a constant found there (``proctor.metrics.thresholds`` has both that and the right way).
+at a constant found there (both that and the right way are below).
 """
 
 from __future__ import annotations
@@ -20,35 +20,46 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError, require_options
 from proctor.metrics.interval import Interval
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.separation import Ranking, binary_labels, finite_scores
 
 __all__ = [
+    "AGGREGATIONS",
     "CHANCE",
     "CURVES",
     "METRICS",
     "NOTHING",
     "NOT_CALLED",
     "NO_MISTAKE",
+    "PUBLISHED_THRESHOLDS",
     "STATISTICS",
+    "TARGET_SHARE",
+    "Aggregation",
     "Chance",
+    "ChosenThreshold",
     "Curve",
     "Options",
     "Outcomes",
+    "Repeated",
+    "Steps",
+    "above_threshold",
     "accuracy",
+    "aggregate_scores",
     "average_precision",
     "chance_scores",
+    "choose_threshold",
     "clustered",
     "count_outcomes",
     "equal_error_rate",
     "f1_score",
     "given_settings",
+    "group_steps",
     "interval_over_recordings",
     "macro_average_precision",
     "macro_kind_roc_auc",
@@ -57,6 +68,7 @@ __all__ = [
     "paired_difference",
     "precision",
     "recall",
+    "rescale_min_max",
     "roc_auc",
     "score_of",
     "signature_of",
@@ -806,3 +818,236 @@ METRICS: Final[tuple[Metric, ...]] = (
         "Mistakes of another kind count as negatives, as in the released code.",
     ),
 )
+
+
+# From sub-steps to steps: what a model says about every second of a step, as one score for the step.
+#
+# Conventions (Peddi et al. 2024): a sample is one step of one recording, whatever the number of times it was
+# executed. Its score is the ``mean`` of the probabilities of all its sub-steps (as the released code does; it
+# keeps a ranking, so it has an AUC), or the ``vote``: the fraction of sub-steps with a probability above 0.5 (as
+# the paper says; half and half is "normal"). An execution is a mistake if the mean of its sub-step labels is above
+# 0.95, and the step is one if any of its executions is.
+#
+# Erratum: the released loader gives a repeated step the label of its *last* execution (13 steps of the data set
+# have executions of both kinds); ``repeated="last"`` does the same for comparison.
+
+Aggregation = Literal["mean", "vote"]
+Repeated = Literal["or", "last"]
+AGGREGATIONS: Final[tuple[Aggregation, ...]] = get_args(Aggregation)
+TARGET_SHARE: Final = 0.95
+"""A step is a mistake if more than this share of its sub-step labels is (the released code)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Which rows belong to which step.
+
+    Attributes:
+        index: position of the step of each row, shape (rows,); steps are sorted by recording, then step.
+        recordings: of each step.
+        names: of each step.
+        reference: whether the step is a mistake, shape (steps,).
+        repeated: steps that were executed more than once.
+        mixed: repeated steps of which some executions are mistakes and others are not.
+    """
+
+    index: NDArray[np.int64]
+    recordings: tuple[str, ...]
+    names: tuple[str, ...]
+    reference: NDArray[np.bool_]
+    repeated: int
+    mixed: int
+
+
+def group_steps(
+    reference: ArrayLike,
+    recordings: Sequence[str],
+    steps: Sequence[str],
+    segments: Sequence[str] | None = None,
+    *,
+    repeated: Repeated = "or",
+) -> Steps:
+    """Group rows into steps and derive the label of each step.
+
+    Args:
+        reference: label of each row, 1 or True for a mistake; shape (rows,).
+        recordings: of each row.
+        steps: of each row; a step is known by recording and step together.
+        segments: which execution of its step a row belongs to; executions are taken in the order in which they
+            first occur. When not given, all rows of a step are sub-steps of one execution.
+        repeated: ``or`` (a mistake in any execution) or ``last`` (label of the last execution, as released).
+
+    Raises:
+        MetricInputError: if lengths differ or an option is unknown.
+    """
+    labels = binary_labels(reference)
+    parts = [recordings, steps] if segments is None else [recordings, steps, segments]
+    if any(len(part) != labels.size for part in parts):
+        raise MetricInputError(f"{labels.size} labels for {' and '.join(str(len(p)) for p in parts)} names")
+    if repeated not in get_args(Repeated):
+        raise MetricInputError(f"repeated must be 'or' or 'last', got {repeated!r}")
+    executions: dict[tuple[str, ...], int] = {}
+    of_row = np.array(
+        [executions.setdefault(key, len(executions)) for key in zip(*parts, strict=True)], dtype=int
+    )
+    count = len(executions)
+    sizes = np.bincount(of_row, minlength=count)
+    target = np.bincount(of_row, weights=labels, minlength=count) > TARGET_SHARE * sizes
+
+    keys = sorted({(key[0], key[1]) for key in executions})
+    position = {key: k for k, key in enumerate(keys)}
+    of_execution = np.array([position[key[0], key[1]] for key in executions], dtype=np.int64)
+    wrong = np.bincount(of_execution, weights=target, minlength=len(keys))
+    times = np.bincount(of_execution, minlength=len(keys))
+    step_label = wrong > 0
+    if repeated == "last":
+        step_label[of_execution] = target  # in order of occurrence: the last one stays
+    return Steps(
+        of_execution[of_row] if count else np.zeros(0, dtype=np.int64),
+        tuple(key[0] for key in keys),
+        tuple(key[1] for key in keys),
+        step_label,
+        int((times > 1).sum()),
+        int(((wrong > 0) & (wrong < times)).sum()),
+    )
+
+
+def aggregate_scores(
+    probabilities: ArrayLike, index: ArrayLike, steps: int, *, method: Aggregation = "mean"
+) -> NDArray[np.float64]:
+    """Return one score a step from the scores of its sub-steps.
+
+    Args:
+        probabilities: of each sub-step being part of a mistake; for ``vote`` between 0 and 1. Shape (rows,).
+        index: position of the step of each sub-step, shape (rows,).
+        steps: how many steps there are.
+        method: ``mean``, or ``vote`` (fraction of sub-steps above 0.5).
+
+    Returns:
+        Shape (steps,); ``nan`` for a step without a sub-step.
+
+    Raises:
+        MetricInputError: if an option is unknown or a value out of range.
+    """
+    values, places = finite_scores(probabilities, "probabilities"), np.asarray(index, dtype=np.int64)
+    if values.shape != places.shape:
+        raise MetricInputError(f"{values.size} probabilities for {places.size} sub-steps")
+    if places.size and not 0 <= int(places.min()) <= int(places.max()) < steps:
+        raise MetricInputError(f"positions of steps must lie between 0 and {steps - 1}")
+    if method not in AGGREGATIONS:
+        raise MetricInputError(f"method must be 'mean' or 'vote', got {method!r}")
+    if method == "vote":
+        outside = np.flatnonzero((values < 0) | (values > 1))
+        if outside.size:
+            raise MetricInputError(
+                f"a vote needs probabilities between 0 and 1, got {values[outside[0]]:g} at position {outside[0]}",
+                "apply the sigmoid to logits first",
+            )
+        values = (values > 0.5).astype(np.float64)
+    # sorted within a step, so that the sum does not depend on the order of the rows
+    order = np.lexsort((values, places))
+    sizes = np.bincount(places, minlength=steps)
+    sums = np.bincount(places[order], weights=values[order], minlength=steps)
+    result: NDArray[np.float64] = np.divide(sums, sizes, out=np.full(steps, np.nan), where=sizes > 0)
+    return result
+
+
+# From scores to decisions: a threshold chosen on validation, a fixed one, or the published rescaling.
+#
+# Conventions: a score strictly above the threshold is a mistake; a score equal to it is not. The published protocol rescales the scores of the *whole test set* to 0…1 and compares them with
+# a constant that depends on the split; the constant was found on the test set, and every prediction then depends
+# on all the others. It is here to reproduce those figures, under its own name.
+
+PUBLISHED_THRESHOLDS: Final = {"S": 0.6, "R": 0.4}
+"""Thresholds of the released error recognition code after its rescaling, by split."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenThreshold:
+    """A threshold and what it reached where it was chosen.
+
+    Attributes:
+        value: scores above it are mistakes; ``-inf`` when calling everything a mistake was best.
+        f1: F1 of the mistake class on the items it was chosen on.
+        n: how many items those were.
+        positives: how many of them are mistakes.
+    """
+
+    value: float
+    f1: float
+    n: int
+    positives: int
+
+
+def above_threshold(scores: ArrayLike, threshold: float) -> NDArray[np.bool_]:
+    """Return which scores are strictly above the threshold; shape as ``scores``.
+
+    Raises:
+        MetricInputError: if a score is not finite or the threshold is not a number.
+    """
+    if math.isnan(threshold):
+        raise MetricInputError("the threshold is not a number")
+    return finite_scores(scores) > threshold
+
+
+def choose_threshold(reference: ArrayLike, scores: ArrayLike) -> ChosenThreshold:
+    """Choose the threshold with the highest F1 of the positive class; call it on validation data only.
+
+    Candidates lie halfway between neighbouring distinct scores, and at ``-inf`` (everything is a mistake). Among
+    equal F1 the highest threshold wins, so the choice is unique and independent of the order of the items.
+
+    Args:
+        reference: 1 or True for a mistake; shape (n,).
+        scores: higher means more likely a mistake; shape (n,).
+
+    Raises:
+        MetricInputError: if shapes differ, a score is not finite, or no item is a mistake (every threshold then
+            has the same F1).
+    """
+    labels, values = binary_labels(reference), finite_scores(scores)
+    if labels.size != values.size:
+        raise MetricInputError(f"reference and scores must be parallel, got {labels.size} and {values.size}")
+    positives = int(labels.sum())
+    if not positives:
+        raise MetricInputError(
+            f"a threshold cannot be chosen on {labels.size} items without a mistake",
+            "choose it on data with both classes, or give a fixed threshold",
+        )
+    order = np.argsort(-values, kind="stable")
+    ranked = values[order]
+    ends = np.flatnonzero(np.concatenate([ranked[1:] != ranked[:-1], [True]]))
+    hits = np.cumsum(labels[order])[ends]
+    # whole numbers divided once: equal fractions give equal floats, so ties are found exactly
+    f1 = 2 * hits / (ends + 1 + positives)
+    best = int(np.argmax(f1))
+    return ChosenThreshold(_below(ranked, ends, best), float(f1[best]), labels.size, positives)
+
+
+def _below(ranked: NDArray[np.float64], ends: NDArray[np.intp], group: int) -> float:
+    """Return a number below the scores of this group and not below those of the next one."""
+    if group == ends.size - 1:
+        return -math.inf
+    high, low = float(ranked[ends[group]]), float(ranked[ends[group] + 1])
+    middle = low + (high - low) / 2
+    return middle if low <= middle < high else low
+
+
+def rescale_min_max(scores: ArrayLike) -> NDArray[np.float64]:
+    """Map the lowest score to 0 and the highest to 1, as the published protocol does over the test set.
+
+    Raises:
+        MetricInputError: if there is no score, or all are equal (the published code divides by zero there).
+    """
+    values = finite_scores(scores)
+    if not values.size:
+        raise MetricInputError("there are no scores to rescale")
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        raise MetricInputError(
+            f"all {values.size} scores are {low:g}: they cannot be rescaled to 0…1",
+            "score them in the corrected protocol",
+        )
+    # divided first: the difference of two huge numbers could overflow
+    scale = max(abs(low), abs(high))
+    result: NDArray[np.float64] = (values / scale - low / scale) / (high / scale - low / scale)
+    return result

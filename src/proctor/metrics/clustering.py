@@ -32,9 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError, require_options
 from proctor.metrics.interval import Interval
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = [

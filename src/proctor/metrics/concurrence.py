@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from proctor.metrics.bootstrap import Floats, cluster_sums, interval_tails, iter_resamples
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, require_confidence
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = ["METRICS", "Concurrence", "concurrence_interval", "rank_concurrence"]

@@ -18,8 +18,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = [

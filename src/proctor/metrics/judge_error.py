@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from proctor.metrics.bootstrap import FEW_CLUSTERS, Floats, bootstrap_interval, cluster_sums, require_sizes
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, normal_quantile, require_confidence, wilson_interval
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = [

@@ -39,8 +39,8 @@ from proctor.metrics.agreement import (
     resampled_interval,
 )
 from proctor.metrics.bootstrap import Floats
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score
 
 __all__ = ["METRICS", "Level", "krippendorff_alpha"]

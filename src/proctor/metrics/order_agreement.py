@@ -39,10 +39,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.agreement import bootstrap_signature, ratio_score, require_resampling
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.inversions import count_inversions
 from proctor.metrics.krippendorff import krippendorff_alpha
-from proctor.metrics.metric import Metric
+from proctor.metrics.ordering.orders import count_inversions
 from proctor.metrics.score import Score, Signature
 
 __all__ = [
@@ -57,10 +57,8 @@ __all__ = [
     "alternative_annotator_agreement",
     "alternative_instance_agreement",
     "alternative_order_agreement",
-    "alternative_pair_kappa",
     "alternative_pair_score",
     "alternative_series_scores",
-    "binary_kappa",
     "checked_instances",
     "distinct_orders",
     "instance_order_agreement",
@@ -73,11 +71,8 @@ __all__ = [
     "naming_the_instance",
     "order_agreement",
     "order_of_ranks",
-    "order_pair_kappa",
-    "order_pair_tau",
     "order_set_jaccard",
     "pair_set_jaccard",
-    "pair_vector",
     "places_in",
     "require_same_steps",
     "score_of_inversions",
@@ -148,54 +143,6 @@ def order_of_ranks(ranks: Sequence[int], steps: Order) -> tuple[Step, ...]:
     return tuple(step for _, step in sorted(zip(ranks, steps, strict=True), key=lambda pair: pair[0]))
 
 
-def pair_vector(order: Order, steps: Order | None = None) -> NDArray[np.uint8]:
-    """Return the one-hot vector over the N(N-1) ordered pairs of ``steps``: 1 where the first precedes the second.
-
-    Pairs are in lexicographic order of their places in ``steps`` (12, 13, 21, 23, 31, 32), the sorted ids when not
-    given: 123 is 110100 and 231 is 001110.
-
-    Raises:
-        MetricInputError: if the two do not hold the same ids.
-    """
-    listed = sorted(order, key=lambda s: (isinstance(s, str), s)) if steps is None else list(steps)
-    require_same_steps(listed, order)
-    rank = places_in(order, listed)
-    precedes = rank[:, None] < rank
-    return precedes[~np.eye(len(listed), dtype=bool)].astype(np.uint8)
-
-
-def order_pair_kappa(a: Order, b: Order) -> float | None:
-    """Agreement of two orders by its definition: Cohen's kappa of their one-hot pair vectors; None below two steps.
-
-    Raises:
-        MetricInputError: if the two do not hold the same ids.
-    """
-    require_same_steps(a, b)
-    if len(a) < 2:
-        return None
-    return binary_kappa(pair_vector(a, a), pair_vector(b, a))
-
-
-def binary_kappa(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> float | None:
-    """Cohen's kappa of two vectors of 0 and 1; None where chance is certain or there is nothing."""
-    if not len(a):
-        return None
-    n = len(a)
-    same, ones_a, ones_b = int((a == b).sum()), int(a.sum()), int(b.sum())
-    chance = ones_a * ones_b + (n - ones_a) * (n - ones_b)
-    return None if chance == n * n else (n * same - chance) / (n * n - chance)
-
-
-def order_pair_tau(a: Order, b: Order) -> float | None:
-    """Agreement of two orders the fast way: Kendall's tau, ``1 - 2 inversions / C(N, 2)``; None below two steps.
-
-    Raises:
-        MetricInputError: if the two do not hold the same ids.
-    """
-    require_same_steps(a, b)
-    return tau_of_orders(a, b)
-
-
 def tau_of_orders(a: Order, b: Order) -> float | None:
     """Kendall's tau of two orders, None below two steps."""
     if len(a) < 2:
@@ -241,21 +188,6 @@ def alternative_pair_score(gold: Order, a: Order, b: Order) -> float:
         MetricInputError: if the three do not hold the same ids.
     """
     return score_of_inversions(inverted_pairs(gold, a), inverted_pairs(gold, b))
-
-
-def alternative_pair_kappa(gold: Order, a: Order, b: Order) -> float | None:
-    """The same by its definition; None where kappa is 0/0 (``alternative_pair_score`` says 1 there).
-
-    The difference vectors tell where the one-hot vector of an order differs from the authored one; kappa is computed
-    on the positions where either does.
-
-    Raises:
-        MetricInputError: if the three do not hold the same ids.
-    """
-    reference = pair_vector(gold, gold)
-    one, two = pair_vector(a, gold) ^ reference, pair_vector(b, gold) ^ reference
-    union = (one | two).astype(bool)
-    return binary_kappa(one[union], two[union])
 
 
 # Series of alternative orders of two annotators: matched as Algorithm 1 does, and scored.

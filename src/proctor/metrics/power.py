@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.bootstrap import Floats, cluster_sums
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import normal_quantile
-from proctor.metrics.metric import Metric
 
 __all__ = [
     "METRICS",

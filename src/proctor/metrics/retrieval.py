@@ -4,7 +4,7 @@ Conventions: a question has a set of *gold* sources, a system gives it a *rankin
 de-duplicated before anything is counted (the first mention keeps its place), and how often that happened is kept.
 A ranking may be shorter than k, or empty (recall 0); gold may not be empty: a question that needs nothing has no
 recall. Everything is computed per question, between 0 and 1, from one table, ``RankedGold``: the rank of every gold
-source. A cell of a results table (``cell_score``) is the mean over its questions times 100, each question weighing
+source. A cell of a results table (``cell_scores``) is the mean over its questions times 100, each question weighing
 the same however many sources it needs.
 
 Recall with several gold sources has three readings, and a paper that does not say which cannot be compared with:
@@ -25,15 +25,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.bootstrap import bootstrap_mean_intervals
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError, require_texts
 from proctor.metrics.interval import Interval
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = [
@@ -48,7 +48,6 @@ __all__ = [
     "attainable_cells",
     "attainable_denominators",
     "average_precision",
-    "cell_score",
     "cell_scores",
     "expected_average_precisions",
     "expected_ndcgs_at_k",
@@ -66,7 +65,6 @@ __all__ = [
     "ranking_precisions_at_k",
     "ranking_recall_at_k",
     "ranking_recalls_at_k",
-    "reciprocal_rank",
     "reciprocal_ranks",
     "require_cut",
     "rows_found",
@@ -220,11 +218,6 @@ def _distinct(values: object, what: str) -> tuple[dict[Hashable, None], int]:
 
 
 # One cell of a table: the mean over questions with its interval, and chance beside it.
-
-
-def cell_score(values: Floats | Sequence[float], signature: Signature, **options: Any) -> Score:
-    """One cell of a table: the mean over its questions, with its interval; see ``cell_scores``."""
-    return cell_scores(np.asarray(values, dtype=np.float64)[None, :], [signature], **options)[0]
 
 
 def cell_scores(
@@ -426,11 +419,6 @@ def reciprocal_ranks(ranked: RankedGold, k: int | None = None) -> Floats:
     found = rows_found(ranked, k)
     np.minimum.at(best, ranked.question[found], ranked.rank[found].astype(np.float64))
     return 1.0 / best
-
-
-def reciprocal_rank(gold: Gold, ranking: Sequence[Hashable], k: int | None = None) -> float:
-    """Reciprocal rank of one question; the mean over questions is the MRR."""
-    return float(reciprocal_ranks(rank_gold([gold], [ranking]), k)[0])
 
 
 # Measures that look at every place: nDCG and average precision.

@@ -29,17 +29,15 @@ from itertools import combinations
 from typing import Final, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from proctor.metrics.agreement import bootstrap_signature, ratio_score, require_resampling, resampled_interval
 from proctor.metrics.bootstrap import Floats
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score
 from proctor.metrics.temporal import temporal_ious
 
 __all__ = [
-    "DETECTION_THRESHOLDS",
     "METRICS",
     "Boundary",
     "Missing",
@@ -57,7 +55,6 @@ TimedStep = tuple[str, float, float]
 Missing = Literal["zero", "skip"]
 Boundary = Literal["start", "end", "both"]
 
-DETECTION_THRESHOLDS: Final = (0.1, 0.25, 0.5)
 _NO_PAIR: Final = "no recording was marked by two annotators"
 _BLOCK: Final = 2_000_000
 """Errors held in memory at a time while resampling (about 16 MB, several times over)."""
@@ -279,16 +276,13 @@ def detection_agreement(
     """
     if not 0.0 < threshold <= 1.0:
         raise MetricInputError(f"the threshold must lie above 0 and not above 1, got {threshold}")
-    hits = [2.0 * _most_matches(c.overlap >= threshold) for c in comparisons]
+    reached = [c.overlap >= threshold for c in comparisons]
+    hits = [2.0 * sum(int(one[pair]) for pair in _assign(one.astype(np.float64))) for one in reached]
     sizes = [float(sum(c.overlap.shape)) for c in comparisons]
     return _ratio_over_recordings(
         "detection_agreement", comparisons, np.array([hits, sizes]), int(sum(sizes)), 0, _NO_PAIR,
         confidence, resamples, seed, tiou=f"{threshold:g}",
     )  # fmt: skip
-
-
-def _most_matches(possible: NDArray[np.bool_]) -> int:
-    return sum(int(possible[pair]) for pair in _assign(possible.astype(np.float64)))
 
 
 def boundary_error(

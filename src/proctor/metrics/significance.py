@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.bootstrap import Floats, cluster_sums, require_sizes
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.hypothesis_tests import (
     PValue,
@@ -30,7 +31,6 @@ from proctor.metrics.hypothesis_tests import (
     sign_flip_tests,
 )
 from proctor.metrics.interval import Interval
-from proctor.metrics.metric import Metric
 from proctor.metrics.power import detectable_difference
 from proctor.metrics.score import Signature, require_comparable
 

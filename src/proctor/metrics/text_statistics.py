@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError, require_texts
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = [

@@ -14,9 +14,8 @@ from typing import Final
 from jinja2 import Environment
 from markupsafe import Markup
 
-from proctor.metrics.catalogue import MODULES
+from proctor.metrics.catalogue import MODULES, Metric
 from proctor.metrics.figure import Figure
-from proctor.metrics.metric import Metric
 from proctor.metrics.table import ScoreRow, ScoreTable
 from proctor.records import atomic_write
 from proctor.report.figures import draw_figure, figure_guide

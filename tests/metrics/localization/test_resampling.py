@@ -3,13 +3,12 @@ import pytest
 
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.localization import (
-    difference_intervals,
     localization_scores,
     match_segments,
     score_intervals,
     weighted_scores,
 )
-from proctor.metrics.localization.resampling import centred_intervals
+from proctor.metrics.localization.scores import centred_intervals
 from proctor.metrics.localization.segments import Segments
 
 
@@ -121,49 +120,3 @@ def test_centred_intervals_cover_where_percentiles_do_not():
         percentile += (ends[0] <= expected) & (expected <= ends[1])
     assert (centred / runs >= 0.85).all()  # 0.95 less three standard errors of 40 runs
     assert (percentile[:2] / runs < centred[:2] / runs).all()
-
-
-def test_difference_of_two_systems_on_the_same_videos():
-    truth, found = simulated(np.random.default_rng(0), 15)
-    first = match_segments(truth, found, (0.5,))
-    worse = Segments.of(
-        [found.videos[v] for v in found.video], found.start + 4, found.end + 4,
-        [found.labels[c] for c in found.label], found.score,
-    )  # fmt: skip
-    second = match_segments(truth, worse, (0.5,))
-    values = [weighted_scores(m, np.ones((1, 15)))[0] for m in (first, second)]
-    compared = difference_intervals(first, second, resamples=300)
-    alone = score_intervals(first, resamples=300)
-    assert [d for d, _ in compared] == pytest.approx(values[1] - values[0])
-    for (difference, interval), single in zip(compared, alone, strict=True):
-        assert interval.low <= difference <= interval.high
-        assert interval.high - interval.low < single.high - single.low  # shared videos, shared difficulty
-    assert compared[0][1].high < 0
-    for difference, interval in difference_intervals(first, first, resamples=20):
-        assert difference == interval.low == interval.high == 0
-
-
-def test_difference_when_one_system_predicted_in_more_videos():
-    truth, found = simulated(np.random.default_rng(0), 6)
-    rows = [found.videos[v] for v in found.video], [found.labels[c] for c in found.label]
-    more = Segments.of(
-        [-1, *rows[0]], [0.0, *found.start], [1.0, *found.end], [999, *rows[1]], [1.0, *found.score]
-    )
-    # A guess at a class that nobody looks for, in a video that sorts first: every resample scores both alike.
-    for difference, interval in difference_intervals(
-        match_segments(truth, found), match_segments(truth, more), resamples=30
-    ):
-        assert difference == interval.low == interval.high == 0
-
-
-def test_difference_needs_the_same_ground_truth():
-    truth, found = simulated(np.random.default_rng(0), 6)
-    first = match_segments(truth, found)
-    with pytest.raises(MetricInputError, match="different ground truth"):
-        difference_intervals(first, match_segments(truth.take(truth.video < 4), found))
-    with pytest.raises(MetricInputError, match="different thresholds"):
-        difference_intervals(first, match_segments(truth, found, (0.5,)))
-    with pytest.raises(MetricInputError, match="resamples must be positive"):
-        difference_intervals(first, first, resamples=0)
-    alone = match_segments(truth.take(truth.video == 0), found.take(found.video == 0))
-    assert not any(interval.defined for _, interval in difference_intervals(alone, alone))

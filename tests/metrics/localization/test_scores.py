@@ -6,7 +6,6 @@ from sklearn.metrics import average_precision_score
 
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.localization import (
-    interpolated_average_precision,
     localization_scores,
     macro_mean,
     match_segments,
@@ -115,35 +114,6 @@ def test_duplicate_predictions_are_false_positives():
     assert result[0] == pytest.approx(0.5 * 1 + 0.5 * 2 / 3)
 
 
-@pytest.mark.parametrize(
-    ("precision", "recall", "expected"),
-    [
-        ([], [], 0.0),
-        ([1.0], [1.0], 1.0),
-        ([0.0, 0.5], [0.0, 1.0], 0.5),
-        ([1, 0.5, 2 / 3, 0.75], [1 / 3, 1 / 3, 2 / 3, 1], 1 / 3 + 2 / 3 * 0.75),
-        ([0.5, 0.5], [0.25, 0.5], 0.25),
-    ],
-)
-def test_envelope(precision, recall, expected):
-    assert interpolated_average_precision(precision, recall) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("precision", "recall", "message"),
-    [
-        ([1.0], [0.5, 1.0], "parallel"),
-        ([[1.0]], [[1.0]], "parallel"),
-        ([1.2], [1.0], "between 0 and 1"),
-        ([np.nan], [1.0], "between 0 and 1"),
-        ([1, 1], [1.0, 0.5], "never fall"),
-    ],
-)
-def test_curves_that_are_none(precision, recall, message):
-    with pytest.raises(MetricInputError, match=message):
-        interpolated_average_precision(precision, recall)
-
-
 HITS = st.lists(st.booleans(), min_size=1, max_size=30)
 
 
@@ -159,7 +129,8 @@ def test_average_precision_from_the_curve_of_all_predictions(hits, missed):
     ]
     predictions = [(k, 0, 10, "x", 1 - k / 100) for k in range(len(hits))]
     found = np.cumsum(hits)
-    expected = interpolated_average_precision(found / np.arange(1, len(hits) + 1), found / total)
+    precision, rise = found / np.arange(1, len(hits) + 1), np.diff(found / total, prepend=0)
+    expected = float((rise * np.maximum.accumulate(precision[::-1])[::-1]).sum())
     ours = segment_mean_average_precisions(truth_of(truth), predictions_of(predictions), (0.5,))
     assert ours[0] == pytest.approx(expected, abs=1e-11)
     if not missed and sum(hits) < len(hits):

@@ -14,7 +14,7 @@ from proctor.metrics.ordering import (
     expected_measures,
     measure_ranks,
 )
-from proctor.metrics.ordering.chance import EXACT_SUBSEQUENCE
+from proctor.metrics.ordering.scores import EXACT_SUBSEQUENCE
 
 
 @pytest.mark.parametrize("steps", range(1, 9))

@@ -9,7 +9,7 @@ from tests.stages.scoring.scored import family
 from proctor.errors import MissingExtraError, UserError
 from proctor.metrics.figure import Bars, IntervalPlot, Matrix
 from proctor.metrics.score import Signature
-from proctor.stages.scoring.answer.values import ANSWER_METRICS
+from proctor.stages.scoring.answer_values import ANSWER_METRICS
 
 score_answer = family("answer", "gt", "pred")
 

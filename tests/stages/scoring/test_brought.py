@@ -6,7 +6,7 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.stages import scoring
-from proctor.stages.scoring.text import TextSettings
+from proctor.stages.scoring.options import TextSettings
 
 
 def test_a_name_of_ours_stays_ours(monkeypatch):

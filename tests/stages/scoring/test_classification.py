@@ -10,11 +10,10 @@ from tests.stages.scoring.scored import family
 from proctor.cli.scoring.families import table_as_json
 from proctor.errors import UserError
 from proctor.metrics import classification as metrics
-from proctor.metrics.aggregation import group_steps
+from proctor.metrics.classification import choose_threshold, group_steps, rescale_min_max
 from proctor.metrics.figure import IntervalPlot, Matrix, Reliability
-from proctor.metrics.thresholds import choose_threshold, rescale_min_max
-from proctor.stages.scoring.classification import ClassificationSettings
-from proctor.stages.scoring.classification.files import read_samples
+from proctor.stages.scoring.classification_files import read_samples
+from proctor.stages.scoring.options import ClassificationSettings
 
 score_classification = family("classification", "pred")
 

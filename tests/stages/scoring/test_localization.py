@@ -13,14 +13,12 @@ from tests.stages.scoring.scored import family
 from proctor.cli.scoring.families import table_as_json
 from proctor.errors import UserError
 from proctor.metrics.figure import Bars, IntervalPlot
-from proctor.metrics.localization import METRICS, Segments
-from proctor.stages.scoring.localization.files import (
+from proctor.metrics.localization import METRICS
+from proctor.stages.scoring.localization import (
+    parse_tiou,
     read_ground_truth,
     read_label_map,
-    read_predictions,
-    write_segments,
 )
-from proctor.stages.scoring.localization.score import parse_tiou
 
 score_localization = family("localization", "gt", "pred")
 
@@ -519,21 +517,6 @@ def test_thresholds(text, expected):
 def test_thresholds_that_are_none(text):
     with pytest.raises(UserError, match="no list of thresholds"):
         parse_tiou(text)
-
-
-def test_segments_written_and_read(tmp_path, small):
-    truth, found = read_ground_truth(small[0], columns=["has_error"]), read_predictions(small[1])
-    for suffix in ("json", "csv"):
-        gt, pred = tmp_path / f"g.{suffix}", tmp_path / f"p.{suffix}"
-        write_segments(gt, truth)
-        write_segments(pred, found)
-        again = score_localization(gt, pred, slice_column="has_error", resamples=0)
-        assert again == score_localization(*small, slice_column="has_error", resamples=0)
-    with pytest.raises(UserError, match=r"written as \.json \(ActivityNet\) or \.csv"):
-        write_segments(tmp_path / "p.txt", found)
-    with pytest.raises(UserError, match="'score', which is taken"):
-        write_segments(tmp_path / "p.csv", Segments.of(["a"], [0], [1], ["x"], columns={"score": ["1"]}))
-    assert not (tmp_path / "p.txt").exists()
 
 
 def test_every_value_is_finite_or_explained(small):

@@ -12,7 +12,7 @@ from proctor.cli.scoring.families import table_as_json
 from proctor.errors import UserError
 from proctor.metrics.figure import IntervalPlot, Matrix
 from proctor.metrics.ordering import expected_measures, measure_orders
-from proctor.stages.scoring.ordering.files import read_items, read_predictions
+from proctor.stages.scoring.ordering_files import read_items, read_predictions
 
 score_ordering = family("ordering", "gt", "pred")
 

@@ -15,7 +15,7 @@ from proctor.metrics.hypothesis_tests import fisher_exact, mann_whitney, mcnemar
 from proctor.metrics.judge_error import JudgeError, corrected_share, prediction_powered_mean
 from proctor.metrics.significance import compare_paired
 from proctor.report.score_page import render_score_page
-from proctor.stages.scoring.significance.files import read_marks
+from proctor.stages.scoring.significance_files import read_marks
 
 score_significance = family("significance", "files")
 

@@ -14,7 +14,7 @@ from proctor.ask.documents.prompting import SHOWN, Miss, requirement_in_words
 from proctor.corpus.detokenise import detokenise
 from proctor.corpus.question import count_modalities
 from proctor.corpus.source import Source
-from proctor.metrics.answer_text import normalise_answer
+from proctor.metrics.answer import normalise_answer
 
 __all__ = [
     "STYLE_CHECKS",

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.choice.letters import LETTERS, letter_counts, require_letter, require_options
 from proctor.metrics.choice.reading import PARSER
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.figure import Matrix
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = [

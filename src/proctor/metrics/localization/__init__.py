@@ -6,14 +6,14 @@ before that which videos and labels are compared. All values are shares from 0 t
 
 from __future__ import annotations
 
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.localization.matching import MULTIPLES, TIOU, Matches, match_segments
 from proctor.metrics.localization.protocol import PREDICTED, PROTOCOLS, Prepared, Protocol, apply_protocol
-from proctor.metrics.localization.resampling import difference_intervals, score_intervals
 from proctor.metrics.localization.scores import (
     LocalizationScores,
-    interpolated_average_precision,
     localization_scores,
     macro_mean,
+    score_intervals,
     segment_average_precisions,
     segment_mean_average_precisions,
     segment_micro_recalls_at_kx,
@@ -21,7 +21,6 @@ from proctor.metrics.localization.scores import (
     weighted_scores,
 )
 from proctor.metrics.localization.segments import Segments
-from proctor.metrics.metric import Metric
 
 __all__ = [
     "METRICS",
@@ -35,8 +34,6 @@ __all__ = [
     "Protocol",
     "Segments",
     "apply_protocol",
-    "difference_intervals",
-    "interpolated_average_precision",
     "localization_scores",
     "macro_mean",
     "match_segments",

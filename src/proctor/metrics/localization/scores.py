@@ -14,17 +14,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from proctor.metrics.bootstrap import FEW_CLUSTERS, FEW_CLUSTERS_NOTE, interval_tails
 from proctor.metrics.errors import MetricInputError
+from proctor.metrics.interval import Interval, require_confidence
 from proctor.metrics.localization.matching import MULTIPLES, TIOU, Matches, match_segments
 from proctor.metrics.localization.segments import Floats, Integers, Segments
 
 __all__ = [
     "LocalizationScores",
-    "interpolated_average_precision",
+    "centred_intervals",
     "localization_scores",
     "macro_mean",
+    "score_intervals",
     "segment_average_precisions",
     "segment_mean_average_precisions",
     "segment_micro_recalls_at_kx",
@@ -32,44 +35,11 @@ __all__ = [
     "weighted_scores",
 ]
 
+
 _CELLS = 4_000_000
 """Numbers held in memory at a time by one step of the resampling."""
 _DENSE = 75
 """A product of matrices does about so many multiplications in the time that one scattered addition takes."""
-
-
-def interpolated_average_precision(precision: ArrayLike, recall: ArrayLike) -> float:
-    """Area under the precision envelope: Σ (rise of recall) × (highest precision at this or any later recall).
-
-    The curve starts at recall 0 and is not carried on behind its last point (precision 0 at recall 1).
-
-    Args:
-        precision: after each prediction, 0 to 1, shape (n,).
-        recall: after each prediction, 0 to 1, never falling, shape (n,).
-
-    Returns:
-        0 to 1; 0 without any prediction.
-
-    Raises:
-        MetricInputError: if the lists are not parallel, leave 0 to 1, or recall falls.
-    """
-    p, r = np.asarray(precision, dtype=np.float64), np.asarray(recall, dtype=np.float64)
-    if p.shape != r.shape or p.ndim != 1:
-        raise MetricInputError(
-            f"precision and recall must be parallel lists, got shapes {p.shape} and {r.shape}"
-        )
-    if not p.size:
-        return 0.0
-    if (
-        not (np.isfinite(p).all() and np.isfinite(r).all())
-        or min(p.min(), r.min()) < 0
-        or max(p.max(), r.max()) > 1
-    ):
-        raise MetricInputError("precision and recall must lie between 0 and 1")
-    if (np.diff(r) < 0).any():
-        raise MetricInputError("recall must never fall", "sort the points by falling score first")
-    envelope = np.maximum.accumulate(p[::-1])[::-1]
-    return float(np.sum(np.diff(r, prepend=0.0) * envelope))
 
 
 def segment_average_precisions(matches: Matches) -> Floats:
@@ -217,11 +187,11 @@ def weighted_scores(matches: Matches, weights: Floats) -> Floats:
     steps = _Steps.of(matches, curve.position)
     rows = max(1, _CELLS // max(1, matches.found_by.size, len(matches.classes) * len(matches.tiou)))
     parts = [_weighted(matches, curve, steps, weights[k : k + rows]) for k in range(0, len(weights), rows)]
-    return np.concatenate(parts) if parts else np.zeros((0, _columns(matches)))
-
-
-def _columns(matches: Matches) -> int:
-    return len(matches.tiou) * (1 + 2 * len(matches.multiples)) + 1
+    return (
+        np.concatenate(parts)
+        if parts
+        else np.zeros((0, len(matches.tiou) * (1 + 2 * len(matches.multiples)) + 1))
+    )
 
 
 def _weighted(matches: Matches, curve: _Curve, steps: _Steps, weights: Floats) -> Floats:
@@ -379,3 +349,96 @@ def _envelope_area(weight: Floats, predicted: Floats, starts: Integers) -> Float
         envelope[rows] = np.maximum(envelope[rows], envelope[rows + 1])
     result: Floats = np.add.reduceat(envelope * weight, starts, axis=0)
     return result
+
+
+# Intervals of localization scores: whole videos are drawn, because steps of one video share its difficulty.
+#
+# Macro scores need care. A resample holds about 63 % of the videos, the rest of its places are copies; so a class
+# meets fewer false positives of other videos, and mAP of resamples lies several points above the mAP of the data.
+# The plain percentile interval then lies too high, and BCa, which takes this for a bias of the estimate, too low.
+# What is wanted is the spread: how much the score moves from one draw of videos to the next. So the resampled scores
+# are moved to have their mean at the estimate ("centred"). In simulated data with 19 videos the 95 % interval of mAP
+# covered the truth in 95 % of the runs; the percentile interval in 84 %, BCa in 70 %
+# (``tests/metrics/localization/test_resampling.py`` repeats this in small).
+
+
+def score_intervals(
+    matches: Matches, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0
+) -> tuple[Interval, ...]:
+    """Interval of every headline score, in the order of the columns of ``weighted_scores``.
+
+    Args:
+        matches: from ``match_segments``.
+        resamples: draws of as many videos as there are, with replacement.
+        confidence: coverage aimed at.
+        seed: of the draws.
+
+    Returns:
+        Intervals, cut at 0 and 1. They have no ends with fewer than two videos.
+
+    Raises:
+        MetricInputError: if an option is out of range.
+    """
+    if resamples < 1:
+        raise MetricInputError(f"resamples must be positive, got {resamples}")
+    videos = len(matches.videos)
+    estimate = weighted_scores(matches, np.ones((1, videos)))[0]
+    if videos < 2:
+        _require(confidence)
+        note = "one video was scored: variation between videos is unknown"
+        return tuple(Interval(None, None, _method(confidence), note) for _ in estimate)
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(videos, np.full(videos, 1.0 / videos), size=resamples).astype(np.float64)
+    return centred_intervals(
+        estimate, weighted_scores(matches, drawn), confidence=confidence, clusters=videos
+    )
+
+
+def centred_intervals(
+    estimate: Floats,
+    draws: Floats,
+    *,
+    confidence: float = 0.95,
+    clusters: int,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> tuple[Interval, ...]:
+    """Percentile intervals of resampled scores, moved so that the mean of the resamples is the estimate.
+
+    Args:
+        estimate: (M,) scores of the data.
+        draws: (B, M) scores of resamples; those that are not finite are left out.
+        confidence: coverage aimed at.
+        clusters: how many clusters were drawn, for the note on few of them.
+        low: the worst possible score.
+        high: the best possible score.
+
+    Raises:
+        MetricInputError: if the confidence is out of range.
+    """
+    _require(confidence)
+    tails = interval_tails(confidence, clusters)
+    few = f"only {clusters} videos: {FEW_CLUSTERS_NOTE}" if clusters < FEW_CLUSTERS else ""
+    out = []
+    for value, column in zip(estimate, draws.T, strict=True):
+        column = column[np.isfinite(column)]
+        if not np.isfinite(value) or not column.size:
+            out.append(Interval(None, None, _method(confidence), "no resample has a defined value"))
+            continue
+        ends = np.clip(np.quantile(column, tails) - column.mean() + value, low, high)
+        # Rounding and skewed resamples must not leave the value outside its own interval.
+        bottom, top = min(float(ends[0]), float(value)), max(float(ends[1]), float(value))
+        note = few or ("no variation between videos: the interval has no width" if bottom == top else "")
+        out.append(Interval(bottom, top, _method(confidence), note))
+    return tuple(out)
+
+
+def _require(confidence: float) -> None:
+    try:
+        require_confidence(confidence)
+    except ValueError as error:
+        raise MetricInputError(str(error)) from None
+
+
+def _method(confidence: float) -> str:
+    return f"centred-{100 * confidence:g}"

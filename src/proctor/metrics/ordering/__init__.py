@@ -16,69 +16,71 @@ from __future__ import annotations
 
 from typing import Final
 
-from proctor.metrics.metric import Direction, Metric
-from proctor.metrics.ordering.chance import (
-    Chance,
-    chance_measures,
-    chance_of_partial_order,
-    chance_of_references,
-    expected_measures,
+from proctor.metrics.catalogue import Direction, Metric
+from proctor.metrics.ordering.measures import (
+    MEASURES,
+    OrderMeasures,
+    displacement,
+    kendall_tau,
+    kendall_tau_a,
+    longest_common_subsequence,
+    longest_common_substring,
+    measure_arrays,
+    measure_order,
+    measure_orders,
+    measure_ranks,
+    micro_position_accuracy,
+    normalised_displacement,
+    normalised_subsequence,
+    normalised_substring,
+    order_by_scores,
+    perfect_match_ratio,
+    position_accuracy,
 )
-from proctor.metrics.ordering.decoding import DecodingMethod, PairwiseDecoding, decode_pairwise
-from proctor.metrics.ordering.measures import MEASURES, OrderMeasures
-from proctor.metrics.ordering.order import (
+from proctor.metrics.ordering.orders import (
+    DecodingMethod,
+    PairwiseDecoding,
+    RepairedOrder,
+    decode_pairwise,
     order_to_ranks,
     ranks_to_order,
+    repair_order,
     require_order,
     require_reordering,
     shuffle_targets,
 )
 from proctor.metrics.ordering.partial import (
+    BestOfReferences,
     PartialMeasures,
     PartialOrder,
+    ReferenceCounts,
+    ReferenceMode,
+    ReferenceSubset,
+    best_of_references,
     comparable_tau,
+    distinct_references,
     is_valid_order,
     measure_partial_order,
     measure_partial_orders,
     partial_order_from_references,
     precedence_f1,
+    reference_counts,
+    reference_table,
     violated_constraints,
     violated_share,
 )
-from proctor.metrics.ordering.permutation import measure_arrays, measure_ranks, ranks_in_reference
-from proctor.metrics.ordering.references import (
-    BestOfReferences,
-    ReferenceCounts,
-    ReferenceMode,
-    ReferenceSubset,
-    best_of_references,
-    distinct_references,
-    reference_counts,
-    reference_table,
-)
-from proctor.metrics.ordering.repair import RepairedOrder, repair_order
 from proctor.metrics.ordering.scores import (
     ORDER_COLUMNS,
     PARTIAL_COLUMNS,
+    Chance,
+    chance_measures,
+    chance_of_partial_order,
+    chance_of_references,
     compare_orders,
+    expected_measures,
     score_orders,
     score_partial_orders,
 )
-from proctor.metrics.ordering.single import (
-    displacement,
-    kendall_tau,
-    longest_common_subsequence,
-    longest_common_substring,
-    measure_order,
-    measure_orders,
-    micro_position_accuracy,
-    normalised_displacement,
-    normalised_subsequence,
-    normalised_substring,
-    perfect_match_ratio,
-    position_accuracy,
-)
-from proctor.metrics.ordering.ties import kendall_tau_a, order_by_scores
 
 __all__ = [
     "MEASURES",
@@ -127,7 +129,6 @@ __all__ = [
     "perfect_match_ratio",
     "position_accuracy",
     "precedence_f1",
-    "ranks_in_reference",
     "ranks_to_order",
     "reference_counts",
     "reference_table",

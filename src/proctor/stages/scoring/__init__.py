@@ -1,9 +1,9 @@
-"""Scores from files: one family of metrics a package, all with one reader, one form of options and one of results.
+"""Scores from files: one family of metrics a module, all with one reader, one form of options and one of results.
 
-A family NAME is the package ``NAME`` here, with its options (a ``ScoreSettings`` that imports msgspec only) and the
-module ``score`` with the function ``score_NAME(settings)``, which returns a ``ScoreTable``: files are read as columns
+A family NAME has its options in ``options`` (``NAMESettings``, which imports msgspec only) and the module ``NAME`` here
+with the function ``score_NAME(settings)``, which returns a ``ScoreTable``: files are read as columns
 and aligned by their ids, metrics are computed of all and of each slice beside what chance gives, and notes and
-pictures are made. Whoever adds a package and a line below has a command, its ``--help``, JSON, LaTeX and a page.
+pictures are made. Whoever adds both and a line below has a command, its ``--help``, JSON, LaTeX and a page.
 Other packages bring theirs as a ``ScoreFamily`` behind an entry point; see ``docs/new-metric.md``.
 """
 
@@ -75,7 +75,7 @@ def settings_of(family: str) -> type[ScoreSettings]:
     if family not in FAMILIES:
         return _brought(family).settings
     found: type[ScoreSettings] = getattr(
-        import_module(f"{__name__}.{family}"), f"{family.capitalize()}Settings"
+        import_module(f"{__name__}.options"), f"{family.capitalize()}Settings"
     )
     return found
 
@@ -93,7 +93,7 @@ def score_family(family: str, settings: ScoreSettings, **more: Callable[[], None
     """
     if family not in FAMILIES:
         return _score_brought(family, settings, **more)
-    score: Any = getattr(import_module(f"{__name__}.{family}.score"), f"score_{family}")
+    score: Any = getattr(import_module(f"{__name__}.{family}"), f"score_{family}")
     table: ScoreTable = score(settings, **more)
     return table
 

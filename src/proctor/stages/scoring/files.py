@@ -29,6 +29,7 @@ from proctor.spreadsheet import wide_cells
 
 __all__ = ["Table", "explained", "read_json_document", "read_lines", "read_table", "some_names"]
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 _SHOWN: Final = 60
@@ -149,6 +150,32 @@ class Table:
                 raise self.wrong(row, column, *twice(name, first[name]))
         return ids
 
+    def one_each(
+        self,
+        column: str,
+        keys: Iterable[K],
+        values: Iterable[T],
+        wrong: Callable[[K, T, T], tuple[str, str]],
+        known: dict[K, T] | None = None,
+    ) -> dict[K, T]:
+        """Return the one value of each key, where several rows have a key.
+
+        Args:
+            column: the name of the values' column.
+            keys: of the rows.
+            values: of the rows.
+            wrong: from a key, its value here and its value before to the message and the hint.
+            known: values of keys that were read before; it is added to.
+
+        Raises:
+            UserError: if a key has two values.
+        """
+        found: dict[K, T] = {} if known is None else known
+        for row, (key, value) in enumerate(zip(keys, values, strict=True)):
+            if found.setdefault(key, value) != value:
+                raise self.wrong(row, column, *wrong(key, value, found[key]))
+        return found
+
     def _text(self, row: int, column: str, value: Any) -> str:
         if value in _MISSING:
             raise self.wrong(row, column, "the value is missing.", "fill it in or remove the row")
@@ -238,8 +265,8 @@ class Table:
             out.append(words[text.strip().lower()])
         return np.array(out, dtype=np.bool_)
 
-    def lists(self, *names: str, separator: str = "|") -> list[list[Any]]:
-        """Return a column whose values are lists: JSON arrays, or texts split at ``separator`` in CSV.
+    def lists(self, *names: str) -> list[list[Any]]:
+        """Return a column whose values are lists: JSON arrays, or texts split at ``|`` in CSV.
 
         Raises:
             UserError: if the column is missing or a value is neither.
@@ -253,7 +280,7 @@ class Table:
                 out.append([])
             elif isinstance(value, str):
                 found = _json_list(value)
-                out.append([part.strip() for part in value.split(separator)] if found is None else found)
+                out.append([part.strip() for part in value.split("|")] if found is None else found)
             else:
                 raise self.wrong(row, column, f"a list was expected, got {_shown(value)}.")
         return out
@@ -447,7 +474,7 @@ def _require_header(path: Path, head: Sequence[str]) -> None:
 
 
 def _read_jsonl(path: Path, data: bytes) -> Table:
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     lines: list[int] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
@@ -491,7 +518,7 @@ def missing_note(what: str, lacks: str, names: Iterable[str], counted: bool = Fa
     return f"{len(known):,} {what} without a {lacks} {fate}: {some_names(known)}."
 
 
-def _record(value: Any, where: str) -> dict[str, Any]:
+def _record(value: Any, where: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise UserError(f"an object was expected, got {_kind(value)}.", where=where)
     return value
@@ -502,6 +529,6 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a number")
 
 
-def _of_records(path: Path, rows: Sequence[dict[str, Any]], lines: Sequence[int], unit: str) -> Table:
+def _of_records(path: Path, rows: Sequence[dict[str, object]], lines: Sequence[int], unit: str) -> Table:
     names = list(dict.fromkeys(name for row in rows for name in row))
     return Table(path, {name: [row.get(name) for row in rows] for name in names}, lines, unit)

@@ -1,0 +1,403 @@
+"""Orders and rank vectors: what an order is, when two are over the same steps, and how not to mix up the two forms.
+
+An *order* lists steps as they are done: ``order[t]`` is the step done at time t. A *rank vector* is its inverse:
+``ranks[i]`` is the time at which step i is done. They are equal only for permutations that are their own inverse,
+so that most small examples do not show a mix-up; a rotation of three does.
+
+Source: Wu et al. 2022.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from proctor.metrics.errors import MetricInputError
+
+__all__ = [
+    "DecodingMethod",
+    "PairwiseDecoding",
+    "RepairedOrder",
+    "count_inversions",
+    "decode_pairwise",
+    "order_to_ranks",
+    "ranks_to_order",
+    "repair_order",
+    "require_order",
+    "require_reordering",
+    "shuffle_targets",
+]
+
+
+Floats = NDArray[np.float64]
+
+
+_NAMED = 5
+"""Ids that a message names before it says how many more there are."""
+
+
+def require_order(order: Sequence[Hashable], *, what: str = "order", where: str = "") -> None:
+    """Make sure that an order has steps and none twice.
+
+    Raises:
+        MetricInputError: naming the repeated steps.
+    """
+    place = f"{where}: " if where else ""
+    if isinstance(order, str | bytes):
+        raise MetricInputError(f"{place}the {what} is a text, {order!r}", "pass a list of step ids")
+    if not len(order):
+        raise MetricInputError(f"{place}the {what} has no steps", "an order needs at least one step")
+    try:
+        distinct = len(set(order))
+    except TypeError:
+        raise MetricInputError(
+            f"{place}the {what} holds something that cannot be an id (a list?)", "pass texts or numbers"
+        ) from None
+    for step in order:
+        if step != step:  # only a missing number differs from itself
+            raise MetricInputError(f"{place}the {what} holds NaN", "pass ids that are equal to themselves")
+    if distinct != len(order):
+        twice = [step for step, n in Counter(order).items() if n > 1]
+        raise MetricInputError(f"{place}the {what} repeats {named(twice)}", "every step occurs once")
+
+
+def require_reordering(
+    reference: Sequence[Hashable],
+    prediction: Sequence[Hashable],
+    *,
+    what: str = "prediction",
+    where: str = "",
+) -> None:
+    """Make sure that a prediction holds the reference's steps, each once.
+
+    Args:
+        reference: the steps in their right order.
+        prediction: the steps in predicted order.
+        what: what the message calls the second order.
+        where: which item this is, for the message.
+
+    Raises:
+        MetricInputError: naming the item and the steps that are missing, unknown or repeated.
+    """
+    place = f"{where}: " if where else ""
+    require_order(reference, what="reference", where=where)
+    if isinstance(prediction, str | bytes):
+        raise MetricInputError(f"{place}the {what} is a text, {prediction!r}", "pass a list of step ids")
+    try:
+        counts = Counter(prediction)
+    except TypeError:
+        raise MetricInputError(
+            f"{place}the {what} holds something that cannot be an id (a list?)", "pass texts or numbers"
+        ) from None
+    known = set(reference)
+    problems = {
+        "lacks": [step for step in reference if step not in counts],
+        "has the unknown": [step for step in counts if step not in known],
+        "repeats": [step for step, n in counts.items() if n > 1 and step in known],
+    }
+    found = [f"{word} {named(steps)}" for word, steps in problems.items() if steps]
+    if found:
+        repair = ", or repair predictions (repair_order, --mode repair)" if what == "prediction" else ""
+        raise MetricInputError(
+            f"{place}the {what} {' and '.join(found)}", f"give every step of the reference once{repair}"
+        )
+
+
+def can_be_id(value: object) -> bool:
+    """True if a value can be looked up; a tuple that holds a list cannot, though its type says so."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def named(steps: Sequence[object]) -> str:
+    """Return a few ids for a message, and how many more there are."""
+    shown = ", ".join(repr(step) for step in steps[:_NAMED])
+    return shown if len(steps) <= _NAMED else f"{shown} and {len(steps) - _NAMED} more"
+
+
+def order_to_ranks(order: Sequence[int]) -> list[int]:
+    """Return the rank vector of an order of the steps 0..N-1: at which time each step is done.
+
+    Raises:
+        MetricInputError: if the order is not a permutation of 0..N-1.
+    """
+    return _inverse(order, "order")
+
+
+def ranks_to_order(ranks: Sequence[int]) -> list[int]:
+    """Return the order of a rank vector: which step is done at each time.
+
+    Raises:
+        MetricInputError: if the ranks are not a permutation of 0..N-1.
+    """
+    return _inverse(ranks, "rank vector")
+
+
+def _inverse(permutation: Sequence[int], what: str) -> list[int]:
+    if sorted(permutation) != list(range(len(permutation))) or not len(permutation):
+        raise MetricInputError(
+            f"the {what} {list(permutation)[:20]} is not a permutation of 0..{max(len(permutation) - 1, 0)}",
+            "number the steps and the times from 0, each once",
+        )
+    inverse = [0] * len(permutation)
+    for place, value in enumerate(permutation):
+        inverse[value] = place
+    return inverse
+
+
+def shuffle_targets(slot_to_step: Sequence[Hashable], reference: Sequence[Hashable]) -> list[int]:
+    """Return, for each time, the slot that holds the step done then: what a model that sees slots must output.
+
+    Args:
+        slot_to_step: which step was presented in each slot.
+        reference: the steps in their right order.
+
+    Raises:
+        MetricInputError: if the two do not hold the same steps.
+    """
+    require_reordering(reference, slot_to_step)
+    slots = {step: slot for slot, step in enumerate(slot_to_step)}
+    return [slots[step] for step in reference]
+
+
+# Orders made whole: what a language model left out, made up or said twice.
+#
+# Source: ours; the code of Wu et al. 2022 cuts both lists to the shorter one.
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedOrder:
+    """An order that holds every step once, and what had to be done for that.
+
+    Attributes:
+        order: every known step once.
+        unknown: entries dropped because no such step was presented (one for each time it was named).
+        repeated: entries dropped because the step had been named before.
+        missing: steps appended, in presented order.
+    """
+
+    order: tuple[Hashable, ...]
+    unknown: tuple[object, ...] = ()
+    repeated: tuple[Hashable, ...] = ()
+    missing: tuple[Hashable, ...] = ()
+
+    @property
+    def repaired(self) -> bool:
+        """True if anything was dropped or appended."""
+        return bool(self.unknown or self.repeated or self.missing)
+
+
+def repair_order(
+    prediction: Sequence[object],
+    steps: Sequence[Hashable],
+    *,
+    presented: Sequence[Hashable] | None = None,
+    where: str = "",
+) -> RepairedOrder:
+    """Make a prediction a full order: drop unknown and repeated ids, append missing ones in presented order.
+
+    Missing steps follow the order in which they were *presented*, never that of the reference: that would hand out
+    the right answer. The released evaluator cuts both lists to the shorter length instead (not copied).
+
+    Args:
+        prediction: ids as predicted; may be empty.
+        steps: the steps of this item, in any order.
+        presented: the same steps as the model saw them; needed only if one is missing.
+        where: which item this is, for messages.
+
+    Raises:
+        MetricInputError: if a step is missing and ``presented`` is not given, or it does not hold the same steps.
+    """
+    place = f"{where}: " if where else ""
+    require_order(steps, what="list of steps", where=where)
+    known = set(steps)
+    if presented is not None:
+        require_order(presented, what="presented order", where=where)
+        if set(presented) != known:
+            differing = sorted(map(repr, known ^ set(presented)))
+            raise MetricInputError(
+                f"{place}the presented order and the reference differ in {', '.join(differing[:5])}",
+                "both must hold the same steps",
+            )
+    kept: dict[Hashable, None] = {}
+    unknown: list[object] = []
+    repeated: list[Hashable] = []
+    for step in prediction:
+        if not can_be_id(step) or step not in known:
+            unknown.append(step)
+        elif step in kept:
+            repeated.append(step)
+        else:
+            kept[step] = None
+    missing = [step for step in presented or steps if step not in kept]
+    if missing and presented is None:
+        raise MetricInputError(
+            f"{place}the prediction lacks {named(missing)} and it is not known in which order the steps were presented",
+            "give 'presented': missing steps are appended in that order",
+        )
+    return RepairedOrder((*kept, *missing), tuple(unknown), tuple(repeated), tuple(missing))
+
+
+# An order from pairwise probabilities: which order agrees best with "i comes before j, probably".
+#
+# Source: ours.
+
+DecodingMethod = Literal["exact", "borda", "search"]
+_MOST_EXACT: Final = 16
+_SMALLEST: Final = 1e-12
+"""Probabilities are kept this far from 0, so that one certain pair cannot make all orders equally impossible."""
+_TOLERANCE: Final = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseDecoding:
+    """A decoded order.
+
+    Attributes:
+        order: slots (indices of the matrix) in the order they are done.
+        log_probability: sum over all pairs of the log of the probability that the order claims.
+        method: how it was found; only ``exact`` is sure to be the best.
+    """
+
+    order: tuple[int, ...]
+    log_probability: float
+    method: DecodingMethod
+
+
+def decode_pairwise(probabilities: ArrayLike, *, method: DecodingMethod | None = None) -> PairwiseDecoding:
+    """Return the order that maximises the sum of ``log P(before, after)`` over all its pairs.
+
+    Both directions of a pair are averaged first: ``½ (P[i, j] + 1 - P[j, i])``. ``exact`` visits all sets of slots
+    (2^N · N work, up to 16 slots); ``borda`` sorts by row sums; ``search`` starts there and moves single slots as
+    long as that helps. Ties are broken by slot (``borda``: smaller first; ``exact``: built from its end, smaller slot
+    taken first, as the published recursion does), so number slots as they were presented, never in the right
+    order.
+
+    Args:
+        probabilities: shape [N, N], ``P[i, j]`` the probability that slot i is done before slot j; the diagonal
+            does not matter.
+        method: ``exact`` up to 16 slots and ``search`` beyond when not given.
+
+    Raises:
+        MetricInputError: if the matrix is not square, empty or no probabilities, the method is unknown, or there
+            are too many slots for ``exact``.
+    """
+    matrix = _symmetric(probabilities)
+    count = len(matrix)
+    chosen: DecodingMethod = method or ("exact" if count <= _MOST_EXACT else "search")
+    if chosen not in get_args(DecodingMethod):
+        raise MetricInputError(
+            f"the method {chosen!r} is unknown", f"use {', '.join(get_args(DecodingMethod))}"
+        )
+    logs = np.log(np.clip(matrix, _SMALLEST, 1.0))
+    np.fill_diagonal(logs, 0.0)
+    if chosen == "exact":
+        if count > _MOST_EXACT:
+            raise MetricInputError(
+                f"{count} slots are too many for an exact order (at most {_MOST_EXACT})",
+                "use method='search'",
+            )
+        order = _exact(logs)
+    else:
+        order = _borda(matrix)
+        if chosen == "search":
+            order = _searched(logs, order)
+    return PairwiseDecoding(tuple(order), float(np.triu(logs[np.ix_(order, order)], 1).sum()), chosen)
+
+
+def _symmetric(probabilities: ArrayLike) -> Floats:
+    matrix = np.array(probabilities, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise MetricInputError(f"a square matrix is needed, got shape {list(matrix.shape)}")
+    np.fill_diagonal(matrix, 0.5)
+    if not ((matrix >= 0) & (matrix <= 1)).all():  # NaN fails both comparisons
+        i, j = np.argwhere(~((matrix >= 0) & (matrix <= 1)))[0]
+        raise MetricInputError(f"P[{i}, {j}] = {matrix[i, j]} is no probability")
+    result: Floats = (matrix + 1.0 - matrix.T) / 2.0
+    return result
+
+
+def _borda(matrix: Floats) -> list[int]:
+    # Rounding lets equal sums differ in the last digits, and the slot must decide then.
+    sums = np.round(matrix.sum(axis=1), 12)
+    return [int(i) for i in np.argsort(-sums, kind="stable")]
+
+
+def _exact(logs: Floats) -> list[int]:
+    """Best order of each set of slots that are done first; then walk back from the full set."""
+    count = len(logs)
+    sets = np.arange(1 << count)
+    sizes = np.array([int(s).bit_count() for s in sets])
+    # behind[i, S]: what placing slot i behind all of S is worth; each slot doubles the sets that are known.
+    behind = np.zeros((count, 1 << count))
+    for j in range(count):
+        behind[:, 1 << j : 2 << j] = behind[:, : 1 << j] + logs[j][:, None]
+    best = np.full(1 << count, -np.inf)
+    best[0] = 0.0
+    for size in range(1, count + 1):
+        members = sets[sizes == size]
+        for i in range(count):
+            having = members[(members >> i & 1) == 1]
+            rest = having ^ (1 << i)
+            best[having] = np.maximum(best[having], best[rest] + behind[i, rest])
+    order: list[int] = []
+    left = (1 << count) - 1
+    while left:
+        # Sums of logarithms that should be equal differ in the last digits: the slot must decide then.
+        reached = best[left] - _TOLERANCE * (1 + abs(best[left]))
+        last = next(
+            i
+            for i in range(count)
+            if left >> i & 1 and best[left ^ (1 << i)] + behind[i, left ^ (1 << i)] >= reached
+        )
+        order.append(last)
+        left ^= 1 << last
+    return order[::-1]
+
+
+def _searched(logs: Floats, start: list[int]) -> list[int]:
+    """Move the one slot whose move helps most until none does; the sum rises each time, so this ends."""
+    order = list(start)
+    while True:
+        gain, source, target = max(_moves(logs, order), key=lambda move: (move[0], -move[1], -move[2]))
+        if gain <= _TOLERANCE:
+            return order
+        order.insert(target, order.pop(source))
+
+
+def _moves(logs: Floats, order: list[int]) -> list[tuple[float, int, int]]:
+    """For each place the best place to move its slot to, and what that gains."""
+    moves = []
+    for source, slot in enumerate(order):
+        others = np.array(order[:source] + order[source + 1 :], dtype=np.int64)
+        # worth[k]: the slot behind the first k of the others.
+        worth = np.concatenate([[0.0], np.cumsum(logs[others, slot] - logs[slot, others])])
+        target = int(np.argmax(worth))
+        moves.append((float(worth[target] - worth[source]), source, target))
+    return moves
+
+
+# Pairs in the wrong order: what Kendall's tau counts.
+
+
+def count_inversions(places: Iterable[int]) -> int:
+    """Count pairs of which the larger comes first; equal ones are in order.
+
+    By insertion into a sorted list: faster than arrays for up to some hundred places.
+    """
+    seen: list[int] = []
+    inversions = 0
+    for place in places:
+        at = bisect_right(seen, place)
+        inversions += len(seen) - at
+        seen.insert(at, place)
+    return inversions
