@@ -108,7 +108,7 @@ def test_the_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.
     assert all("closed_book" in document_facts(q).difficulty for q in questions)
     page = (tmp_path / "bench" / "report.html").read_text()
     assert "This is a rehearsal" not in page
-    assert "openai/gpt-4o-mini (bm25@5)" in page
+    assert "gpt-4o-mini, bm25@5" in page
     assert "data:image/jpeg;base64," in page
 
 
