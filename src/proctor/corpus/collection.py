@@ -14,13 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.corpus.dedupe import NearDuplicates, exact_duplicates, near_duplicates
 from proctor.corpus.source import (
     MIN_TEXT_LENGTH,
     MODALITIES,
@@ -40,6 +39,9 @@ from proctor.records import (
     write_json,
     write_jsonl,
 )
+
+if TYPE_CHECKING:
+    from proctor.corpus.dedupe import NearDuplicates
 
 __all__ = [
     "FORMAT",
@@ -353,6 +355,8 @@ def build_corpus(
                 hint="give every source an id of its own",
             )
     kept = list(sources.values()) if order == "given" else sorted(sources.values(), key=lambda s: s.id)
+    from proctor.corpus.dedupe import exact_duplicates, near_duplicates
+
     aliases = exact_duplicates(kept)
     if near is not None:
         left = [source for source in kept if source.id not in aliases]

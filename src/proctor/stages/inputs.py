@@ -14,12 +14,11 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 
-from proctor.ask.moment.candidate import Candidate
 from proctor.errors import UserError
 from proctor.exam.kinds.example import QUESTION_TYPES, Example
 from proctor.exam.kinds.moment_question import MOMENT, moment_example, question_about
@@ -29,6 +28,9 @@ from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import iter_jsonl, iter_jsonl_placed, read_jsonl, read_jsonl_at
 from proctor.workspace import Workspace
+
+if TYPE_CHECKING:
+    from proctor.ask.moment.candidate import Candidate
 
 __all__ = [
     "PlacedExamples",
@@ -134,6 +136,8 @@ def load_candidates(workspace: Workspace, examples: Iterable[Example]) -> list[C
         UserError: if the file is missing, broken or empty, or a candidate does not fit its example.
     """
     by_id = {e.id: e for e in examples}
+    from proctor.ask.moment.candidate import Candidate
+
     return _load(workspace, "candidates.jsonl", Candidate, lambda c: _wrong_with_candidate(c, by_id))
 
 
@@ -145,6 +149,8 @@ def load_asked(workspace: Workspace, graphs: _Graphs) -> tuple[list[Candidate], 
             candidate does not fit its example.
     """
     workspace.require("examples.jsonl")
+    from proctor.ask.moment.candidate import Candidate
+
     candidates: list[Candidate] = read_jsonl(workspace.require("candidates.jsonl"), Candidate)
     examples = load_examples(workspace, graphs, {c.example_id for c in candidates})
     return load_candidates(workspace, examples), {e.id: e for e in examples}

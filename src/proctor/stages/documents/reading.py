@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import msgspec
 
@@ -13,9 +13,11 @@ from proctor.corpus.question import CorpusQuestion
 from proctor.errors import UserError
 from proctor.exam.kinds.documents_question import as_asked, corpus_question, document_facts, gold_of
 from proctor.exam.question import Question
-from proctor.exam.retrieval import Ranking, RetrievalRun
 from proctor.records import content_hash, is_there, read_json, read_jsonl
 from proctor.workspace import Workspace
+
+if TYPE_CHECKING:
+    from proctor.exam.retrieval import Ranking, RetrievalRun
 
 __all__ = [
     "CORPUS",
@@ -213,6 +215,8 @@ def find_run(workspace: Workspace, questions: Sequence[Question], which: str, sp
             where=str(about),
             hint=f"search again: proctor retrieve {workspace.root} -r {spec} --questions {which}",
         )
+    from proctor.exam.retrieval import Ranking, RetrievalRun
+
     rankings: list[Ranking] = read_jsonl(folder / f"{run_name(spec)}.jsonl", Ranking)
     return RetrievalRun(
         retriever=run.retriever,
