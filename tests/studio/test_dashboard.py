@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 
 from proctor.studio.pages import dashboard
 from proctor.verify.agreement import agreement_report
@@ -14,6 +15,12 @@ from proctor.verify.desk.records import Person
 from proctor.verify.desk.snapshot import Snapshots
 from proctor.verify.policy import POLICIES, Policy, compare_policies, median_minutes
 from proctor.verify.store import latest_verdicts
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page waits for its numbers for as long as a slow machine takes."""
+    monkeypatch.setattr(dashboard, "_WAIT_SECONDS", PATIENCE)
 
 
 def deal(office: Any, *annotators: Person, policy: Policy = POLICIES[0]) -> None:
