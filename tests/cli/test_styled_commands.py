@@ -98,7 +98,7 @@ def test_the_parts_are_commands_of_their_own(home: Path, proctor: Command) -> No
     assert same.json["tau"] in (1.0, None)
     page = proctor("report", w)
     assert page.status == 0, page.err
-    assert "6 documents" in page.out
+    assert "documents, styled: 6" in page.out
 
 
 def test_edited_questions_are_told_on_the_page_and_to_who_goes_on(home: Path, proctor: Command) -> None:

@@ -129,8 +129,8 @@ def run_everything(workspace, standin, lakes, questions):
 def test_everything_runs_and_running_it_again_sends_nothing(workspace, standin, lakes, lake_questions):
     made, closing = run_everything(workspace, standin, lakes, lake_questions)
     recall, reranked, tables, claims, overlap = made
-    assert closing["sent"] > 20
-    calls = closing["sent"] + closing["from_store"]
+    assert closing.sent > 20
+    calls = closing.sent + closing.from_store
     assert [r.failure for r in reranked.rankings] == [None] * 4
     assert set(recall.runs) == {"bm25", reranked.retriever}
     for answers, marks, table in tables:
@@ -150,7 +150,7 @@ def test_everything_runs_and_running_it_again_sends_nothing(workspace, standin, 
     assert concur(sheet_of_retrieval("r", recall), sheet_of_retrieval("r", recall), resamples=20).pairs == 6
 
     again, closing = run_everything(workspace, standin, lakes, lake_questions)
-    assert (closing["sent"], closing["from_store"]) == (0, calls)
+    assert (closing.sent, closing.from_store) == (0, calls)
     assert msgspec.json.encode(again) == msgspec.json.encode(made)
 
 

@@ -84,7 +84,7 @@ def test_what_needs_it_names_the_extra(line: str, tmp_path: Path) -> None:
 
 
 def test_commands_and_options_are_shown_where_it_is_installed() -> None:
-    for words, shown in ((["--help"], "standin"), (["experiment", "promqa", "--help"], "--rehearse QUALITY")):
+    for words, shown in ((["--help"], "standin"), (["experiment", "moment", "--help"], "--rehearse QUALITY")):
         with_it, without = run(*words, code=_RUN), run(*words)
         assert with_it.returncode == without.returncode == 0
         assert (shown in with_it.stdout, shown in without.stdout) == (True, False), words

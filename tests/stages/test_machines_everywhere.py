@@ -77,9 +77,9 @@ def test_a_model_reviews_and_filters_judge_what_there_is(bench: Path) -> None:
         model = f"compat/eyes@{server.url}/v1"
         assert estimate_verification(bench, model).new == 2
         told = verify_with_model(bench, model)
-        assert told["funnel"] == {}
-        assert {name: funnel["kept"] for name, funnel in told["funnels"].items()} == {"picture": 1, "clip": 1}
-        assert verify_with_model(bench, model)["judged_now"] == 0
+        assert told.funnel == {}
+        assert {name: funnel["kept"] for name, funnel in told.funnels.items()} == {"picture": 1, "clip": 1}
+        assert verify_with_model(bench, model).judged_now == 0
         done = filter_questions(bench, FilterOptions(judge=(model,), only=("hallucination",)))
         assert (done.subject, done.asked, done.kept) == ("picture+pairs", 2, 2)
         assert filter_questions(bench, FilterOptions(judge=(model,), on="picture")).asked == 1

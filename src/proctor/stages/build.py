@@ -54,12 +54,13 @@ class Built(msgspec.Struct, frozen=True):
     release: str
 
 
-def build(root: Path, settings: BuildSettings | None = None) -> Built:
+def build(root: Path, settings: BuildSettings | None = None, *, name: str = "") -> Built:
     """Let accepted candidates in, write items.jsonl and the release folder.
 
     Args:
         root: the workspace.
         settings: by whose word, and what the release is called; as the workspace was built before by default.
+        name: what this release is called, whatever the settings say; the workspace does not keep it.
 
     Raises:
         UserError: if an earlier stage's file is missing, the rules are unknown, or nothing was accepted.
@@ -92,7 +93,7 @@ def build(root: Path, settings: BuildSettings | None = None) -> Built:
         release,
         items,
         library.graphs,
-        _release(workspace, settings),
+        _release(workspace, settings, name or settings.name),
         rules,
         candidates=questions,
         verdicts=verdicts,
@@ -150,7 +151,7 @@ def _seeds(workspace: Workspace, settings: BuildSettings) -> dict[str, int]:
     return {**seeds, "build": settings.seed}
 
 
-def _release(workspace: Workspace, settings: BuildSettings) -> ReleaseInfo:
+def _release(workspace: Workspace, settings: BuildSettings, name: str) -> ReleaseInfo:
     """Say what the release is: settings first, then what the data set says of itself."""
     record = workspace.stages().get("read")
     about: dict[str, str] = record.counts.get("about", {}) if record else {}
@@ -165,7 +166,7 @@ def _release(workspace: Workspace, settings: BuildSettings) -> ReleaseInfo:
         else None
     )
     return ReleaseInfo(
-        name=settings.name,
+        name=name,
         version=settings.version,
         licence=settings.licence or about.get("licence", ""),
         sources=(source,) if source else (),

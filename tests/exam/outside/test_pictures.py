@@ -110,11 +110,11 @@ def test_the_whole_way(installed, items: list[Item], tmp_path: Path) -> None:
         words = [p for p in answers if p.item_id.endswith("open")]
         marks = judge.mark(items, words, models.ask("judge"))
         assert [m.score for m in marks] == [2, 0, 0]
-        sent = models.closing()["sent"]
+        sent = models.closing().sent
     with open_models(workspace) as models:  # a dead server: everything is in the store
         again = predictor("eyes", PictureView()).predict(items, models.ask("predict"))
         assert again == seen
-        assert models.closing()["sent"] == 0 < sent
+        assert models.closing().sent == 0 < sent
 
 
 def test_what_is_too_large_is_shown_smaller_by_the_kinds_own_rule(

@@ -187,9 +187,8 @@ def _estimate_verify(doing: Doing, settings: ReviewSettings) -> Iterator[Estimat
 def _build(doing: Doing, settings: BuildSettings) -> None:
     if _came_with_items(doing.workspace):
         return
-    if doing.limits.rehearsal is not None:
-        settings = msgspec.structs.replace(settings, name="rehearsal")
-    doing.add("build", build(doing.root, settings))
+    name = "rehearsal" if doing.limits.rehearsal is not None else ""
+    doing.add("build", build(doing.root, settings, name=name))
 
 
 def _estimate_build(doing: Doing, settings: BuildSettings) -> Iterator[Estimate]:
