@@ -333,8 +333,7 @@ def _is_wrong_step(facts: _Facts, step: Line) -> bool:
         return False
     if known <= facts.names:
         return False  # the question names it
-    times_done = sum(_same(known, _content(step.text)) for step in facts.steps)
-    if times_done > 1 and _REPEATS.search(facts.question.text):
+    if _REPEATS.search(facts.question.text) and sum(_same(known, _content(s.text)) for s in facts.steps) > 1:
         return False
     return not facts.supports_as_well(known)
 

@@ -72,7 +72,7 @@ class PixelEmbedder(Protocol):
         ...
 
 
-# -- what all embedders of texts share: texts that can be embedded, and the words that some models want ---
+# -- texts that can be embedded, and the words that some models want in front of them ------------------------------
 
 _E5: Final = re.compile(r"(?:^|[^a-z0-9])e5(?:[^a-z0-9]|$)", re.IGNORECASE)
 _QUERY: Final = ("query", "search_query")

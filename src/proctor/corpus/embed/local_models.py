@@ -143,7 +143,7 @@ def max_tokens(folder: Path) -> int:
     return min([MAX_TOKENS, *(n for n in stated if isinstance(n, int) and n > 2)])
 
 
-# -- ``st/PATH``: a model of sentence-transformers in a local folder (extra ``sentence-transformers``). ---
+# -- ``st/PATH``: a model of sentence-transformers (extra ``sentence-transformers``) -------------------------------
 
 _TEXT_BATCH: Final = 32
 
@@ -240,7 +240,7 @@ def _load_transformer(folder: str) -> Any:
     return model
 
 
-# -- ``clip/PATH``: a model that sees texts and pictures in one space (CLIP, SigLIP), from a local ---
+# -- ``clip/PATH``: texts and pictures in one space, CLIP or SigLIP (extra ``transformers``) -----------------------
 
 MAX_PIXELS: Final = 100_000_000
 """A larger picture is refused before it is unpacked: a small file may hold billions of pixels."""
@@ -424,7 +424,7 @@ def _load_clip(folder: str) -> _Loaded:
     return _Loaded(Path(folder))
 
 
-# -- ``onnx/PATH``: a text encoder in a local folder with ``model.onnx`` and ``tokenizer.json`` (extra ---
+# -- ``onnx/PATH``: ``model.onnx`` and ``tokenizer.json`` (extra ``onnx``) -----------------------------------------
 
 _FILES: Final = ("model.onnx", "onnx/model.onnx")
 _KNOWN: Final = frozenset({"input_ids", "attention_mask", "token_type_ids", "position_ids"})

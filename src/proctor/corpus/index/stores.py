@@ -145,16 +145,10 @@ def settled(queries: Vectors, k: int, there: int, fetch: Fetch, *, exact: bool, 
         if not exact and len(rows) < wanted:
             ((rows, vectors),), sure = fetch(query, limit, True), True
         scores, asked = cosines(query, vectors[None])[0], limit
-        while (
-            sure
-            and asked < there
-            and (
-                len(scores) < wanted
-                or bool(
-                    scores.min() >= np.partition(scores, len(scores) - wanted)[len(scores) - wanted] - _NOISE
-                )
-            )
-        ):
+        while sure and asked < there:
+            spare = len(scores) - wanted
+            if spare >= 0 and scores.min() < np.partition(scores, spare)[spare] - _NOISE:
+                break  # nothing that was not returned can be among the best
             asked = min(_WIDER * asked, there)
             rows, vectors = fetch(query, asked, True)[0]
             scores = cosines(query, vectors[None])[0]

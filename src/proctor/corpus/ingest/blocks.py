@@ -106,7 +106,7 @@ def single_spaced(text: str) -> str:
     return " ".join(text.split()).encode("utf-8", "replace").decode("utf-8")
 
 
-# -- names of documents and ids of sources: the same in every run, unique, and safe in JSON, addresses ---
+# -- names of documents and ids of sources: the same in every run, unique, safe everywhere -------------------------
 
 _SAFE: Final = frozenset("._-/()+,=@")
 

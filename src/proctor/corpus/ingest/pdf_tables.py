@@ -98,11 +98,8 @@ def _with_one_header(grid: list[list[str]], names: int) -> list[list[str]]:
 def _owners(cells: Sequence[Box], columns: list[float], rows: list[float]) -> dict[tuple[int, int], int]:
     """Return for every place of the grid which cell covers it, the smallest where several do."""
     owners: dict[tuple[int, int], int] = {}
-    by_size = sorted(
-        range(len(cells)), key=lambda i: (((cells[i].x1 - cells[i].x0) * (cells[i].bottom - cells[i].top)), i)
-    )
-    for number in by_size:
-        cell = cells[number]
+    by_size = sorted(enumerate(cells), key=lambda of: (of[1].x1 - of[1].x0) * (of[1].bottom - of[1].top))
+    for number, cell in by_size:
         for row in range(_edge(rows, cell.top), _edge(rows, cell.bottom)):
             for column in range(_edge(columns, cell.x0), _edge(columns, cell.x1)):
                 owners.setdefault((row, column), number)

@@ -160,7 +160,7 @@ def _runs(rows: Sequence[_Cells]) -> Iterator[list[_Cells]]:
     run: list[_Cells] = []
     for row in rows:
         if len(row) < _CELLS or (
-            run and not (sum(any(_same_column(a, b) for a, _ in run[-1]) for b, _ in row) >= _CELLS)
+            run and sum(any(_same_column(a, b) for a, _ in run[-1]) for b, _ in row) < _CELLS
         ):
             yield run
             run = []

@@ -106,7 +106,7 @@ def join_headers(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     )
 
 
-# -- cSV and TSV files: encoding and delimiter are found out, the first row is the header where it looks ---
+# -- CSV and TSV files: encoding and delimiter are found out -------------------------------------------------------
 
 _DELIMITERS: Final = ",;\t|"
 _SAMPLE_ROWS: Final = 200

@@ -141,9 +141,11 @@ def load_questions(
         raise UserError(
             f"there is no set of questions {which!r}.", hint=f"there are {', '.join(QUESTION_SETS)}"
         )
-    if named == "styled":
-        load_written(workspace)
-    found = questions_in(workspace, named)
+    found = (
+        [as_asked(question, named) for question in load_written(workspace)]
+        if named == "styled"
+        else questions_in(workspace, named)
+    )
     if not found:
         why = (
             "none was accepted; see proctor generate documents"
