@@ -36,7 +36,7 @@ from proctor.ask.clip.record import Vote
 from proctor.errors import UserError
 from proctor.exam.lines import Line
 from proctor.llm.converse import converse
-from proctor.llm.message import Request
+from proctor.llm.message import Image, Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
 
 Said = str | Outcome
@@ -112,6 +112,16 @@ def test_the_order_of_the_calls_and_who_is_asked():
         sent = port.sent[begin : begin + 3]
         assert sorted(request.model for request in sent) == sorted(MODELS.assistants)
         assert {read_request(request).role for request in sent} == {role}
+
+
+def test_pictures_go_to_whoever_is_shown_what_is_known():
+    picture = Image(sha256="a" * 64, mime="image/png", width=8, height=8)
+    asked = question(lines=(Line("w", "A wall. (an attached picture)", picture),), cites=("w",))
+    _, port = made(told(), asked)
+    shown = {True: {"write", "pick", "with"}, False: {"without"}}
+    sent = [*port.sent, *maker().outline(asked)]
+    for attached, expected in shown.items():
+        assert {read_request(r).role for r in sent if bool(r.media) is attached} == expected
 
 
 def test_votes_say_what_was_chosen():

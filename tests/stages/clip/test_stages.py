@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -26,7 +26,8 @@ from tests.stages.clip.material import (
 from proctor.ask.clip.record import ShownClip
 from proctor.errors import UserError
 from proctor.exam.prediction import Prediction
-from proctor.records import read_jsonl
+from proctor.exam.question import Item
+from proctor.records import read_jsonl, write_jsonl
 from proctor.stages.build import build
 from proctor.stages.clip.choices import make
 from proctor.stages.clip.filter import filter_questions
@@ -256,11 +257,22 @@ def test_lines_that_are_there_twice_are_told(bench: Path) -> None:
             path.write_bytes(whole)
 
 
+@pytest.mark.parametrize("on", ["items", "styled"])
+def test_where_nothing_is_open_ended_the_options_that_there_are_stay(
+    bench: Path, on: Literal["items", "styled"]
+) -> None:
+    items, options = bench / "items.jsonl", (bench / "choices.jsonl").read_bytes()
+    write_jsonl(items, [item for item in read_jsonl(items, Item) if item.question.parent])
+    chosen = msgspec.structs.replace(plan(None).choices, on=on)
+    with played(bench) as limits, pytest.raises(UserError, match=r"options already|not there yet"):
+        make(bench, chosen, limits=limits)
+    assert (bench / "choices.jsonl").read_bytes() == options != b""
+
+
 def test_a_pair_of_both_sides_is_a_leak_that_is_refused(bench: Path, tmp_path: Path) -> None:
     exported = export_training(bench, tmp_path / "training")
-    assert (
-        exported.pairs == len(read_jsonl(tmp_path / "training" / "dropped.jsonl", dict)) * 0 + exported.pairs
-    )
+    left_out = read_jsonl(tmp_path / "training" / "dropped.jsonl", dict)
+    assert exported.pairs + len(left_out) == len(read_jsonl(bench / "training.jsonl", dict)) > 0
     kept = (bench / "open.jsonl").read_text().splitlines()
     row_ = json.loads(kept[0]) | {"id": "another"}
     with (bench / "training.jsonl").open("a") as file:

@@ -43,7 +43,7 @@ from proctor.ask.documents.prompting import SHOWN
 from proctor.ask.documents.rng import attempt_random
 from proctor.errors import UserError
 from proctor.llm.converse import Conversation
-from proctor.llm.message import Parameters, Request
+from proctor.llm.message import Image, Parameters, Request
 from proctor.llm.outcome import Failure, Outcome, Reply
 from proctor.llm.prompt import Rendered
 from proctor.llm.structured import Unreadable, repair_messages
@@ -323,8 +323,11 @@ class _Notes:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
 
-def _request(prompt: Rendered, model: str, parameters: Parameters, *, draw: int = 0) -> Request:
-    return Request(model=model, messages=prompt.messages, parameters=parameters, draw=draw)
+def _request(
+    prompt: Rendered, model: str, parameters: Parameters, *, pictures: Sequence[Image] = (), draw: int = 0
+) -> Request:
+    messages = prompt.with_media(pictures) if pictures else prompt.messages
+    return Request(model=model, messages=messages, parameters=parameters, draw=draw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,17 +382,18 @@ class ChoiceMaker:
         settings, voters = self.settings, self.models.assistants
         if settings.typed < settings.wrong:
             prompt = self.prompts.write(question, settings.written)
-            yield _request(prompt, self.models.writer, settings.writing)
+            yield _request(prompt, self.models.writer, settings.writing, pictures=question.pictures)
             written = [question.answer] * settings.written
             prompt = self.prompts.pick(question, written, settings.wrong - settings.typed)
-            yield _request(prompt, self.models.picks, settings.picking)
+            yield _request(prompt, self.models.picks, settings.picking, pictures=question.pictures)
         rounds = (True, False) if settings.confirm == "off" else (True, False, False)
         for draw, with_context in enumerate(rounds):
             prompt = self.prompts.vote(
                 question, [question.answer] * settings.options, with_context=with_context
             )
+            pictures = question.pictures if with_context else ()
             for n, model in enumerate(voters):
-                yield _request(prompt, model, settings.voting, draw=draw * len(voters) + n)
+                yield _request(prompt, model, settings.voting, pictures=pictures, draw=draw * len(voters) + n)
 
     def _attempt(
         self, question: Known, before: Sequence[ChoiceAttempt], notes: _Notes
@@ -505,7 +509,7 @@ class _Attempt:
         draw: int = 0,
     ) -> Talk[tuple[Any, ...]]:
         """Ask, read, and ask once more for the right form where a reply lacks it."""
-        request = _request(prompt, model, parameters, draw=draw)
+        request = _request(prompt, model, parameters, pictures=self.question.pictures, draw=draw)
         (outcome,) = yield from self._hear(prompt, (request,))
         found = read(outcome)
         if isinstance(found, Unwritten) and isinstance(outcome, Reply) and self.by.settings.repair:
@@ -530,12 +534,11 @@ class _Attempt:
             for n in range(len(assistants))
         ]  # fmt: skip
         shown = [[unshuffled[position] for position in order] for order in orders]
-        prompts = [
-            self.by.prompts.vote(self.question, options, with_context=stage == "with_steps")
-            for options in shown
-        ]
+        informed = stage == "with_steps"
+        pictures = self.question.pictures if informed else ()
+        prompts = [self.by.prompts.vote(self.question, options, with_context=informed) for options in shown]
         requests = tuple(
-            _request(prompt, model, self.by.settings.voting)
+            _request(prompt, model, self.by.settings.voting, pictures=pictures)
             for model, prompt in zip(assistants, prompts, strict=True)
         )
         outcomes = yield from self._hear(prompts[0], requests)

@@ -22,10 +22,10 @@ from proctor.records import read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.clip.filter import KEPT, load_kept
 from proctor.stages.clip.pairs import load_clips
 from proctor.stages.clip.settings import ChoiceOptions
-from proctor.stages.documents.reading import WRITTEN
+from proctor.stages.documents.reading import WRITTEN, load_questions
 from proctor.stages.exam_library import exam_library
 from proctor.stages.inputs import load_all_items
-from proctor.stages.models import Asked, Limits, Models, open_models
+from proctor.stages.models import MEDIA, Asked, Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
@@ -189,7 +189,7 @@ def _subject(workspace: Workspace, asked: ChoiceSubject | None) -> ChoiceSubject
     raise UserError(
         "there are no questions to give options to.",
         where=str(workspace.root),
-        hint="filter pairs (proctor filter), build a benchmark (proctor build), or generate documents questions first",
+        hint="filter pairs (proctor filter), build a benchmark (proctor build), or proctor generate documents first",
     )
 
 
@@ -207,22 +207,26 @@ def _questions(workspace: Workspace, subject: ChoiceSubject, seed: int) -> list[
             known_clip(pair_question(p, clips), clips[p.clip_id], p.step_ids, siblings.get(p.clip_id, ()))
             for p in pairs
         ]
-    items = [item for item in _items(workspace, subject) if isinstance(item.question.form, Open)]
-    library = exam_library(workspace, items, MediaStore())
+    items = _open_items(workspace, subject)
+    library = exam_library(workspace, items, MediaStore(workspace.file(MEDIA)))
     return [known_item(item, library) for item in items]
 
 
-def _items(workspace: Workspace, subject: ChoiceSubject) -> list[Item]:
-    """Return what was built, or the generated questions about documents with what is proposed."""
-    if subject == "items":
-        return load_all_items(workspace)
-    from proctor.stages.questions import workspace_questions  # it reads what this stage writes
-
-    return [
-        Item(question=q, golds=tuple(Gold(value=p.value) for p in q.proposals if p.claim == "right"))
-        for q in workspace_questions(workspace)
-        if q.provenance.get("set") == "styled"
-    ]
+def _open_items(workspace: Workspace, subject: ChoiceSubject) -> list[Item]:
+    """Return the open-ended ones of what was built, or the generated questions about documents with what is proposed."""
+    if subject == "styled":
+        return [
+            Item(question=q, golds=tuple(Gold(value=p.value) for p in q.proposals if p.claim == "right"))
+            for q in load_questions(workspace, subject)
+        ]
+    items = [item for item in load_all_items(workspace) if isinstance(item.question.form, Open)]
+    if not items:
+        raise UserError(
+            "every item has options already.",
+            where=str(workspace.file("items.jsonl")),
+            hint="say what gets options: --on pairs or --on styled",
+        )
+    return items
 
 
 def _maker(models: Models, options: ChoiceOptions, limits: Limits | None) -> ChoiceMaker:
