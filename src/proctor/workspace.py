@@ -284,21 +284,27 @@ class Workspace:
         Raises:
             UserError: as ``settings`` above, or if a value there is out of its bounds or none of its choices.
         """
-        declared = {field.name: field for field in fields_of(settings)}
-        plain = {
-            f.name: None if f.default is msgspec.NODEFAULT else f.default
-            for f in msgspec.structs.fields(settings)
-        }
-        defaults = {n: list(value) if isinstance(value, tuple) else value for n, value in plain.items()}
-        found = self.settings(settings.section, {n: v for n, v in given.items() if v != ()}, defaults)
-        values = {n: declared[n].read(value) if n in declared else value for n, value in found.items()}
+        values = self.said(settings, **given)
         typed = {n: value for n, value in given.items() if value not in (None, ())}
         try:
             return settings(**values).with_given(typed)
         except UserError as error:
-            settings(**{**plain, **typed}).with_given(typed)  # wrong by itself: the file is not to blame
+            settings(**{**_plain(settings), **typed}).with_given(
+                typed
+            )  # wrong by itself: the file is not to blame
             where = f"{self.file('proctor.toml')}: [{settings.section}]"
             raise UserError(error.message, where=where, hint=_FIX_SETTINGS) from None
+
+    def said(self, settings: type[Settings], **given: Any) -> dict[str, Any]:
+        """Return the values of a stage's settings as ``resolve`` finds them, whether or not they go together.
+
+        Raises:
+            UserError: as ``settings`` above.
+        """
+        declared = {field.name: field for field in fields_of(settings)}
+        defaults = {n: list(v) if isinstance(v, tuple) else v for n, v in _plain(settings).items()}
+        found = self.settings(settings.section, {n: v for n, v in given.items() if v != ()}, defaults)
+        return {n: declared[n].read(value) if n in declared else value for n, value in found.items()}
 
     def _toml(self) -> dict[str, Any]:
         path = self.file("proctor.toml")
@@ -446,6 +452,12 @@ def _check_types(values: Mapping[str, Any], types: Mapping[str, Any], where: str
             msgspec.convert(values[key], types[key])
         except msgspec.ValidationError as error:
             raise UserError(f"{error}.", where=f"{where}.{key}", hint="run the stage again") from None
+
+
+def _plain(settings: type[Settings]) -> dict[str, Any]:
+    """Return the defaults of settings; None for what has to be given."""
+    fields = msgspec.structs.fields(settings)
+    return {f.name: None if f.default is msgspec.NODEFAULT else f.default for f in fields}
 
 
 def _same_type(value: object, default: object) -> bool:

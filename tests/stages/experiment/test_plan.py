@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from tests.stages.experiment.conftest import PLAN, do
+from tests.stages.experiment.conftest import PLAN, do, quietly
 
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_marker import CONTEXTS, FORMS, SCALES, Rubric
@@ -15,12 +16,14 @@ from proctor.exam.view import View
 from proctor.settings import fields_of
 from proctor.stages.experiment.cells import cells_of
 from proctor.stages.experiment.clip import PLAN as CLIPS
-from proctor.stages.experiment.conduct import PLAN_FILE, choose
+from proctor.stages.experiment.conduct import PLAN_FILE, choose, conduct
 from proctor.stages.experiment.documents import PLAN as DOCUMENTS
 from proctor.stages.experiment.moment import PLAN as MOMENTS
 from proctor.stages.experiment.moment import System, markings, systems
 from proctor.stages.experiment.settings import AnswerSettings, MarkSettings
 from proctor.stages.experiment.stage import Plan
+from proctor.stages.settings import BuildSettings
+from proctor.workspace import Workspace
 
 A, B = "openai/gpt-4o", "google/gemini-1.5-pro"
 PLANS = (MOMENTS, DOCUMENTS, CLIPS)
@@ -118,6 +121,16 @@ def test_a_damaged_or_another_plan_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / PLAN_FILE).write_text(text)
     with pytest.raises(UserError, match=PLAN_FILE):
         choose(tmp_path, MOMENTS, {})
+
+
+def test_what_only_the_file_of_settings_says_is_not_kept_in_the_plan(tmp_path: Path) -> None:
+    nothing = replace(MOMENTS, stages=(), measure=lambda _: iter(()))
+    for name in ("mine", "yours"):
+        Workspace(tmp_path).keep("build", {"name": name, "accept": "humans"})
+        chosen = choose(tmp_path, MOMENTS, {"build": {"accept": "oracle"}, "predict": {"predictor": (A,)}})
+        assert chosen["build"] == BuildSettings(name=name)
+        conduct(tmp_path, nothing, chosen, show=quietly)
+        assert choose(tmp_path, MOMENTS, {}) == chosen
 
 
 # -- cells ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ its own in ``cells/``, which begins with what those stages wrote. All share one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -121,8 +121,12 @@ def conduct(
     """
     done = Done()
     cells, doing = prepare(root, plan, chosen, vary, (limits or Limits()).shared(), show, done)
-    kept = Kept(plan=plan.name, settings={n: _plain(s) for n, s in chosen.items()}, vary=tuple(vary))
-    write_json(doing.workspace.file(PLAN_FILE), kept)
+    before = kept_settings(root, plan)
+    settings = {
+        name: _plain(doing.workspace, s, before.settings.get(name, {}) if before is not None else ())
+        for name, s in chosen.items()
+    }
+    write_json(doing.workspace.file(PLAN_FILE), Kept(plan=plan.name, settings=settings, vary=tuple(vary)))
     finished: dict[str, Path] = {}
     try:
         for cell, there in walk(doing, plan.stages, cells, lambda now, stage, s: stage.run(now, s)):
@@ -138,13 +142,21 @@ def conduct(
     return done
 
 
-def _plain(settings: Settings) -> dict[str, Json]:
-    """Return settings as they are kept: without what is left as it is; folders as they are found from anywhere."""
+def _plain(workspace: Workspace, settings: Settings, before: Collection[str]) -> dict[str, Json]:
+    """Return settings as they are kept: without what is left as it is; folders as they are found from anywhere.
+
+    What only ``proctor.toml`` says is not copied, so that a change there holds; what was kept before stays.
+    """
     usual = {f.name: f.default for f in msgspec.structs.fields(settings)}
+    said = workspace.said(type(settings))
     values = {name: getattr(settings, name) for name in settings.__struct_fields__}
+    chosen = {
+        name: v
+        for name, v in values.items()
+        if (v != usual[name] and name in before) or v != (usual if v in (None, ()) else said)[name]
+    }
     found: dict[str, Json] = msgspec.to_builtins(
-        {name: v for name, v in values.items() if v != usual[name]},
-        enc_hook=lambda value: str(value.absolute()) if isinstance(value, Path) else str(value),
+        chosen, enc_hook=lambda value: str(value.absolute()) if isinstance(value, Path) else str(value)
     )
     return found
 
