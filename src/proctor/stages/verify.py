@@ -162,9 +162,10 @@ def verify(
                 for _ in outcome.item.value:
                     seen()
         latest, _ = split_stale(verdicts.latest_on(questions), {q.id: q for q in questions})
-    counts = {"candidates": len(questions), "annotators": count_verdicts(latest)}
+    annotators = count_verdicts(latest)
+    counts = {"candidates": len(questions), "annotators": annotators}
     workspace.record("verify", settings=settings, counts=counts, inputs=_ORACLE_READS)
-    return Verified(candidates=len(questions), annotators=count_verdicts(latest), judged_now=len(todo))
+    return Verified(candidates=len(questions), annotators=annotators, judged_now=len(todo))
 
 
 class ReviewOptions(TypedDict, total=False):
@@ -375,11 +376,12 @@ def costs_of(workspace: Workspace) -> dict[str, float]:
             found.setdefault(filter_annotator(said), []).append(None if cost is None else float(cost))
     if is_there(workspace.file(CALLS)):
         with CallStore.open(workspace.file(CALLS), create=False) as store:
-            for stage in workspace.stages():
+            for stage, record in workspace.stages().items():
                 if stage.startswith("verify/"):
-                    model = workspace.stages()[stage].settings["verifier"]
                     calls = store.calls(Selection(stage=stage))
-                    found[model] = [None if c.cost is None else c.cost / 10**9 for c in calls]
+                    found[record.settings["verifier"]] = [
+                        None if c.cost is None else c.cost / 10**9 for c in calls
+                    ]
     return {
         name: sum(c for c in costs if c is not None)
         for name, costs in found.items()
