@@ -130,7 +130,7 @@ def calibrate(root: Path, settings: CalibrateSettings | None = None) -> Calibrat
 
     Raises:
         UserError: if nobody judged anything, people's marks are missing, of several kinds or do not fit the runs, or there is no
-            such judge.
+            such judge or kind.
     """
     workspace = Workspace(root)
     settings = settings or workspace.resolve(CalibrateSettings)
@@ -139,6 +139,13 @@ def calibrate(root: Path, settings: CalibrateSettings | None = None) -> Calibrat
     said = [j for p in files for j in _read_people(p, workspace, items)]
     kind = settings.kind or _marked_kind(workspace, items, said)
     evidence = load_evidence(workspace, items, kind)
+    if settings.kind and not evidence.items:
+        there = ", ".join(dict.fromkeys(item.question.kind for item in items))
+        raise UserError(
+            f"there are no items of the kind {kind!r:.80}.",
+            where=str(workspace.file("items.jsonl")),
+            hint=f"there are {there}",
+        )
     people = unite_people([*evidence.people, *(j for j in said if j.item_id in evidence.clusters)])
     chosen = _chosen(evidence.judges, settings.judge)
     _require_marks(people, evidence, workspace)

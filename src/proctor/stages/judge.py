@@ -246,7 +246,7 @@ def _marked_runs(workspace: Workspace, settings: JudgeSettings) -> tuple[list[_R
         )
     every = load_all_items(workspace)
     found: list[_Run] = []
-    skipped: dict[str, str] = {}
+    skipped: dict[str, UserError] = {}
     for name in chosen_runs(workspace, settings.runs):
         folder = workspace.run_folder(name)
         info = read_run_info(folder)
@@ -256,14 +256,14 @@ def _marked_runs(workspace: Workspace, settings: JudgeSettings) -> tuple[list[_R
         except UserError as error:
             if name in settings.runs:
                 raise
-            skipped[name] = error.message
+            skipped[name] = error
             continue
         _require_same_items(folder, info, items)
         found.append(_Run(name, folder, info, items, load_predictions(folder, items), marker))
     if not found:
         first = next(iter(skipped.values()))
-        raise UserError(f"no run can be marked in this way: {first}", hint="name a model: --judge MODEL")
-    return found, skipped
+        raise UserError(f"no run can be marked in this way: {first.message}", hint=first.hint)
+    return found, {name: error.message for name, error in skipped.items()}
 
 
 def _marker_of(info: RunInfo, items: Sequence[Item], settings: JudgeSettings) -> str:
