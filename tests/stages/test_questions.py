@@ -72,13 +72,20 @@ def test_questions_from_elsewhere_come_in_and_what_cannot_be_asked_is_listed(tmp
             question("mute", proposals=()),
             question("off", form=Choice(options=("a", "b")), proposals=wrong),
             question("void", kind="moment"),
+            question("steps", kind="clip", facts={"steps": 3}),
+            question(
+                "letters",
+                form=Choice(options=tuple(map(str, range(27)))),
+                proposals=(Proposed(value=Pick(option=26)),),
+            ),
         ],
     )
     done = import_questions(file, workspace.root)
     assert (done.questions, done.kinds) == (1, {"documents": 1})
     assert workspace_questions(workspace) == [good]
     dropped = {d.id: d.reason for d in read_jsonl(workspace.file("import.dropped.jsonl"), Dropped)}
-    assert dropped == {"good": "id", "mute": "no_answer", "off": "unfit", "void": "unfit"}
+    unfit = dict.fromkeys(("off", "void", "steps", "letters"), "unfit")
+    assert dropped == {"good": "id", "mute": "no_answer", **unfit}
     counts = read_json(workspace.file("stages.json"), dict[str, msgspec.Raw])
     assert "import" in counts
     write_jsonl(file, [question("good", text="Why not?"), question("more")])

@@ -27,7 +27,7 @@ class Exhibited(NamedTuple):
         rows: of a table.
         lines: what is known, one by one.
         picture: file of its pixels, which the studio reads (``proctor.corpus.picture``) and sends; None where there are none.
-        footage: of a recording, which the studio plays; None where there is none. The first of a card is played.
+        footage: of a recording; None where there is none. The studio plays the first of the question.
         progress: what was done of a procedure, with its task graph; the studio draws it. None where there is none.
     """
 

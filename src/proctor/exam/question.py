@@ -307,8 +307,8 @@ def check_questions(questions: Iterable[Question]) -> None:
     """Refuse what cannot be asked, whatever its kind.
 
     Raises:
-        UserError: for an id that is empty or there twice, an empty question, fewer than two or equal options, a proposal that is
-            no option, or footage whose times are not finite, negative or swapped; it names the question.
+        UserError: for an id that is empty or there twice, an empty question, fewer than two, more than letters or equal options, a
+            proposal that is no option, or footage whose times are not finite, negative or swapped; it names the question.
     """
     ids: Counter[str] = Counter()
     for question in questions:
@@ -336,8 +336,10 @@ def _wrong(question: Question) -> str:
 
 
 def _wrong_options(options: Sequence[str]) -> str:
-    if len(options) < 2:
-        return f"the question has {len(options)} options."
+    from proctor.metrics.choice.letters import LETTERS  # few questions have options
+
+    if not 2 <= len(options) <= len(LETTERS):
+        return f"the question has {len(options)} options; 2 to {len(LETTERS)} have letters."
     return "two options are the same." if len(set(options)) < len(options) else ""
 
 

@@ -164,6 +164,13 @@ class _Clip(Kind[ClipAsking]):
         """Return the goal."""
         return msgspec.convert(question.facts, ClipFacts).goal
 
+    def check(self, item: Item, library: Library) -> None:  # noqa: ARG002
+        """Refuse an item whose facts are none of a clip."""
+        try:
+            msgspec.convert(item.question.facts, ClipFacts)
+        except msgspec.ValidationError as error:
+            raise UserError(f"its facts are none of a clip: {error}.", where=item.id) from None
+
     def slices(self, items: Sequence[Item]) -> Slices:
         """Return level, category, data set and position in the clip."""
         return facet_slices(items, ("level", "category", "dataset", "position"))

@@ -110,7 +110,6 @@ def _progress(connection: Connection) -> dict[int, tuple[int, int]]:
 
 
 def _seen(connection: Connection) -> dict[int, float]:
-
     s = tables().sessions
     query = s.select().with_only_columns(s.c.person_id, func.max(s.c.seen_at)).group_by(s.c.person_id)
     return {person: float(at) for person, at in connection.execute(query)}

@@ -238,7 +238,6 @@ def _queries(narrow: Narrow, strata: Sequence[str]) -> list[Any]:
 
 
 def _narrowed(query: Any, narrow: Narrow) -> Any:
-
     t, v = tables().items, tables().verdicts
     if narrow.state and (narrow.differ or narrow.pair):
         # Both indexes begin well, only one holds the other's column: an expression keeps the planner from the wrong one.

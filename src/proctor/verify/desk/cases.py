@@ -193,7 +193,6 @@ def _write_final(connection: Connection, item_id: int, stands: Standing | None) 
 
 @cache
 def _set_state() -> Any:
-
     t = tables().items
     values = {"state": "new", "reason": "why", "agreement": "agree", "changed_at": "now", "repeat_lot": "lot"}
     return (
@@ -216,7 +215,6 @@ def _keep_case(is_sqlite: bool) -> Any:
 
 @cache
 def _change_case() -> Any:
-
     t = tables().cases
     values: dict[str, Any] = {c.name: bindparam(f"new_{c.name}") for c in t.columns if c.name != "item_id"}
     same = t.c.case_hash == bindparam("new_case_hash")
@@ -226,14 +224,12 @@ def _change_case() -> Any:
 
 @cache
 def _forget_case() -> Any:
-
     t = tables().cases
     return t.delete().where(t.c.item_id == bindparam("item"))
 
 
 @cache
 def _forget_final() -> Any:
-
     t = tables().final_answers
     return t.delete().where(t.c.item_id == bindparam("item"))
 
@@ -245,7 +241,6 @@ def _insert_final() -> Any:
 
 @cache
 def _live_slots() -> Any:
-
     a = tables().assignments
     return (
         a.select()
@@ -256,7 +251,6 @@ def _live_slots() -> Any:
 
 @cache
 def _adjudicators_of() -> Any:
-
     a = tables().assignments
     return (
         a.select()

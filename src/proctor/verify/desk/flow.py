@@ -219,7 +219,6 @@ def _release_expired(desk: Desk, connection: Connection, lease_seconds: float) -
 
 
 def _last_place(connection: Connection, person: Person) -> int:
-
     a = tables().assignments
     query = a.select().with_only_columns(func.coalesce(func.max(a.c.queue_pos), 0))
     return (
@@ -327,7 +326,6 @@ def _next_open(connection: Connection, person: Person, stage: Stage, closed: Seq
 
 @cache
 def _first_open() -> Any:
-
     a = tables().assignments
     return (
         a.select()

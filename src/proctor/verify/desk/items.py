@@ -341,7 +341,6 @@ def _from_library(connection: Connection, part: str, type_: type[T]) -> dict[str
 
 @cache
 def _by_id() -> Any:
-
     t = tables().items
     return t.select().where(t.c.id == bindparam("item"))
 

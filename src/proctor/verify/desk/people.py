@@ -811,7 +811,6 @@ def _forget(connection: Connection, person: Person) -> None:
 
 @cache
 def _session_query() -> Any:
-
     people, sessions = tables().people, tables().sessions
     mine = [sessions.c[name].label(f"s_{name}") for name in ("id", "created_at", "seen_at", "agent")]
     return (

@@ -331,7 +331,6 @@ def apply_deal(desk: Desk, connection: Connection, dealt: DealPlan, *, actor: st
 
 
 def _set_states(connection: Connection, ids: Sequence[int], state: str, wanted: int, now: float) -> None:
-
     t = tables().items
     if ids:
         query = (

@@ -639,21 +639,18 @@ def _submitted_sheet(connection: Connection, assignment: Assignment) -> Sheet | 
 
 @cache
 def _by_pid() -> Any:
-
     t = tables().assignments
     return t.select().where(t.c.pid == bindparam("pid"))
 
 
 @cache
 def _draft_of() -> Any:
-
     t = tables().drafts
     return t.select().where(t.c.assignment_id == bindparam("assignment"))
 
 
 @cache
 def _update_draft() -> Any:
-
     t = tables().drafts
     names = ("sheet", "client_id", "seq", "active_ms", "saved_at", "version")
     return t.update().where(t.c.assignment_id == bindparam("a_id")).values({n: bindparam(n) for n in names})
@@ -661,21 +658,18 @@ def _update_draft() -> Any:
 
 @cache
 def _by_key() -> Any:
-
     t = tables().responses
     return t.select().where(t.c.assignment_id == bindparam("assignment"), t.c.idem_key == bindparam("key"))
 
 
 @cache
 def _last_response() -> Any:
-
     t = tables().responses
     return t.select().where(t.c.assignment_id == bindparam("assignment")).order_by(t.c.rev.desc()).limit(1)
 
 
 @cache
 def _draft_of_pid() -> Any:
-
     t, a = tables().drafts, tables().assignments
     return t.select().where(t.c.assignment_id == a.c.id, a.c.pid == bindparam("assignment_pid"))
 
@@ -728,7 +722,6 @@ def _insert_of_response(table: str, *columns: str) -> Any:
 
 @cache
 def _set_started() -> Any:
-
     t = tables().assignments
     values: dict[str, Any] = {"guideline_version": bindparam("guideline"), "started_at": bindparam("now")}
     return t.update().where(t.c.id == bindparam("a_id"), t.c.started_at.is_(None)).values(values)
@@ -741,7 +734,6 @@ def _insert(table: str) -> Any:
 
 @cache
 def _set_submitted() -> Any:
-
     t = tables().assignments
     values: dict[str, Any] = {
         "rev": bindparam("new_rev"),

@@ -153,7 +153,6 @@ class Writer:
 
 
 def _in_savepoint(connection: Connection, job: _Job) -> tuple[_Job, Any, Exception | None]:
-
     connection.exec_driver_sql("SAVEPOINT proctor_job")
     try:
         value = job.write(connection)
