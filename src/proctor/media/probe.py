@@ -432,7 +432,7 @@ class _Prober:
         self._process.close()
 
 
-# -- when each frame of a video appears: its index as the published rules of sampling count it, without ---
+# -- when each frame of a video appears: its index as the published rules count it ---------------------------------
 
 
 def presentation_times(

@@ -116,7 +116,7 @@ def _bins(seconds: Iterable[float]) -> tuple[tuple[float, int], ...]:
     return tuple((number * BIN_SECONDS, counts[number]) for number in sorted(counts))
 
 
-# -- what is odd about the segments of a recording: out of order, overlapping, nested, without length, ---
+# -- what is odd about the segments of a recording -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

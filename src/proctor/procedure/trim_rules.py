@@ -159,7 +159,7 @@ def variant_rules(variant: str = "default") -> TrimRules:
         ) from None
 
 
-# -- cut long recordings into clips of several minutes with enough different steps (InstructionBench's ---
+# -- long recordings cut into clips of several minutes with enough different steps ---------------------------------
 
 
 @dataclass(frozen=True, slots=True)

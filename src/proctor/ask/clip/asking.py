@@ -32,7 +32,6 @@ from proctor.llm.structured import Unreadable, ask_until_read
 
 __all__ = ["Asked", "ConsistencyJudge", "Price", "ask_once_more", "call_notes", "no_price"]
 
-
 T = TypeVar("T")
 
 Price = Callable[[str, Outcome], int | None]
@@ -150,7 +149,6 @@ class ConsistencyJudge:
         secret: of the workspace, for fences.
         structured: also sends the JSON Schema, for providers with structured output.
         repair: asks once more for a reply that cannot be read.
-        draw: number of the repetition, 0 for the first.
     """
 
     model: str
@@ -158,13 +156,6 @@ class ConsistencyJudge:
     secret: FenceSecret
     structured: bool = False
     repair: bool = True
-    draw: int = 0
-
-    @property
-    def name(self) -> str:
-        """Name on verdicts and judgements: the model and the hash of the template."""
-        again = f"#{self.draw}" if self.draw else ""
-        return f"{self.model} (consistency {self.prompts[CONSISTENCY_TEMPLATE].hash[:8]}){again}"
 
     def prompt(self, question: str, golds: Sequence[str], prediction: str) -> Rendered:
         """Return the prompt.
@@ -188,7 +179,7 @@ class ConsistencyJudge:
         if self.structured:
             parameters = msgspec.structs.replace(parameters, json_schema=dict(consistency_schema()))
         messages = self.prompt(question, golds, prediction).messages
-        return Request(model=self.model, messages=messages, parameters=parameters, draw=self.draw)
+        return Request(model=self.model, messages=messages, parameters=parameters)
 
     def judge(
         self, question: str, golds: Sequence[str], prediction: str

@@ -81,7 +81,6 @@ ChoiceOutcome = Literal[
 run makes the attempt again."""
 CHOICE_OUTCOMES: Final[tuple[ChoiceOutcome, ...]] = get_args(ChoiceOutcome)
 
-
 Confirm = Literal["off", "report", "require"]
 
 T = TypeVar("T")

@@ -75,7 +75,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     siblings: tuple[Sibling, ...] = ()
 
     def __post_init__(self) -> None:
-        """See that what is cited can be found."""
+        """See that an id stands for one line."""
         seen: set[str] = set()
         for line in self.lines:
             if line.id in seen:

@@ -57,7 +57,6 @@ ROUNDS: Final = 4
 TaskOutcome = Literal["read", "unreadable", "truncated", "refused", "declined", "postponed"]
 """What became of a call: ``declined`` by a content filter or as too large; ``postponed`` when nobody answered: a later run asks."""
 
-
 _FINAL_FAILURES: Final = ("content_filter", "too_large")
 """Failures that the same request meets again."""
 _SHOWN: Final = 300

@@ -143,8 +143,6 @@ def max_tokens(folder: Path) -> int:
     return min([MAX_TOKENS, *(n for n in stated if isinstance(n, int) and n > 2)])
 
 
-# -- ``st/PATH``: a model of sentence-transformers (extra ``sentence-transformers``) -------------------------------
-
 _TEXT_BATCH: Final = 32
 
 
@@ -182,6 +180,9 @@ def _broken(folder: Path, error: Exception) -> UserError:
     return UserError(
         f"the model cannot be run: {type(error).__name__}: {told}", where=str(folder), hint="check its files"
     )
+
+
+# -- ``st/PATH``: a model of sentence-transformers (extra ``sentence-transformers``) -------------------------------
 
 
 class SentenceTransformersEmbedder(_FolderModel):

@@ -1,6 +1,7 @@
 """Which reader reads which file; Markdown and plain text.
 
-Markdown (CommonMark with pipe tables, by markdown-it-py) is read as HTML from what it renders to. So raw HTML within Markdown (figures, tables with spans) is read as well, and what HTML ignores is ignored.
+Markdown (CommonMark with pipe tables, by markdown-it-py) is read as HTML from what it renders to. So raw HTML within
+Markdown (figures, tables with spans) is read as well, and what HTML ignores is ignored.
 """
 
 from __future__ import annotations

@@ -37,10 +37,7 @@ from proctor.stages.documents.reading import corpus_of
 from proctor.stages.rehearsing import require_local_embedder
 from proctor.workspace import Workspace
 
-__all__ = ["DEFAULT_EMBEDDER", "Library"]
-
-DEFAULT_EMBEDDER: Final = "lsa"
-"""Fitted on the corpus itself; needs no download."""
+__all__ = ["Library"]
 
 _VECTORS: Final = "vectors"
 _INDEX: Final = "index"
