@@ -360,7 +360,7 @@ def against_people(root: Path) -> list[AgainstPeople]:
     """Hold every annotator that is no person against people, on questions of every kind.
 
     Raises:
-        UserError: if there are no questions, or nobody judged any.
+        UserError: if there are no questions.
     """
     workspace = Workspace(root)
     questions = required_questions(workspace)

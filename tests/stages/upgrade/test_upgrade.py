@@ -128,6 +128,10 @@ def test_a_killed_upgrade_leaves_nothing_that_looks_whole(old: Path) -> None:
         (lambda old: put(old / "items.jsonl", "{"), "items.jsonl"),
         (lambda old: put(old / "runs/mine/run.json", "[]"), "runs/mine/run.json"),
         (lambda old: put(old / "stages.json", "[]"), "stages.json"),
+        (
+            lambda old: put(old / "experiment.json", '{"plan": "styled", "settings": []}'),
+            "experiment.json",
+        ),
         (lambda old: put(old / "verification.sqlite", "no database"), "verification.sqlite"),
     ],
 )

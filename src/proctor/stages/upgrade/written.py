@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
+
 from proctor.exam.kinds.documents_question import DocumentFacts, document_question
 from proctor.exam.question import Question
 from proctor.records import (
@@ -48,6 +50,14 @@ class _Written(DocumentFacts, frozen=True, kw_only=True, omit_defaults=True):
     config_hash: str = ""
 
 
+class _Chosen(msgspec.Struct, frozen=True):
+    """``experiment.json`` of format 2; one of format 1 names no plan."""
+
+    plan: str = ""
+    settings: dict[str, dict[str, Any]] = {}
+    vary: tuple[str, ...] = ()
+
+
 def upgrade_written(workspace: Workspace) -> Part:
     """Rewrite the generated questions of a workspace and of the cells of its grid, and say ``documents`` where ``styled`` was said.
 
@@ -80,16 +90,15 @@ def _upgrade(workspace: Workspace) -> int:
         named = {"documents" if name == "styled" else name: record for name, record in stages.items()}
         write_json(workspace.file("stages.json"), named)
     if is_there(path := workspace.file("proctor.toml")):
-        text = re.sub(r"(?m)^(\s*\[\s*)styled(?=\s*\])", r"\1documents", read_bytes(path).decode())
+        text = re.sub(rb"(?m)^(\s*\[\s*)styled(?=\s*\])", rb"\1documents", read_bytes(path))
         with atomic_write(path) as stream:
-            stream.write(text.encode())
+            stream.write(text)
     if is_there(path := workspace.file("experiment.json")):
-        chosen: dict[str, Any] = read_json(path, dict[str, Any])
-        if chosen.get("plan") in _PLANS:
-            settings = chosen["settings"]
-            vary = [re.sub(r"^\s*styled\.", "documents.", text) for text in chosen.get("vary", ())]
-            settings = {"documents" if name == "styled" else name: value for name, value in settings.items()}
-            write_json(path, {"plan": _PLANS[chosen["plan"]], "settings": settings, "vary": vary})
+        chosen: _Chosen = read_json(path, _Chosen)
+        if chosen.plan in _PLANS:
+            vary = [re.sub(r"^\s*styled\.", "documents.", text) for text in chosen.vary]
+            settings = {"documents" if name == "styled" else name: v for name, v in chosen.settings.items()}
+            write_json(path, {"plan": _PLANS[chosen.plan], "settings": settings, "vary": vary})
     return count
 
 
