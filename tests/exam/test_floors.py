@@ -11,12 +11,14 @@ from proctor.exam.floors import (
     make_floor,
     moment_floor,
 )
-from proctor.exam.judge import RuleJudge, judge_predictions
 from proctor.exam.kinds.moment import KIND
+from proctor.exam.kinds.moment_marker import RulesMarker
 from proctor.exam.kinds.moment_question import FLOOR_NAMES
+from proctor.exam.library import Library
 from proctor.exam.predict import PrivilegedPredictor, make_task, predict_items
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling
+from proctor.llm.media import MediaStore
 from proctor.procedure.graph import Step, TaskGraph
 
 
@@ -26,7 +28,8 @@ def answers(predictor, items, graphs, seed=0):
 
 def score(predictor, items, graphs):
     predictions = list(predict_items(items, moment_floor(predictor, graphs)))
-    judgements = list(judge_predictions(items, graphs, predictions, RuleJudge()))
+    library = Library(media=MediaStore(), graphs=graphs)
+    judgements = [RulesMarker().mark(*made, library) for made in zip(items, predictions, strict=True)]
     return score_run(
         KIND, items, predictions, {"judge": judgements}, benchmark="t",
         resampling=Resampling(resamples=50),

@@ -6,11 +6,14 @@ import pytest
 from tests.exam.controls import CONTROL_KINDS, make_controls
 
 from proctor.exam.floors import EchoGold, make_floor, moment_floor
-from proctor.exam.judge import RuleJudge, judge_predictions
+from proctor.exam.judge import RuleJudge
+from proctor.exam.kinds.moment_marker import RulesMarker
 from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.library import Library
 from proctor.exam.predict import predict_items
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import gold_texts
+from proctor.llm.media import MediaStore
 from proctor.samples import copy_sample
 from proctor.stages.build import build
 from proctor.stages.derive import derive
@@ -41,7 +44,8 @@ def made(tmp_path_factory):
 def mean_score(predictor, made):
     items, graphs = made
     predictions = list(predict_items(items, moment_floor(predictor, graphs)))
-    scores = [j.score for j in judge_predictions(items, graphs, predictions, RuleJudge())]
+    library = Library(media=MediaStore(), graphs=graphs)
+    scores = [RulesMarker().mark(*one, library).score for one in zip(items, predictions, strict=True)]
     return 50 * sum(scores) / len(scores)
 
 

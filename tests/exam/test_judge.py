@@ -3,8 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.patience import effort
 
-from proctor.errors import UserError
-from proctor.exam.judge import ANSWER_LIMIT, RuleJudge, compare_answer, judge_predictions
+from proctor.exam.judge import ANSWER_LIMIT, RuleJudge, compare_answer
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import gold_texts
 
@@ -225,20 +224,3 @@ def test_any_text_gets_a_similarity(shelf, answer, golds, question):
     assert found.reason
     assert found.gold is None or found.gold < len(golds)
     assert found == compare_answer(answer, golds, question, shelf)
-
-
-def test_judge_predictions_resumes_and_refuses_strangers(release, graphs):
-    predictions = [Prediction(item_id=i.id, predictor="p", answer="No.") for i in release]
-    everything = list(judge_predictions(release, graphs, predictions, JUDGE))
-    assert [j.item_id for j in everything] == [i.id for i in release]
-    done = {(j.item_id, j.predictor) for j in everything[:10]}
-    ticks = []
-    rest = list(
-        judge_predictions(release, graphs, predictions, JUDGE, done=done, progress=lambda: ticks.append(1))
-    )
-    assert rest == everything[10:]
-    assert len(ticks) == len(release)
-    with pytest.raises(UserError, match="which the benchmark does not have"):
-        list(judge_predictions(release, graphs, [Prediction(item_id="x", predictor="p", answer="a")], JUDGE))
-    with pytest.raises(UserError, match="no task graph for activity 'shelf'"):
-        list(judge_predictions(release, {}, predictions, JUDGE))

@@ -1,6 +1,6 @@
 """Marking an answer against the gold answers: 0 wrong, 1 partial, 2 match.
 
-``Judge`` is the interface; ``RuleJudge`` is a judge without any model. It reads answer and golds with
+``RuleJudge`` is a judge without any model. It reads answer and golds with
 ``proctor.exam.reading`` and compares what they say: that all is well or that something is to be done, yes or
 no, which words (weighted by how much they tell in this activity), which steps, which amounts, what instead of
 what, what before what. Matching one of several golds suffices; an answer that gives several of them is held
@@ -11,14 +11,11 @@ accept a right answer that nobody wrote down: it is stricter than people there (
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
-from proctor.errors import UserError
 from proctor.exam.kinds.example import PROCESS_TYPES
-from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item, gold_texts
 from proctor.exam.reading import (
@@ -38,7 +35,7 @@ from proctor.exam.reading import (
 )
 from proctor.procedure.graph import TaskGraph
 
-__all__ = ["ANSWER_LIMIT", "Judge", "RuleJudge", "Similarity", "compare_answer", "judge_predictions"]
+__all__ = ["ANSWER_LIMIT", "RuleJudge", "Similarity", "compare_answer"]
 
 ANSWER_LIMIT = 20_000
 """Characters beyond which an answer is no answer: a sentence was asked for. It is marked wrong, because leaving
@@ -51,19 +48,6 @@ _CONFLICT = 0.15
 
 _SAME_FAMILY = 0.2
 """What another action of the same family is worth ("chop" for "dice"): it says that something of the sort was done."""
-
-
-class Judge(Protocol):
-    """Anyone who marks answers: the rules here, later a model, or a person."""
-
-    @property
-    def name(self) -> str:
-        """Name with version; part of every score's signature."""
-        ...
-
-    def judge(self, item: Item, graph: TaskGraph, prediction: Prediction) -> Judgement:
-        """Mark one answer; the result depends on nothing but the arguments."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,48 +464,3 @@ def _scored(blank: Judgement, score: int, rationale: str, gold: int | None) -> J
         rationale=rationale,
         gold=gold,
     )
-
-
-# -- a whole run -----------------------------------------------------------------------------------------------
-
-
-def judge_predictions(
-    items: Iterable[Item],
-    graphs: Mapping[str, TaskGraph],
-    predictions: Iterable[Prediction],
-    judge: Judge,
-    *,
-    done: Collection[tuple[str, str]] = (),
-    progress: Callable[[], None] | None = None,
-) -> Iterator[Judgement]:
-    """Mark predictions in their order.
-
-    Args:
-        items: the benchmark.
-        graphs: task graph of each activity id.
-        predictions: of one or more predictors.
-        judge: who marks.
-        done: (item id, predictor) pairs that are marked already and are skipped.
-        progress: called after each prediction, the skipped ones included.
-
-    Raises:
-        UserError: if a prediction is for an unknown item, or an item's activity has no graph.
-    """
-    by_id = {item.id: item for item in items}
-    marked = frozenset(done)
-    for prediction in predictions:
-        item = by_id.get(prediction.item_id)
-        if item is None:
-            raise UserError(
-                f"prediction of '{prediction.predictor}' is for item '{prediction.item_id[:80]}', which the benchmark "
-                "does not have.",
-                hint="were the predictions made on another release?",
-            )
-        activity = moment_example(item.question).activity_id
-        graph = graphs.get(activity)
-        if graph is None:
-            raise UserError(f"there is no task graph for activity '{activity}'.", where=item.id)
-        if (item.id, prediction.predictor) not in marked:
-            yield judge.judge(item, graph, prediction)
-        if progress is not None:
-            progress()

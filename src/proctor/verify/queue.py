@@ -26,7 +26,6 @@ __all__ = [
     "Ready",
     "adjudication_order",
     "card_order",
-    "is_blind_repeat",
     "is_leased",
     "lease_until",
     "queue_order",
@@ -245,22 +244,11 @@ def card_order(secret: bytes, item_id: str, adjudicator: str, n: int) -> tuple[i
     return tuple(sorted(range(n), key=lambda card: _mac(secret, "card", item_id, adjudicator, str(card))))
 
 
-def is_blind_repeat(secret: bytes, item_id: str, share: float = 0.05) -> bool:
-    """Tell whether a settled item goes to an adjudicator all the same, who cannot tell it from an open one.
-
-    It depends on the item alone: settling more items makes none of the others a repeat, and a larger share keeps
-    those of a smaller one.
-
-    Raises:
-        ValueError: if ``share`` is not within [0, 1] or the secret is empty.
-    """
-    if not 0.0 <= share <= 1.0:
-        raise ValueError(f"a share lies between 0 and 1, not at {share!r}")
-    return repeat_lot(secret, item_id) < share
-
-
 def repeat_lot(secret: bytes, item_id: str) -> float:
-    """Return an item's lot, uniform in [0, 1): it is a blind repeat when its lot is below the share.
+    """Return a settled item's lot, uniform in [0, 1): below the share, it goes to an adjudicator all the same, blindly.
+
+    It depends on the item alone: settling more items makes none of the others a repeat, and a larger share keeps those of a
+    smaller one.
 
     Raises:
         ValueError: if the secret is empty.

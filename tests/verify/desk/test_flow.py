@@ -238,7 +238,7 @@ def repeats_of(bench: Any, cast: Any, a_pair: Any) -> tuple[str, Person]:
     bench.desk.secret = next(
         bytes([n]) * 32
         for n in range(64)
-        if [queue.is_blind_repeat(bytes([n]) * 32, i, 0.5) for i in ("c", "q")] == [True, False]
+        if [queue.repeat_lot(bytes([n]) * 32, i) < 0.5 for i in ("c", "q")] == [True, False]
     )
     conflict(bench, cast, "c", judged=("+ +-", "+ +-"))
     return bench.next(cast[2], "adjudicate"), cast[2]
@@ -283,7 +283,7 @@ def test_nobody_gets_a_second_look_at_what_they_read(bench: Any, cast: Any, a_pa
     bench.sync(a_pair("c", "a"), a_pair("q", "a"))
     bench.protocol = documents.Protocol(repeat_share=0.5)
     bench.desk.secret = next(
-        bytes([n]) * 32 for n in range(64) if queue.is_blind_repeat(bytes([n]) * 32, "c", 0.5)
+        bytes([n]) * 32 for n in range(64) if queue.repeat_lot(bytes([n]) * 32, "c") < 0.5
     )
     for pid, person in zip(bench.give("c", ana, edda), (ana, edda), strict=True):
         bench.submit(pid, person, "+ +")
@@ -303,7 +303,7 @@ def test_the_same_queries_run_whatever_is_on_the_cards(
     bench.sync(*(a_pair(n, "a", "b") for n in ("machine", "person", "repeat")))
     bench.protocol = documents.Protocol(repeat_share=0.5)
     bench.desk.secret = next(
-        bytes([n]) * 32 for n in range(64) if queue.is_blind_repeat(bytes([n]) * 32, "repeat", 0.5)
+        bytes([n]) * 32 for n in range(64) if queue.repeat_lot(bytes([n]) * 32, "repeat") < 0.5
     )
     conflict(bench, cast, "machine", judged=("+ +-", "+ ++"))
     for pid, person, said in zip(

@@ -10,7 +10,7 @@ from proctor.verify.desk import flow, people
 from proctor.verify.desk.cases import take_over_verdicts
 from proctor.verify.desk.documents import Protocol
 from proctor.verify.desk.records import ConflictError, GoneError
-from proctor.verify.queue import is_blind_repeat
+from proctor.verify.queue import repeat_lot
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_the_count_of_waiting_cases_does_not_tell_a_repeat_from_a_case(
     bench: Any, cast: Any, a_pair: Any
 ) -> None:
     bench.protocol = Protocol(repeat_share=0.5)
-    repeated = next(n for n in map(str, range(99)) if is_blind_repeat(bench.desk.secret, n, 0.5))
+    repeated = next(n for n in map(str, range(99)) if repeat_lot(bench.desk.secret, n) < 0.5)
     bench.sync(a_pair(repeated, "Stir."), a_pair("case", "Stir."))
     for name in (repeated, "case"):
         first, second = bench.give(name, cast[0], cast[1])
@@ -160,7 +160,7 @@ def test_blind_repeats_go_on_however_many_items_are_settled(
         first, second = bench.give(name, cast[0], cast[1])
         bench.submit(first, cast[0], "+ +")
         bench.submit(second, cast[1], "+ +")
-    wanted = {name for name in names if is_blind_repeat(bench.desk.secret, name, 0.2)}
+    wanted = {name for name in names if repeat_lot(bench.desk.secret, name) < 0.2}
     edda, seen = cast[3], set()
     while (pid := bench.next(edda, "adjudicate")) is not None:
         found = bench.look(pid, edda)
