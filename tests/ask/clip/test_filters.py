@@ -439,7 +439,7 @@ def test_nothing_to_filter_is_no_error() -> None:
 
 
 def test_two_questions_of_one_id_are_refused() -> None:
-    with pytest.raises(UserError, match="same id"):
+    with pytest.raises(UserError, match="same id: 'q1'"):
         run(judge_says(), [question(), question()])
 
 

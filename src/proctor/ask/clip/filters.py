@@ -648,8 +648,8 @@ def run_filters(
     Raises:
         UserError: if two questions have one id.
     """
-    if len({question.id for question in questions}) < len(questions):
-        raise UserError("two questions have the same id.", hint="ids must be unique")
+    if twice := [id_ for id_, n in Counter(question.id for question in questions).items() if n > 1]:
+        raise UserError(f"two questions have the same id: {twice[0][:80]!r}.", hint="ids must be unique")
     results: dict[str, FilterResult] = {}
     interrupted = False
     talks = ((question.id, filters.question(question)) for question in questions)
