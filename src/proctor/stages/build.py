@@ -60,7 +60,7 @@ def build(root: Path, settings: BuildSettings | None = None, *, name: str = "") 
     Args:
         root: the workspace.
         settings: by whose word, and what the release is called; as the workspace was built before by default.
-        name: what this release is called, whatever the settings say; the workspace does not keep it.
+        name: what this release is called, whatever the settings say; it is recorded, but ``proctor.toml`` does not keep it.
 
     Raises:
         UserError: if an earlier stage's file is missing, the rules are unknown, or nothing was accepted.
@@ -68,6 +68,8 @@ def build(root: Path, settings: BuildSettings | None = None, *, name: str = "") 
     workspace = Workspace(root)
     questions = required_questions(workspace)
     settings = settings or workspace.resolve(BuildSettings)
+    kept = msgspec.to_builtins(settings)
+    settings = msgspec.structs.replace(settings, name=name or settings.name)
     rules = build_rules(settings)
     verdicts: list[Verdict] = []
     unfinished: Mapping[str, str] = {}
@@ -93,7 +95,7 @@ def build(root: Path, settings: BuildSettings | None = None, *, name: str = "") 
         release,
         items,
         library.graphs,
-        _release(workspace, settings, name or settings.name),
+        _release(workspace, settings),
         rules,
         candidates=questions,
         verdicts=verdicts,
@@ -117,8 +119,10 @@ def build(root: Path, settings: BuildSettings | None = None, *, name: str = "") 
     counts = msgspec.to_builtins(built)
     del counts["release"]
     inputs = [name for name in ASKED if is_there(workspace.file(name))]
-    kept = msgspec.to_builtins(settings)
-    workspace.record("build", settings=kept, counts=counts, inputs=inputs, outputs=("items.jsonl",))
+    done = msgspec.to_builtins(settings)
+    workspace.record(
+        "build", settings=done, counts=counts, inputs=inputs, outputs=("items.jsonl",), kept=kept
+    )
     return built
 
 
@@ -151,7 +155,7 @@ def _seeds(workspace: Workspace, settings: BuildSettings) -> dict[str, int]:
     return {**seeds, "build": settings.seed}
 
 
-def _release(workspace: Workspace, settings: BuildSettings, name: str) -> ReleaseInfo:
+def _release(workspace: Workspace, settings: BuildSettings) -> ReleaseInfo:
     """Say what the release is: settings first, then what the data set says of itself."""
     record = workspace.stages().get("read")
     about: dict[str, str] = record.counts.get("about", {}) if record else {}
@@ -166,7 +170,7 @@ def _release(workspace: Workspace, settings: BuildSettings, name: str) -> Releas
         else None
     )
     return ReleaseInfo(
-        name=name,
+        name=settings.name,
         version=settings.version,
         licence=settings.licence or about.get("licence", ""),
         sources=(source,) if source else (),

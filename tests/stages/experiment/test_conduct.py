@@ -25,6 +25,8 @@ from proctor.stages.experiment.stage import Done
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import PREDICTORS
 from proctor.stages.rehearsing import REHEARSAL_FILE
+from proctor.stages.score import benchmark_name
+from proctor.stages.settings import BuildSettings
 from proctor.workspace import Workspace
 from proctor_rehearsal.rehearsal import open_rehearsal
 from proctor_rehearsal.standin import Standin
@@ -62,6 +64,8 @@ def test_every_part_is_done_and_called(finished: tuple[Path, Small, Done, int]) 
     assert sum(part.calls.sent for part in done.parts if part.calls) == count > 100
     kept = choose(root, MOMENTS, {})
     assert kept == choose(root, MOMENTS, plan.given())
+    assert benchmark_name(Workspace(root)) == "rehearsal@0.1.0"  # in every signature; the next build is none
+    assert Workspace(root).resolve(BuildSettings).name == "benchmark"
     candidates = read_jsonl(root / "candidates.jsonl", Candidate)
     assert {c.provenance.model for c in candidates} == {A, B}
 
