@@ -1,5 +1,4 @@
 import dataclasses
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -31,18 +30,10 @@ def test_a_task_shows_neither_type_nor_facts_nor_golds(release, shelf):
         "activity_name",
         "graph",
         "end",
-        "video",
     }
     task = make_task(release[0], shelf)
     assert task.end == 60.0
-    assert task.video is None
     assert not isinstance(Dice(), PrivilegedPredictor)
-
-
-def test_video_path_is_below_the_media_root(make_item, shelf):
-    item = make_item("r", "next", "?", ["x"], video="videos/a.mp4")
-    assert make_task(item, shelf, media_root=Path("m")).video == Path("m/videos/a.mp4")
-    assert make_task(item, shelf).video is None
 
 
 def test_order_of_items_and_resuming_never_change_an_answer(release, graphs):

@@ -11,7 +11,6 @@ import hashlib
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from proctor.errors import UserError
@@ -39,7 +38,6 @@ class Task:
         activity_name: for prompts.
         graph: steps and prerequisites of the activity.
         end: seconds; the clip is ``[0, end)`` of the video, nothing after it may be used.
-        video: path of the video, None where there is none.
     """
 
     item_id: str
@@ -47,7 +45,6 @@ class Task:
     activity_name: str
     graph: TaskGraph
     end: float
-    video: Path | None = None
 
 
 class Predictor(Protocol):
@@ -88,11 +85,10 @@ def item_rng(seed: int, item_id: str) -> random.Random:
     return random.Random(int.from_bytes(digest[:8], "big"))  # noqa: S311
 
 
-def make_task(item: Item, graph: TaskGraph, *, media_root: Path | None = None) -> Task:
+def make_task(item: Item, graph: TaskGraph) -> Task:
     """Show of an item what a predictor may see."""
     example = moment_example(item.question)
-    video = media_root / example.video if media_root is not None and example.video else None
-    return Task(item.id, item.question.text, example.activity_name, graph, example.end, video)
+    return Task(item.id, item.question.text, example.activity_name, graph, example.end)
 
 
 def predict_items(

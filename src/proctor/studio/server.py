@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from proctor.errors import MissingExtraError, UserError
 
-__all__ = ["DEFAULT_PORT", "bind", "is_loopback", "serve"]
+__all__ = ["bind", "is_loopback", "serve"]
 
-DEFAULT_PORT: Final = 8642
 _GRACE_SECONDS: Final = 5
 _SWITCH_SECONDS: Final = 0.0005
 """The writer's thread gets the interpreter back soon after a flush; the default of 5 ms would be felt at every save."""
