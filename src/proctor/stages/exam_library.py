@@ -26,7 +26,7 @@ def exam_library(
 
     Args:
         workspace: that holds it.
-        items: of one kind.
+        items: of any kinds.
         media: where pictures and clips are kept.
         videos: folder of the recordings' videos; the data set's by default.
 
