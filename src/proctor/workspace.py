@@ -188,11 +188,11 @@ class Workspace:
                 hint="give another folder",
             ) from None
 
-    def require(self, name: str) -> Path:
-        """Return the path of a file that an earlier stage must have written.
+    def require_folder(self) -> None:
+        """Refuse a workspace that is not there.
 
         Raises:
-            UserError: naming the command that writes it.
+            UserError: naming the command that makes one.
         """
         if not os.path.isdir(self.root):  # noqa: PTH112 - pathlib's raises where access is denied
             raise UserError(
@@ -200,6 +200,14 @@ class Workspace:
                 where=str(self.root),
                 hint=f"start with: {self.command_for('recordings.jsonl')}",
             )
+
+    def require(self, name: str) -> Path:
+        """Return the path of a file that an earlier stage must have written.
+
+        Raises:
+            UserError: naming the command that writes it.
+        """
+        self.require_folder()
         path = self.file(name)
         if not is_there(path):
             raise UserError(

@@ -194,16 +194,17 @@ def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
     (bench / "calls.sqlite").unlink()
     shutil.rmtree(bench / "runs")
     wanted = {n: (bench / n).read_bytes() for n in ("filters.jsonl", "open.jsonl", "choices.jsonl")}
-    for command in (
-        ("filter", bench, *who["filter"], "--benchmark-share", 0.7),
-        ("choices", bench, *who["choices"]),
-        ("predict", bench, *who["predict"], "--form", "choice", "--show", "question"),
+    for following, command in (
+        ("choices", ("filter", bench, *who["filter"], "--benchmark-share", 0.7)),
+        ("build", ("choices", bench, *who["choices"])),
+        ("judge", ("predict", bench, *who["predict"], "--form", "choice", "--show", "question")),
     ):
         stopped = proctor(*command, "--max-calls", 5)
         assert stopped.status == 3, (command[0], stopped.out, stopped.err)
         assert "goes on from here" in stopped.err
         whole = proctor(*command)
         assert whole.status == 0, whole.err
+        assert whole.out.endswith(f"next: proctor {following} {bench}\n")
     assert {n: (bench / n).read_bytes() for n in wanted} == wanted
 
 

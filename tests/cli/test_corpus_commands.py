@@ -83,6 +83,14 @@ def test_a_workspace_within_the_documents_is_refused(tmp_path: Path, proctor: Co
         assert "lies within the folder that is read" in refused.err
 
 
+def test_a_link_to_itself_is_refused(tmp_path: Path, proctor: Command) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    for places in ((tmp_path / "w", "--from", loop), (loop, "--from", tmp_path)):
+        built = proctor("corpus", "build", *places)
+        assert (built.status, str(loop) in built.err) == (2, True), built.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -48,6 +48,7 @@ def test_a_word_that_is_no_command_is_a_workspace(proctor: Proctor, tmp_path: Pa
     outcome = proctor("studio", tmp_path / "nowhere", "--port", "0")
     assert outcome.status == 2
     assert "nowhere" in outcome.err
+    assert not (tmp_path / "nowhere").exists()
     assert "Traceback" not in outcome.err
 
 

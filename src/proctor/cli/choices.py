@@ -46,9 +46,7 @@ def choices(
         return
     with progress("making options", quiet=output.as_json) as seen:
         result = make(workspace, options, limits=limits, seen=seen)
-    text = (
-        f"{choices_text(result)}\n\n{closing_text(result.calls)}\nnext: proctor predict {workspace} --style d"
-    )
+    text = f"{choices_text(result)}\n\n{closing_text(result.calls)}\nnext: proctor build {workspace}"
     emit(result, text, as_json=output.as_json)
     end_unfinished(result, f"{result.postponed:,} questions are postponed")
 

@@ -288,6 +288,11 @@ def _run(app: Callable[[], Any]) -> int:
             f"proctor: {error.filename}: {error.strerror}\n  → check the path, its permissions and the free space"
         )
         return 2
+    except RuntimeError as error:  # what Path.resolve says of a loop of links before Python 3.13
+        if not str(error).startswith("Symlink loop from "):
+            raise
+        note(f"proctor: {error}\n  → name another place, or remove the link")
+        return 2
     return 0
 
 

@@ -67,7 +67,8 @@ def filter_(
         text += (
             f"\n{result.benchmark:,} for the benchmark, {result.training:,} for training, no video in both"
         )
-    text += f"\n\n{closing_text(result.calls)}\nnext: proctor choices {workspace}"
+    following = "choices" if "pairs" in result.subject.split("+") else "build"
+    text += f"\n\n{closing_text(result.calls)}\nnext: proctor {following} {workspace}"
     emit(result, text, as_json=output.as_json)
     end_unfinished(result, f"{result.postponed:,} questions are postponed")
 

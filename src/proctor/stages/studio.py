@@ -90,9 +90,11 @@ def open_desk(
         key: 32 bytes for a project that has no key yet; random by default, as every real project's must be.
 
     Raises:
-        UserError: if it cannot be opened, or its key is gone.
+        UserError: if the workspace is not there, the desk cannot be opened, or its key is gone.
     """
     workspace = Workspace(root)
+    if create:
+        workspace.require_folder()
     with Desk.open(desk_target(workspace, database), secret=b"", create=create, seed=seed) as desk:
         desk.secret = _secret(desk, workspace, key)
         yield desk
