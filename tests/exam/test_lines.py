@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -48,7 +49,8 @@ def test_a_moment_has_its_procedure_and_what_was_done() -> None:
         ("done-1", "done, 1.0 to 9.5 s: Boil milk (went wrong: preparation: milk for water)"),
         ("done-2", "done, Add tea"),
     ]
-    assert kind.topic(question, library) == "Tea"
+    named = question_about(msgspec.structs.replace(example, activity_name="Make tea"), "c1", "What now?")
+    assert [kind.topic(asked, library) for asked in (question, named)] == ["Tea", "Make tea"]
     with pytest.raises(UserError, match="has no task graph"):
         kind.lines(question, Library(media=MediaStore()))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, tzinfo
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.typed import proctor
 
@@ -15,8 +17,9 @@ from proctor.metrics.interval import wilson_interval
 from proctor.records import write_jsonl
 from proctor.report.benchmark import verification_section
 from proctor.report.parts import Cell, Table
+from proctor.stages.clip.filter import load_verdicts
 from proctor.stages.questions import import_questions
-from proctor.stages.verify import against_people, open_store, store_filters
+from proctor.stages.verify import against_people, costs_of, open_store, store_filters
 from proctor.verify.verdict import AnswerVerdict, Verdict
 from proctor.workspace import Workspace
 
@@ -76,6 +79,30 @@ def test_each_is_measured_on_what_people_judged_too(bench: Path) -> None:
     assert model.precision[0] == pytest.approx(2 / 3)
     assert model.cost is None
     assert found[MODEL, "answers"].pairs == 2
+
+
+def test_a_cost_that_is_known_in_part_is_not_told(bench: Path) -> None:
+    verdicts = load_verdicts(Workspace(bench))
+    some = msgspec.structs.replace(verdicts[0], details={"calls": "1"})
+    write_jsonl(bench / "filters.jsonl", [some, *verdicts[1:]])
+    assert costs_of(Workspace(bench)) == {}
+
+
+def test_what_a_filter_said_before_is_not_said_again_later(
+    bench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Later:
+            return cls(2100, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr("proctor.stages.verify.datetime", Later)
+    first, *others = load_verdicts(Workspace(bench))
+    asked = [question(n) for n in range(8)]
+    said = [msgspec.structs.replace(first, keep=not first.keep), *others]
+    results = [FilterResult(v.item_id, (v,)) for v in said]
+    # Of one question a filter says something else, and so do all filters together.
+    assert [store_filters(Workspace(bench), results, asked) for _ in range(2)] == [2, 0]
 
 
 def test_the_command_prints_one_table(bench: Path) -> None:

@@ -7,16 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.exam.clip_set import clip, pair
 from tests.exam.outside.proctor_pictures import KIND as PICTURES
 
+from proctor.corpus.question import CorpusQuestion
 from proctor.exam import kind as kinds
 from proctor.exam.question import Footage, Open, Picture, Proposed, Question, Text
 from proctor.media.paint import encode_png
 from proctor.records import read_json, write_jsonl
 from proctor.stages.clip.filter import filter_questions
 from proctor.stages.clip.settings import FilterOptions
+from proctor.stages.models import Limits
 from proctor.stages.questions import import_questions
-from proctor.stages.verify import estimate_verification, open_store, verify_with_model
+from proctor.stages.verify import costs_of, estimate_verification, open_store, verify_with_model
 from proctor.verify.llm_prompt import IN_GENERAL
 from proctor.workspace import Workspace
 from proctor_rehearsal.standin import Answer, Call, Standin
@@ -76,12 +79,28 @@ def test_a_model_reviews_and_filters_judge_what_there_is(bench: Path) -> None:
     with Standin(answer=play) as server:
         model = f"compat/eyes@{server.url}/v1"
         assert estimate_verification(bench, model).new == 2
-        told = verify_with_model(bench, model)
+        prices = bench.parent / "prices.json"
+        prices.write_text(json.dumps({"prices": {"compat/eyes": {"input": 1, "output": 2}}}))
+        told = verify_with_model(bench, model, limits=Limits(prices=prices))
+        assert told.calls is not None
+        costs = {name: f"${cost:.4f}" for name, cost in costs_of(Workspace(bench)).items()}
+        assert costs == {model: told.calls.cost} != {model: "$0.0000"}
         assert told.funnel == {}
         assert {name: funnel["kept"] for name, funnel in told.funnels.items()} == {"picture": 1, "clip": 1}
         assert verify_with_model(bench, model).judged_now == 0
         done = filter_questions(bench, FilterOptions(judge=(model,), only=("hallucination",)))
         assert (done.subject, done.asked, done.kept) == ("picture+pairs", 2, 2)
+        write_jsonl(bench / "clips.jsonl", [clip("v0")])
+        write_jsonl(bench / "pairs.jsonl", [pair(0), pair(1)])
+        theirs = CorpusQuestion(qid="t", question="How old?", answers=("Old.",), gold=("text:1",))
+        write_jsonl(bench / "questions.jsonl", [theirs])  # of a data set: never filtered
+        for _ in range(2):  # pairs that were kept before are the same pairs
+            done = filter_questions(bench, FilterOptions(judge=(model,), only=("hallucination",)))
+            assert (done.subject, done.asked, done.kept, done.benchmark) == ("pairs+picture", 4, 4, 2)
+        assert (
+            filter_questions(bench, FilterOptions(judge=(model,), only=("hallucination",), on="pairs")).asked
+            == 2
+        )
         assert filter_questions(bench, FilterOptions(judge=(model,), on="picture")).asked == 1
     assert read_json(bench / "filters.json", dict[str, object])["subject"] == "picture"
     with open_store(Workspace(bench)) as store:

@@ -370,6 +370,18 @@ def test_questions_of_any_kind_are_reviewed_by_the_lines_of_their_kind() -> None
         assert any(all(fact in text for fact in told) for text in texts)
 
 
+def test_the_form_that_is_asked_for_names_the_criteria_of_the_kind() -> None:
+    port = Port(lambda r: Reply(text=general("right", "right") if len(r.messages) > 2 else "Well."))
+    (verdict,) = verifier("json").verify([CLIP], port).verdicts
+    assert verdict.question.evidence == dict.fromkeys(IN_GENERAL.names, "yes")
+    first, again = port.asked
+    schema = first.parameters.json_schema
+    assert schema is not None
+    assert schema["properties"]["question"]["required"] == ["reason", *IN_GENERAL.names]
+    assert all(f'"{name}"' in again.messages[-1].text for name in IN_GENERAL.names)
+    assert '"needs_both"' not in again.messages[-1].text
+
+
 def test_pictures_of_a_kind_of_another_package_are_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
