@@ -187,6 +187,14 @@ def test_judges_can_be_chosen_by_name_template_or_pattern(home: Path) -> None:
         quick(home, judge=("nobody",))
 
 
+def test_scores_whose_template_is_not_known_are_compared_with_none_that_is(home: Path) -> None:
+    for path in home.glob("bench/runs/*/judgements.jsonl"):
+        marks = read_jsonl(path, Judgement)
+        write_jsonl(path, [msgspec.structs.replace(j, details={}) for j in marks])
+    (note,) = quick(home).file.self_preference.notes
+    assert note.startswith("compared with the template '' only; left out: ")
+
+
 def test_people_who_judged_in_the_runs_count_too(home: Path) -> None:
     folder = home / "bench/runs/dice"
     marks = [

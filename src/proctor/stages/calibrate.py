@@ -166,10 +166,8 @@ def calibrate(root: Path, settings: CalibrateSettings | None = None) -> Calibrat
             generators=_generators(workspace, evidence.items),
             moments=_moments(evidence.items),
             families=_families(settings.family),
-            template=settings.template
-            or _only(setup.template for setup in evidence.current.values())
-            or None,
-            generator_judge=_only(setup.name for setup in evidence.current.values()),
+            template=settings.template or _only(setup.template for setup in evidence.current.values()),
+            generator_judge=_only(setup.name for setup in evidence.current.values()) or "",
             draws=draws,
         ),
     )
@@ -409,10 +407,10 @@ def _generators(workspace: Workspace, items: Sequence[Item]) -> dict[str, str]:
     }
 
 
-def _only(names: Iterable[str]) -> str:
-    """Return what all scores are made with, empty where they are made with several."""
+def _only(names: Iterable[str]) -> str | None:
+    """Return what all scores are made with, None where they are made with several."""
     found = set(names)
-    return found.pop() if len(found) == 1 else ""
+    return found.pop() if len(found) == 1 else None
 
 
 def _families(pairs: Sequence[str]) -> dict[str, str]:
