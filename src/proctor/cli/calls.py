@@ -48,17 +48,15 @@ _NAME = "calls.sqlite"
 _SHOWN = 60
 
 
-class StoreSettings(Settings, frozen=True, kw_only=True):
-    """Which store is meant."""
-
-    store: Annotated[
-        str, argument("The store's file, a workspace that has one, or a postgresql:// URL.", "STORE")
-    ]
+Store: TypeAlias = Annotated[
+    str, argument("The store's file, a workspace that has one, or a postgresql:// URL.", "STORE")
+]
 
 
-class Staged(StoreSettings, frozen=True, kw_only=True):
-    """Of which stage."""
+class Staged(Settings, frozen=True, kw_only=True):
+    """Which store is meant, and which of its stages."""
 
+    store: Store
     stage: Annotated[str | None, option("Only of this stage; * stands for anything.")] = None
 
 
@@ -91,9 +89,7 @@ class Paced(Staged, frozen=True, kw_only=True):
 class Listing(OfKind, frozen=True, kw_only=True):
     """What is listed."""
 
-    store: Annotated[
-        str, argument("The store's file, a workspace that has one, or a postgresql:// URL.", "STORE")
-    ] = "."
+    store: Store = "."
     limit: Latest = 20
 
 
