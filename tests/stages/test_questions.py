@@ -97,7 +97,10 @@ def test_questions_from_elsewhere_come_in_and_what_cannot_be_asked_is_listed(tmp
     ("made", "why"),
     [
         (question("x", kind="smell"), "no kind of questions 'smell'"),
-        (question("x", text=" "), "not one of 1 questions can be asked, the first: the question is empty"),
+        (
+            question("x", text=" "),
+            "not one of 1 questions can be asked, the first: the question is empty\\.(?!\\.)",
+        ),
     ],
 )
 def test_a_file_without_a_question_that_can_be_asked_is_refused(

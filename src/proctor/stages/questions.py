@@ -171,7 +171,7 @@ def import_questions(file: Path, root: Path) -> Imported:
             kept.append(question)
             taken.add(question.id)
     if not kept:
-        first = f", the first: {dropped[0].detail}" if dropped else ""
+        first = f", the first: {dropped[0].detail.removesuffix('.')}" if dropped else ""
         raise UserError(
             f"not one of {len(dropped)} questions can be asked{first}.",
             where=str(file),
