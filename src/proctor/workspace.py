@@ -297,9 +297,8 @@ class Workspace:
         try:
             return settings(**values).with_given(typed)
         except UserError as error:
-            settings(**{**_plain(settings), **typed}).with_given(
-                typed
-            )  # wrong by itself: the file is not to blame
+            # Where what was given is wrong by itself, the file is not to blame.
+            settings(**{**_plain(settings), **typed}).with_given(typed)
             where = f"{self.file('proctor.toml')}: [{settings.section}]"
             raise UserError(error.message, where=where, hint=_FIX_SETTINGS) from None
 

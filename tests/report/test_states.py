@@ -5,12 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.exams import GRAPHS, TEA, make_item
 
+from proctor.drawing.sketch import list_steps
 from proctor.exam.kinds.example import Example, Performed
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.progress import derive_progress
 from proctor.procedure.recording import Mistake
-from proctor.report.moment import derive_step_states, list_steps
+from proctor.report.moment import derive_step_states
 
 
 def states_after(*history: str) -> dict[str, str]:

@@ -33,16 +33,12 @@ from proctor.report.parts import Cell, Drawn, Fold, Paragraph, Part, Section, So
 from proctor.verify.statistics import verification_statistics
 
 __all__ = [
-    "MARK_STATUS",
     "PUBLISHED_PROMQA",
-    "STATE_WORDS",
     "Drawing",
     "StepState",
-    "StepStateName",
     "derive_step_states",
     "draw_graphs",
     "is_published_promqa",
-    "list_steps",
     "mark_states",
     "moment_evidence",
     "moment_sections",
