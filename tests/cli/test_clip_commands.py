@@ -164,6 +164,21 @@ def test_estimates_are_near_what_it_took(done: dict[str, Any]) -> None:
     )
 
 
+def test_a_word_that_is_no_kind_or_rubric_is_told_with_those_there_are(
+    done: dict[str, Any], home: Path, server: Standin, proctor: Command
+) -> None:
+    assert done
+    judge = names(server)["judge"]
+    refused = proctor("filter", home / "bench", *judge, "--on", "instructional")
+    assert (refused.status, "→ there are questions of the kind clip\n" in refused.err) == (2, True), (
+        refused.err
+    )
+    refused = proctor("judge", home / "bench", *judge, "--rubric", "instructional")
+    assert (refused.status, "rubrics for the kind 'clip': consistency" in refused.err) == (2, True), (
+        refused.err
+    )
+
+
 def test_all_of_it_is_there_in_the_end(done: dict[str, Any], home: Path) -> None:
     assert done["floors"].status == 0
     assert len(done["floors"].json["runs"]) >= 2

@@ -98,7 +98,10 @@ def test_a_dry_run_prints_it_and_sends_nothing(bench: Path, standin: Standin, pr
         (("--judge", "gpt"), "there is no judge 'gpt'"),
         (("--judge", "compat/x@http://127.0.0.1:9/v1", "--run", "nobody"), "there is no run 'nobody'"),
         (("--judge", "compat/x@http://127.0.0.1:9/v1", "--scale", "many"), "'many' is not one of"),
-        (("--judge", "compat/x@http://127.0.0.1:9/v1", "--rubric", "styled"), "→ there are ternary-step"),
+        (
+            ("--judge", "compat/x@http://127.0.0.1:9/v1", "--rubric", "styled"),
+            "→ rubrics for the kind 'moment': ternary-step",
+        ),
     ],
 )
 def test_a_dry_run_says_what_cannot_be(

@@ -261,8 +261,11 @@ def _marked_runs(workspace: Workspace, settings: JudgeSettings) -> tuple[list[_R
         _require_same_items(folder, info, items)
         found.append(_Run(name, folder, info, items, load_predictions(folder, items), marker))
     if not found:
-        first = next(iter(skipped.values()))
-        raise UserError(f"no run can be marked in this way: {first.message}", hint=first.hint)
+        reasons = {error.message: error.hint for error in skipped.values()}
+        raise UserError(
+            f"no run can be marked in this way: {' '.join(reasons)}",
+            hint="; ".join(dict.fromkeys(filter(None, reasons.values()))),
+        )
     return found, {name: error.message for name, error in skipped.items()}
 
 
@@ -290,7 +293,7 @@ def _marker_of(info: RunInfo, items: Sequence[Item], settings: JudgeSettings) ->
     if wanted is not None and wanted not in known:
         raise UserError(
             f"there is no rubric {wanted!r:.80} for questions of the kind '{info.kind}'.",
-            hint=f"there are {', '.join(known)}",
+            hint=f"rubrics for the kind '{info.kind}': {', '.join(known)}",
         )
     return wanted or known[0]
 

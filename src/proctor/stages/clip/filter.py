@@ -197,15 +197,18 @@ def _questions(workspace: Workspace, on: str) -> list[Question]:
     kind = _KINDS.get(on, on)
     pairs = is_there(workspace.file(PAIRS))
     found = _pairs(workspace) if pairs and kind in ("", "clip") else []
-    if not (pairs and kind == "clip"):
-        others = workspace_questions(workspace, clips=not pairs)
-        found += [q for q in others if kind in ("", q.kind) and q.provenance.get("set") != "data"]
+    others = [] if pairs and kind == "clip" else workspace_questions(workspace, clips=not pairs)
+    others = [q for q in others if q.provenance.get("set") != "data"]
+    found += [q for q in others if kind in ("", q.kind)]
     if found:
         return found
+    there = dict.fromkeys([*(["clip"] if pairs else []), *(q.kind for q in others)])
     raise UserError(
         f"there is nothing to filter{f' of the kind {on[:80]!r}' if on else ''}.",
         where=str(workspace.root),
-        hint="generate questions first: proctor generate, proctor generate documents or proctor generate clip",
+        hint=f"there are questions of the kind {', '.join(there)}"
+        if there
+        else "generate questions first: proctor generate, proctor generate documents or proctor generate clip",
     )
 
 
