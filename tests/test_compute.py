@@ -99,6 +99,8 @@ def test_an_item_that_fails_is_told_with_its_name_and_stops_nobody(place: Place)
     assert told.kind == "UserError"
     assert "the list: four is not wanted" in told.message
     assert "take it out" in told.message
+    with pytest.raises(UserError, match=r"^shard 4: the list: four is not wanted"):
+        _ = outcomes[4].value
 
 
 def test_a_value_that_cannot_travel_is_a_failure_of_its_item():

@@ -171,7 +171,8 @@ class Outcome(Generic[T, R]):
             UserError: if the item failed, saying which item and why.
         """
         if self.failure is not None:
-            raise UserError(f"{self.failure.kind}: {self.failure.message}", where=self.name)
+            kind = "" if self.failure.kind == UserError.__name__ else f"{self.failure.kind}: "
+            raise UserError(f"{kind}{self.failure.message}", where=self.name)
         return self._value  # type: ignore[return-value]
 
 
