@@ -67,12 +67,14 @@ def content(root: Path) -> dict[str, bytes]:
 
 
 def test_the_copy_is_of_today_and_the_original_as_it_was(old: Path) -> None:
+    put(old / "experiment.json", json.dumps({"plan": "promqa", "settings": {}, "vary": []}))
     before = content(old)
     done = proctor("upgrade", old)
     assert done.status == 0, done.err
     assert content(old) == before
     copy = old.with_name("bench-upgraded")
     assert f"proctor score {copy}" in done.out
+    assert json.loads((copy / "experiment.json").read_text())["plan"] == "moment"
     (item,) = read_jsonl(copy / "items.jsonl", Item)
     assert (item.id, item.question.text, item.question.cluster) == ("i1", "What now?", "r")
     assert item.question.provenance == {"candidate": "c1", "version": "0123456789abcdef"}
