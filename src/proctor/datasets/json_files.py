@@ -127,7 +127,7 @@ def read_json_document(path: Path) -> JsonDocument:
     return decode_json(read_bytes(path), str(path))
 
 
-# -- releases in JSON Lines, packed with gzip or not: one line at a time, and a broken line costs only ------
+# -- releases in JSON Lines, packed with gzip or not: a broken line costs only itself ------------------------------
 
 T = TypeVar("T")
 

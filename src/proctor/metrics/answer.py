@@ -216,7 +216,7 @@ def mean_score(
     Args:
         values: one mark an item, None where prediction or judgement failed.
         clusters: recording of each item.
-        signature: of this number; its interval options are the caller's (see ``answer_signature``).
+        signature: of this number; its interval options are the caller's.
         skipped: items that were not asked at all.
         method: see ``bootstrap_interval``.
         confidence: see ``bootstrap_interval``.

@@ -954,9 +954,9 @@ def aggregate_scores(
 
 # From scores to decisions: a threshold chosen on validation, a fixed one, or the published rescaling.
 #
-# Conventions: a score strictly above the threshold is a mistake; a score equal to it is not. The published protocol rescales the scores of the *whole test set* to 0…1 and compares them with
-# a constant that depends on the split; the constant was found on the test set, and every prediction then depends
-# on all the others. It is here to reproduce those figures, under its own name.
+# Conventions: a score strictly above the threshold is a mistake; a score equal to it is not. The published protocol rescales
+# the scores of the *whole test set* to 0…1 and compares them with a constant that depends on the split; the constant was
+# found on the test set, and every prediction then depends on all the others. It is here to reproduce those figures, under its own name.
 
 PUBLISHED_THRESHOLDS: Final = {"S": 0.6, "R": 0.4}
 """Thresholds of the released error recognition code after its rescaling, by split."""

@@ -81,7 +81,7 @@ __all__ = [
 ]
 
 
-# Orders of the same steps: checks, pairs of steps as a vector, kappa and tau of two orders.
+# Orders of the same steps: checks, and tau of two orders.
 
 Step = str | int
 Order = Sequence[Step]

@@ -2,8 +2,6 @@
 
 ``ClipTally`` takes clips as they come and keeps two numbers of each, so that a data set of any size can be counted while
 its clips are written. Lengths are seconds.
-
-Nothing here is wrong by itself; it is counted, because each of it makes one rule for clips differ from another.
 """
 
 from __future__ import annotations
@@ -117,6 +115,8 @@ def _bins(seconds: Iterable[float]) -> tuple[tuple[float, int], ...]:
 
 
 # -- what is odd about the segments of a recording -----------------------------------------------------------------
+#
+# None of it is wrong by itself; it is counted, because each makes one rule for clips differ from another.
 
 
 @dataclass(frozen=True, slots=True)

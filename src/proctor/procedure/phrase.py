@@ -304,13 +304,7 @@ def _inflect_rest(verb: str, rest: str, form: str) -> str:
         word = match["verb"]
         if word not in VERBS or re.search(
             r"\bto [a-z]+\b(?<!to the)(?<!to a)",
-            (
-                " ".join(
-                    f"to {w}"
-                    for w in re.findall(r"\bto ([a-z]+)", rest[: match.start()])
-                    if w in VERBS and w not in _NOUNS_TOO
-                )
-            ),
+            _infinitives(rest[: match.start()]),
         ):
             return match[0]
         following = rest[match.end() :].split()[:1]
@@ -323,6 +317,13 @@ def _inflect_rest(verb: str, rest: str, form: str) -> str:
         return match["link"] + _inflect(word, form)
 
     return _THEN_VERB.sub(replace, rest)
+
+
+def _infinitives(text: str) -> str:
+    """Keep only the "to" that stand before a listed verb."""
+    return " ".join(
+        f"to {w}" for w in re.findall(r"\bto ([a-z]+)", text) if w in VERBS and w not in _NOUNS_TOO
+    )
 
 
 def _continued(front: str, verb: str, rest: str) -> Phrase | None:
@@ -411,17 +412,12 @@ def _object(verb: str, rest: str) -> str:
     return "" if noun.lower().rstrip(".") in _UNITS or len(words) > 6 else noun
 
 
+_QUANTITY: Final = re.compile(r"(?:[\d½¼¾⅓⅔⅛]+(?:[./–-]\d+)*(?:/\d+)?)(?:[-\s]?[a-zµ°%]{0,6}\.?)?")
+
+
 def _measures(word: str, length: int) -> bool:
     """True when the first word of a noun phrase tells how much or how big, not what."""
-    if (
-        word == "of"
-        or (
-            re.fullmatch(r"(?:[\d½¼¾⅓⅔⅛]+(?:[./–-]\d+)*(?:/\d+)?)(?:[-\s]?[a-zµ°%]{0,6}\.?)?", word)
-            is not None
-        )
-        or word in _SIZES
-        or word in _TEMPERATURE_WORDS
-    ):
+    if word == "of" or _QUANTITY.fullmatch(word) or word in _SIZES or word in _TEMPERATURE_WORDS:
         return True
     return (word in _DETERMINER and word not in _VAGUE) or (word.rstrip(".") in _UNITS and length > 1)
 
@@ -443,14 +439,15 @@ def _object_words(verb: str, rest: str) -> list[str]:
             break
         taken.append(word.rstrip(",.;:"))
         if word[-1] in ",.;:" and not (re.match(r"^(?:small|short|clean|large|fresh|dry)$", bare)):
-            if not (
-                False
-                if len(words[n:]) < 2
-                else any(w in ("and", "or") for w in words[n:][1:4]) and not _starts_verb(words[n:][1:])
-            ):
+            if not _lists_nouns(words[n + 1 :]):
                 break
             taken[-1] += ","
     return taken if not (taken and taken[-1].lower() in ("and", "or")) else taken[:-1]
+
+
+def _lists_nouns(words: list[str]) -> bool:
+    """True when what follows a comma goes on with an enumeration of nouns ("carrots, onion and garlic")."""
+    return any(w in ("and", "or") for w in words[:3]) and not _starts_verb(words)
 
 
 def _starts_verb(words: list[str]) -> bool:

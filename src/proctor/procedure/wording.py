@@ -103,11 +103,14 @@ def _opens(text: str, at: int) -> bool:
 def _spelled(word: str, *, opens: bool) -> str:
     low = word.lower()
     right = _SPELLING.get(low, low)
-    if word == low or (
-        not opens and (right != low or (low in UNCOUNTED or low in VERBS or singular(low) != ""))
-    ):
+    if word == low or (not opens and (right != low or _is_common(low))):
         return right
     return right[0].upper() + right[1:] if right != low else word
+
+
+def _is_common(word: str) -> bool:
+    """True for a word that takes no capital inside a sentence."""
+    return word in UNCOUNTED or word in VERBS or singular(word) != ""
 
 
 # -- numbers and their nouns -------------------------------------------------------------------------------------

@@ -133,7 +133,7 @@ def _count_labels(raw: Raw, graphs: Mapping[str, TaskGraph]) -> dict[str, int]:
     }
 
 
-# -- captainCook4D into recordings: which node a step is, and what is corrected. Source: ProMQA --------------------
+# -- CaptainCook4D into recordings: which node a step is, and what is corrected (ProMQA) --------------------------
 
 
 def read_recordings_of(raw: Raw, mode: Corrections, log: Log) -> ReadResult:
