@@ -233,6 +233,11 @@ def swap_performed(records: list[Any]) -> None:
     current["start"], current["end"] = current["end"], current["start"]
 
 
+def start_early(records: list[Any]) -> None:
+    """Let a performed step of an example start before its recording."""
+    next(r["current"] for r in records if r.get("current"))["start"] = -3.5
+
+
 BAD_TIMES = {
     "NaN": math.nan,
     "infinity": math.inf,
@@ -262,6 +267,7 @@ EXAMPLE = {
     "next step not in the graph": (put("all_next", value=[{"step_id": "nowhere", "text": "x"}]), "nowhere"),
     "blocking step not in the graph": (put("blocking", value=[["nowhere", "pole"]]), "nowhere"),
     "swapped times": (swap_performed, "before it starts"),
+    "performed before 0": (start_early, "-3.5"),
     **{f"end {n}": (put("end", value=t), "") for n, t in BAD_TIMES.items()},
 }
 

@@ -18,7 +18,7 @@ from proctor.ask.clip.filters import FilterResult
 from proctor.ask.moment.candidate import Candidate
 from proctor.llm.outcome import Failure
 from proctor.records import content_hash, read_jsonl, write_jsonl
-from proctor.stages.clip.filter import load_verdicts
+from proctor.stages.clip.reading import load_verdicts
 from proctor.stages.questions import workspace_questions
 from proctor.stages.studio import open_desk, sync_desk
 from proctor.stages.verify import store_filters

@@ -17,7 +17,7 @@ from proctor.metrics.interval import wilson_interval
 from proctor.records import write_jsonl
 from proctor.report.benchmark import verification_section
 from proctor.report.parts import Cell, Table
-from proctor.stages.clip.filter import load_verdicts
+from proctor.stages.clip.reading import load_verdicts
 from proctor.stages.questions import import_questions
 from proctor.stages.verify import against_people, costs_of, open_store, store_filters
 from proctor.verify.verdict import AnswerVerdict, Verdict

@@ -170,9 +170,14 @@ def _load_documents(place: Workspace, load: Callable[[str, Callable[[], Any]], A
 def _load_clips(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]) -> None:
     """Read what the stages of questions about clips wrote."""
     from proctor.stages.clip.audit import load_audit
-    from proctor.stages.clip.choices import load_choices
-    from proctor.stages.clip.filter import load_kept, load_training, load_verdicts
-    from proctor.stages.clip.pairs import load_clips, load_pairs
+    from proctor.stages.clip.reading import (
+        load_choices,
+        load_clips,
+        load_kept,
+        load_pairs,
+        load_training,
+        load_verdicts,
+    )
 
     load("clips.jsonl", lambda: load_clips(place))
     load("pairs.jsonl", lambda: load_pairs(place))

@@ -16,7 +16,7 @@ from proctor.records import write_jsonl
 from proctor.release.build import BuildRules, build_items, parse_rules
 from proctor.release.folder import write_release
 from proctor.release.manifest import ReleaseInfo, Source
-from proctor.stages.clip.pairs import PAIRS, load_pairs
+from proctor.stages.clip.reading import PAIRS, load_pairs
 from proctor.stages.exam_library import exam_library
 from proctor.stages.inputs import load_all_items
 from proctor.stages.questions import ASKED, required_questions

@@ -17,9 +17,17 @@ from proctor.exam.library import Library
 from proctor.exam.question import Gold, Item, Question, check_questions
 from proctor.llm.media import MediaStore
 from proctor.records import Dropped, is_there, iter_jsonl, read_jsonl, write_jsonl
-from proctor.stages.clip.choices import CHOICES, load_choices, subject_of_choices
-from proctor.stages.clip.filter import KEPT, load_kept
-from proctor.stages.clip.pairs import CLIPS, PAIRS, load_clips, load_pairs
+from proctor.stages.clip.reading import (
+    CHOICES,
+    CLIPS,
+    KEPT,
+    PAIRS,
+    load_choices,
+    load_clips,
+    load_kept,
+    load_pairs,
+    subject_of_choices,
+)
 from proctor.stages.documents.reading import QUESTION_SETS, QUESTIONS, WRITTEN, questions_in
 from proctor.stages.inputs import load_asked
 from proctor.workspace import Workspace

@@ -22,8 +22,7 @@ from proctor.report.documents import question_facts, source_view
 from proctor.report.examples import Evidence, spread
 from proctor.report.moment import moment_evidence
 from proctor.report.parts import SourceView
-from proctor.stages.clip.filter import VERDICTS, load_verdicts
-from proctor.stages.clip.pairs import CLIPS, PAIRS, load_clips, load_pairs
+from proctor.stages.clip.reading import CLIPS, PAIRS, VERDICTS, load_clips, load_pairs, load_verdicts
 from proctor.stages.documents.reading import (
     CORPUS,
     QUESTION_SETS,

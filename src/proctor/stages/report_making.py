@@ -23,9 +23,20 @@ from proctor.report.documents import (
 )
 from proctor.report.parts import Paragraph, Section, Table
 from proctor.stages.clip.audit import load_audit
-from proctor.stages.clip.choices import CHOICES, CHOICES_SUMMARY, load_choices
-from proctor.stages.clip.filter import KEPT, VERDICTS, load_kept, load_training, load_verdicts
-from proctor.stages.clip.pairs import PAIRS, PAIRS_SUMMARY, load_clips, load_pairs
+from proctor.stages.clip.reading import (
+    CHOICES,
+    CHOICES_SUMMARY,
+    KEPT,
+    PAIRS,
+    PAIRS_SUMMARY,
+    VERDICTS,
+    load_choices,
+    load_clips,
+    load_kept,
+    load_pairs,
+    load_training,
+    load_verdicts,
+)
 from proctor.stages.documents.concur import sheets_of
 from proctor.stages.documents.corpus import describe
 from proctor.stages.documents.generate import ATTEMPTS_FILE, SUMMARY

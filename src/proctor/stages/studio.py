@@ -22,9 +22,7 @@ from proctor.exam.question import Footage, Question, part_of
 from proctor.exam.question import Source as Cited
 from proctor.llm.media import MediaStore
 from proctor.records import Dropped, iter_jsonl
-from proctor.stages.clip.choices import CHOICES
-from proctor.stages.clip.filter import KEPT
-from proctor.stages.clip.pairs import CLIPS, PAIRS
+from proctor.stages.clip.reading import CHOICES, CLIPS, KEPT, PAIRS
 from proctor.stages.documents.reading import CORPUS, WRITTEN, corpus_of
 from proctor.stages.questions import IMPORTED, required_questions
 from proctor.stages.verify import DEFAULTS

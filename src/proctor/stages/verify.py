@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
 
 import msgspec
 
-from proctor.ask.clip.filters import RULE, FilterResult
+from proctor.ask.clip.record import RULE
 from proctor.ask.moment.model_generator import Attached
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
@@ -27,7 +27,7 @@ from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
 from proctor.llm.prompt import frame_labels
 from proctor.llm.store import CallStore, Selection
-from proctor.stages.clip.filter import load_verdicts
+from proctor.stages.clip.reading import load_verdicts
 from proctor.stages.exam_library import exam_library
 from proctor.stages.models import CALLS, Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
@@ -42,6 +42,9 @@ from proctor.verify.store import VerdictStore, split_stale, verdict_key
 from proctor.verify.verdict import Verdict
 from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
+
+if TYPE_CHECKING:
+    from proctor.ask.clip.filters import FilterResult
 
 __all__ = [
     "DEFAULTS",

@@ -7,13 +7,15 @@ filter keeps the question. A filter that postponed a question has said nothing o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from proctor.ask.clip.filters import RULE, FilterResult
-from proctor.ask.clip.record import FilterVerdict
+from proctor.ask.clip.record import RULE, FilterVerdict
 from proctor.errors import UserError
 from proctor.exam.question import Question, version_of
 from proctor.verify.verdict import FILTER_PREFIX, AnswerVerdict, Verdict
+
+if TYPE_CHECKING:
+    from proctor.ask.clip.filters import FilterResult
 
 __all__ = [
     "ALL_FILTERS",

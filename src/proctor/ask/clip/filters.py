@@ -38,7 +38,7 @@ from proctor.ask.clip.filter_prompt import (
     template_of,
 )
 from proctor.ask.clip.known import Known
-from proctor.ask.clip.record import FILTERS, FilterName, FilterVerdict
+from proctor.ask.clip.record import FILTERS, RULE, FilterName, FilterVerdict
 from proctor.ask.documents.difficulty import together
 from proctor.ask.documents.duplicates import normalise_question
 from proctor.errors import UserError
@@ -50,7 +50,6 @@ from proctor.llm.prompt import PromptSet, Rendered
 from proctor.records import Dropped
 
 __all__ = [
-    "RULE",
     "FilterFunnel",
     "FilterModels",
     "FilterOutcome",
@@ -64,9 +63,6 @@ __all__ = [
     "run_filters",
 ]
 
-
-RULE: Final = "rule"
-"""Judge of a verdict for which no model was asked."""
 
 FilterOutcome = Literal["kept", "dropped", "postponed"]
 

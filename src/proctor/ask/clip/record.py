@@ -20,6 +20,7 @@ __all__ = [
     "CATEGORIES",
     "FILTERS",
     "LEVELS",
+    "RULE",
     "Category",
     "ChoiceItem",
     "ClipPair",
@@ -62,6 +63,8 @@ CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 FilterName = Literal["unspecific", "tricky", "hallucination", "blind"]
 FILTERS: Final[tuple[FilterName, ...]] = get_args(FilterName)
 """In the order in which they are asked, cheap ones first (ours)."""
+RULE: Final = "rule"
+"""Judge of a filter's verdict for which no model was asked."""
 
 DistractorKind = Literal["model", "order", "object", "quantity", "time", "other-step", "other-video"]
 """``model``: thought up by a model (the published way); the others are made by rule from annotations."""

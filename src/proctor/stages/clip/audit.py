@@ -13,7 +13,7 @@ from proctor.ask.clip.filters import Filters, run_filters
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
 from proctor.records import is_there, read_json, write_json, write_jsonl
-from proctor.stages.clip.pairs import load_clips
+from proctor.stages.clip.reading import load_clips
 from proctor.stages.clip.settings import FilterOptions
 from proctor.stages.models import Closing, Limits, open_models
 from proctor.workspace import Workspace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -12,15 +12,14 @@ from proctor.ask.clip.choice_prompt import ChoicePrompts
 from proctor.ask.clip.choice_run import ChoiceSummary, make_choices
 from proctor.ask.clip.choices import ChoiceMaker, choice_calls
 from proctor.ask.clip.known import Known, known_clip, known_item, siblings_of
-from proctor.ask.clip.record import ChoiceItem, pair_question
+from proctor.ask.clip.record import pair_question
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
 from proctor.exam.question import Gold, Item, Open
 from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
-from proctor.records import read_json, read_jsonl, write_json, write_jsonl
-from proctor.stages.clip.filter import KEPT, load_kept
-from proctor.stages.clip.pairs import load_clips
+from proctor.records import write_json, write_jsonl
+from proctor.stages.clip.reading import CHOICES, CHOICES_SUMMARY, KEPT, load_clips, load_kept
 from proctor.stages.clip.settings import ChoiceOptions
 from proctor.stages.documents.reading import WRITTEN, load_questions
 from proctor.stages.exam_library import exam_library
@@ -29,19 +28,13 @@ from proctor.stages.models import MEDIA, Asked, Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
-    "CHOICES",
-    "CHOICES_SUMMARY",
     "ChoicesMade",
     "PlannedCalls",
     "estimate_choices",
-    "load_choices",
     "make",
     "planned_calls",
-    "subject_of_choices",
 ]
 
-CHOICES: Final = "choices.jsonl"
-CHOICES_SUMMARY: Final = "choices.json"
 ATTEMPTS: Final = "choices.attempts.jsonl"
 
 ChoiceSubject = Literal["pairs", "items", "styled"]
@@ -150,28 +143,6 @@ def estimate_choices(root: Path, options: ChoiceOptions, *, limits: Limits | Non
     with open_models(workspace, limits) as models:
         maker = _maker(models, options, limits)
         return models.estimate([("choices", (r for q in questions for r in maker.outline(q)))])
-
-
-def load_choices(workspace: Workspace) -> list[ChoiceItem]:
-    """Return the questions with options.
-
-    Raises:
-        UserError: naming the command that makes them.
-    """
-    path = workspace.file(CHOICES)
-    if not is_there(path):
-        raise UserError(
-            f"{CHOICES} is not there yet.",
-            where=str(workspace.root),
-            hint=f"run first: proctor choices {workspace.root}",
-        )
-    return read_jsonl(path, ChoiceItem)
-
-
-def subject_of_choices(workspace: Workspace) -> str:
-    """Return of what the workspace's options were made; empty where that is not known."""
-    path = workspace.file(CHOICES_SUMMARY)
-    return str(read_json(path, dict[str, Any]).get("subject", "")) if is_there(path) else ""
 
 
 def _subject(workspace: Workspace, asked: ChoiceSubject | None) -> ChoiceSubject:

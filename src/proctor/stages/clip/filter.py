@@ -10,14 +10,14 @@ import msgspec
 
 from proctor.ask.clip.filters import FilterModels, Filters, FilterSettings, run_filters
 from proctor.ask.clip.known import Known, known_question
-from proctor.ask.clip.record import ClipPair, FilterVerdict, pair_question
+from proctor.ask.clip.record import pair_question
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
 from proctor.exam.question import Item, Question
 from proctor.llm.estimate import Estimate
-from proctor.records import read_jsonl, write_json, write_jsonl
+from proctor.records import write_json, write_jsonl
 from proctor.release.training_split import split_by_video
-from proctor.stages.clip.pairs import PAIRS, load_clips, load_pairs
+from proctor.stages.clip.reading import KEPT, PAIRS, TRAINING_PAIRS, VERDICTS, load_clips, load_pairs
 from proctor.stages.clip.settings import FilterOptions
 from proctor.stages.documents.reading import WRITTEN
 from proctor.stages.exam_library import exam_library
@@ -25,20 +25,11 @@ from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
-    "KEPT",
-    "TRAINING_PAIRS",
-    "VERDICTS",
     "Filtered",
     "estimate_filters",
     "filter_questions",
-    "load_kept",
 ]
 
-VERDICTS: Final = "filters.jsonl"
-KEPT: Final = "open.jsonl"
-"""Pairs that all filters keep: the open-ended benchmark."""
-TRAINING_PAIRS: Final = "training.jsonl"
-"""Pairs that all filters keep, of videos that are not in the benchmark."""
 FUNNEL: Final = "filters.json"
 
 _INPUTS: Final = {
@@ -157,34 +148,6 @@ def estimate_filters(root: Path, options: FilterOptions, *, limits: Limits | Non
     with open_models(workspace, limits) as models:
         filters = _filters(models, options.models, options.filters, limits)
         return models.estimate([("filter", filters.requests(_known(workspace, questions, models)))])
-
-
-def load_kept(workspace: Workspace) -> list[ClipPair]:
-    """Return the pairs that all filters keep.
-
-    Raises:
-        UserError: naming the command that filters.
-    """
-    path = workspace.file(KEPT)
-    if not is_there(path):
-        raise UserError(
-            f"{KEPT} is not there yet.",
-            where=str(workspace.root),
-            hint=f"run first: proctor filter {workspace.root}",
-        )
-    return read_jsonl(path, ClipPair)
-
-
-def load_training(workspace: Workspace) -> list[ClipPair]:
-    """Return the pairs for training; none where the benchmark took all."""
-    path = workspace.file(TRAINING_PAIRS)
-    return read_jsonl(path, ClipPair) if is_there(path) else []
-
-
-def load_verdicts(workspace: Workspace) -> list[FilterVerdict]:
-    """Return what filters said; nothing where nobody was asked."""
-    path = workspace.file(VERDICTS)
-    return read_jsonl(path, FilterVerdict) if is_there(path) else []
 
 
 def _questions(workspace: Workspace, on: str) -> list[Question]:

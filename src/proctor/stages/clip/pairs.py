@@ -14,33 +14,26 @@ from proctor.ask.clip.clips import ClipSet, clips_of, dataset_key
 from proctor.ask.clip.pair_run import PairRun, PairSummary, generate_pairs
 from proctor.ask.clip.pairs import PairGenerator, PairSettings
 from proctor.ask.clip.plan import PairPlan, plan_pairs
-from proctor.ask.clip.record import ClipPair, ShownClip
+from proctor.ask.clip.record import ShownClip
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.datasets.dataset import Dataset, Log, guess_dataset, load_dataset
 from proctor.errors import UserError
 from proctor.llm.estimate import Estimate
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, read_json, read_jsonl, write_json, write_jsonl
+from proctor.stages.clip.reading import CLIPS, PAIRS, PAIRS_SUMMARY, load_clips
 from proctor.stages.clip.settings import PairOptions
 from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
-    "CLIPS",
-    "PAIRS",
-    "PAIRS_SUMMARY",
     "PairsMade",
     "estimate_pairs",
     "found_clips",
     "generate",
-    "load_clips",
-    "load_pairs",
     "read_clips",
 ]
 
-CLIPS: Final = "clips.jsonl"
-PAIRS: Final = "pairs.jsonl"
-PAIRS_SUMMARY: Final = "pairs.json"
 STAGE: Final = "pairs"
 """Name of the stage in the workspace's records."""
 
@@ -133,35 +126,6 @@ def _recordings(
         taken[name] += 1
         if most is None or taken[name] <= most:
             yield recording
-
-
-def load_clips(workspace: Workspace) -> list[ShownClip]:
-    """Return the clips of a workspace.
-
-    Raises:
-        UserError: naming the command that makes them.
-    """
-    return read_jsonl(_required(workspace, CLIPS, "generate clip"), ShownClip)
-
-
-def load_pairs(workspace: Workspace) -> list[ClipPair]:
-    """Return all pairs of a workspace, filtered or not.
-
-    Raises:
-        UserError: naming the command that makes them.
-    """
-    return read_jsonl(_required(workspace, PAIRS, "generate clip"), ClipPair)
-
-
-def _required(workspace: Workspace, name: str, command: str) -> Path:
-    path = workspace.file(name)
-    if not is_there(path):
-        raise UserError(
-            f"{name} is not there yet.",
-            where=str(workspace.root),
-            hint=f"run first: proctor {command} {workspace.root}",
-        )
-    return path
 
 
 # -- pairs ---------------------------------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ from pathlib import Path
 from proctor.errors import UserError
 from proctor.records import write_jsonl
 from proctor.release.training import TrainingManifest, write_training
-from proctor.stages.clip.filter import load_kept, load_training
-from proctor.stages.clip.pairs import load_clips
+from proctor.stages.clip.reading import load_clips, load_kept, load_training
 from proctor.workspace import Workspace
 
 __all__ = ["export_training"]
