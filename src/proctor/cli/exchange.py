@@ -39,6 +39,16 @@ class Asked(Settings, frozen=True, kw_only=True):
     workspace: Annotated[Path, argument("Folder of the benchmark; made where it is not there.")]
 
 
+class Answered(Settings, frozen=True, kw_only=True):
+    """Answers, and the run that they become."""
+
+    file: Annotated[
+        Path, argument('JSON Lines of {"item_id": …, "answer": …}, or CSV with these columns.', "FILE")
+    ]
+    workspace: Annotated[Path, argument("Folder of the benchmark.")]
+    run: Annotated[str, option("Name of the run; with the kind before it where the file answers several.")]
+
+
 class ToFile(Settings, frozen=True, kw_only=True):
     """A benchmark, and where it is written."""
 
@@ -99,6 +109,31 @@ def import_questions(settings: Asked, output: Output) -> None:
     result = stage(settings.file, settings.workspace)
     text = table([*result.kinds.items(), ("all", result.questions)], ("kind", "questions"))
     text += f"\n\nleft out: {counted(result.dropped)}\nnext: proctor build {settings.workspace}"
+    emit(result, text, as_json=output.as_json)
+
+
+@_import.command("predictions")
+@with_settings
+def import_predictions(settings: Answered, output: Output) -> None:
+    """Bring answers of your own system in as a run, to be marked, scored and compared like any other.
+
+    One line an item: item_id as in items.jsonl, and answer; of questions with options the letter, the option's words, or its
+    number from 0 (as in items.jsonl). Where there is no answer, failure says why. An item without a line is one that was not answered: it lowers the
+    coverage. Lines that answer nothing are left out and listed in predictions.dropped.jsonl. Another file of the same name
+    replaces the run.
+
+    Example: proctor import predictions answers.jsonl bench --run mine && proctor judge bench --run mine
+    """
+    from proctor.stages.predict import import_predictions as stage
+
+    result = stage(settings.file, settings.workspace, settings.run)
+    rows = [
+        (r.run, r.kind, r.items, r.items - r.failures.get("unanswered", 0), r.failed) for r in result.runs
+    ]
+    text = table(rows, ("run", "kind", "items", "with an answer or failure", "failed"))
+    text += "".join(f"\n{r.run}: {r.note}" for r in result.runs if r.note)
+    text += f"\n\nlines left out: {counted(result.dropped)}"
+    text += f"\nnext: proctor judge {settings.workspace} --run {settings.run}"
     emit(result, text, as_json=output.as_json)
 
 

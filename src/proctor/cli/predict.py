@@ -27,7 +27,8 @@ class Predictors(Settings, frozen=True, kw_only=True):
         option(
             "A model: openai/gpt-4o, compat/NAME@http://host:8000/v1, ...; of moments also 'constant' (most frequent answer of "
             "each type), 'recipe-text' (question and recipe only), 'random-step' (any valid step), 'annotations' (upper bound); "
-            "of questions with options 'chance', 'longest-option', 'most-frequent-letter'. May be repeated; all of "
+            "of questions with options 'chance', 'longest-option', 'most-frequent-letter'. A person's answers from a file: "
+            "human:FILE. May be repeated; all of "
             "Proctor's own when left out.",
             "-p",
         ),
@@ -67,7 +68,7 @@ def predict(
     if not chosen:
         raise UserError("nobody answers these questions without a model.", hint="name one: --predictor MODEL")
     if dry_run.dry_run:
-        models = [name for name in chosen if "/" in name]
+        models = [name for name in chosen if "/" in name and not name.startswith(stage.HUMAN)]
         found = [stage.estimate_prediction(workspace, m, settings, limits=limits) for m in models]
         emit_estimates(found, as_json=output.as_json)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -321,7 +322,7 @@ def _model_judges(
 
 
 def chosen_runs(workspace: Workspace, names: Sequence[str]) -> list[str]:
-    """Return the runs that were named, or all.
+    """Return the runs that were named, or all; a name under which several came in (``RunInfo.named``) means each of them.
 
     Raises:
         UserError: if there is none, or one that was named has no predictions.
@@ -333,12 +334,19 @@ def chosen_runs(workspace: Workspace, names: Sequence[str]) -> list[str]:
             where=str(workspace.root),
             hint=f"run first: proctor predict {workspace.root}",
         )
-    unknown = [n for n in names if n not in known]
+    meant = {name: [run for run in known if run == name or _named(workspace, run) == name] for name in names}
+    unknown = [name for name, runs in meant.items() if not runs]
     if unknown:
         raise UserError(
             f"there is no run '{unknown[0]}'.", where=str(workspace.runs), hint=f"known: {', '.join(known)}"
         )
-    return list(names) or known
+    return list(dict.fromkeys(run for runs in meant.values() for run in runs)) or known
+
+
+def _named(workspace: Workspace, run: str) -> object:
+    with suppress(UserError):  # of a run that nobody has named
+        return read_run_info(workspace.run_folder(run)).named
+    return None
 
 
 def _require_same_items(folder: Path, info: RunInfo, items: Sequence[Item]) -> None:

@@ -22,7 +22,8 @@ from proctor.exam.view import View as MomentView
 from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
 from proctor.llm.prices import PriceTable
-from proctor.records import content_hash, read_json, write_json, write_jsonl
+from proctor.records import content_hash, file_sha256, read_json, write_json, write_jsonl
+from proctor.stages.answers import Answers, read_answers
 from proctor.stages.exam_library import exam_library
 from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.inputs import load_all_items, load_predictions
@@ -32,7 +33,9 @@ from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
+    "HUMAN",
     "PREDICTORS",
+    "AnswersIn",
     "Form",
     "Predicted",
     "RunInfo",
@@ -40,6 +43,7 @@ __all__ = [
     "floor_names",
     "form_of",
     "full_run_name",
+    "import_predictions",
     "items_hash",
     "items_of_run",
     "predict",
@@ -50,6 +54,9 @@ __all__ = [
 
 PREDICTORS: Final = FLOOR_NAMES
 """Systems without a model of questions about moments."""
+
+HUMAN: Final = "human:"
+"""Before the name of a file with a person's answers."""
 
 Form = Literal["open", "choice"]
 
@@ -70,6 +77,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
         form: of the items: answered in words, or by one of their options.
         questions: the set that the items are of; empty for all.
         show: what a model was shown, where the kind is another one: the label of its view.
+        source: hash of what the answers were read from; unset where none were read.
+        named: name under which the answers came in, where they became several runs; unset otherwise.
     """
 
     predictor: str
@@ -83,6 +92,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     form: Form = "open"
     questions: str = ""
     show: str = ""
+    source: str | msgspec.UnsetType = msgspec.UNSET
+    named: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Predicted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -111,6 +122,18 @@ class Predicted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
     calls: Closing | None = None
     shrunk: dict[str, int] = {}
+
+
+class AnswersIn(msgspec.Struct, frozen=True, kw_only=True):
+    """What came in of a file of answers.
+
+    Attributes:
+        runs: one for each kind and form of questions that it answers.
+        dropped: how many of its lines were left out, by reason; ``predictions.dropped.jsonl`` lists them.
+    """
+
+    runs: list[Predicted]
+    dropped: dict[str, int]
 
 
 def items_hash(items: Sequence[Item]) -> str:
@@ -237,7 +260,8 @@ def predict(
 
     Args:
         root: the workspace.
-        predictor: one of ``floor_names``, or the name of a model (``openai/gpt-4o``).
+        predictor: one of ``floor_names``, the name of a model (``openai/gpt-4o``), or ``human:FILE``: a person's answers are
+            read from a file (``proctor.stages.answers``).
         settings: which items, what is shown of them, and how they are asked.
         limits: what a model's calls may cost, and where they are kept.
         seen: called after each item, or each call of a model.
@@ -248,6 +272,11 @@ def predict(
     workspace = Workspace(root)
     settings = settings or workspace.resolve(PredictSettings)
     groups = _groups(workspace, settings)
+    if predictor.startswith(HUMAN):
+        file = Path(predictor.removeprefix(HUMAN))
+        answers = read_answers(file, [item for group in groups for item in group.items])
+        workspace.write_dropped("predictions", answers.dropped)
+        return _predict_from_file(workspace, groups, answers, file, settings, predictor, "human")
     if "/" in predictor:
         chosen = _with_view(groups, settings)
         _require_one(settings, chosen)
@@ -270,6 +299,64 @@ def _require_one(settings: PredictSettings, runs: Sequence[object]) -> None:
         raise UserError(
             f"--run names one run, but there would be {len(runs)}.", hint="say of which --kind and --form"
         )
+
+
+def import_predictions(file: Path, root: Path, run: str) -> AnswersIn:
+    """Bring answers that were made elsewhere into a workspace: ``runs/<run>/predictions.jsonl``, as ``predict`` writes it.
+
+    Items of the same kind and form that the file does not answer are failed predictions. A run that holds other answers is
+    replaced, and this is said, as when ``predict`` is run with other settings.
+
+    Args:
+        file: JSON Lines of ``{"item_id": …, "answer": …}``, or CSV; see ``proctor.stages.answers``.
+        root: the workspace, with items.
+        run: name of the run. Answers to several kinds or forms become one run for each, named by ``full_run_name``; all of
+            them are meant where this name is given to ``judge`` or ``score``.
+
+    Raises:
+        UserError: if the file is broken, or answers not one item.
+    """
+    workspace = Workspace(root)
+    workspace.run_folder(run)  # refuses what is no name
+    groups = _groups(workspace, PredictSettings())
+    answers = read_answers(file, [item for group in groups for item in group.items])
+    made = _predict_from_file(workspace, groups, answers, file, PredictSettings(run=run), run, "system")
+    return AnswersIn(runs=made, dropped=workspace.write_dropped("predictions", answers.dropped))
+
+
+def _predict_from_file(
+    workspace: Workspace,
+    groups: Iterable[_Group],
+    answers: Answers,
+    file: Path,
+    settings: PredictSettings,
+    who: str,
+    role: Literal["system", "human"],
+) -> list[Predicted]:
+    """Write answers that were read from a file as runs, one for each kind and form of items that it answers."""
+    answered = [group for group in groups if any(item.id in answers.found for item in group.items)]
+    made = []
+    for group in answered:
+        name = settings.run or file_name(who)
+        several = settings.run is not None and len(answered) > 1
+        info = RunInfo(
+            predictor=who,
+            role=role,
+            items=items_hash(group.items),
+            kind=group.kind.name,
+            form=group.form,
+            questions=group.questions,
+            source=file_sha256(file)[:16],
+            named=name if several else msgspec.UNSET,
+        )
+        begun = _Run.begin(
+            workspace, group.name(name) if several or settings.run is None else name, info, group.items
+        )
+        asked = begun.unanswered(settings.limit)
+        wanted = {item.id for item in asked}
+        fresh = [p for p in answers.to(group.items, who) if p.item_id in wanted]
+        made.append(begun.told(begun.write(fresh, {"predictor": who, "file": str(file)}), len(asked)))
+    return made
 
 
 def _predict_with_floor(
