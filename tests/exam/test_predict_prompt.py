@@ -40,7 +40,7 @@ def made(task):
         "predict-captions": captions_prompt(
             task, PROMPTS, SECRET, captions=["C1 ", "C2\nx", "C3"], times=TIMES
         ),
-        "predict-frames": frames_prompt(task, PROMPTS, SECRET, times=TIMES, indices=INDICES),
+        "predict-frames": frames_prompt(task, PROMPTS, SECRET, times=TIMES, numbers=INDICES),
         "predict-video": video_prompt(task, PROMPTS, SECRET),
     }
 

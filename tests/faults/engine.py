@@ -126,9 +126,16 @@ FAULTS: Final = (
     Fault(
         "frames after the moment of the question are shown",
         "exam/kinds/moment.py",
-        "frame_times(view, end, steps), view.height, before=end)",
-        "frame_times(view, end + 2, steps), view.height)",
+        "    times = frame_times(view, end, steps)\n",
+        "    times, end = frame_times(view, end + 2, steps), end + 2\n",
         _SYSTEMS,
+    ),
+    Fault(
+        "a frame is called by its time stamp",
+        "exam/frames.py",
+        "self._place(path, frame.time)",
+        "frame.pts",
+        ("exam/test_frames.py",),
     ),
     Fault(
         "a frame that could not be described is passed over",

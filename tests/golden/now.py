@@ -29,6 +29,9 @@ def _details(record: Mapping[str, Any]) -> Any:
     details = record.get("details")
     if details is None:
         return None
+    details = {
+        name: said for name, said in details.items() if name != "frame_numbers"
+    }  # what is counted was not said
     nothing = details.get("calls") == "0" and "resolution" in details
     return {**details, "calls": "1"} if nothing else details
 
@@ -151,6 +154,7 @@ _PAIR: Final = "id clip_id video_id dataset level category position question ans
 
 
 LEFT_OUT: Final[Mapping[str, str]] = {
+    "predictions.jsonl frame_indices": "they were presentation time stamps (the family of calls 'frame numbers'); the times are compared",
     "verdicts.jsonl at": "when a verdict was given",
     "run.json proctor": "the version of Proctor",
     "run.json items": "the hash of the items as records; that a run is gone on with shows that it is of these",
@@ -177,7 +181,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 """Fields that name a record, by file; records of other files are compared in their order."""
 
 FIELDS: Final[Mapping[str, Mapping[str, Place]]] = {
-    "predictions.jsonl": _same("item_id predictor answer failure frame_indices frame_times")
+    "predictions.jsonl": _same("item_id predictor answer failure frame_times")
     | {"details": _details},
     "judgements.jsonl": _same("item_id predictor judge score rationale gold failure details"),  # score: 0, 1, 2; None: unscored
     "clip-runs/judgements.jsonl": _same("item_id predictor judge score rationale gold failure"),

@@ -10,12 +10,14 @@ import json
 import shutil
 import zipfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from tests.golden.cells import CELLS
+from tests.golden.families import FAMILIES
 from tests.golden.now import differences, today
 from tests.golden.playing import Asked, Pictures, Table, collect, moved, replaying, typed_into
 
@@ -67,7 +69,11 @@ def test_nothing_is_sent_and_every_result_is_what_it_was(store: str, tmp_path: P
     asked = Asked()
     answered = answered_by(bench)
     wrong: list[str] = []
-    with replaying(asked, Pictures(table, bench / "media"), read(store, "failures.json", dict[str, Failure])):
+    failures = read(store, "failures.json", dict[str, Failure])
+    with ExitStack() as stack:
+        stack.enter_context(replaying(asked, Pictures(table, bench / "media"), failures))
+        for family in FAMILIES:
+            stack.enter_context(family.as_before(table))
         for cell in CELLS[store]:
             asked.cell = cell.name
             problems = []
@@ -80,6 +86,7 @@ def test_nothing_is_sent_and_every_result_is_what_it_was(store: str, tmp_path: P
             problems += moved(asked, stored.get(cell.name, {}), tmp_path / "old.sqlite", answered)
             problems += compared(STORED / store / "results" / cell.name, bench, cell.results)
             wrong += [f"== {store}/{cell.name}: {problem}" for problem in problems]
+    wrong += [problem for family in FAMILIES for problem in family.miscounted(store, asked)]
     assert not wrong, "\n".join(wrong)
 
 

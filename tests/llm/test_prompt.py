@@ -456,5 +456,5 @@ def test_a_template_that_is_not_text(folder: Path) -> None:
 def test_frame_labels_say_number_time_and_index() -> None:
     assert frame_labels([0, 1.5], [0, 45]) == ("1 at 0.00 s (frame 0)", "2 at 1.50 s (frame 45)")
     assert frame_labels([0.125]) == ("1 at 0.12 s",)
-    with pytest.raises(ValueError, match="1 indices for 2 times"):
+    with pytest.raises(ValueError, match="1 numbers for 2 times"):
         frame_labels([0, 1], [0])

@@ -212,6 +212,16 @@ def test_an_example_says_what_happened_what_was_answered_and_why_it_got_its_mark
     strong = next(a for a in card.answers if a.system == "strong")
     assert (strong.mark, strong.code) == ("match (100)", "match")
     assert strong.more == ("rules 1: because of 2", "people: 2, 1", "2 frames at 1.0, 2.0 s")
+    for said, more in [
+        ({"frame_numbers": "video"}, "2 frames (counted in the video from 0): 30 at 1.0 s, 60 at 2.0 s"),
+        ({"frame_numbers": "second"}, "2 frames (one a second, counted from 1): 30 at 1.0 s, 60 at 2.0 s"),
+        ({}, "2 frames at 1.0, 2.0 s"),  # time stamps of an older version say nothing
+    ]:
+        exam = small_exam()
+        run = next(run for run in exam.runs if run.name == "strong")
+        seen = [msgspec.structs.replace(p, frame_indices=(30, 60), details=said) for p in run.predictions]
+        card = cards(replace(exam, runs=(replace(run, predictions=tuple(seen)),)))[0]
+        assert card.answers[0].more[-1] == more
     weak = {c.id: {a.system: a.code for a in c.answers}.get("weak") for c in cards(small_exam())}
     assert [weak[f"i{n}"] for n in range(6)] == ["wrong", "partial", "failed", "wrong", "unscored", None]
 

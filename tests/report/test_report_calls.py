@@ -31,7 +31,7 @@ def asked(captions: list[str], question: str = "What now?", model: str = "o/m") 
         SECRET,
         captions=captions,
         times=[10.0 * n for n in range(1, len(captions) + 1)],
-        indices=list(range(len(captions))),
+        numbers=list(range(len(captions))),
     )
     return Request(model=model, messages=rendered.messages, parameters=Parameters())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import tempfile
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from proctor.media.clips import cut_clip
 from proctor.media.frames import extract_frames
 from proctor.media.paint import encode_jpeg
 from proctor.media.probe import presentation_times, probe
+from proctor.media.sampling import TIME_TOLERANCE
 
 __all__ = ["Frames", "ShownFrame"]
 
@@ -30,12 +32,12 @@ class ShownFrame(msgspec.Struct, frozen=True, kw_only=True):
     """A frame that a system was shown.
 
     Attributes:
-        index: its presentation time stamp in the stream's own time base.
+        number: which frame of the video it is in order of presentation, from 0; or what it was called by whoever asked.
         time: seconds from the start of the file.
         image: the encoded picture in the media store.
     """
 
-    index: int
+    number: int
     time: float
     image: Image
 
@@ -66,30 +68,40 @@ class Frames:
         return self._times[path]
 
     def at(
-        self, path: Path, times: Sequence[float], height: int, *, before: float = math.inf
+        self,
+        path: Path,
+        times: Sequence[float],
+        height: int,
+        *,
+        before: float = math.inf,
+        numbers: Sequence[int] = (),
     ) -> tuple[ShownFrame, ...]:
         """Return the frames that are on screen at moments, one for each.
+
+        Where they are not called otherwise, frames are counted in the packets of the file, once a video: that holds for
+        variable rates, reordered frames and streams that do not begin at 0, and nothing is decoded for it.
 
         Args:
             path: of the video.
             times: seconds, increasing.
             height: of the pictures, pixels.
             before: seconds; a frame that appears then or later is left out.
+            numbers: what the frames at the moments are called; without them, their places in the video, from 0.
 
         Raises:
             UserError: if the video cannot be read.
         """
-        name = (path, tuple(times), height, before)
+        name = (path, tuple(times), height, before, tuple(numbers))
         if name not in self._shown:
-            self._shown[name] = self._decoded(path, times, height, before)
+            self._shown[name] = self._decoded(path, times, height, before, numbers)
         return self._shown[name]
 
     def _decoded(
-        self, path: Path, times: Sequence[float], height: int, before: float
+        self, path: Path, times: Sequence[float], height: int, before: float, numbers: Sequence[int]
     ) -> tuple[ShownFrame, ...]:
         source = _identity(path)
         found = []
-        for frame in extract_frames(path, times, height=height):
+        for place, frame in enumerate(extract_frames(path, times, height=height)):
             if frame.time >= before:
                 continue
             rows, columns = frame.image.shape[:2]
@@ -97,8 +109,13 @@ class Frames:
                 f"{source}/{frame.pts}/{height}p/jpeg {_QUALITY}",
                 lambda p=frame.image, w=columns, h=rows: (encode_jpeg(p, quality=_QUALITY), w, h),  # type: ignore[misc]
             )
-            found.append(ShownFrame(index=frame.pts, time=frame.time, image=image))
+            number = numbers[place] if numbers else self._place(path, frame.time)
+            found.append(ShownFrame(number=number, time=frame.time, image=image))
         return tuple(found)
+
+    def _place(self, path: Path, time: float) -> int:
+        """Return which frame of a video appears at a time (seconds), from 0."""
+        return max(0, bisect_right(self.times(path)[0], time + TIME_TOLERANCE) - 1)
 
     def clip(self, path: Path, end: float, height: int) -> Video:
         """Return the clip ``[0, end)`` of a video, never higher than the video itself, with its sound.

@@ -97,7 +97,7 @@ class Shown(NamedTuple):
         text: its words, for the prompt.
         kind: what it is, in words, for the prompt.
         time: of a frame, seconds.
-        stamp: of a frame: its presentation time stamp.
+        number: of a frame: which one it is, as the exhibit's details say under ``frame_numbers``.
         id: of a source.
     """
 
@@ -105,7 +105,7 @@ class Shown(NamedTuple):
     text: str = ""
     kind: str = ""
     time: float | None = None
-    stamp: int = 0
+    number: int = 0
     id: str = ""
 
 

@@ -64,7 +64,7 @@ def frames_prompt(
     secret: FenceSecret,
     *,
     times: Sequence[float],
-    indices: Sequence[int] = (),
+    numbers: Sequence[int] = (),
 ) -> Rendered:
     """Build the prompt that goes with frames; attach them behind it in this order.
 
@@ -73,7 +73,7 @@ def frames_prompt(
         prompts: the templates.
         secret: of the workspace.
         times: of the frames, seconds, increasing.
-        indices: of the frames in the stream.
+        numbers: which frames they are (``proctor.exam.kind.Shown``).
 
     Raises:
         UserError: without frames, or for a frame after the moment of the question.
@@ -84,7 +84,7 @@ def frames_prompt(
         activity=_activity(task),
         dot=render_dot(task.graph),
         question=task.question,
-        frames=frame_labels(times, indices),
+        frames=frame_labels(times, numbers),
         end=_seconds(task.end),
     )
 
@@ -118,7 +118,7 @@ def captions_prompt(
     *,
     captions: Sequence[str],
     times: Sequence[float],
-    indices: Sequence[int] = (),
+    numbers: Sequence[int] = (),
 ) -> Rendered:
     """Build the prompt of a Socratic answerer: descriptions of frames in order of time.
 
@@ -126,7 +126,7 @@ def captions_prompt(
         UserError: without descriptions, or for a frame after the moment of the question.
     """
     _check_times(task, times)
-    labels = frame_labels(times, indices)
+    labels = frame_labels(times, numbers)
     lines = [f"{label}: {caption.strip()}" for label, caption in zip(labels, captions, strict=True)]
     return prompts["predict-captions"].render(
         secret,

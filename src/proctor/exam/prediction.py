@@ -74,7 +74,9 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         predictor: who answered.
         answer: the text that goes to the judge.
         failure: why there is none; a failure is never judged and never counts as 0.
-        frame_indices: frames that were shown, in the stream's own order.
+        frame_indices: frames that were shown. ``details["frame_numbers"]`` says what is counted: ``video``, the frames of the
+            video from 0; ``second``, one a second from 1 (the published sampling). Where it says nothing, an older version
+            wrote presentation time stamps in the stream's own time base.
         frame_times: their times in seconds.
         details: model, tokens, cost, prompt hash, ... as text.
     """

@@ -253,7 +253,7 @@ class _Run(Generic[V]):
             predictor=self.who.name,
             answer=answer.text,
             failure=answer.failure,
-            frame_indices=tuple(frame.stamp for frame in frames),
+            frame_indices=tuple(frame.number for frame in frames),
             frame_times=tuple(frame.time for frame in frames if frame.time is not None),
             details=details,
         )

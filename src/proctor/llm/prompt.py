@@ -140,16 +140,16 @@ class Rendered:
         return (*before, Message(last.role, (*last.parts, *media)))
 
 
-def frame_labels(times: Sequence[float], indices: Sequence[int] = ()) -> tuple[str, ...]:
-    """Return what a prompt says about the frames that are attached to it: number, time and index in the stream.
+def frame_labels(times: Sequence[float], numbers: Sequence[int] = ()) -> tuple[str, ...]:
+    """Return what a prompt says about the frames that are attached to it: place, time, and which frame each is.
 
     Args:
         times: seconds from the start of the recording.
-        indices: of the frames in the stream; left out when not known.
+        numbers: of the frames in the recording, or as a published file calls them; left out when not known.
     """
-    if indices and len(indices) != len(times):
-        raise ValueError(f"{len(indices)} indices for {len(times)} times")
-    named = [f" (frame {index})" for index in indices] or [""] * len(times)
+    if numbers and len(numbers) != len(times):
+        raise ValueError(f"{len(numbers)} numbers for {len(times)} times")
+    named = [f" (frame {number})" for number in numbers] or [""] * len(times)
     return tuple(f"{n} at {t:.2f} s{name}" for n, (t, name) in enumerate(zip(times, named, strict=True), 1))
 
 

@@ -12,10 +12,22 @@ from typing import Final, TypeVar
 
 from proctor.errors import UserError
 
-__all__ = ["at_steps", "by_fps", "count_back", "published_times", "thin", "uniform"]
+__all__ = [
+    "TIME_TOLERANCE",
+    "at_steps",
+    "by_fps",
+    "count_back",
+    "published_ids",
+    "published_times",
+    "thin",
+    "uniform",
+]
 
 STEP_MARGIN: Final = 0.04
 """Seconds before a step's end at which it is still on screen: one frame at 25 a second."""
+
+TIME_TOLERANCE: Final = 0.0005
+"""Seconds by which stored times of frames are rounded (Matroska counts milliseconds)."""
 
 T = TypeVar("T")
 
@@ -77,6 +89,11 @@ def published_times(end: float, cap: int) -> list[float]:
         UserError: see ``by_fps`` and ``count_back``.
     """
     return count_back(by_fps(1.0, end), cap)
+
+
+def published_ids(times: Iterable[float]) -> list[int]:
+    """Return what the published ProMQA files call the frames at ``published_times``: one a second, counted from 1."""
+    return [int(time) + 1 for time in times]
 
 
 def thin(times: Sequence[T], most: int) -> list[T]:

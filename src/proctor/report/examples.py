@@ -26,6 +26,8 @@ MAX_PICTURES: Final = 4_000_000
 _ANSWER: Final = 1_500
 _OPINIONS: Final = 400
 _TIMES: Final = 16
+_COUNTED: Final = {"video": "counted in the video from 0", "second": "one a second, counted from 1"}
+"""What ``Prediction.details["frame_numbers"]`` says, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +236,20 @@ class _Answers:
         if votes := self._votes.get((run, item_id)):
             yield f"people: {', '.join(map(str, votes))}"
         if times := given[0].frame_times:
-            some = ", ".join(f"{t:.1f}" for t in times[:_TIMES])
-            yield f"{len(times)} frames at {some}{' …' if len(times) > _TIMES else ''} s"
+            yield _frames(given[0], times)
         captions = next(line.run.captions for line in self._standing.lines if line.run.name == run).get(
             item_id, ()
         )
         if captions:
             yield f"descriptions: {' | '.join(captions)}"[:_ANSWER]
+
+
+def _frames(p: Prediction, times: Sequence[float]) -> str:
+    counted, more = _COUNTED.get(p.details.get("frame_numbers", "")), " …" if len(times) > _TIMES else ""
+    if counted is None or len(p.frame_indices) != len(times):  # older records hold time stamps of the stream
+        return f"{len(times)} frames at {', '.join(f'{t:.1f}' for t in times[:_TIMES])}{more} s"
+    named = zip(p.frame_indices[:_TIMES], times, strict=False)
+    return f"{len(times)} frames ({counted}): {', '.join(f'{n} at {t:.1f} s' for n, t in named)}{more}"
 
 
 def _text(p: Prediction) -> str:

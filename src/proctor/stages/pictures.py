@@ -46,7 +46,7 @@ class ExamplePictures:
         path = video_of(footage, self._view, self._library, example.id)
         steps = step_times(example)
         frames = shown_frames(self._library, path, example.end, self._view, steps, where=example.id)
-        labels = frame_labels([f.time for f in frames], [f.index for f in frames])
+        labels = frame_labels([f.time for f in frames], [f.number for f in frames])
         return Attached((*images, *(f.image for f in frames)), labels)
 
     def _procedure(self, graph: TaskGraph) -> Image:

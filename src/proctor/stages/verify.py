@@ -347,7 +347,7 @@ def _frames(question: Question, library: Library, view: View) -> Attached:
         times = clip_times(*library.frames.times(path), footage.start, footage.end, view, where=question.id)
         frames = library.frames.at(path, times, view.height)
     return Attached(
-        tuple(f.image for f in frames), frame_labels([f.time for f in frames], [f.index for f in frames])
+        tuple(f.image for f in frames), frame_labels([f.time for f in frames], [f.number for f in frames])
     )
 
 

@@ -110,7 +110,7 @@ def test_questions_about_one_clip_share_its_pictures(folder) -> None:
     assert first == again
     assert books.media.encoded == 4
     other = next(exhibits(books, "frames:4", clip(3.0, 7.0)))
-    assert {piece.stamp for piece in other.pieces} != {piece.stamp for piece in first.pieces}
+    assert {piece.number for piece in other.pieces} != {piece.number for piece in first.pieces}
 
 
 def test_a_clip_behind_the_end_of_its_video_shows_nothing(folder) -> None:

@@ -57,7 +57,7 @@ from proctor.exam.question import (
 from proctor.exam.view import Sampling, View
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply, Truncated
-from proctor.media.sampling import thin
+from proctor.media.sampling import TIME_TOLERANCE, thin
 from proctor.metrics.choice.letters import LETTERS
 from proctor.metrics.choice.reading import PARSER
 
@@ -75,8 +75,6 @@ CHOICE: Final = Parameters(temperature=0.0, max_tokens=64)
 ANSWER: Final = Parameters(temperature=0.0, max_tokens=128)
 """Parameters of open-ended answers (ours, the paper has none)."""
 
-_TOLERANCE: Final = 0.0005
-"""Seconds by which stored times are rounded (Matroska counts milliseconds)."""
 _LOWEST: Final = 16
 """Pixels of height that a picture has at least."""
 
@@ -352,8 +350,9 @@ def _frames(clip: Footage, view: ClipView, library: Library, where: str) -> Exhi
     def show(inner: View) -> Exhibit:
         times = clip_times(*library.frames.times(path), clip.start, clip.end, inner, where=where)
         shown = library.frames.at(path, times, inner.height)
-        details = {"height": str(inner.height)} | ({"video": video} if video else {})
-        return Exhibit(tuple(Shown(f.image, time=f.time, stamp=f.index) for f in shown), details)
+        details = {"height": str(inner.height), "frame_numbers": "video"}
+        details |= {"video": video} if video else {}
+        return Exhibit(tuple(Shown(f.image, time=f.time, number=f.number) for f in shown), details)
 
     return ever_smaller(View(kind="frames", frames=view.frames, height=height, sampling=sampling), show)
 
@@ -388,7 +387,7 @@ def clip_times(
     Raises:
         UserError: if no frame of the video appears in the clip.
     """
-    first, stop = bisect_left(times, start - _TOLERANCE), bisect_left(times, end - _TOLERANCE)
+    first, stop = bisect_left(times, start - TIME_TOLERANCE), bisect_left(times, end - TIME_TOLERANCE)
     if stop <= first:
         raise UserError(
             f"the video ends at {ends:.1f} s and shows nothing of the clip ({start:.1f} to {end:.1f} s).",
@@ -397,8 +396,8 @@ def clip_times(
         )
     if view.sampling == "fps":
         last = min(end, max(ends, times[stop - 1]))
-        seconds = max(1, math.ceil(last - start - _TOLERANCE))
-        on_screen = [max(first, bisect_right(times, start + i + _TOLERANCE) - 1) for i in range(seconds)]
+        seconds = max(1, math.ceil(last - start - TIME_TOLERANCE))
+        on_screen = [max(first, bisect_right(times, start + i + TIME_TOLERANCE) - 1) for i in range(seconds)]
         chosen = thin(on_screen, view.frames)
     else:
         chosen = [first + index for index in frame_indices(view.frames, stop - first)]

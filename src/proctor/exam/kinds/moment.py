@@ -49,6 +49,7 @@ from proctor.llm.limits import takes
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply
 from proctor.llm.prompt import Rendered
+from proctor.media.sampling import published_ids
 
 if TYPE_CHECKING:
     from proctor.exam.frames import ShownFrame
@@ -195,7 +196,9 @@ class _Moment(Kind[View]):
                 clip = library.frames.clip(path, end, inner.height)
                 return Exhibit((Shown(clip),), details | {"seconds": f"{clip.seconds:.2f}"})
             frames = shown_frames(library, path, end, inner, steps, where=item.id)
-            return Exhibit(tuple(Shown(f.image, time=f.time, stamp=f.index) for f in frames), details)
+            numbers = {"frame_numbers": "second" if inner.sampling == "published" else "video"}
+            pieces = tuple(Shown(f.image, time=f.time, number=f.number) for f in frames)
+            return Exhibit(pieces, details | numbers)
 
         yield from ever_smaller(view, show)
 
@@ -272,6 +275,8 @@ def shown_frames(
 ) -> tuple[ShownFrame, ...]:
     """Return the frames at the view's moments before ``end`` (seconds), each once, in order of time.
 
+    They are counted from 0 in the video; for the published sampling they are called as in the published files.
+
     Args:
         library: that decodes them.
         path: of the video.
@@ -283,11 +288,13 @@ def shown_frames(
     Raises:
         UserError: if nothing lies before ``end``, or the video cannot be read.
     """
-    found = library.frames.at(path, frame_times(view, end, steps), view.height, before=end)
+    times = frame_times(view, end, steps)
+    numbers = published_ids(times) if view.sampling == "published" else ()
+    found = library.frames.at(path, times, view.height, before=end, numbers=numbers)
     if not found:
         raise UserError("the video shows nothing before the moment of the question.", where=where)
-    once = {frame.index: frame for frame in found}
-    return tuple(sorted(once.values(), key=lambda frame: frame.time))
+    once = {frame.time: frame for frame in found}
+    return tuple(once[time] for time in sorted(once))
 
 
 def step_times(example: Example) -> tuple[tuple[float, float], ...]:
@@ -324,10 +331,10 @@ def _rendered(
     if view.kind == "video":
         return video_prompt(task, templates, secret)
     times = [piece.time for piece in exhibit.pieces if piece.time is not None]
-    stamps = [piece.stamp for piece in exhibit.pieces]
+    numbers = [piece.number for piece in exhibit.pieces]
     if view.kind == "frames":
-        return frames_prompt(task, templates, secret, times=times, indices=stamps)
-    return captions_prompt(task, templates, secret, captions=captions, times=times, indices=stamps)
+        return frames_prompt(task, templates, secret, times=times, numbers=numbers)
+    return captions_prompt(task, templates, secret, captions=captions, times=times, numbers=numbers)
 
 
 def _task(item: Item, library: Library) -> Task:

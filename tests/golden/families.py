@@ -1,0 +1,93 @@
+"""Families of calls whose keys were moved on purpose: which, how many, why, and how they were spelt before.
+
+While a stored workspace is played, each family is spelt in the old way (``as_before``), so that everything else of its calls, and
+all that came of them, is still compared byte for byte. How many calls a family moves is declared by store, cell and template and
+counted as they are asked: one more or one less fails the test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final, NamedTuple
+
+from tests.golden.playing import Asked, Table, replaced
+
+from proctor.llm import prompt
+from proctor.llm.message import Request
+
+__all__ = ["FAMILIES", "Family"]
+
+
+class Family(NamedTuple):
+    """Calls whose keys were moved together.
+
+    Attributes:
+        name: of what was changed.
+        why: for whoever reads this test.
+        as_before: spells it in the old way; is given what the stored workspace showed.
+        moved: whether a request, spelt in the old way, is one of them.
+        counts: how many are moved, by ``store/cell`` and template.
+    """
+
+    name: str
+    why: str
+    as_before: Callable[[Table], AbstractContextManager[None]]
+    moved: Callable[[Request], bool]
+    counts: Mapping[str, Mapping[str, int]]
+
+    def miscounted(self, store: str, asked: Asked) -> Iterator[str]:
+        """Say where another number of calls than declared is moved; nothing where the declaration holds."""
+        found: dict[str, dict[str, int]] = {}
+        for (cell, template), requests in asked.requests.items():
+            if number := sum(map(self.moved, requests.values())):
+                found.setdefault(f"{store}/{cell}", {})[template] = number
+        declared = {name: told for name, told in self.counts.items() if name.startswith(f"{store}/")}
+        if found != declared:
+            yield f"{self.name}: {declared} were declared to be moved, now {found}"
+
+
+# -- frame numbers -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _stamps(table: Table) -> Iterator[None]:
+    """Frames were called by their presentation time stamps."""
+    stamps = {time: made[0] for known in table.frames.values() for time, made in known.items()}
+    labels = prompt.frame_labels
+
+    def as_before(times: Sequence[float], numbers: Sequence[int] = ()) -> tuple[str, ...]:
+        assert len(numbers) == len(times)
+        return labels(times, [stamps[f"{time:.3f}"] for time in times])
+
+    with replaced(labels, as_before):
+        yield
+
+
+_STAMP: Final = re.compile(r"\d+ at \d+\.\d\d s \(frame ([1-9]\d{3,})\)")
+"""A stamp; the videos of the stored workspaces are so short that no frame's place has four digits."""
+
+FAMILIES: Final = (
+    Family(
+        name="frame numbers",
+        why="frames were called by their presentation time stamps (\"frame 3801088\"), which mean nothing to a model; now by their "
+        "place in the video, and in the published sampling as the published files do, one a second from 1",
+        as_before=_stamps,
+        moved=lambda request: any(_STAMP.search(message.text) for message in request.messages),
+        counts={
+            "moment/frames-published": {"predict-frames": 15},
+            "moment/frames-uniform": {"predict-frames": 15},
+            "moment/frames-fps": {"predict-frames": 15},
+            "moment/frames-steps": {"predict-frames": 15},
+            "moment/frames-shrunk": {"predict-frames": 15},
+            "moment/frames-skipped": {"predict-frames": 4},
+            "moment/captions": {"predict-captions": 11},
+            "asking/generate-dot-frames": {"dot-frames": 6},
+            "asking/generate-image-frames": {"image-frames": 6},
+            "asking/generate-excerpt-frames": {"excerpt-frames": 6},
+            "asking/generate-excerpt-frames-steps": {"excerpt-frames-steps": 8},
+            "asking/verify-frames": {"review": 15},
+        },
+    ),
+)  # fmt: skip
