@@ -173,13 +173,38 @@ def test_a_budget_that_ends_half_way_ends_with_3_and_the_same_command_goes_on(
         assert len(store) == whole, "no call was sent twice"
 
 
-def test_a_corpus_without_pictures_is_told_before_anything_is_asked(tmp_path: Path, proctor: Command) -> None:
+def test_what_a_corpus_without_pictures_cannot_fill_is_told_before_anything_is_asked_and_left_out(
+    tmp_path: Path, proctor: Command
+) -> None:
     docs = documents(tmp_path / "docs", pictures=False)
     assert proctor("corpus", "build", tmp_path / "w", "--from", docs).status == 0
     told = proctor("generate", "documents", tmp_path / "w", "-g", "openai/gpt-4o", "--combination", "0-0-1")
     assert told.status == 2
     assert "1 image source, and the corpus has 0" in told.err
     assert "nothing was asked yet" in told.err
+
+    line = (
+        "experiment",
+        "documents",
+        tmp_path / "w",
+        "-g",
+        "openai/gpt-4o",
+        "--style",
+        "information-extraction",
+    )
+    lost = (
+        "1 of 3 questions cannot be asked of this corpus and are left out: information-extraction 0-0-1 (1)"
+    )
+    foreseen = proctor(*line, "--dry-run")
+    assert foreseen.status == 0, foreseen.err
+    assert lost in foreseen.err
+    done = proctor(*line, "--rehearse", "1")
+    assert done.status == 0, done.err
+    assert lost in done.err
+    assert "2 of 2 questions were made" in done.out
+    (dropped,) = map(json.loads, (tmp_path / "w" / "documents.dropped.jsonl").read_text().splitlines())
+    assert (dropped["id"], dropped["reason"]) == ("information-extraction/0-0-1/0001", "impossible_cell")
+    assert "Left out of the plan" in (tmp_path / "w" / "report.html").read_text()
 
 
 def test_after_a_dry_run_one_may_still_rehearse(tmp_path: Path, made: Path, proctor: Command) -> None:

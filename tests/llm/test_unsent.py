@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from proctor.llm.converse import Feed
 from proctor.llm.message import Parameters, Request, user
 from proctor.llm.unsent import Unsent
 
@@ -77,3 +78,13 @@ def test_a_list_stays_one_and_others_are_taken_as_they_are_needed(unsent: Unsent
     next(watched)
     assert taken == [0]
     assert len(told) == 2  # before the request is handed on
+
+
+def test_a_feed_stays_one_where_somebody_listens(unsent: Unsent) -> None:
+    """What comes next hangs on the outcomes of what is there: a chunk that waits to be full waits for ever."""
+    feed, heard = Feed(), list[tuple[str, str]]()
+    watched = unsent.watch("generate", feed, lambda stage, request: heard.append((stage, request.model)))
+    assert watched is feed
+    feed.put([ask(OLDER)])
+    assert len(feed.take(1)) == 1
+    assert heard == [("generate", OLDER)]

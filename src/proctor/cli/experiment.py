@@ -59,13 +59,17 @@ def _do(
 ) -> None:
     from proctor.stages.experiment.conduct import choose, conduct, kept_settings
     from proctor.stages.experiment.foresee import foresee
+    from proctor.stages.experiment.stage import Done
 
     kept = kept_settings(workspace, plan)
     chosen = choose(workspace, plan, given)
     vary = trying.vary or (kept.vary if kept is not None else ())
     showing = partial(progress, quiet=output.as_json)
     if trying.dry_run:
-        estimate = foresee(workspace, plan, chosen, vary=vary, limits=limits, show=showing)
+        foreseen = Done()
+        estimate = foresee(workspace, plan, chosen, vary=vary, limits=limits, show=showing, done=foreseen)
+        for line in foreseen.notes:
+            warn(line)
         emit(estimate, estimate_text(estimate), as_json=output.as_json)
         return
     seed = getattr(chosen[plan.stages[1].name], "seed", 0)

@@ -112,21 +112,26 @@ def documents(
     if trying.dry_run:
         from proctor.stages.documents.foresee import estimate_documents
 
-        estimate, played, planned = estimate_documents(workspace, options, limits=limits)
+        estimate, played, plan = estimate_documents(workspace, options, limits=limits)
+        planned = len(plan.targets)
+        for line in plan.warnings:
+            warn(line)
         text = (
             estimate_text(estimate)
             + f"\n\nfor {played:,} of {planned:,} questions, as models that are right 4 times of 5 would go on"
         )
         if played < planned:
             text += f"; all of them: about {planned / played:.1f} times that"
-        found = {"estimates": [msgspec.to_builtins(estimate)], "played": played, "planned": planned}
-        emit(found, text, as_json=output.as_json)
+        found = {
+            "estimates": [estimate], "played": played, "planned": planned, "impossible": plan.impossible,
+        }  # fmt: skip
+        emit(msgspec.to_builtins(found), text, as_json=output.as_json)
         return
     from proctor.stages.documents.generate import generate as stage
 
     with progress("generating", quiet=output.as_json) as seen:
         result = stage(workspace, options, limits=limits, seen=seen)
-    for line in result.short:
+    for line in result.warnings:
         warn(line)
     text = f"{documents_text(result)}\n\n{closing_text(result.calls)}\nnext: proctor retrieve {workspace}"
     emit(result, text, as_json=output.as_json)

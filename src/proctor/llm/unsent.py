@@ -32,21 +32,32 @@ class Unsent:
         self.names: dict[str, tuple[str, ...]] = {}
         """By model, the parameters that it was not sent; models that were sent everything are not in it."""
 
-    def watch(self, stage: str, requests: Iterable[Request]) -> Iterable[Request]:
-        """Return the requests, having looked at each before it is taken. A list stays one, and so does a feed."""
+    def watch(
+        self, stage: str, requests: Iterable[Request], listen: Callable[[str, Request], None] | None = None
+    ) -> Iterable[Request]:
+        """Return the requests, having looked at each before it is taken.
+
+        A list stays one, and so does a feed: what a feed hands out next may hang on the outcomes of what is there.
+
+        Args:
+            stage: whose requests they are.
+            requests: to be made.
+            listen: told of each with its stage, too.
+        """
+
+        def look(request: Request) -> None:
+            self.look(stage, request.model, request.parameters)
+            if listen is not None:
+                listen(stage, request)
+
         if isinstance(requests, Feed):
-            requests.look = lambda request: self.look(stage, request.model, request.parameters)
+            requests.look = look
             return requests
         if not isinstance(requests, list | tuple):
-            return self._each(stage, requests)
+            return _each(requests, look)
         for request in requests:
-            self.look(stage, request.model, request.parameters)
+            look(request)
         return requests
-
-    def _each(self, stage: str, requests: Iterable[Request]) -> Iterator[Request]:
-        for request in requests:
-            self.look(stage, request.model, request.parameters)
-            yield request
 
     def look(self, stage: str, model: str, parameters: Parameters) -> None:
         """Look at what requests of a stage to a model are made with."""
@@ -66,3 +77,9 @@ class Unsent:
             f"{model} has no field for {' and '.join(new)}: not sent in the stage '{stage}', so the provider's own "
             "choice holds."
         )
+
+
+def _each(requests: Iterable[Request], look: Callable[[Request], None]) -> Iterator[Request]:
+    for request in requests:
+        look(request)
+        yield request

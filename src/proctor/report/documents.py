@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from proctor.ask.documents.plan import ImpossibleCell
 from proctor.ask.documents.summary import Cell as Asked
 from proctor.ask.documents.summary import DocumentsSummary
 from proctor.corpus.source import Source
@@ -46,6 +47,7 @@ class Writing(msgspec.Struct):
     seed_statistics: dict[str, Any] = {}
     near_known: list[dict[str, Any]] = []
     short: list[str] = []
+    impossible: list[ImpossibleCell] = []
     interrupted: bool = False
 
 
@@ -65,6 +67,11 @@ def writing_sections(
     summary = found.summary
     parts: list[Part] = [Paragraph(text, beware=True) for text in warnings]
     parts += _grids(summary.cells)
+    if found.impossible:
+        rows = tuple((c.style, c.combination, f"{c.questions:,}", c.reason) for c in found.impossible)
+        head = ("style", "texts-tables-images", "questions", "why")
+        note = "They were planned, and this corpus cannot fill them; nothing was asked for them."
+        parts.append(Table("Left out of the plan", head, rows, note, digits=False))
     if found.short:
         parts.append(Paragraph("Fewer candidates than asked for: " + "; ".join(found.short), beware=True))
     if found.interrupted or summary.open:
@@ -72,6 +79,11 @@ def writing_sections(
         parts.append(Paragraph(text, beware=True))
     facts = (
         ("asked for", f"{summary.asked:,}"),
+        *(
+            [("impossible here", f"{sum(c.questions for c in found.impossible):,}")]
+            if found.impossible
+            else []
+        ),
         ("made", f"{summary.achieved:,}"),
         ("attempts", f"{summary.attempts:,}"),
         ("yield", _percent(summary.yield_)),

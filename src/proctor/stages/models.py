@@ -154,19 +154,13 @@ class Models:
         """Return a function that makes calls for a stage."""
 
         def asking(requests: Iterable[Request]) -> Iterator[tuple[Request, Outcome]]:
-            heard = requests if self._listen is None else self._heard(stage, requests)
-            watched = self._unsent.watch(stage, heard)
+            watched = self._unsent.watch(stage, requests, self._listen)
             try:
                 yield from run_calls(self.caller, watched, stage=stage, progress=progress)
             finally:
                 self._keep_history(stage)
 
         return asking
-
-    def _heard(self, stage: str, requests: Iterable[Request]) -> Iterator[Request]:
-        for request in requests:
-            self._listen(stage, request)
-            yield request
 
     def _keep_history(self, stage: str) -> None:
         """Store what changed the pace; what was only read from the store changed none."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.ask.documents.plan import cells_of, plan_targets, require_available
+from proctor.ask.documents.plan import cells_of, plan_targets, possible_targets
 from proctor.ask.documents.record import Target
 from proctor.ask.documents.style import BUILTIN_STYLES, PUBLISHED_COUNTS, load_styles
 from proctor.errors import UserError
@@ -96,23 +97,40 @@ def test_plans_that_make_no_sense(arguments: dict[str, object], says: str) -> No
         plan_targets(STYLES, **arguments)  # type: ignore[arg-type]
 
 
-def test_a_corpus_without_a_modality_is_told_before_anything_is_asked() -> None:
-    targets = plan_targets(STYLES, per_cell=1)
+def test_cells_that_a_corpus_cannot_fill_are_left_out_with_a_reason_and_the_others_keep_their_numbers() -> (
+    None
+):
+    targets = plan_targets(STYLES, per_cell=2)
+    found = possible_targets(targets, STYLES, {"text": 10, "table": 1, "image": 4})
+    assert {(c.style, c.combination, c.questions) for c in found.impossible} == {
+        (style, "0-2-0", 2) for style in ("compare-contrast", "numerical", "compound", "multi-hop")
+    }
+    assert {c.reason for c in found.impossible} == {"needs 2 table sources, and the corpus has 1"}
+    assert found.targets == tuple(t for t in targets if t.modalities != (0, 2, 0))
+    assert found.short == ("table: up to 2 candidates are asked for, and the corpus has 1",)
+
+
+def test_a_plan_of_which_nothing_can_be_asked_says_what_the_corpus_has() -> None:
+    targets = plan_targets(STYLES[1:2], per_cell=1, combinations=["0-0-2", "0-2-0"])
     with pytest.raises(
-        UserError, match=r"need up to 2 image sources, and the corpus has 0 \(information-extraction 0-0-1"
+        UserError, match=r"any of the \d planned questions; it has 9 text, 1 table, 0 image sources"
     ):
-        require_available(targets, {"text": 10, "table": 10})
-    with pytest.raises(
-        UserError,
-        match="4 of 25 questions need up to 2 table sources, and the corpus has 1",
-    ):
-        require_available(targets, {"text": 10, "table": 1, "image": 4})
-    texts_only = tuple(t for t in targets if t.modalities[1:] == (0, 0))
-    assert require_available(texts_only, {"text": 4}) == ()
+        possible_targets(targets, STYLES[1:2], {"text": 9, "table": 1})
+
+
+def test_two_hops_need_two_sources() -> None:
+    hops = replace(STYLES[-1], combinations=((1, 0, 0), (1, 1, 0)))
+    assert hops.hops
+    found = possible_targets(plan_targets([hops], per_cell=1), [hops], {"text": 5, "table": 5})
+    assert [(c.combination, c.reason) for c in found.impossible] == [
+        ("1-0-0", "a question of two hops needs two sources")
+    ]
+    assert len(found.targets) == 1
 
 
 def test_a_small_corpus_is_told_and_used() -> None:
     targets = plan_targets(STYLES, per_cell=1)
-    notes = require_available(targets, {"text": 3, "table": 4, "image": 100})
-    assert notes == ("text: up to 4 candidates are asked for, and the corpus has 3",)
-    assert require_available((), {}) == ()
+    found = possible_targets(targets, STYLES, {"text": 3, "table": 4, "image": 100})
+    assert (found.targets, found.impossible) == (targets, ())
+    assert found.short == ("text: up to 4 candidates are asked for, and the corpus has 3",)
+    assert possible_targets((), STYLES, {}) == ((), (), ())

@@ -1,20 +1,22 @@
 """Which questions are wanted: so many of each style and modality combination, in an order that stays balanced.
 
-A plan is made and checked before anything is asked: a combination that a style is not for, or that the corpus cannot fill,
-is an error then, and not after a thousand paid calls (SMMQG).
+A plan is made and checked before anything is asked (SMMQG): a combination that a style is not for is an error then, and cells
+that the corpus cannot fill are left out with a reason, not after a thousand paid calls. The others keep their numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
+
+import msgspec
 
 from proctor.ask.documents.record import Target
 from proctor.ask.documents.style import Combination, Style, parse_combination, render_combination
 from proctor.corpus.source import MODALITIES, Modality
 from proctor.errors import UserError
 
-__all__ = ["cells_of", "plan_targets", "require_available"]
+__all__ = ["ImpossibleCell", "PossibleTargets", "cells_of", "plan_targets", "possible_targets"]
 
 MOST_TARGETS: Final = 1_000_000
 
@@ -142,43 +144,98 @@ def _by_style(cells: Sequence[Cell], quotas: Mapping[str, int]) -> dict[Cell, in
     return counts
 
 
-def require_available(
-    targets: Sequence[Target], counts: Mapping[Modality, int], *, k_modality: int = 2
-) -> tuple[str, ...]:
-    """Make sure that the corpus has enough sources for every target.
+class ImpossibleCell(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell of the plan that the corpus cannot fill.
+
+    Attributes:
+        style: its name.
+        combination: such as ``0-2-0``.
+        questions: that were planned for it.
+        reason: for people.
+    """
+
+    style: str
+    combination: str
+    questions: int
+    reason: str
+
+    @property
+    def told(self) -> str:
+        """In one line."""
+        return f"{self.style} {self.combination} ({self.questions:,}): {self.reason}"
+
+
+class PossibleTargets(NamedTuple):
+    """The part of a plan that a corpus can fill.
+
+    Attributes:
+        targets: in the order of the plan.
+        impossible: cells that were left out.
+        short: one line for every modality of which there are enough to cite, and fewer than candidates are asked for: those
+            attempts say ``short_candidates``.
+    """
+
+    targets: tuple[Target, ...]
+    impossible: tuple[ImpossibleCell, ...]
+    short: tuple[str, ...]
+
+
+def possible_targets(
+    targets: Sequence[Target],
+    styles: Sequence[Style],
+    counts: Mapping[Modality, int],
+    *,
+    k_modality: int = 2,
+) -> PossibleTargets:
+    """Leave out the cells that a corpus cannot fill; the others keep their numbers.
 
     Args:
         targets: of the plan.
+        styles: of the targets.
         counts: sources of the corpus by modality, duplicates left out.
         k_modality: candidates for each source that is needed.
 
-    Returns:
-        One line for every modality of which there are enough to cite, and fewer than candidates are asked for: those
-        attempts say ``short_candidates``.
-
     Raises:
-        UserError: if a target needs more sources of a modality than there are.
+        UserError: if nothing of a plan is left, saying what the corpus has.
     """
-    notes = []
-    problems = []
-    for place, modality in enumerate(MODALITIES):
-        have = counts.get(modality, 0)
-        most = max((t.modalities[place] for t in targets), default=0)
-        lacking = [t for t in targets if t.modalities[place] > have]
-        if lacking:
-            cells = dict.fromkeys(f"{t.style} {render_combination(t.modalities)}" for t in lacking)
-            problems.append(
-                f"{len(lacking)} of {len(targets)} questions need up to {most} {modality} source{'s' * (most != 1)}, and the corpus "
-                f"has {have} ({', '.join(list(cells)[:6])}{', ...' if len(cells) > 6 else ''})"
-            )
-        elif most * k_modality > have:
-            notes.append(
-                f"{modality}: up to {most * k_modality} candidates are asked for, and the corpus has {have}"
-            )
-    if problems:
-        raise UserError(
-            f"{'; '.join(problems)}.",
-            where="corpus",
-            hint="leave these combinations out, or add such sources; nothing was asked yet",
+    hops = {style.name for style in styles if style.hops}
+    cells: dict[Cell, list[Target]] = {}
+    for target in targets:
+        cells.setdefault((target.style, target.modalities), []).append(target)
+    impossible = tuple(
+        ImpossibleCell(
+            style=style, combination=render_combination(wanted), questions=len(members), reason=reason
         )
-    return tuple(notes)
+        for (style, wanted), members in cells.items()
+        if (reason := _why_impossible(wanted, counts, hops=style in hops))
+    )
+    out = {(cell.style, cell.combination) for cell in impossible}
+    kept = tuple(t for t in targets if (t.style, render_combination(t.modalities)) not in out)
+    if targets and not kept:
+        have = ", ".join(f"{counts.get(m, 0):,} {m}" for m in MODALITIES)
+        raise UserError(
+            f"the corpus cannot fill any of the {len(targets):,} planned questions; it has {have} sources. "
+            + "; ".join(cell.told for cell in impossible[:6])
+            + ("; …" if len(impossible) > 6 else "."),
+            where="corpus",
+            hint="ask for other combinations (--combination 1-0-0), or add such sources; nothing was asked yet",
+        )
+    most = [max((t.modalities[place] for t in kept), default=0) for place in range(len(MODALITIES))]
+    short = tuple(
+        f"{m}: up to {wanted * k_modality} candidates are asked for, and the corpus has {counts.get(m, 0)}"
+        for m, wanted in zip(MODALITIES, most, strict=True)
+        if wanted * k_modality > counts.get(m, 0)
+    )
+    return PossibleTargets(kept, impossible, short)
+
+
+def _why_impossible(wanted: Combination, counts: Mapping[Modality, int], *, hops: bool) -> str:
+    """Return why no question of a cell can be made; empty where one can."""
+    lacking = [
+        f"{n} {m} source{'s' * (n != 1)}, and the corpus has {counts.get(m, 0)}"
+        for m, n in zip(MODALITIES, wanted, strict=True)
+        if n > counts.get(m, 0)
+    ]
+    if lacking:
+        return f"needs {'; '.join(lacking)}"
+    return "a question of two hops needs two sources" if hops and sum(wanted) < 2 else ""

@@ -13,7 +13,7 @@ from proctor.ask.documents.run import generate_documents
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome
-from proctor.stages.documents.generate import documents_generator, plan_of, sampler_of
+from proctor.stages.documents.generate import Plan, documents_generator, plan_of, sampler_of
 from proctor.stages.documents.library import Library
 from proctor.stages.documents.settings import DocumentsOptions
 from proctor.stages.models import CALLS, Limits, open_models
@@ -30,7 +30,7 @@ _QUALITY: Final = 0.8
 
 def estimate_documents(
     root: Path, options: DocumentsOptions, *, limits: Limits | None = None
-) -> tuple[Estimate, int, int]:
+) -> tuple[Estimate, int, Plan]:
     """Say what generation would take, from the real prompts; nothing leaves this machine.
 
     The models are played by the rehearsal's server, which refuses and errs now and then: how many attempts real models need is
@@ -42,7 +42,7 @@ def estimate_documents(
         limits: name the call store, whose calls cost nothing.
 
     Returns:
-        The estimate of the targets that were played, how many these are, and how many the plan has.
+        The estimate of the targets that were played, how many these are, and the plan.
 
     Raises:
         UserError: as generation.
@@ -78,4 +78,4 @@ def estimate_documents(
 
             generate_documents(played, generator, listening)
     with open_models(workspace, limits) as models:
-        return models.estimate([("generate", requests)]), len(played), len(plan.targets)
+        return models.estimate([("generate", requests)]), len(played), plan

@@ -15,12 +15,12 @@ from proctor.ask.documents.contamination import NearMatch, find_near_matches
 from proctor.ask.documents.distractors import DistractorSearch
 from proctor.ask.documents.duplicates import EmbedQuestions
 from proctor.ask.documents.pipeline import DocumentsGenerator
-from proctor.ask.documents.plan import plan_targets, require_available
+from proctor.ask.documents.plan import ImpossibleCell, plan_targets, possible_targets
 from proctor.ask.documents.prompting import PromptKit
 from proctor.ask.documents.record import Target
 from proctor.ask.documents.run import DocumentsRun, generate_documents
 from proctor.ask.documents.seed_levels import SeedLevels
-from proctor.ask.documents.style import PUBLISHED_COUNTS, Style, load_styles
+from proctor.ask.documents.style import PUBLISHED_COUNTS, Style, load_styles, render_combination
 from proctor.ask.documents.summary import Cell
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.corpus.collection import Corpus
@@ -28,7 +28,7 @@ from proctor.corpus.seeds import SeedCoverage, SeedSampler, seed_coverage
 from proctor.corpus.source import MODALITIES, Modality
 from proctor.errors import UserError
 from proctor.exam.source_showing import CorpusPictures
-from proctor.records import read_bytes, read_jsonl, write_json, write_jsonl
+from proctor.records import Dropped, read_bytes, read_jsonl, write_json, write_jsonl
 from proctor.stages.documents.library import Library
 from proctor.stages.documents.reading import CORPUS, WRITTEN, questions_of
 from proctor.stages.documents.settings import DocumentsOptions
@@ -42,10 +42,13 @@ __all__ = [
     "Plan",
     "generate",
     "plan_of",
+    "plan_warnings",
 ]
 
 ATTEMPTS_FILE: Final = "documents.attempts.jsonl"
 SUMMARY: Final = "documents.json"
+IMPOSSIBLE: Final = "impossible_cell"
+"""Why a question of a cell that the corpus cannot fill is dropped."""
 
 _ALONE: Final = 1_024
 """Sources of which weights are computed to tell how uneven they are."""
@@ -64,6 +67,7 @@ class DocumentsMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
         near_known: questions near to such as models may have learnt from.
         cells: of styles and combinations.
         short: modalities of which there are fewer candidates than are shown elsewhere.
+        impossible: cells that the corpus cannot fill; nothing was asked for them.
     """
 
     asked: int
@@ -75,22 +79,58 @@ class DocumentsMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
     near_known: int
     cells: tuple[Cell, ...]
     short: tuple[str, ...]
+    impossible: tuple[ImpossibleCell, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to beware of, one line each."""
+        return plan_warnings(self.impossible, self.asked, self.short)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is going to be made: styles, targets, and modalities of which there are fewer candidates than asked for."""
+    """What is going to be made.
+
+    Attributes:
+        styles: of the targets.
+        targets: questions that are wanted and possible.
+        short: modalities of which there are fewer candidates than asked for.
+        impossible: cells that the corpus cannot fill.
+        beyond: questions of these cells.
+    """
 
     styles: tuple[Style, ...]
     targets: tuple[Target, ...]
-    short: tuple[str, ...]
+    short: tuple[str, ...] = ()
+    impossible: tuple[ImpossibleCell, ...] = ()
+    beyond: tuple[Dropped, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to beware of, one line each."""
+        return plan_warnings(self.impossible, len(self.targets), self.short)
+
+
+def plan_warnings(
+    impossible: Sequence[ImpossibleCell], asked: int, short: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return what cannot be asked of a corpus, or only with fewer candidates, one line each.
+
+    Args:
+        impossible: cells that were left out.
+        asked: questions of the other cells.
+        short: as in ``Plan``.
+    """
+    lost = sum(cell.questions for cell in impossible)
+    head = f"{lost:,} of {lost + asked:,} questions cannot be asked of this corpus and are left out: "
+    return (*([head + "; ".join(cell.told for cell in impossible)] if impossible else []), *short)
 
 
 def plan_of(corpus: Corpus, options: DocumentsOptions) -> Plan:
-    """Plan the targets.
+    """Plan the targets; cells that the corpus cannot fill are left out.
 
     Raises:
-        UserError: if a style is unknown, numbers make no sense, or the corpus lacks what a target needs.
+        UserError: if a style is unknown, numbers make no sense, or the corpus can fill no cell.
     """
     styles = load_styles(options.styles)
     quotas = None
@@ -113,8 +153,14 @@ def plan_of(corpus: Corpus, options: DocumentsOptions) -> Plan:
         quotas=quotas,
         combinations=options.combination or None,
     )
-    short = require_available(targets, corpus.counts(), k_modality=options.pipeline.k_modality)
-    return Plan(styles, targets, short)
+    found = possible_targets(targets, styles, corpus.counts(), k_modality=options.pipeline.k_modality)
+    reasons = {(cell.style, cell.combination): cell.reason for cell in found.impossible}
+    beyond = tuple(
+        Dropped(target.id, IMPOSSIBLE, reason)
+        for target in targets
+        if (reason := reasons.get((target.style, render_combination(target.modalities)), ""))
+    )
+    return Plan(styles, found.targets, found.short, found.impossible, beyond)
 
 
 def generate(
@@ -323,7 +369,7 @@ def _written(
 ) -> DocumentsMade:
     write_jsonl(workspace.file(WRITTEN), run.questions)
     write_jsonl(workspace.file(ATTEMPTS_FILE), run.attempts)
-    reasons = workspace.write_dropped("documents", list(run.dropped))
+    reasons = workspace.write_dropped("documents", [*plan.beyond, *run.dropped])
     coverage = _coverage(library.corpus, run)
     summary = {
         "summary": run.summary,
@@ -331,6 +377,7 @@ def _written(
         "seed_statistics": sampler.statistics(min(_ALONE, len(library.corpus))),
         "near_known": near,
         "short": plan.short,
+        "impossible": plan.impossible,
         "waves": run.waves,
         "interrupted": run.interrupted,
     }
@@ -347,12 +394,13 @@ def _written(
         interrupted=run.interrupted,
         cells=tuple(run.summary.cells),
         short=plan.short,
+        impossible=plan.impossible,
         unsent=calls.unsent,
     )
     workspace.record(
         "documents",
         settings=options.recorded(),
-        counts=made.recorded("cells", "short"),
+        counts=made.recorded("cells", "short", "impossible"),
         inputs=(f"{CORPUS}/manifest.json",),
         outputs=(WRITTEN, ATTEMPTS_FILE, SUMMARY),
     )

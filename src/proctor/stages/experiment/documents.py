@@ -74,8 +74,9 @@ def _build(doing: Doing, options: CorpusOptions) -> None:
 
 
 def _generate(doing: Doing, options: DocumentsOptions) -> None:
-    targets = len(plan_of(corpus_of(doing.workspace), options).targets)
-    with doing.showing("generating questions", targets) as seen:
+    plan = plan_of(corpus_of(doing.workspace), options)
+    doing.done.notes += [line for line in plan.warnings if line not in doing.done.notes]
+    with doing.showing("generating questions", len(plan.targets)) as seen:
         made = generate(doing.root, options, limits=doing.limits, seen=seen)
     doing.add("generate", made)
     if made.interrupted:

@@ -56,8 +56,18 @@ def foresee(
     vary: Sequence[str] = (),
     limits: Limits | None = None,
     show: Show,
+    done: Done | None = None,
 ) -> Estimate:
     """Say what an experiment would take; nothing is sent, and nothing in the workspace changes but its pictures.
+
+    Args:
+        root: the workspace.
+        plan: of the experiment.
+        chosen: settings of every stage.
+        vary: what varies.
+        limits: name the call store, whose calls cost nothing.
+        show: shows progress.
+        done: gets the notes of the stages that are played.
 
     Raises:
         UserError: as ``conduct``.
@@ -69,7 +79,7 @@ def foresee(
         _copied(root, copy)
         if not limits.calls and is_there(root / CALLS):
             limits = msgspec.structs.replace(limits, calls=str((root / CALLS).resolve()))
-        cells, doing = prepare(copy, plan, chosen, vary, limits, show, Done(), asking=False)
+        cells, doing = prepare(copy, plan, chosen, vary, limits, show, done or Done(), asking=False)
         found: list[Estimate] = []
 
         def estimate(now: Doing, stage: Stage, settings: Any) -> None:
