@@ -58,7 +58,7 @@ def package_of(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist is not None else "an unknown package"
 
 
-def told(error: Exception) -> str:
+def told(error: BaseException) -> str:
     """Return what another package's code raised, with its place, in one line."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     said = " ".join(str(error).split())[:200]

@@ -12,11 +12,12 @@ import os
 import shlex
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -34,6 +35,12 @@ from proctor.records import (
 )
 from proctor.settings import Settings, fields_of
 from proctor.version import __version__
+
+if TYPE_CHECKING:
+    from proctor.exam.function import Answering
+    from proctor.stages.exam_settings import PredictSettings
+    from proctor.stages.limits import Limits
+    from proctor.stages.predict import Predicted
 
 __all__ = ["FORMAT", "STAGES", "StageRecord", "Workspace", "format_of", "is_there", "write_format"]
 
@@ -222,6 +229,35 @@ class Workspace:
         return f"proctor read DATASET FOLDER {folder}" if stage == "read" else f"proctor {stage} {folder}"
 
     # -- content -----------------------------------------------------------------------------------------------
+
+    def predict(
+        self,
+        function: Answering,
+        settings: PredictSettings | None = None,
+        *,
+        limits: Limits | None = None,
+        seen: Callable[[], None] | None = None,
+    ) -> list[Predicted]:
+        """Have a function answer the items, of every kind, and write the runs; see ``proctor.stages.predict``.
+
+        It gets what a model would be shown (``proctor.exam.function.ShownQuestion``) and returns text, or None. What it raises is
+        a failure of that item. What it returned is kept: a run that was killed goes on; when the module of the function
+        changes, all is asked again.
+
+        Args:
+            function: that answers; it may be a coroutine function.
+            settings: which items, what is shown of them, and the name of the run.
+            limits: how many calls may overlap, and where they are kept.
+            seen: called after each call.
+
+        Raises:
+            UserError: if there are no items, or they cannot be shown so.
+        """
+        stage = import_module(
+            "proctor.stages.predict"
+        )  # which stands above: for people, no file of ours asks this
+        found: list[Predicted] = stage.predict(self.root, function, settings, limits=limits, seen=seen)
+        return found
 
     def load(self, name: str, type_: type[T]) -> list[T]:
         """Return the records of a stage's file."""

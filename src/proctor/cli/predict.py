@@ -27,8 +27,8 @@ class Predictors(Settings, frozen=True, kw_only=True):
         option(
             "A model: openai/gpt-4o, compat/NAME@http://host:8000/v1, ...; of moments also 'constant' (most frequent answer of "
             "each type), 'recipe-text' (question and recipe only), 'random-step' (any valid step), 'annotations' (upper bound); "
-            "of questions with options 'chance', 'longest-option', 'most-frequent-letter'. A person's answers from a file: "
-            "human:FILE. May be repeated; all of "
+            "of questions with options 'chance', 'longest-option', 'most-frequent-letter'. Your own function: "
+            "python:module:function. A person's answers from a file: human:FILE. May be repeated; all of "
             "Proctor's own when left out.",
             "-p",
         ),
@@ -60,6 +60,7 @@ def predict(
     Example: proctor predict bench -p openai/gpt-4o --kind documents --show bm25@5
     """
     from proctor.errors import UserError
+    from proctor.llm.model import is_asked
     from proctor.stages import predict as stage
 
     chosen = who.predictor or stage.floor_names(workspace, settings)
@@ -68,7 +69,7 @@ def predict(
     if not chosen:
         raise UserError("nobody answers these questions without a model.", hint="name one: --predictor MODEL")
     if dry_run.dry_run:
-        models = [name for name in chosen if "/" in name and not name.startswith(stage.HUMAN)]
+        models = [name for name in chosen if is_asked(name)]
         found = [stage.estimate_prediction(workspace, m, settings, limits=limits) for m in models]
         emit_estimates(found, as_json=output.as_json)
         return

@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.fitting import TooLargeError, too_large
+from proctor.exam.function import Function, function_request
 from proctor.exam.kind import Answer, Call, Exhibit, Kind, Talk, TooMuch, Turn, View
 from proctor.exam.library import Library, Prompts
 from proctor.exam.prediction import Prediction, call_details, total_cost
@@ -46,6 +47,7 @@ class ModelPredictor(Generic[V]):
         parameters: of the answering calls, over those of the protocol.
         shrink: what is too large for the provider is shrunk (``proctor.exam.fitting``); False makes it an error before
             anything is sent.
+        function: that answers in the place of the model of its name.
         price: nano-dollars of a reply, None when not known.
         context: prompt and reply tokens that a model takes, None when not known.
     """
@@ -57,6 +59,7 @@ class ModelPredictor(Generic[V]):
     prompts: Prompts
     parameters: Parameters | None = None
     shrink: bool = True
+    function: Function | None = None
     price: Callable[[str, Outcome], int | None] = field(default=lambda _model, _outcome: None)
     context: Callable[[str], int | None] = field(default=lambda _model: None)
 
@@ -169,7 +172,7 @@ class _Run(Generic[V]):
                 except StopIteration as end:
                     return self._prediction(asked, exhibit, end.value, [])
                 calls = (said,) if isinstance(said, Call) else said
-                much = self._excess(calls) if exhibit.media else None
+                much = self._excess(calls, asked, exhibit) if exhibit.media else None
                 if much is None:
                     return _Opened(exhibit, talk, calls, isinstance(said, Call))
                 talk.close()
@@ -184,16 +187,18 @@ class _Run(Generic[V]):
         except UserError as error:
             return self._not_shown(asked, error)
 
-    def _excess(self, calls: Sequence[Call]) -> TooMuch | None:
+    def _excess(self, calls: Sequence[Call], asked: _Asked, exhibit: Exhibit) -> TooMuch | None:
         size, context = self.who.library.media.size, self.who.context
-        requests = [self._request(call) for call in calls]
+        requests = [self._request(call, asked, exhibit) for call in calls]
         found = tuple(e for r in requests for e in excesses(r, size=size, context=context(r.model)))
         return TooMuch(requests[0].model, found) if found else None
 
-    def _request(self, call: Call) -> Request:
+    def _request(self, call: Call, asked: _Asked, exhibit: Exhibit) -> Request:
         own = self.who.parameters if call.role in ANSWERING else None
-        models = self.who.models
+        models, function = self.who.models, self.who.function
         model = models.get(call.role) or models["answer"]
+        if function is not None and model == function.name:
+            return function_request(function, asked.item, asked.turn, exhibit, self.who.view.label, call)
         return Request(model=model, messages=call.messages, parameters=own or call.parameters, draw=call.draw)
 
     # -- the conversation ----------------------------------------------------------------------------------
@@ -206,7 +211,7 @@ class _Run(Generic[V]):
         exhibit, talk, calls, single = opened
         made: list[tuple[Request, Outcome]] = []
         while True:
-            requests = [self._request(call) for call in calls]
+            requests = [self._request(call, asked, exhibit) for call in calls]
             self._assumed |= {r.key: c.assume for r, c in zip(requests, calls, strict=True) if c.assume}
             outcomes = yield tuple(requests)
             told = zip(calls, requests, outcomes, strict=True)

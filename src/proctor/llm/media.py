@@ -87,6 +87,10 @@ class MediaStore:
             self._clips[source] = clip
         return clip
 
+    def path(self, sha256: str) -> Path | None:
+        """Return the file of a part, which has no suffix; None where bytes are kept in memory."""
+        return None if self._folder is None else self._path(sha256)
+
     def size(self, part: Media) -> int:
         """Return how many bytes a part has as it is kept.
 

@@ -2,7 +2,8 @@
 
 A model is a string: ``openai/gpt-4o-2024-08-06``, ``anthropic/…``, ``google/…``, ``compat/NAME@http://host:8000/v1``,
 ``transformers/PATH``, ``replay/FILE``, ``human/NAME``, ``anyllm/PROVIDER/MODEL``. The part before the first slash names
-the provider, an entry point of the group ``proctor.models``; ours come in by the same door.
+the provider, an entry point of the group ``proctor.models``; ours come in by the same door. ``python:module:function`` is a
+function in the place of a model (``proctor.exam.function``).
 """
 
 from __future__ import annotations
@@ -18,9 +19,23 @@ if TYPE_CHECKING:
     from proctor.llm.message import Parameters, Request
     from proctor.llm.outcome import Outcome
 
-__all__ = ["ENTRY_POINTS", "Model", "ModelName", "Provider", "Unsent", "leaves_out"]
+__all__ = [
+    "ENTRY_POINTS",
+    "FUNCTION",
+    "PERSON",
+    "Model",
+    "ModelName",
+    "Provider",
+    "Unsent",
+    "is_asked",
+    "leaves_out",
+]
 
 ENTRY_POINTS: Final = "proctor.models"
+FUNCTION: Final = "python:"
+"""Before the name of a function that answers in the place of a model."""
+PERSON: Final = "human:"
+"""Before the name of a file with a person's answers, which are read without asking."""
 
 _P = TypeVar("_P", bound="Callable[[ModelName], Model]")
 
@@ -46,6 +61,9 @@ class ModelName:
         Raises:
             UserError: if it has no provider or no model, or credentials in its URL.
         """
+        for kind in (FUNCTION, PERSON):
+            if text.startswith(kind):
+                return cls(kind, text.removeprefix(kind))
         name, url = text, ""
         for scheme in ("@http://", "@https://"):
             place = text.rfind(scheme)
@@ -65,7 +83,19 @@ class ModelName:
         return cls(provider, model, url)
 
     def __str__(self) -> str:
+        if self.provider in (FUNCTION, PERSON):
+            return self.provider + self.model
         return f"{self.provider}/{self.model}" + (f"@{self.base_url}" if self.base_url else "")
+
+
+def is_asked(name: str) -> bool:
+    """Return whether a name is that of a model, or of a function in its place, and not that of a rule.
+
+    Example:
+        >>> [is_asked(name) for name in ("openai/gpt-4o", "python:mine:answer", "human:answers/anna.csv", "chance")]
+        [True, True, False, False]
+    """
+    return name.startswith(FUNCTION) or ("/" in name and not name.startswith(PERSON))
 
 
 class Model(Protocol):

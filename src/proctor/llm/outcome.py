@@ -34,6 +34,7 @@ FailureKind = Literal[
     "too_large",  # 413, context length: a stated rule may shrink it
     "content_filter",  # the provider blocked the input or the output
     "budget",  # our own limit on calls, tokens or money was reached before it was sent
+    "function",  # a function of the user's raised an error, or returned no text
     "cancelled",  # Ctrl-C, or an earlier error stopped the run
     "replay_miss",  # replay/ has no such call
 ]

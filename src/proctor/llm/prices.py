@@ -33,14 +33,14 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.llm.budget import nano_dollars
-from proctor.llm.model import ModelName
+from proctor.llm.model import FUNCTION, PERSON, ModelName
 from proctor.llm.outcome import Usage
 from proctor.records import decode, read_bytes
 
 __all__ = ["FREE_PROVIDERS", "PRICES_VARIABLE", "Price", "PriceTable", "Rates"]
 
 PRICES_VARIABLE: Final = "PROCTOR_PRICES"
-FREE_PROVIDERS: Final = frozenset({"transformers", "replay", "human"})
+FREE_PROVIDERS: Final = frozenset({"transformers", "replay", "human", FUNCTION, PERSON})
 _MILLION: Final = 10**6
 _VERSION: Final = re.compile(
     r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{3}|latest|preview|preview-\d{2}-\d{2}|preview-\d{2}-\d{4}|exp)\Z"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from proctor.errors import UserError
 from proctor.llm.keys import redact
 from proctor.llm.message import Parameters
-from proctor.llm.model import ENTRY_POINTS, Model, ModelName, Provider, Unsent
+from proctor.llm.model import ENTRY_POINTS, FUNCTION, Model, ModelName, Provider, Unsent
 from proctor.llm.outcome import Failure, Outcome
 from proctor.plugins import load_plugin, told
 
@@ -96,6 +96,8 @@ def unsent_parameters(name: str, parameters: Parameters) -> tuple[str, ...]:
         UserError: if the name is none, or the provider is unknown or broken.
     """
     parsed = ModelName.parse(name)
+    if parsed.provider == FUNCTION:
+        return ()
     unsent: Unsent | None = getattr(_provider(parsed.provider), "unsent", None)
     names = unsent(parsed, parameters) if unsent is not None else ()
     return tuple(sorted(name for name in names if getattr(parameters, name) not in (None, (), {})))

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from proctor.exam.function import Function, FunctionModel, load_function
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.llm.blocking import run_calls
 from proctor.llm.budget import dollars
@@ -19,7 +20,7 @@ from proctor.llm.fence import FENCE_FILE, FenceSecret
 from proctor.llm.flow import Flow, FlowEvent, FlowSettings
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Parameters, Request
-from proctor.llm.model import Model
+from proctor.llm.model import FUNCTION, PERSON, Model
 from proctor.llm.outcome import Ask, Failure, Outcome
 from proctor.llm.pace import Pace, pace_of
 from proctor.llm.prices import PriceTable
@@ -146,8 +147,15 @@ class Models:
         self._unsent = Unsent()
         self._history: list[FlowEvent] = []
         most = max(CONCURRENCY, 2 * (limits.max_connections or 0))
+        self.functions: dict[str, Function] = {}
+        """That answer in the place of models, by name."""
+
+        def resolved(name: str) -> Model:
+            function = self.functions.get(name)
+            return resolve(name) if function is None else FunctionModel(function)
+
         self.caller = Caller(
-            store, self.media, flow, self.budget, meter=self._meter, concurrency=most, resolve=resolve
+            store, self.media, flow, self.budget, meter=self._meter, concurrency=most, resolve=resolved
         )
 
     def ask(self, stage: str, progress: Callable[[], None] | None = None) -> Ask:
@@ -267,5 +275,7 @@ def require_keys(workspace: Workspace, names: Iterable[str], limits: Limits) -> 
         with CallStore.open(place) as store:
             asked = frozenset(store.models())
     for name in names:
-        if name not in asked:
+        if name.startswith(FUNCTION):
+            load_function(name)
+        elif name not in asked and not name.startswith(PERSON):
             asyncio.run(resolve(name).close())

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.function import Answering, Function, load_function, named
 from proctor.exam.kind import Kind, View, ViewOptions, kind_named
 from proctor.exam.kinds.moment_question import FLOOR_NAMES, MOMENT
 from proctor.exam.library import Prompts
@@ -21,6 +22,7 @@ from proctor.exam.question import Choice, Item
 from proctor.exam.view import View as MomentView
 from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
+from proctor.llm.model import FUNCTION, PERSON, is_asked
 from proctor.llm.prices import PriceTable
 from proctor.records import content_hash, file_sha256, read_json, write_json, write_jsonl
 from proctor.stages.answers import Answers, read_answers
@@ -33,7 +35,6 @@ from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
-    "HUMAN",
     "PREDICTORS",
     "AnswersIn",
     "Form",
@@ -55,9 +56,6 @@ __all__ = [
 PREDICTORS: Final = FLOOR_NAMES
 """Systems without a model of questions about moments."""
 
-HUMAN: Final = "human:"
-"""Before the name of a file with a person's answers."""
-
 Form = Literal["open", "choice"]
 
 
@@ -77,7 +75,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
         form: of the items: answered in words, or by one of their options.
         questions: the set that the items are of; empty for all.
         show: what a model was shown, where the kind is another one: the label of its view.
-        source: hash of what the answers were read from; unset where none were read.
+        source: hash of the file that the answers were read from, or of the module of the function that gave them; unset for others.
         named: name under which the answers came in, where they became several runs; unset otherwise.
     """
 
@@ -247,7 +245,7 @@ def run_name(model: str, view: View) -> str:
 
 def predict(
     root: Path,
-    predictor: str,
+    predictor: str | Answering,
     settings: PredictSettings | None = None,
     *,
     limits: Limits | None = None,
@@ -260,8 +258,9 @@ def predict(
 
     Args:
         root: the workspace.
-        predictor: one of ``floor_names``, the name of a model (``openai/gpt-4o``), or ``human:FILE``: a person's answers are
-            read from a file (``proctor.stages.answers``).
+        predictor: one of ``floor_names``, the name of a model (``openai/gpt-4o``), a function or its name
+            (``python:module:function``; ``proctor.exam.function``), or ``human:FILE``: a person's answers are read from a file
+            (``proctor.stages.answers``).
         settings: which items, what is shown of them, and how they are asked.
         limits: what a model's calls may cost, and where they are kept.
         seen: called after each item, or each call of a model.
@@ -272,18 +271,17 @@ def predict(
     workspace = Workspace(root)
     settings = settings or workspace.resolve(PredictSettings)
     groups = _groups(workspace, settings)
-    if predictor.startswith(HUMAN):
-        file = Path(predictor.removeprefix(HUMAN))
+    if isinstance(predictor, str) and predictor.startswith(PERSON):
+        file = Path(predictor.removeprefix(PERSON))
         answers = read_answers(file, [item for group in groups for item in group.items])
         workspace.write_dropped("predictions", answers.dropped)
         return _predict_from_file(workspace, groups, answers, file, settings, predictor, "human")
-    if "/" in predictor:
+    if not isinstance(predictor, str) or is_asked(predictor):
         chosen = _with_view(groups, settings)
         _require_one(settings, chosen)
         limits = (limits or Limits()).shared()
-        return [
-            _predict_with_model(workspace, g, view, predictor, settings, limits, seen) for g, view in chosen
-        ]
+        model = _answering(predictor)
+        return [_predict_with_model(workspace, g, view, model, settings, limits, seen) for g, view in chosen]
     fitting = [group for group in groups if predictor in group.kind.floors(group.items)]
     if not fitting:
         known = dict.fromkeys(name for group in groups for name in group.kind.floors(group.items))
@@ -292,6 +290,13 @@ def predict(
         )
     _require_one(settings, fitting)
     return [_predict_with_floor(workspace, group, predictor, settings, seen) for group in fitting]
+
+
+def _answering(predictor: str | Answering) -> str | Function:
+    """Return the function that answers in the place of a model, or the name of the model that does."""
+    if not isinstance(predictor, str):
+        return named(predictor)
+    return load_function(predictor) if predictor.startswith(FUNCTION) else predictor
 
 
 def _require_one(settings: PredictSettings, runs: Sequence[object]) -> None:
@@ -390,13 +395,14 @@ def _predict_with_model(
     workspace: Workspace,
     group: _Group,
     view: View,
-    model: str,
+    answering: str | Function,
     settings: PredictSettings,
     limits: Limits,
     seen: Callable[[], None] | None,
 ) -> Predicted:
     with open_models(workspace, limits) as models:
-        who = _predictor(models, workspace, group, view, model, settings, limits)
+        who = _predictor(models, workspace, group, view, answering, settings, limits)
+        model = who.models["answer"]
         begun = _begin_model(workspace, group, who, settings)
         asked = begun.unanswered(settings.limit)
         stage = f"predict/{begun.folder.name}"
@@ -426,7 +432,7 @@ def _shrunk(predictions: Iterable[Prediction]) -> dict[str, int]:
 
 def estimate_prediction(
     root: Path,
-    model: str,
+    model: str | Answering,
     settings: PredictSettings | None = None,
     *,
     limits: Limits | None = None,
@@ -435,7 +441,7 @@ def estimate_prediction(
 
     Args:
         root: the workspace.
-        model: its name.
+        model: its name, or that of a function.
         settings: as ``predict``.
         limits: where calls and prices are kept.
 
@@ -446,11 +452,13 @@ def estimate_prediction(
     settings = settings or workspace.resolve(PredictSettings)
     chosen = _with_view(_groups(workspace, settings), settings)
     _require_one(settings, chosen)
-    limits = limits or Limits()
+    limits, answering = limits or Limits(), _answering(model)
     with open_models(workspace, limits) as models:
+        if isinstance(model, str) and model.startswith(PERSON):
+            return models.estimate(())
         stages = []
         for group, view in chosen:
-            who = _predictor(models, workspace, group, view, model, settings, limits)
+            who = _predictor(models, workspace, group, view, answering, settings, limits)
             begun = _begin_model(workspace, group, who, settings)
             stages.append((f"predict/{begun.folder.name}", who.requests(begun.unanswered(settings.limit))))
         return models.estimate(stages)
@@ -461,11 +469,15 @@ def _predictor(
     workspace: Workspace,
     group: _Group,
     view: View,
-    model: str,
+    answering: str | Function,
     settings: PredictSettings,
     limits: Limits,
 ) -> ModelPredictor[Any]:
-    """Return a model as a predictor of this workspace."""
+    """Return a model, or a function in its place, as a predictor of this workspace."""
+    function = answering if isinstance(answering, Function) else None
+    model = answering.name if isinstance(answering, Function) else answering
+    if function is not None:
+        models.functions[model] = function
     prices = PriceTable.load(limits.prices) if limits.prices else PriceTable.load()
     library = exam_library(workspace, group.items, models.media, videos=settings.videos)
     group.kind.require(group.items, view, library, model)
@@ -478,6 +490,7 @@ def _predictor(
         library=library,
         prompts=Prompts(models.prompts, models.secret),
         shrink=settings.shrink,
+        function=function,
         price=models.price,
         context=lambda name: found.context if (found := prices.find(name)) is not None else None,
     )
@@ -498,6 +511,7 @@ def _begin_model(
         form=group.form,
         questions=group.questions,
         show="" if isinstance(view, MomentView) else view.label,
+        source=msgspec.UNSET if who.function is None else who.function.version,
     )
     turns = {item.id: len(group.kind.turns(item, view)) for item in group.items}
     name = settings.run or group.name(run_name(who.name.removesuffix(f" ({view.label})"), view))

@@ -1,0 +1,218 @@
+"""A function is shown what a model would be, and whatever it does is an answer or a failure of that item alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+from PIL import Image
+from tests.documents import document, items_of
+from tests.taking import judge
+
+from proctor.corpus.collection import write_corpus
+from proctor.corpus.source import image_source
+from proctor.errors import UserError
+from proctor.exam.function import ShownQuestion, load_function
+from proctor.exam.prediction import Prediction
+from proctor.exam.question import Choice, Gold, Item, Open, Pick, Question, Text
+from proctor.records import read_json, read_jsonl, write_jsonl
+from proctor.stages.exam_settings import PredictSettings
+from proctor.stages.predict import RunInfo, estimate_prediction
+from proctor.workspace import Workspace
+
+OPTIONS = ("one", "two", "three", "four")
+ITEMS = [
+    Item(
+        question=Question(
+            id=f"q{n}",
+            kind="clip",
+            text=f"Which {n}?",
+            form=Choice(options=OPTIONS),
+            facts={"steps": ["Stir."]},
+        ),
+        golds=(Gold(value=Pick(option=n)),),
+    )
+    for n in range(4)
+]
+WORDS = [
+    Item(
+        question=Question(
+            id=f"w{n}", kind="clip", text=f"What {n}?", form=Open(), facts={"steps": ["Stir."]}
+        ),
+        golds=(Gold(value=Text(text="so")),),
+    )
+    for n in range(6)
+]
+STEPS = PredictSettings(show="steps", form="choice", shuffle=3, run="own")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    Workspace(tmp_path).create()
+    write_jsonl(tmp_path / "items.jsonl", [*ITEMS, *WORDS])
+    return tmp_path
+
+
+def answers(bench: Path, run: str = "own") -> dict[str, Prediction]:
+    return {p.item_id: p for p in read_jsonl(bench / "runs" / run / "predictions.jsonl", Prediction)}
+
+
+def test_it_sees_the_question_as_a_model_and_never_what_is_right(bench: Path) -> None:
+    seen: list[ShownQuestion] = []
+
+    def right(shown: ShownQuestion) -> str:
+        seen.append(shown)
+        return "ABCD"[shown.options.index(OPTIONS[int(shown.id[1])])]
+
+    (run,) = Workspace(bench).predict(right, STEPS)
+    assert (run.run, run.items, run.failed, run.asked_now) == ("own", 4, 0, 4)
+    first = next(shown for shown in seen if shown.id == "q0")
+    assert (first.kind, first.question, first.view) == ("clip", "Which 0?", "steps, shuffled 3")
+    assert "Stir." in first.prompt
+    assert {shown.options for shown in seen} != {OPTIONS}
+    assert all(set(shown.options) == set(OPTIONS) for shown in seen)
+    assert not {"gold", "golds", "facts"} & set(msgspec.structs.asdict(first))
+    assert judge(bench, ["own"])["runs"] == {"own": {"match": 4}}
+    info = read_json(bench / "runs/own/run.json", RunInfo)
+    assert info.predictor == f"python:{__name__}:{right.__qualname__} (steps, shuffled 3)"
+    assert (info.role, info.privilege) == ("floor", "the annotated steps")
+
+
+def test_errors_and_what_is_no_text_are_failures_of_that_item(bench: Path) -> None:
+    def answer(shown: ShownQuestion) -> object:
+        wrong = {
+            "w0": KeyError("flour"),
+            "w1": SystemExit(3),
+            "w2": StopIteration(),
+            "w3": ValueError("\ud800"),
+        }
+        if shown.id in wrong:
+            raise wrong[shown.id]
+        return {"w4": None, "w5": 7}[shown.id]
+
+    (run,) = Workspace(bench).predict(answer, PredictSettings(show="steps", form="open", run="own"))  # type: ignore[arg-type]
+    assert run.failures == {"function": 6}
+    said = {name: str(p.failure) for name, p in answers(bench).items()}
+    for name, why in (
+        ("w0", "KeyError: 'flour'"),
+        ("w1", "SystemExit: 3"),
+        ("w2", "StopIteration"),
+        ("w3", "ValueError: \\ud800"),
+    ):
+        assert said[name].startswith(f"function: {why}")
+        assert "test_function.py:" in said[name]
+    assert (said["w4"], said["w5"]) == (
+        "function: it returned nothing",
+        "function: it returned int, which is no text",
+    )
+
+
+def test_coroutine_functions_overlap_and_others_are_called_one_after_the_other(bench: Path) -> None:
+    most = {"now": 0, "plain": 0, "async": 0}
+
+    def plain(_: ShownQuestion) -> str:
+        most["now"] += 1
+        most["plain"] = max(most["plain"], most["now"])
+        time.sleep(0.002)
+        most["now"] -= 1
+        return "A"
+
+    async def overlapping(_: ShownQuestion) -> str:
+        most["now"] += 1
+        most["async"] = max(most["async"], most["now"])
+        await asyncio.sleep(0.05)
+        most["now"] -= 1
+        return "A"
+
+    Workspace(bench).predict(plain, STEPS)
+    Workspace(bench).predict(overlapping, msgspec.structs.replace(STEPS, run="other"))
+    assert (most["plain"], most["async"]) == (1, 4)
+
+
+def test_a_picture_of_a_source_comes_as_a_file(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    Image.new("RGB", (40, 30), (20, 90, 160)).save(corpus / "vell.png")
+    write_corpus(corpus, [image_source("image:vell", "Lake Vell", "vell.png", verbalisation="Blue water.")])
+    write_jsonl(tmp_path / "items.jsonl", items_of([document("d", gold=("image:vell",), answer="Blue.")]))
+
+    def answer(shown: ShownQuestion) -> str:
+        (part,) = shown.parts
+        assert part.path is not None
+        with Image.open(part.path) as picture:
+            return f"{part.id} {part.kind} {part.mime} {picture.size}"
+
+    Workspace(tmp_path).predict(answer, PredictSettings(run="own"))
+    assert answers(tmp_path)["d"].answer == "image:vell picture 1 image/png (40, 30)"
+
+
+SLOW = """
+import pathlib, time
+def answer(shown):
+    with pathlib.Path("asked.txt").open("a") as stream:
+        stream.write(shown.id + "\\n")
+    time.sleep(0.2)
+    return shown.id
+"""
+
+
+def test_a_killed_run_goes_on_and_a_changed_module_is_asked_anew(bench: Path) -> None:
+    (bench / "slow_answers.py").write_text(SLOW)
+    typed = [sys.executable, "-c", "from proctor.cli.main import main; main()", "predict", str(bench)]
+    typed += ["-p", "python:slow_answers:answer"]
+    typed += ["--show", "steps", "--form", "open", "--run", "own"]
+    asked = bench / "asked.txt"
+    first = subprocess.Popen(typed, cwd=bench, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not asked.exists() or len(asked.read_text().split()) < 4:
+        assert first.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.1)  # what was returned is stored by now
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    subprocess.run(typed, cwd=bench, check=True, capture_output=True)
+    names = asked.read_text().split()
+    assert len(names) <= len(WORDS) + 1  # nothing twice but the one that was in flight
+    assert {name: p.answer for name, p in answers(bench).items()} == {item.id: item.id for item in WORDS}
+    assert answers(bench)["w0"].predictor == "python:slow_answers:answer (steps)"
+    (bench / "slow_answers.py").write_text(SLOW.replace("0.2", "0"))
+    done = subprocess.run(typed, cwd=bench, check=True, capture_output=True, text=True)
+    assert "all are asked again" in done.stdout
+    assert len(asked.read_text().split()) == len(names) + len(WORDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("python:", "not the name of a function"),
+        ("python:mine", "not the name of a function"),
+        ("python:mine.py:answer", "not the name of a function"),
+        ("python:nowhere_at_all:answer", "no module 'nowhere_at_all'"),
+        ("python:broken_answers:answer", "cannot be imported: ZeroDivisionError"),
+        ("python:json:nothing", "no function 'nothing'"),
+        ("python:sys:path", "no function 'path'"),
+    ],
+)
+def test_what_is_no_function_is_told_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, why: str
+) -> None:
+    (tmp_path / "broken_answers.py").write_text("1 / 0")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(UserError, match=why):
+        load_function(name)
+
+
+def test_a_dry_run_calls_nobody(bench: Path) -> None:
+    def never(shown: ShownQuestion) -> str:
+        raise AssertionError(shown)
+
+    estimate = estimate_prediction(bench, never, STEPS)
+    assert (estimate.new, estimate.cost, estimate.unpriced) == (4, 0, ())
+    assert not (bench / "runs").exists()
