@@ -32,7 +32,7 @@ KEYS = {
     },
     "predict": {"runs"},
     "judge": {"judge", "runs"},
-    "score": {"tables", "comparisons", "kinds", "roles"},
+    "score": {"runs", "tables", "comparisons", "kinds", "roles"},
     "report": {"report", "bytes", "items", "runs", "examples", "items_with_frames", "without_frames"},
     "doctor": {"proctor", "python", "extras", "graphviz", "files", "runs", "leftovers", "problems"},
     "check": {"dataset", "changed", "counts", "rules", "findings"},

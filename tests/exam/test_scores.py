@@ -5,7 +5,7 @@ from proctor.errors import UserError
 from proctor.exam.kinds.moment import KIND
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.scores import score_run
-from proctor.exam.table import Resampling, ScoreTable, compare_tables, rows_of
+from proctor.exam.table import Resampling, ScoreRow, ScoreTable, compare_tables, rank_rows, rows_of
 from proctor.metrics.score import Signature
 
 QUICK = Resampling(resamples=10)
@@ -53,6 +53,48 @@ def test_rows_and_denominators(release):
     assert sum(table.row(s).n for s in ("clean", "noisy")) == everything.n
     with pytest.raises(KeyError):
         table.row("type=x")
+
+
+def test_every_score_stands_between_its_bounds(release):
+    table = run(release, lambda k: {0: "failed", 1: "not asked"}.get(k, (k % 2) * 2))
+    row = table.row("all")
+    assert (row.least, row.value, row.most) == pytest.approx((100 * 23 / 48, 50.0, 100 * 25 / 48))
+    assert (row.asked, row.coverage) == (48, 46 / 48)
+    assert (row.judge, row.full) == ("rules-1", 100.0)
+    for sliced in table.rows:
+        assert sliced.least <= sliced.value <= sliced.most
+    nothing = run(release, lambda k: "failed").row()
+    assert (nothing.value, nothing.least, nothing.most, nothing.coverage) == (None, 0.0, 100.0, 0.0)
+    whole = run(release, lambda k: k % 3).row()
+    assert whole.least == whole.value == whole.most
+
+
+def row(value, n, failed=0, skipped=0, judge="j"):
+    return ScoreRow(
+        slice="all",
+        kind="all",
+        measure="judge",
+        value=value,
+        n=n,
+        failed=failed,
+        skipped=skipped,
+        judge=judge,
+    )
+
+
+def test_only_what_has_enough_marks_is_ranked_and_only_against_the_same_judge():
+    rows = {
+        "refuser": row(100.0, 94, 6), "second": row(60.0, 95, 0, 5), "first": row(70.0, 100), "tied": row(60.0, 100),
+        "floor": row(65.0, 100), "elsewhere": row(10.0, 100, judge="k"), "mute": row(None, 0, 100), "none": None,
+    }  # fmt: skip
+    found = rank_rows(rows, rows.keys() - {"floor"}, 0.95)
+    assert {name: rank.place for name, rank in found.items()} == {
+        "first": 1, "floor": None, "second": 2, "tied": 2, "elsewhere": 1, "refuser": None, "mute": None, "none": None,
+    }  # fmt: skip
+    assert list(found) == ["first", "floor", "second", "tied", "elsewhere", "refuser", "mute", "none"]
+    assert found["refuser"].why == "94 of 100 questions have a mark; ranked from 95 % on"
+    assert not found["floor"].why
+    assert rank_rows(rows, ["refuser"], 0.94)["refuser"].place == 1
 
 
 def test_values_are_points(release):

@@ -69,6 +69,13 @@ def test_the_leaderboard_prints_the_tables(page: Page) -> None:
         for name, row in rows.items()
         if row.value is not None
     }
+    assert list(column(board, "Rank").items()) == [
+        ("annotations", "–"), ("strong", "1"), ("constant", "–"), ("weak", "–"),
+    ]  # fmt: skip
+    assert column(board, "Failures wrong to right")["weak"] == "8.3 to 58.3"
+    assert column(board, "Coverage")["weak"] == "50.0 %"
+    assert set(column(board, "Judge").values()) == {"rules 1"}
+    assert "Not ranked: weak: 6 of 12 questions have a mark; ranked from 95 % on." in render_page(page)
     assert column(board, "Failed")["weak"] == f"{rows['weak'].failed}"
     assert column(board, "Not asked")["weak"] == f"{rows['weak'].skipped}" == "2"
     noise = tables(page)["Clean and noisy moments"]
@@ -117,6 +124,9 @@ def test_the_data_sets_figures_stand_beside_the_published_ones_only_where_they_a
 
 def test_the_summary_says_who_leads_and_what_is_missing() -> None:
     text = summarize(stand(small_exam(), QUICK))
+    assert "strong scores 87.5 of 100" in text
+    assert "weak is not ranked: 6 of 12 questions have a mark; ranked from 95 % on" in text
+    text = summarize(stand(small_exam(), replace(QUICK, min_coverage=0.5)))
     assert "strong is first of 2 systems with 87.5 of 100" in text
     assert "The best floor, constant, answers without looking and reaches 12.5" in text
     assert "The upper bound, annotations" in text
@@ -161,7 +171,7 @@ def stars() -> Exam:
     )  # fmt: skip
     marks = {i.id: float(n % 2) for n, i in enumerate(items)}
     rows = tuple(
-        ScoreRow(slice=s, kind=k, measure="accuracy", value=v, n=n, chance=0.5)
+        ScoreRow(slice=s, kind=k, measure="accuracy", value=v, n=n, chance=0.5, full=1.0)
         for s, k, v, n in (
             ("all", "all", 0.5, 6),
             ("season=summer", "season", 1.0, 3),
@@ -273,7 +283,14 @@ def test_ten_thousand_questions_stay_a_page(tmp_path: Any) -> None:
     runs = []
     for name in ("a", "b", "c", "d"):
         marks = {i.id: 100.0 * ((n * len(runs)) % 3 > 0) for n, i in enumerate(items)}
-        row = ScoreRow(slice="all", kind="all", measure="judge", value=50.0, n=len(items))
+        row = ScoreRow(
+            slice="all",
+            kind="all",
+            measure="judge",
+            value=50.0,
+            n=len(items),
+            signature="mean_score|slice:all",
+        )
         table = ScoreTable(predictor=name, rows=(row,), marks={"judge": marks})
         said = tuple(Prediction(item_id=i.id, predictor=name, answer="It may be so. " * 10) for i in items)
         runs.append(Run(name, name, predictions=said, table=table))

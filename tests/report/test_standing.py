@@ -9,6 +9,7 @@ import pytest
 from tests.report.exams import make_run, small_exam, small_items
 
 from proctor.errors import UserError
+from proctor.report.compose import summarize
 from proctor.report.data import Exam, ReportOptions
 from proctor.report.standing import lacks, split_failure, stand
 
@@ -16,8 +17,9 @@ QUICK = ReportOptions(resamples=200)
 
 
 def test_runs_stand_best_first_with_the_numbers_of_their_tables() -> None:
-    standing = stand(small_exam(), QUICK)
+    standing = stand(small_exam(), replace(QUICK, min_coverage=0.5))
     assert [line.run.name for line in standing.lines] == ["annotations", "strong", "weak", "constant"]
+    assert [line.rank.place for line in standing.lines] == [None, 1, 2, None]
     for line in standing.lines:
         assert line.run.table is not None
         assert line.value == line.run.table.row().value
@@ -48,7 +50,12 @@ def test_shares_are_printed_from_0_to_100() -> None:
     assert run.table is not None
     rows = tuple(
         msgspec.structs.replace(
-            r, measure="accuracy", value=None if r.value is None else r.value / 100, low=0.1, high=0.9
+            r,
+            measure="accuracy",
+            value=None if r.value is None else r.value / 100,
+            low=0.1,
+            high=0.9,
+            full=1.0,
         )
         for r in run.table.rows
     )
@@ -70,8 +77,36 @@ def test_runs_of_different_judges_are_not_compared_and_it_says_why() -> None:
     )
     changed = replace(exam.runs[0], table=msgspec.structs.replace(table, rows=other))
     standing = stand(replace(exam, runs=(changed, *exam.runs[1:])), QUICK)
-    assert not standing.compared
+    assert not [pair for pair in standing.compared if changed.name in pair]
+    assert ("strong", "constant") in standing.compared
     assert "judge" in standing.note
+    assert not stand(exam, QUICK).note
+
+
+def test_who_refuses_does_not_lead_and_floors_of_another_judge_are_no_measure() -> None:
+    items = small_items()
+    runs = (
+        make_run("refuses", items, "2ff"),
+        make_run("tries", items, "1222"),
+        make_run("floor", items, "10", "floor"),
+    )
+    standing = stand(Exam("moment", "moments", items, runs), QUICK)
+    assert [(line.run.name, line.rank.place) for line in standing.lines] == [
+        ("tries", 1), ("floor", None), ("refuses", None),
+    ]  # fmt: skip
+    refuses = standing.lines[2]
+    row = refuses.row()
+    assert row is not None
+    assert (row.value, row.least, row.most) == (100.0, pytest.approx(100 / 3), 100.0)
+    assert refuses.rank.why == "4 of 12 questions have a mark; ranked from 95 % on"
+    best = standing.best("floor")
+    assert best is not None
+    assert best.value == 25.0
+    anew = replace(runs[2], table=msgspec.structs.replace(runs[2].table, rows=tuple(
+        msgspec.structs.replace(r, judge="another", signature=r.signature.replace("rules 1", "another")) for r in runs[2].table.rows
+    ))) if runs[2].table else runs[2]  # fmt: skip
+    text = summarize(stand(Exam("moment", "moments", items, (*runs[:2], anew)), QUICK))
+    assert "reaches 25.0 by the judge another, so that systems are not held against it" in text
 
 
 def test_two_runs_of_one_name_are_refused() -> None:

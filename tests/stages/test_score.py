@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from tests.documents import document, items_of
 from tests.exam.clip_set import clip_items, question
+from tests.typed import proctor
 
 from proctor.errors import UserError
 from proctor.exam.prediction import Judgement, Prediction
@@ -16,6 +17,8 @@ from proctor.exam.table import ScoreTable
 from proctor.records import read_json, write_json, write_jsonl
 from proctor.stages.calibrate import calibrate
 from proctor.stages.exam_settings import CalibrateSettings, ScoreSettings
+from proctor.stages.experiment.compare import compare_cells
+from proctor.stages.experiment.documents import PLAN as DOCUMENTS_PLAN
 from proctor.stages.predict import RunInfo, items_hash
 from proctor.stages.score import ScoredRuns, score
 from proctor.workspace import Workspace
@@ -99,7 +102,42 @@ def test_every_kind_has_its_table_and_only_what_was_measured_alike_is_compared(b
     assert next(c for c in found.comparisons if c.a == "docs-x").difference == -50.0
     stored: ScoreTable = read_json(bench / "runs/docs-x/scores.json", ScoreTable)
     assert stored == docs
+    # cells of an experiment print the same numbers, from 0 to 100
+    grid = compare_cells(DOCUMENTS_PLAN, {"": bench}, resamples=100)
+    assert {
+        (row.system, row.measure): (row.value, row.least, row.coverage, row.judge) for row in grid.rows
+    } == {
+        (name, row.measure): (row.value, row.least, 1.0, row.judge)
+        for name in ("docs-x", "docs-y")
+        for row in found.tables[name].rows
+        if row.slice == "all"
+    }
     assert msgspec.convert(msgspec.to_builtins(found), ScoredRuns) == found
+
+
+def test_a_run_that_answers_little_does_not_lead_and_the_form_of_the_leaderboard_is_kept(bench: Path) -> None:
+    made = run(bench, "picky", DOCUMENTS, ["412 metres"] * 40)
+    rest = [msgspec.structs.replace(p, answer=None, failure="refusal: no") for p in made[10:30]]
+    write_jsonl(bench / "runs/picky/predictions.jsonl", [*made[:10], *rest])
+    of_judge = {"rubric": "source", "model": "m/s", "template": "source-judge@1"}
+    marked = marks(made[:10], "m/s (source)", [2] * 10, **of_judge)
+    write_jsonl(bench / "runs/picky/judgements.jsonl", marked)
+    (line,) = proctor("score", bench, "--run", "picky", "--resamples", "200", "--json").json["runs"]
+    assert line == {
+        "run": "picky", "kind": "documents", "role": "system", "rank": None,
+        "why": "10 of 40 questions have a mark; ranked from 95 % on",
+        "measure": "judge", "judge": "m/s (source)", "unit": 100.0, "score": 100.0, "low": 25.0, "high": 100.0,
+        "coverage": 0.25, "questions": 40, "failed": 20, "skipped": 10, "interval": [100.0, 100.0],
+    }  # fmt: skip
+    runs = {line.run: line for line in score(bench, QUICK).runs}
+    assert [(name, line.rank) for name, line in runs.items()] == [
+        ("docs-x", 1), ("docs-y", 2), ("picky", None), ("letters-a", 1), ("letters-b", 1), ("open", 1),
+    ]  # fmt: skip
+    assert (runs["letters-a"].judge, runs["letters-a"].unit) == ("letters-1", 1.0)
+    found = proctor("score", bench, "--resamples", "200", "--min-coverage", "0.25")
+    assert "not ranked" not in found.out
+    assert "25.0 to 100.0" in found.out
+    assert score(bench, None).runs[0].run == "picky"  # the workspace keeps it, so that the report ranks alike
 
 
 def test_answers_to_other_items_are_not_scored(bench: Path) -> None:

@@ -117,11 +117,20 @@ def _text(done: Done, workspace: Path, plan: Plan) -> str:
         text += "\n\n" + _grid(done.grid)
     if done.scores and (done.grid is None or len(done.grid.costs) == 1):
         scored = [
-            (name, row.measure, _shown(row.value), _ends(row.low, row.high), row.n)
+            (
+                name,
+                row.measure,
+                _shown(row.value),
+                _ends(row.low, row.high),
+                _ends(row.least, row.most),
+                f"{row.n:,} of {row.asked:,}",
+                row.judge or "–",
+            )
             for name, of_system in done.scores.items()
             for row in of_system
         ]
-        text += "\n\n" + table(scored, ("system", "measure", "value", "interval", "n"))
+        head = ("system", "measure", "value", "interval", "failures wrong to right", "marked", "judge")
+        text += "\n\n" + table(scored, head)
     if done.report:
         text += f"\n\nreport: {done.report}"
         if done.calibration is not None and not (done.grid and done.grid.pairs):
@@ -137,12 +146,21 @@ def _text(done: Done, workspace: Path, plan: Plan) -> str:
 def _grid(grid: Grid) -> str:
     costs = {name: "not known" if cost is None else f"{cost:.4f}" for name, cost in grid.costs.items()}
     rows = [
-        (r.system, r.measure, r.cell, _shown(r.value), _ends(r.low, r.high), r.n, costs[r.cell])
+        (
+            r.system,
+            r.measure,
+            r.cell,
+            _shown(r.value),
+            _ends(r.low, r.high),
+            _ends(r.least, r.most),
+            r.n,
+            costs[r.cell],
+            r.judge or "–",
+        )
         for r in grid.rows
     ]
-    text = (
-        table(rows, ("system", "measure", "cell", "value", "interval", "n", "USD")) if len(costs) > 1 else ""
-    )
+    head = ("system", "measure", "cell", "value", "interval", "failures wrong to right", "n", "USD", "judge")
+    text = table(rows, head) if len(costs) > 1 else ""
     pairs = [
         (
             p.system,

@@ -88,6 +88,7 @@ def _measures(
         name="accuracy",
         signature=Signature("choice_accuracy", basis),
         marks=marks,
+        judge=PARSER,
         unparsed=unparsed,
         chances={id_: 1 / n for id_, n in lengths.items()},
         slices={} if circular else _letter_slices(lengths, turns),
@@ -98,6 +99,7 @@ def _measures(
         name="circular_accuracy",
         signature=Signature("circular_accuracy", basis),
         marks={id_: None if mark is None else float(mark == 1.0) for id_, mark in marks.items()},
+        judge=PARSER,
         unparsed=unparsed,
         chances={id_: n ** -float(n) for id_, n in lengths.items()},
     )

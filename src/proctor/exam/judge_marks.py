@@ -25,6 +25,7 @@ __all__ = [
     "JudgeSetup",
     "Scale",
     "is_human",
+    "judge_sort",
     "sort_marks",
     "unite_people",
 ]
@@ -121,6 +122,13 @@ class HumanMarks:
 def is_human(judge: str) -> bool:
     """True for the judges that are people: ``human/NAME``."""
     return judge.startswith(_HUMAN)
+
+
+def judge_sort(judge: str) -> Literal["people", "model", "rule", ""]:
+    """Return what a judge is, by its name; nothing for marks that no judge gave."""
+    if is_human(judge):
+        return "people"
+    return "model" if "/" in judge else "rule" if judge not in ("", "none") else ""
 
 
 def sort_marks(judgements: Iterable[Judgement]) -> tuple[JudgeMarks, ...]:

@@ -46,7 +46,7 @@ def rouge_measure(
     signature = Signature(
         "rouge_1", {"scale": "100", "stemming": "no", "tokeniser": tokeniser, "value": "f1"}
     )
-    return Measure(name="rouge-1", signature=signature, marks=marks)
+    return Measure(name="rouge-1", signature=signature, marks=marks, full=100.0)
 
 
 def bert_measure(
@@ -78,7 +78,7 @@ def bert_measure(
     marks: dict[str, float | None] = {p.item_id: None for p in predictions}
     marks |= {id_: 100 * match.f1 for (id_, _, _), match in zip(pairs, found.matches, strict=True)}
     signature = Signature("bert_score", {**found.parameters, "scale": "100", "value": "f1"})
-    return Measure(name="bertscore", signature=signature, marks=marks)
+    return Measure(name="bertscore", signature=signature, marks=marks, full=100.0)
 
 
 def _answered(items: Sequence[Item], predictions: Sequence[Prediction]) -> Iterator[tuple[str, str, str]]:

@@ -3,7 +3,8 @@
 What differs between kinds of questions is declared by the kind: its slices, and how its judge's marks are measured
 (``proctor.exam.measured``). Questions with options are measured by their letters (``proctor.exam.choice_scores``), whatever
 their kind; likeness to the reference (``proctor.exam.likeness``) is a measure like any other. An item without a prediction is
-skipped; one whose prediction or mark failed has failed. Neither counts as 0.
+skipped; one whose prediction or mark failed has failed. Neither counts as 0; the bounds of each number count them as wrong and
+as right.
 """
 
 from __future__ import annotations
@@ -150,7 +151,14 @@ def _judged(measured: Measured, name: str, asked: Sequence[Prediction], made: Se
         if measured.share
         else Signature("mean_score", {**judge, "scale": "0-50-100"})
     )
-    return Measure(name=name, signature=signature, marks=marks, full=1.0 if measured.share else _TOP * POINTS)
+    return Measure(
+        name=name,
+        signature=signature,
+        marks=marks,
+        full=1.0 if measured.share else _TOP * POINTS,
+        judge=made[0].judge if made else "none",
+        graded=True,
+    )
 
 
 def _mark(measured: Measured, judgement: Judgement | None) -> float | None:
@@ -187,33 +195,49 @@ def _rows(
     def sign(name: str) -> Signature:
         return signature.having(slice=signature_part(name))
 
-    rows = rows_of(cut, measure.marks, clusters, sign, measure.name, resampling=how)
-    for row in rows:
+    bounded: list[ScoreRow] = []
+    for row in rows_of(cut, measure.marks, clusters, sign, measure.name, resampling=how):
         scored = [id_ for id_ in cut[row.slice][1] if measure.marks.get(id_) is not None]
         known = [measure.chances[id_] for id_ in scored if id_ in measure.chances]
-        marks = Counter(measure.marks[id_] for id_ in scored) if measure.full else Counter[float | None]()
-        yield msgspec.structs.replace(
-            row,
-            clusters=len({clusters[id_] for id_ in scored}),
-            unparsed=sum(id_ in measure.unparsed for id_ in scored),
-            chance=math.fsum(known) / len(known) if known and len(known) == len(scored) else None,
-            marks=(marks[0.0], marks[measure.full / 2], marks[measure.full]),
+        marks = Counter(measure.marks[id_] for id_ in scored) if measure.graded else Counter[float | None]()
+        bounded.append(
+            msgspec.structs.replace(
+                row,
+                least=_filled(row, 0.0),
+                most=_filled(row, measure.full),
+                full=measure.full,
+                judge=measure.judge,
+                clusters=len({clusters[id_] for id_ in scored}),
+                unparsed=sum(id_ in measure.unparsed for id_ in scored),
+                chance=math.fsum(known) / len(known) if known and len(known) == len(scored) else None,
+                marks=(marks[0.0], marks[measure.full / 2], marks[measure.full]),
+            )
         )
+    yield from bounded
     if measured.mean_of:
         of = f"mean of {measured.mean_of}s"
         own = signature.having(slice=of, weighting=measured.mean_of, interval="none")
-        parts = [row for row in rows if row.kind == measured.mean_of]
-        yield row_of(_mean_of(parts, own, measured.mean_of), measure.name, of, "all")
+        parts = [row for row in bounded if row.kind == measured.mean_of]
+        bounds = {end: [x for r in parts if (x := getattr(r, end)) is not None] for end in ("least", "most")}
+        filled = {end: math.fsum(values) / len(values) for end, values in bounds.items() if values}
+        score = _mean_of(parts, own, measured.mean_of)
+        yield row_of(score, measure.name, of, "all", judge=measure.judge, full=measure.full, **filled)
+
+
+def _filled(row: ScoreRow, mark: float) -> float | None:
+    """Return the number with one mark for every item that has none."""
+    missing = row.failed + row.skipped
+    return (row.n * (row.value or 0.0) + missing * mark) / row.asked if missing else row.value
 
 
 def _mean_of(parts: Sequence[ScoreRow], signature: Signature, what: str) -> Score:
     values = [row.value for row in parts if row.value is not None]
-    n, failed = sum(row.n for row in parts), sum(row.failed for row in parts)
+    n, failed, skipped = (sum(getattr(row, name) for row in parts) for name in ("n", "failed", "skipped"))
     if not values:
-        return Score(math.nan, signature, n, failed=failed, note=f"no {what} has a value")
+        return Score(math.nan, signature, n, failed=failed, skipped=skipped, note=f"no {what} has a value")
     lost = len(parts) - len(values)
     note = f"{lost} {what}s have no value and are left out" if lost else ""
-    return Score(math.fsum(values) / len(values), signature, n, failed=failed, note=note)
+    return Score(math.fsum(values) / len(values), signature, n, failed=failed, skipped=skipped, note=note)
 
 
 # -- what is counted -----------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 A table keeps the mark of every item beside the aggregated rows, so that systems can be compared pair by pair later from their
 files alone. Questions of one cluster (a recording, a video) are alike, so intervals draw whole clusters. What failed is in no
-mean and is counted; it is never a 0.
+mean and is counted; every number stands between its bounds, with what has no mark as wrong and as right, and a leaderboard
+ranks only what has a mark for nearly every question.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -26,11 +27,14 @@ __all__ = [
     "LetterRow",
     "Letters",
     "Measure",
+    "Rank",
     "Resampling",
     "ScoreRow",
     "ScoreTable",
+    "compare_alike",
     "compare_tables",
     "of_one_predictor",
+    "rank_rows",
     "row_of",
     "rows_of",
 ]
@@ -46,7 +50,9 @@ class Measure:
         name: ``judge``, ``accuracy``, ``rouge-1``.
         signature: of its numbers, without what the table adds: slice, weighting, interval, benchmark, cluster, draws.
         marks: of the items that were asked, None where one failed; an item that is not there was skipped.
-        full: the mark of a judge for what is right; 0 where no judge marks.
+        full: the mark for what is right.
+        judge: who marks; empty where the marks are computed from the reference.
+        graded: the judge gives 0, half or full marks, which are counted.
         unparsed: items with an unreadable reply.
         chances: what guessing gets, by item.
         slices: further ones, that only this measure has.
@@ -55,7 +61,9 @@ class Measure:
     name: str
     signature: Signature
     marks: Mapping[str, float | None]
-    full: float = 0.0
+    full: float = 1.0
+    judge: str = ""
+    graded: bool = False
     unparsed: Collection[str] = frozenset()
     chances: Mapping[str, float] = field(default_factory=dict)
     slices: Slices = field(default_factory=dict)
@@ -91,6 +99,10 @@ class ScoreRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         system: whose number it is, in tables of several.
         low: lower end of the interval.
         high: upper end.
+        least: the number with every item as wrong that failed, was not marked or never asked; None where it cannot be said.
+        most: the number with all of these as right.
+        full: what it is where all is right: 100 for points, 1 for shares.
+        judge: who gave the marks; empty where they are computed from the reference.
         n: items in the number.
         clusters: behind it.
         failed: items without an answer or a mark; not in the number.
@@ -109,6 +121,10 @@ class ScoreRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     system: str = ""
     low: float | None = None
     high: float | None = None
+    least: float | None = None
+    most: float | None = None
+    full: float = 100.0
+    judge: str = ""
     n: int = 0
     clusters: int = 0
     failed: int = 0
@@ -118,6 +134,16 @@ class ScoreRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     marks: tuple[int, int, int] = (0, 0, 0)
     signature: str = ""
     note: str = ""
+
+    @property
+    def asked(self) -> int:
+        """Items of the slice: those in the number, those that failed and those that were never asked."""
+        return self.n + self.failed + self.skipped
+
+    @property
+    def coverage(self) -> float:
+        """Share of the items of the slice that were answered and marked."""
+        return self.n / self.asked if self.asked else 0.0
 
 
 class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -319,3 +345,74 @@ def compare_tables(
         raise UserError(
             f"{error}.", hint="predict and judge both runs on the same release with the same judge"
         ) from None
+
+
+def compare_alike(
+    tables: Sequence[ScoreTable], resampling: Resampling | None = None
+) -> tuple[Comparison, ...]:
+    """Compare every two systems that were measured alike on the same items; p-values are corrected within each such group.
+
+    Args:
+        tables: of systems with different names, of any kinds, judges and measures.
+        resampling: of intervals and tests.
+
+    Raises:
+        UserError: as ``compare_tables``.
+    """
+    groups: dict[tuple[str, str, frozenset[str]], list[ScoreTable]] = {}
+    for table in tables:
+        row = table.row()
+        groups.setdefault((row.measure, row.signature, frozenset(table.item_marks)), []).append(table)
+    return tuple(c for group in groups.values() if len(group) > 1 for c in compare_tables(group, resampling))
+
+
+class Rank(NamedTuple):
+    """Where a run stands among those with the same judge.
+
+    Attributes:
+        place: 1 for the best; None for what is not ranked.
+        why: why a run has too few marks to be ranked; empty for others, floors and bounds among them.
+    """
+
+    place: int | None = None
+    why: str = ""
+
+
+def rank_rows(
+    rows: Mapping[str, ScoreRow | None], competing: Collection[str], min_coverage: float
+) -> dict[str, Rank]:
+    """Order the runs of a leaderboard: those with enough marks by score, then the others, so that refusing never leads.
+
+    Places are counted among runs with the same judge, since marks of two judges cannot be compared; equal scores share one.
+
+    Args:
+        rows: by run its score over all items; None where it has none yet.
+        competing: runs that are ranked: no floors, no bounds.
+        min_coverage: share of the items that have to be answered and marked.
+
+    Returns:
+        By run its rank, in the order of the leaderboard.
+    """
+
+    def few(row: ScoreRow | None) -> bool:
+        return row is None or row.value is None or row.coverage < min_coverage
+
+    def order(name: str) -> tuple[bool, float]:
+        row = rows[name]
+        return few(row), math.inf if row is None or row.value is None else -row.value
+
+    found: dict[str, Rank] = {}
+    for name in sorted(rows, key=order):
+        row = rows[name]
+        if row is None or few(row):
+            marked = "no score yet" if row is None else f"{row.n:,} of {row.asked:,} questions have a mark"
+            found[name] = Rank(None, f"{marked}; ranked from {100 * min_coverage:g} % on")
+            continue
+        rivals = [
+            r
+            for n, r in rows.items()
+            if n in competing and r is not None and r.judge == row.judge and not few(r)
+        ]
+        better = sum((r.value or 0.0) > (row.value or 0.0) for r in rivals)
+        found[name] = Rank(better + 1 if name in competing else None)
+    return found

@@ -144,14 +144,21 @@ def summarize(standing: Standing, *, level: float = 0.95) -> str:
 
 def _sentences(standing: Standing, level: float) -> Iterator[str]:
     scored = standing.scored
-    systems = [line for line in scored if line.run.role == "system"]
-    if systems:
-        rank = f" is first of {len(systems)} systems with " if len(systems) > 1 else " scores "
-        row = systems[0].row()
+    systems = standing.ranked
+    by_judge: dict[str, list[Line]] = {}
+    for line in systems:
+        by_judge.setdefault(_judge(line), []).append(line)
+    for judge, lines in by_judge.items():
+        judged = f" marked by {judge}" if len(by_judge) > 1 else ""
+        rank = f" is first of {len(lines)} systems{judged} with " if len(lines) > 1 else " scores "
+        row = lines[0].row()
         ends = ""
         if row is not None and row.low is not None and row.high is not None:
             ends = f" ({100 * level:g}\u00a0% interval {row.low:.1f} to {row.high:.1f})"
-        yield f"{systems[0].name.label}{rank}{show_value(systems[0].value)} of 100{ends}."
+        yield f"{lines[0].name.label}{rank}{show_value(lines[0].value)} of 100{ends}."
+    for line in scored:
+        if line.run.role == "system" and line.rank.why:
+            yield f"{line.name.label} is not ranked: {line.rank.why}."
     if standing.compared:
         yield from _ties(standing, systems)
     yield from _floor(standing, systems)
@@ -164,9 +171,9 @@ def _sentences(standing: Standing, level: float) -> Iterator[str]:
 
 
 def _ties(standing: Standing, systems: Sequence[Line]) -> Iterator[str]:
-    pairs = list(combinations(systems, 2))
+    pairs = [(a, b) for a, b in combinations(systems, 2) if (a.run.name, b.run.name) in standing.compared]
     tied = [(a, b) for a, b in pairs if not _apart(standing, a, b)]
-    if len(pairs) == 1:
+    if len(pairs) == 1 and len(systems) == 2:
         yield f"It can{'not' if tied else ''} be told apart from {systems[1].name.label}."
     elif pairs and not tied:
         yield "Every two systems can be told apart."
@@ -183,16 +190,22 @@ def _apart(standing: Standing, a: Line, b: Line) -> bool:
     return told is not None and told.decided
 
 
+def _judge(line: Line) -> str:
+    return row.judge if (row := line.row()) is not None else ""
+
+
 def _floor(standing: Standing, systems: Sequence[Line]) -> Iterator[str]:
-    floor = next((line for line in standing.scored if line.run.role == "floor"), None)
+    floor = next((line for line in standing.scored if line.run.role == "floor" and not line.rank.why), None)
     if floor is None:
         return
     start = (
         f"The best floor, {floor.name.label}, answers without looking and reaches {show_value(floor.value)}"
     )
-    below = [s for s in systems if (s.value or 0.0) <= (floor.value or 0.0) or not _apart(standing, s, floor)]
-    if not systems:
-        yield f"{start}."
+    rivals = [s for s in systems if _judge(s) == _judge(floor)]
+    below = [s for s in rivals if (s.value or 0.0) <= (floor.value or 0.0) or not _apart(standing, s, floor)]
+    if not rivals:
+        by = f" by the judge {_judge(floor)}, so that systems are not held against it" if systems else ""
+        yield f"{start}{by}."
     elif not below:
         yield f"{start}; every system is above it."
     else:

@@ -223,8 +223,10 @@ class ReportOptions:
         resamples: of the test behind comparisons.
         confidence: level of the intervals.
         seed: of both.
+        min_coverage: share of the questions that have to be answered and marked for a run to be ranked.
     """
 
     resamples: int = 10_000
     confidence: float = 0.95
     seed: int = 0
+    min_coverage: float = 0.95

@@ -9,11 +9,13 @@ from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from proctor.exam.corrected import CorrectedScore
+from proctor.exam.judge_marks import JudgeSetup, judge_sort
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.table import ScoreRow
 from proctor.report import charts
 from proctor.report.data import ROLES, SharedCost
 from proctor.report.figures.tradeoff import TRADEOFF_GUIDE, Tradeoff, TradeoffPoint, draw_tradeoff, money
-from proctor.report.naming import common, span, without_address
+from proctor.report.naming import common, judge_parts, span, without_address
 from proctor.report.numbers import count, number, show_p, show_value, signed
 from proctor.report.parts import Cell, Drawn, Fold, Heat, Paragraph, Part, Row, Section, Table
 from proctor.report.standing import ALPHA, Line, Standing, lacks
@@ -108,7 +110,7 @@ def _board(
     others = [m for m in standing.measures[1:] if any(line.row("all", m) for line in standing.lines)]
     main = measure_title(standing.measures[0]) if standing.measures else "Score"
     head = (
-        "Run", main, "0 to 100", *(["If people had judged"] if people else []), *map(measure_title, others),
+        "Run", "Rank", main, "0 to 100", "Failures wrong to right", "Coverage", "Judge", *(["If people had judged"] if people else []), *map(measure_title, others),
         *(["Guessing gets"] if chance else []), "Questions", "Clusters", "Failed",
         *(["Unread"] if unread else []), "Not asked",
     )  # fmt: skip
@@ -130,10 +132,17 @@ def _board(
         rows.append(
             (
                 run_cell(line),
-                number(row, tone="strong", mark="*" if row is not None and row.note else ""),
+                Cell("–" if line.rank.place is None else str(line.rank.place), title=line.rank.why),
+                number(
+                    row,
+                    tone="strong" if not line.rank.why else "",
+                    mark="*" if row is not None and row.note else "",
+                ),
                 Cell(drawn=charts.interval_chart(row, line.run.role, reference=reference))
                 if row is not None
                 else "",
+                *_bounds(row, line.rank.why),
+                judge_cell(row),
                 *([number(c.mean if c is not None and c.mean.value is not None else None)] if people else []),
                 *(number(line.row("all", m)) for m in others),
                 *([show_value(row.chance if row is not None else None)] if chance else []),
@@ -153,7 +162,16 @@ def _board(
         notes.append(
             "If people had judged: corrected by people's marks on a part of the answers; a dash where these are too few."
         )
-    yield Table("Leaderboard", head, tuple(rows), " ".join(notes))
+    notes.append(
+        "Failures wrong to right: the score with every question as wrong, and as right, that failed, was not marked or never asked; "
+        "the score itself leaves them out. Coverage: questions that were answered and marked. Rank: among systems and people with "
+        "the same judge."
+    )
+    yield Table("Leaderboard", head, tuple(rows), " ".join(notes), words=frozenset({6}))
+    for line in standing.lines:
+        if line.rank.why and line.row() is not None:
+            yield Paragraph(f"Not ranked: {line.name.label}: {line.rank.why}.", beware=True)
+    yield from _floors_by_rule(standing)
     if not calibrated and any(line.run.judgements for line in standing.lines):
         yield Paragraph(
             "Not calibrated: nobody held the judge against people on these answers, so how far its marks are those of people is "
@@ -170,6 +188,42 @@ def _board(
         yield Paragraph(f"* {text}: {named}.")
     if lacking := [line.name.label for line in standing.lines if line.run.table is None]:
         yield Paragraph(f"Without scores yet (proctor score): {', '.join(lacking)}.", beware=True)
+
+
+def _bounds(row: ScoreRow | None, why: str) -> tuple[Cell, Cell]:
+    if row is None:
+        return Cell("–", tone="soft"), Cell("–", tone="soft")
+    tone = "warn" if why else "" if row.coverage < 1 else "soft"
+    ends = "–" if row.least is None else f"{show_value(row.least)} to {show_value(row.most)}"
+    return Cell(ends, tone=tone), Cell(
+        f"{show_value(100 * row.coverage)} %", f"{row.n:,} of {row.asked:,}", tone
+    )
+
+
+def judge_cell(row: ScoreRow | None) -> Cell:
+    """Return who gave the marks of a score, and whether that is a rule, a model or people."""
+    if row is None or not row.judge:
+        return Cell("–", tone="soft")
+    model, rubric = judge_parts(JudgeSetup(row.judge))
+    return Cell(model, rubric, tag=judge_sort(row.judge), title=row.judge)
+
+
+def _above(row: ScoreRow | None, floor: ScoreRow | None) -> float | None:
+    """Return how far a score lies above a floor's; None where two judges marked them, for such numbers are not comparable."""
+    if row is None or floor is None or row.value is None or floor.value is None or row.judge != floor.judge:
+        return None
+    return row.value - floor.value
+
+
+def _floors_by_rule(standing: Standing) -> Iterator[Part]:
+    """Say that floors have another judge than systems, where they have."""
+    floor = standing.best("floor")
+    judges = {row.judge for line in standing.ranked if (row := line.row()) is not None}
+    if floor is not None and judges and floor.judge not in judges:
+        yield Paragraph(
+            f"Floors are marked by {floor.judge}, systems by {', '.join(sorted(judges))}: a rule is not as lenient as a model or people, so "
+            "no differences to floors are printed (proctor judge --judge-floors has a model mark them, too)."
+        )
 
 
 def _said(line: Line) -> Iterator[str]:
@@ -208,24 +262,30 @@ def _sliced(standing: Standing, title: str, sizes: Mapping[str, int]) -> Iterato
     head = ("Run", "all", *(f"{_label(name)} (n {n:,})" for name, n in sizes.items()))
 
     def cell(line: Line, name: str) -> Cell:
-        row, floor = line.row(name), floors[name]
-        lift = ""
-        if (
-            row is not None
-            and row.value is not None
-            and line.run.role != "floor"
-            and floor is not None
-            and floor.value is not None
-        ):
-            lift = f"({signed(row.value - floor.value)})"
-        return number(row, more=lift, mark="*" if row is not None and row.note else "")
+        row = line.row(name)
+        above = _above(row, floors[name]) if line.run.role != "floor" else None
+        more = [] if above is None else [f"({signed(above)})"]
+        if row is not None and row.coverage < 1 and row.least is not None:
+            more.append(f"[{show_value(row.least)} to {show_value(row.most)}]")
+        return number(row, more=" ".join(more), mark="*" if row is not None and row.note else "")
 
     rows = [(run_cell(line), *(cell(line, name) for name in ("all", *sizes))) for line in standing.scored]
     if any(floors.values()):
         best = tuple(Cell(show_value(f.value) if f is not None else "–") for f in floors.values())
         rows.append((Cell("Best floor", tone="floor"), *best))
     few = any(row.note for line in standing.scored for name in sizes if (row := line.row(name)) is not None)
-    notes = ["In brackets: points above the best floor of the column."] if any(floors.values()) else []
+    notes = (
+        ["In brackets: points above the best floor of the column, where the same judge marked it."]
+        if any(floors.values())
+        else []
+    )
+    if any(
+        row.coverage < 1
+        for line in standing.scored
+        for name in ("all", *sizes)
+        if (row := line.row(name)) is not None
+    ):
+        notes.append("In square brackets: with what has no mark as wrong, and as right.")
     notes += (
         [
             "* Fewer than ten clusters, or no variation between them: the interval is narrower than what is really known."
@@ -296,15 +356,13 @@ def _pairs(standing: Standing, level: float) -> Iterator[Part]:
         told = standing.compared[a.run.name, b.run.name]
         c = told.stored
         wins, losses = (c.wins, c.losses) if c.b == a.run.name else (c.losses, c.wins)
-        found = c.detectable
-        scale = abs(told.difference / c.difference) if c.difference else 1.0
         listed.append(
             (
                 f"{a.name.short} over {b.name.short}",
                 Cell(signed(told.difference), f"{signed(told.low)} to {signed(told.high)}" if told.low is not None else "", "strong"),
                 Cell(drawn=charts.difference_chart(told.difference, told.low, told.high, span=span_)),
-                show_p(c.p), show_p(told.p), f"{wins:,}", f"{c.ties:,}", f"{losses:,}", f"{c.failed:,}",
-                show_value(None if found is None else scale * found),
+                show_p(c.p), show_p(told.p), f"{c.n:,}", f"{wins:,}", f"{c.ties:,}", f"{losses:,}", f"{c.failed:,}",
+                show_value(told.detectable),
             )
         )  # fmt: skip
     head = (
@@ -313,6 +371,7 @@ def _pairs(standing: Standing, level: float) -> Iterator[Part]:
         "around zero",
         "p",
         "p, Holm",
+        "Common",
         "Better",
         "Equal",
         "Worse",
@@ -320,7 +379,7 @@ def _pairs(standing: Standing, level: float) -> Iterator[Part]:
         "Would find",
     )
     note = (
-        f"Below each difference its {100 * level:g} % interval. Better, equal, worse: questions. Left out: questions without a mark in "
+        f"Below each difference its {100 * level:g} % interval. Common: questions with a mark in both. Better, equal, worse: questions. Left out: questions without a mark in "
         "one of the two. Would find: the smallest true difference that these answers would have shown with a power of 0.8."
     )
     yield Fold("All pairs with intervals", (Table("All pairs", head, tuple(listed), note),))
@@ -523,11 +582,7 @@ def view_parts(standing: Standing) -> Iterator[Part]:
         )
         for line in sorted(lines, key=lambda r: (_sees(r), _cost(r) if _cost(r) is not None else math.inf)):
             cost, tokens, row = _cost(line), _mean(line, "tokens_in"), line.row()
-            lift = (
-                None
-                if floor is None or floor.value is None or line.value is None
-                else line.value - floor.value
-            )
+            lift = _above(row, floor)
             rows.append(
                 (
                     Cell(without_address(model), line.name.view or line.name.title, "" if _sees(line) else "floor", title=line.run.name),

@@ -6,6 +6,7 @@ counted and never becomes 0.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,7 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.table import Resampling, ScoreRow, ScoreTable, compare_tables
+from proctor.exam.table import Rank, Resampling, ScoreRow, ScoreTable, compare_alike, rank_rows
 from proctor.metrics.significance import Comparison
 from proctor.report.data import Exam, ReportOptions, Run
 from proctor.report.naming import RunName, name_runs
@@ -25,8 +26,6 @@ __all__ = ["ALPHA", "Lack", "Line", "Standing", "Told", "lacks", "split_failure"
 ALPHA: Final = 0.05
 """Level at which two runs are told apart, after correction for the number of pairs."""
 
-_SHARES: Final = frozenset({"accuracy", "circular_accuracy", "consistency"})
-"""Measures whose tables hold shares from 0 to 1; the page prints all scores from 0 to 100."""
 _CODE: Final = re.compile(r"(?P<code>[a-z][a-z0-9_-]{1,40}): ?(?P<message>.*)", re.DOTALL)
 
 
@@ -39,6 +38,13 @@ class Told:
     high: float | None
     p: float | None
     stored: Comparison
+    scale: float
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest true difference that would have shown, in points."""
+        found = self.stored.detectable
+        return None if found is None else self.scale * found
 
     @property
     def decided(self) -> bool:
@@ -48,12 +54,13 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One run with its scores, in points from 0 to 100."""
+    """One run with its scores, in points from 0 to 100, and where it stands."""
 
     run: Run
     name: RunName
     rows: Mapping[tuple[str, str], ScoreRow]
     main: str
+    rank: Rank
 
     def row(self, slice_: str = "all", measure: str = "") -> ScoreRow | None:
         """Return the score of a slice, of the exam's first measure unless another is named."""
@@ -68,7 +75,12 @@ class Line:
     def mark(self, item_id: str) -> float | None:
         """Return the mark of one item, in points."""
         mark = self.run.table.item_marks.get(item_id) if self.run.table is not None else None
-        return None if mark is None else _scale(self.main) * mark
+        return None if mark is None else self.scale * mark
+
+    @property
+    def scale(self) -> float:
+        """What a mark is multiplied with to be printed, since the page prints all scores from 0 to 100."""
+        return 1.0 if self.run.table is None else 100.0 / self.run.table.row().full
 
     @property
     def skipped(self) -> int:
@@ -83,10 +95,10 @@ class Standing:
 
     Attributes:
         exam: whose.
-        lines: best first, undefined last, those without scores at the end.
+        lines: best first; after them those with too few marks to be ranked, those without scores at the end.
         measures: first the one that runs are compared by.
         compared: difference of every two runs, both ways round, by their names.
-        note: why runs are not compared; empty when they are.
+        note: why some runs are not compared; empty when all are.
     """
 
     exam: Exam
@@ -101,13 +113,19 @@ class Standing:
         return tuple(line for line in self.lines if line.value is not None)
 
     @property
+    def ranked(self) -> tuple[Line, ...]:
+        """The systems that are ranked."""
+        return tuple(line for line in self.lines if line.run.role == "system" and line.rank.place is not None)
+
+    @property
     def names(self) -> Mapping[str, RunName]:
         """How the page calls each run."""
         return {line.run.name: line.name for line in self.lines}
 
     def best(self, role: str, slice_: str = "all") -> ScoreRow | None:
-        """Return the best score that a run of a role has on a slice."""
-        rows = [row for line in self.lines if line.run.role == role and (row := line.row(slice_)) is not None]
+        """Return the best score that a run of a role has on a slice; runs with too few marks are passed over."""
+        lines = [line for line in self.lines if line.run.role == role and not line.rank.why]
+        rows = [row for line in lines if (row := line.row(slice_)) is not None]
         return max((r for r in rows if r.value is not None), key=lambda r: r.value or 0.0, default=None)
 
     def slices(self) -> dict[str, dict[str, int]]:
@@ -126,11 +144,8 @@ class Standing:
         found = [told for pair, told in self.compared.items() if systems.issuperset(pair)] or [
             *self.compared.values()
         ]
-        values = sorted(self._points(t.stored.detectable) for t in found if t.stored.detectable is not None)
+        values = sorted(told.detectable for told in found if told.detectable is not None)
         return values[(len(values) - 1) // 2] if values else None
-
-    def _points(self, value: float) -> float:
-        return _scale(self.measures[0]) * value
 
 
 def stand(exam: Exam, options: ReportOptions | None = None, *, compare: bool = True) -> Standing:
@@ -150,12 +165,17 @@ def stand(exam: Exam, options: ReportOptions | None = None, *, compare: bool = T
         raise UserError(f"two runs are called '{twice[0][:80]}'.", hint="give every run its own name")
     measures = tuple(dict.fromkeys(row.measure for run in exam.runs if run.table for row in run.table.rows))
     lines = [
-        Line(run, RunName(run.name, run.name), _rows(run), measures[0] if measures else "")
+        Line(run, RunName(run.name, run.name), _rows(run), measures[0] if measures else "", Rank())
         for run in exam.runs
     ]
-    lines.sort(key=lambda line: -1.0 if line.value is None else line.value, reverse=True)
-    names = name_runs([line.run for line in lines])
-    lines = [replace(line, name=names[line.run.name]) for line in lines]
+    by_name = {line.run.name: line for line in lines}
+    ranks = rank_rows(
+        {name: line.row() for name, line in by_name.items()},
+        [name for name, line in by_name.items() if line.run.role in ("system", "human")],
+        options.min_coverage,
+    )
+    names = name_runs([by_name[name].run for name in ranks])
+    lines = [replace(by_name[name], name=names[name], rank=rank) for name, rank in ranks.items()]
     compared, note = _compare(exam, lines, options) if measures and compare else ({}, "")
     return Standing(exam, tuple(lines), measures, compared, note)
 
@@ -164,17 +184,13 @@ def _rows(run: Run) -> dict[tuple[str, str], ScoreRow]:
     return {(row.slice, row.measure): _in_points(row) for row in (run.table.rows if run.table else ())}
 
 
-def _scale(measure: str) -> float:
-    return 100.0 if measure in _SHARES else 1.0
-
-
 def _in_points(row: ScoreRow) -> ScoreRow:
-    scale = _scale(row.measure)
+    scale = 100.0 / row.full
     if scale == 1.0:
         return row
-    ends = {name: getattr(row, name) for name in ("value", "low", "high", "chance")}
+    ends = {name: getattr(row, name) for name in ("value", "low", "high", "least", "most", "chance")}
     return msgspec.structs.replace(
-        row, **{name: None if x is None else scale * x for name, x in ends.items()}
+        row, full=100.0, **{name: None if x is None else scale * x for name, x in ends.items()}
     )
 
 
@@ -190,19 +206,21 @@ def _compare(
         if line.run.table is not None and line.value is not None
     ]
     how = Resampling(confidence=options.confidence, resamples=options.resamples, seed=options.seed)
-    try:
-        found = compare_tables(tables, how) if len(tables) > 1 else ()
-    except UserError as error:
-        return {}, f"The runs are not compared: {error.message}"
+    found = compare_alike(tables, how)
     compared = {}
-    scale = _scale(lines[0].main)
+    scales = {line.run.name: line.scale for line in lines}
     for c in found:
         if c.difference is not None:
+            scale = scales[c.a]
             low, high = (None if x is None else scale * x for x in (c.low, c.high))
             difference = scale * c.difference
-            compared[c.b, c.a] = Told(difference, low, high, c.p_holm, c)
-            compared[c.a, c.b] = Told(-difference, _minus(high), _minus(low), c.p_holm, c)
-    return compared, ""
+            compared[c.b, c.a] = Told(difference, low, high, c.p_holm, c, scale)
+            compared[c.a, c.b] = Told(-difference, _minus(high), _minus(low), c.p_holm, c, scale)
+    apart = len(found) < math.comb(len(tables), 2)
+    return (
+        compared,
+        "Runs are compared only where the same judge marked them in the same way." if apart else "",
+    )
 
 
 def _minus(value: float | None) -> float | None:

@@ -9,7 +9,12 @@ from proctor.settings import Settings, option
 from proctor.stages.scoring import settings as scoring
 from proctor.stages.settings import Limit, Seed, Videos
 
-__all__ = ["CalibrateSettings", "JudgeSettings", "PredictSettings", "ScoreSettings"]
+__all__ = ["CalibrateSettings", "JudgeSettings", "MinCoverage", "PredictSettings", "ScoreSettings"]
+
+MinCoverage = Annotated[
+    float,
+    option("Share of the questions that must be answered and marked for a run to be ranked.", ge=0, le=1),
+]
 
 
 class PredictSettings(Settings, frozen=True, kw_only=True):
@@ -138,6 +143,7 @@ class ScoreSettings(scoring.ScoreSettings, frozen=True, kw_only=True):
             "Documents: folder of a model for BERTScore (the paper: microsoft/deberta-xlarge-mnli); the default leaves it out."
         ),
     ] = ""
+    min_coverage: MinCoverage = 0.95
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -81,7 +81,8 @@ def report(
     settings = settings or workspace.resolve(ReportSettings)
     exams = load_exams(workspace)
     # the same choices as in 'proctor score', so that the page and scores.json show the same numbers
-    options = ReportOptions(**workspace.resolve(ScoreSettings).resampling)
+    how = workspace.resolve(ScoreSettings)
+    options = ReportOptions(**how.resampling, min_coverage=how.min_coverage)
     described = described_frames(workspace, [run for exam in exams for run in exam.runs])
     exams = tuple(_with_captions(exam, described.captions) for exam in exams)
     making = (*clip_making(workspace), *document_writing(workspace))

@@ -17,7 +17,7 @@ from proctor.exam.likeness import bert_measure, rouge_measure
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item
 from proctor.exam.scores import score_run
-from proctor.exam.table import Measure, Resampling, ScoreTable, compare_tables
+from proctor.exam.table import Measure, Rank, Resampling, ScoreRow, ScoreTable, compare_alike, rank_rows
 from proctor.metrics.significance import Comparison
 from proctor.records import read_json, write_json
 from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
@@ -28,14 +28,64 @@ from proctor.stages.predict import RunInfo, items_hash, items_of_run, read_run_i
 from proctor.stages.spread import Packed
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["ScoredRuns", "benchmark_name", "run_judgements", "run_likeness", "score", "scored_tables"]
+__all__ = [
+    "RunScore",
+    "ScoredRuns",
+    "benchmark_name",
+    "run_judgements",
+    "run_likeness",
+    "score",
+    "scored_tables",
+]
+
+
+class RunScore(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the leaderboard: a run's score over all questions, with its bounds.
+
+    Attributes:
+        run: its name.
+        kind: of its questions.
+        role: ``system``, ``human``, ``floor`` or ``upper``.
+        rank: 1 for the best of the runs over the same questions with the same judge; None for floors, bounds and what has too
+            few marks.
+        why: why it has too few marks to be ranked; empty for others.
+        measure: what ``score`` is: ``judge``, ``accuracy``, ``consistency``.
+        judge: who gave the marks.
+        unit: what is right in the unit of ``score``, ``low`` and ``high``: 100 for points of a judge, 1 for shares.
+        score: mean of the marks there are, what failed left out; None without any.
+        low: the same with every question as wrong that failed, was not marked or never asked.
+        high: the same with all of these as right.
+        coverage: share of the questions that were answered and marked, from 0 to 1.
+        questions: how many there are.
+        failed: how many of them were asked and have no answer or no mark.
+        skipped: how many were never asked.
+        interval: ends of the interval of ``score``; None without one.
+    """
+
+    run: str
+    kind: str
+    role: str
+    rank: int | None
+    why: str
+    measure: str
+    judge: str
+    unit: float
+    score: float | None
+    low: float | None
+    high: float | None
+    coverage: float
+    questions: int
+    failed: int
+    skipped: int
+    interval: tuple[float, float] | None
 
 
 class ScoredRuns(msgspec.Struct, frozen=True, omit_defaults=True):
     """The scores of every run, best first within its kind, and every pair of runs compared that can be.
 
     Attributes:
-        tables: by run.
+        runs: the leaderboard: within a kind those ranked first, then those with too few marks.
+        tables: by run, in the same order.
         comparisons: of every two runs over the same items with the same measure and judge; p-values are corrected over all pairs
             of such a group.
         corrected: what runs would score if people had judged, one for each judge and template; of kinds with a calibration.
@@ -43,6 +93,7 @@ class ScoredRuns(msgspec.Struct, frozen=True, omit_defaults=True):
         roles: of each run: ``system``, ``floor`` or ``bound``.
     """
 
+    runs: tuple[RunScore, ...]
     tables: dict[str, ScoreTable]
     comparisons: tuple[Comparison, ...]
     corrected: dict[str, tuple[CorrectedScore, ...]] = {}
@@ -74,15 +125,16 @@ def score(root: Path, settings: ScoreSettings | None = None, *, place: Place = H
         table = tables[outcome.name] = outcome.value.value
         write_json(workspace.run_folder(outcome.name) / "scores.json", table)
     kinds = {name: run.info.kind for name, run in marked.items()}
-    first = list(dict.fromkeys(kinds.values()))
-    ordered = dict(
-        sorted(tables.items(), key=lambda pair: (first.index(kinds[pair[0]]), -(pair[1].row().value or 0.0)))
+    board = tuple(_board(tables, {name: run.info for name, run in marked.items()}, settings.min_coverage))
+    ordered = {line.run: tables[line.run] for line in board}
+    comparisons = compare_alike(
+        [msgspec.structs.replace(table, predictor=name) for name, table in ordered.items()], how
     )
-    comparisons = _compared(ordered, how)
     write_json(workspace.file("comparisons.json"), comparisons)
     corrected = _corrected(workspace, items, kinds, list(ordered))
-    workspace.keep("score", settings.resampling)
+    workspace.keep("score", {**settings.resampling, "min_coverage": settings.min_coverage})
     return ScoredRuns(
+        runs=board,
         tables=ordered,
         comparisons=comparisons,
         corrected=corrected,
@@ -196,14 +248,40 @@ def run_likeness(
 # -- all runs ------------------------------------------------------------------------------------------------------
 
 
-def _compared(tables: Mapping[str, ScoreTable], how: Resampling) -> tuple[Comparison, ...]:
-    """Compare every two runs that were measured alike on the same items."""
-    groups: dict[tuple[str, str, frozenset[str]], list[ScoreTable]] = {}
+def _board(
+    tables: Mapping[str, ScoreTable], infos: Mapping[str, RunInfo], min_coverage: float
+) -> Iterator[RunScore]:
+    """Yield the leaderboards of all kinds, one after the other; runs over other questions of a kind are ranked apart."""
+    exams: dict[str, dict[tuple[str, str], dict[str, ScoreRow]]] = {}
     for name, table in tables.items():
-        row = table.row()
-        alike = (row.measure, row.signature, frozenset(table.item_marks))
-        groups.setdefault(alike, []).append(msgspec.structs.replace(table, predictor=name))
-    return tuple(c for group in groups.values() if len(group) > 1 for c in compare_tables(group, how))
+        row, info = table.row(), infos[name]
+        exams.setdefault(info.kind, {}).setdefault((row.measure, info.items), {})[name] = row
+    for kind, alike in exams.items():
+        ranks: dict[str, Rank] = {}
+        for rows in alike.values():
+            competing = [name for name in rows if infos[name].role in ("system", "human")]
+            ranks |= rank_rows(rows, competing, min_coverage)
+        # rank_rows ordered each group; over all groups what is ranked goes before what is not
+        for name in sorted(ranks, key=lambda name: bool(ranks[name].why)):
+            row = tables[name].row()
+            yield RunScore(
+                run=name,
+                kind=kind,
+                role=infos[name].role,
+                rank=ranks[name].place,
+                why=ranks[name].why,
+                measure=row.measure,
+                judge=row.judge,
+                unit=row.full,
+                score=row.value,
+                low=row.least,
+                high=row.most,
+                coverage=row.coverage,
+                questions=row.asked,
+                failed=row.failed,
+                skipped=row.skipped,
+                interval=None if row.low is None or row.high is None else (row.low, row.high),
+            )
 
 
 def _corrected(

@@ -28,6 +28,11 @@ def score(workspace: WorkspaceArgument, settings: ScoreSettings, spread: Spread,
     its difficulty. Points from 0 to 100 are a judge's; shares from 0 to 1 are of right letters, or of answers that mean the same.
     Runs of one kind of questions with the same judge are compared on the same items, p-values corrected over all pairs (Holm).
 
+    A score leaves out what failed, so each stands with its bounds: every question without a mark (failed, not marked, never asked) as
+    wrong, and as right. Only runs with marks for enough questions are ranked (--min-coverage); the others stand below, with why.
+    With --json, 'runs' is the leaderboard: run, rank, score, low and high (these bounds), unit (100 for points, 1 for shares), coverage
+    (0 to 1), failed, skipped, judge.
+
     Example: proctor score bench --confidence 0.9
     """
     from proctor.compute import place_of
@@ -38,8 +43,8 @@ def score(workspace: WorkspaceArgument, settings: ScoreSettings, spread: Spread,
     if result.comparisons:
         parts.append(
             table(
-                [_compare(c, _share(result, c.a)) for c in result.comparisons],
-                ("pair", "difference", "p (Holm)", "smallest detectable"),
+                [_compare(c, result.tables[c.a].row()) for c in result.comparisons],
+                ("pair", "common", "difference", "p (Holm)", "smallest detectable"),
             )
         )
     if result.corrected:
@@ -54,7 +59,8 @@ def score(workspace: WorkspaceArgument, settings: ScoreSettings, spread: Spread,
 
 
 def _tables(result: ScoredRuns) -> Iterator[str]:
-    """Yield a table for each kind of questions and measure: all items, and what they are cut by first."""
+    """Yield a table for each kind of questions and measure: all items with bounds, and what they are cut by first."""
+    ranks = {line.run: line for line in result.runs}
     groups: dict[tuple[str, str], list[str]] = {}
     for name, scores in result.tables.items():
         for measure in dict.fromkeys(row.measure for row in scores.rows):
@@ -66,30 +72,42 @@ def _tables(result: ScoredRuns) -> Iterator[str]:
         }
         kinds = list(dict.fromkeys(r.kind for rows in found.values() for r in rows.values()))[:3]
         slices = dict.fromkeys(r.slice for rows in found.values() for r in rows.values() if r.kind in kinds)
-        lines = [
-            (name, *(_show(rows.get(s), interval=s == "all") for s in slices)) for name, rows in found.items()
-        ]
+        lines = []
+        for name, rows in found.items():
+            row, rank = rows["all"], ranks[name].rank if measure == ranks[name].measure else None
+            covered = f"{row.n:,} of {row.asked:,}"
+            shown = [_show(rows.get(s), interval=s == "all") for s in slices]
+            lines.append((name, rank or "–", shown[0], _bounds(row), covered, *shown[1:], row.judge or "–"))
         title = "run" if measure == "judge" else f"run ({measure})"
-        yield table(lines, (title, *(s.partition("=")[2] or s for s in slices)))
+        further = [s.partition("=")[2] or s for s in slices][1:]
+        yield table(lines, (title, "rank", "all", "failures wrong to right", "marked", *further, "judge"))
+    if left := [f"not ranked: {line.run}: {line.why}" for line in result.runs if line.why]:
+        yield "\n".join(left)
 
 
-def _share(result: ScoredRuns, name: str) -> bool:
-    return result.tables[name].row().measure in ("accuracy", "consistency")
+def _digits(row: ScoreRow) -> int:
+    return 3 if row.full == 1 else 1
+
+
+def _bounds(row: ScoreRow) -> str:
+    if row.least is None or row.most is None:
+        return "–"
+    return f"{row.least:.{_digits(row)}f} to {row.most:.{_digits(row)}f}"
 
 
 def _show(row: ScoreRow | None, *, interval: bool) -> str:
     if row is None or row.value is None:
         return "–"
-    digits = 3 if row.measure in ("accuracy", "circular_accuracy", "consistency") else 1
+    digits = _digits(row)
     if interval and row.low is not None and row.high is not None:
         return f"{row.value:.{digits}f} [{row.low:.{digits}f}, {row.high:.{digits}f}]"
     return f"{row.value:.{digits}f}"
 
 
-def _compare(pair: Comparison, share: bool) -> tuple[str, str, str, str]:
+def _compare(pair: Comparison, row: ScoreRow) -> tuple[str, int, str, str, str]:
     if pair.difference is None:
-        return f"{pair.a} → {pair.b}", "–", "–", "–"
-    digits = 3 if share else 1
+        return f"{pair.a} → {pair.b}", pair.n, "–", "–", "–"
+    digits = _digits(row)
     interval = (
         f" [{pair.low:+.{digits}f}, {pair.high:+.{digits}f}]"
         if pair.low is not None and pair.high is not None
@@ -99,6 +117,7 @@ def _compare(pair: Comparison, share: bool) -> tuple[str, str, str, str]:
     smallest = pair.detectable
     return (
         f"{pair.a} → {pair.b}",
+        pair.n,
         f"{pair.difference:+.{digits}f}{interval}",
         "–" if p is None else f"{p:.4f}",
         "–" if smallest is None else f"{smallest:.{digits}f}",

@@ -20,7 +20,15 @@ from proctor.stages.clip.pairs import found_clips, generate
 from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
 from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.experiment.settings import OUTLINES, ClipAnswerSettings
-from proctor.stages.experiment.stage import Doing, Plan, Stage, StoppedError, Unit, rows_of_tables
+from proctor.stages.experiment.stage import (
+    Doing,
+    Plan,
+    Stage,
+    StoppedError,
+    Unit,
+    rows_of_tables,
+    units_of_table,
+)
 from proctor.stages.judge import judge
 from proctor.stages.models import Asked
 from proctor.stages.predict import predict
@@ -156,7 +164,9 @@ def _predict(doing: Doing, settings: ClipAnswerSettings) -> None:
                     marked = judge(doing.root, how, limits=doing.limits, seen=seen)
                 doing.add(f"judge/{model} ({view})", marked)
                 runs.append(made.run)
-    scoring = ScoreSettings(runs=tuple(runs), resamples=settings.resamples, seed=settings.seed)
+    scoring = ScoreSettings(
+        runs=tuple(runs), resamples=settings.resamples, min_coverage=settings.min_coverage, seed=settings.seed
+    )
     rows = rows_of_tables(score(doing.root, scoring).tables)
     doing.done.scores |= {f"{doing.cell}: {run}" if doing.cell else run: found for run, found in rows.items()}
     with doing.showing("writing the report") as seen:
@@ -168,10 +178,7 @@ def _predict(doing: Doing, settings: ClipAnswerSettings) -> None:
 def _measure(root: Path) -> Iterator[Unit]:
     """Yield what systems got for each question, with options and open-ended."""
     for info, table in scored_tables(Workspace(root), KIND.name):
-        for measure, marks in table.marks.items():
-            clusters = {id_: table.clusters.get(id_, id_) for id_ in marks}
-            named = measure if info.form == "choice" else f"{info.form}: {measure}"
-            yield Unit(table.predictor, named, marks, clusters, 100.0)
+        yield from units_of_table(table, table.predictor, "" if info.form == "choice" else f"{info.form}: ")
 
 
 PLAN: Final = Plan(

@@ -24,7 +24,8 @@ __all__ = ["COMPARISON_FILE", "TABLE_FILE", "CellRow", "Grid", "Pair", "compare_
 COMPARISON_FILE: Final = "cells.json"
 TABLE_FILE: Final = "cells.csv"
 _COLUMNS: Final = (
-    "system", "measure", "cell", "against", "n", "value", "low", "high", "p_holm", "detectable", "cost",
+    "system", "measure", "cell", "against", "n", "value", "low", "high", "p_holm", "detectable", "cost", "least", "most",
+    "coverage", "judge",
 )  # fmt: skip
 
 
@@ -36,9 +37,13 @@ class CellRow(msgspec.Struct, frozen=True, kw_only=True):
         system: who answered; empty for what was asked and approved.
         measure: what was measured.
         n: questions or examples in the number.
-        value: their mean, in the unit in which it is printed; None where there is none.
+        value: their mean, from 0 to 100; None where there is none.
         low: lower end of the interval, clustered.
         high: upper end.
+        least: the mean with everything as wrong that has no mark.
+        most: the mean with everything as right that has no mark.
+        coverage: share of the questions or examples that have a mark.
+        judge: who gave the marks; empty where they are computed.
     """
 
     cell: str
@@ -48,6 +53,10 @@ class CellRow(msgspec.Struct, frozen=True, kw_only=True):
     value: float | None
     low: float | None
     high: float | None
+    least: float | None = None
+    most: float | None = None
+    coverage: float | None = None
+    judge: str = ""
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,15 +124,20 @@ def compare_cells(plan: Plan, cells: Mapping[str, Path], *, resamples: int = 10_
 
 def _row(cell: str, unit: Unit, resamples: int, seed: int) -> CellRow:
     marks = {id_: mark for id_, mark in unit.marks.items() if mark is not None}
-    value = low = high = None
+    value = low = high = least = most = None
+    asked = len(unit.marks)
+    if asked:
+        least = unit.scale * sum(marks.values()) / asked
+        most = least + 100.0 * (asked - len(marks)) / asked
     if marks:
         value = unit.scale * sum(marks.values()) / len(marks)
         sums = cluster_sums([list(marks.values()), [1.0] * len(marks)], [unit.clusters[id_] for id_ in marks])
         found = bootstrap_interval(sums, resamples=resamples, seed=seed)
         low, high = (None if end is None else unit.scale * end for end in (found.low, found.high))
     return CellRow(
-        cell=cell, system=unit.system, measure=unit.measure, n=len(marks), value=value, low=low, high=high
-    )
+        cell=cell, system=unit.system, measure=unit.measure, n=len(marks), value=value, low=low, high=high,
+        least=least, most=most, coverage=len(marks) / asked if asked else None, judge=unit.judge,
+    )  # fmt: skip
 
 
 def _pairs(cells: Mapping[str, Unit], resamples: int, seed: int) -> Iterator[Pair]:
@@ -181,14 +195,22 @@ def write_grid(root: Path, grid: Grid) -> str:
     table.writerow(_COLUMNS)
     for row in grid.rows:
         cost = grid.costs[row.cell]
-        shown = (row.n, row.value, row.low, row.high, None, None, cost)
-        table.writerow((*map(safe_cell, (row.system, row.measure, row.cell)), "", *map(_number, shown)))
+        shown = (row.n, row.value, row.low, row.high, None, None, cost, row.least, row.most, row.coverage)
+        whose = map(safe_cell, (row.system, row.measure, row.cell, ""))
+        table.writerow((*whose, *map(_number, shown), safe_cell(row.judge)))
     for pair in grid.pairs:
         c = pair.comparison
         ends = (None if x is None else pair.scale * x for x in (c.difference, c.low, c.high))
-        further = (c.p_holm, None if c.detectable is None else pair.scale * c.detectable, None)
+        further = (
+            c.p_holm,
+            None if c.detectable is None else pair.scale * c.detectable,
+            None,
+            None,
+            None,
+            None,
+        )
         names = map(safe_cell, (pair.system, pair.measure, c.b, c.a))
-        table.writerow((*names, *map(_number, (c.n, *ends, *further))))
+        table.writerow((*names, *map(_number, (c.n, *ends, *further)), ""))
     with atomic_write(root / TABLE_FILE) as stream:
         stream.write(text.getvalue().encode())
     return str(root / TABLE_FILE)

@@ -22,7 +22,7 @@ from proctor.stages.documents.retrieve import parse_retriever, retrieve_all
 from proctor.stages.documents.settings import CorpusOptions, DocumentsOptions, RetrievalOptions
 from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.experiment.settings import OUTLINES, CorpusAnswerSettings, OverlapSettings
-from proctor.stages.experiment.stage import Doing, Plan, Stage, Unit, rows_of_tables
+from proctor.stages.experiment.stage import Doing, Plan, Stage, Unit, rows_of_tables, units_of_table
 from proctor.stages.judge import judge
 from proctor.stages.predict import predict
 from proctor.stages.report import report
@@ -30,9 +30,6 @@ from proctor.stages.score import score, scored_tables
 from proctor.workspace import Workspace
 
 __all__ = ["PLAN"]
-
-_SCALES: Final = {"judge": 50.0, "reference judge": 50.0}
-"""What marks of a measure are multiplied with: those of judges are 0, 1 and 2."""
 
 
 def _is_asked_for(options: CorpusOptions) -> bool:
@@ -163,7 +160,8 @@ def _answer(doing: Doing, settings: CorpusAnswerSettings) -> None:
                     marked = judge(doing.root, how, limits=doing.limits, seen=seen)
                 doing.add(f"judge/{system} ({sources}): {name} ({rubric})", marked)
     scoring = ScoreSettings(
-        runs=tuple(runs), resamples=settings.resamples, seed=settings.seed, bert_score=str(settings.bert_score or "")
+        runs=tuple(runs), resamples=settings.resamples, min_coverage=settings.min_coverage, seed=settings.seed,
+        bert_score=str(settings.bert_score or ""),
     )  # fmt: skip
     rows = rows_of_tables(score(doing.root, scoring).tables)
     doing.done.scores |= {f"{doing.cell}: {run}" if doing.cell else run: found for run, found in rows.items()}
@@ -184,10 +182,7 @@ def _overlap(doing: Doing, settings: OverlapSettings) -> None:
 def _measure(root: Path) -> Iterator[Unit]:
     """Yield what systems got for each question, by every judge and every other measure."""
     for info, table in scored_tables(Workspace(root), KIND.name):
-        for measure, marks in table.marks.items():
-            clusters = {id_: table.clusters.get(id_, id_) for id_ in marks}
-            named = f"data: {measure}" if info.questions == "data" else measure
-            yield Unit(table.predictor, named, marks, clusters, _SCALES.get(measure.partition(" (")[0], 1.0))
+        yield from units_of_table(table, table.predictor, "data: " if info.questions == "data" else "")
 
 
 PLAN: Final = Plan(

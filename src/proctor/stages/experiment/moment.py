@@ -505,12 +505,13 @@ def _measure(root: Path) -> Iterator[Unit]:
                 good = verdict.question.value == "right" and any(a.value == "right" for a in verdict.answers)
                 said.setdefault(of[verdict.candidate_id], []).append(float(good))
         marks = {example: sum(values) / len(values) for example, values in said.items()}
-        yield Unit("", f"approved by {annotator}", marks, clusters, 100.0)
+        yield Unit("", f"approved by {annotator}", marks, clusters)
     for run in workspace.run_names():
         path = workspace.run_folder(run) / "scores.json"
         if is_there(path):
             table: ScoreTable = read_json(path, ScoreTable)
-            yield Unit(run, "score", table.item_marks, table.clusters)
+            row = table.row()
+            yield Unit(run, "score", table.item_marks, table.clusters, row.full, row.judge)
 
 
 PLAN: Final = Plan(

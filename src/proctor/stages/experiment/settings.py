@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from proctor.settings import Settings, option
 from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
 from proctor.stages.documents.settings import CorpusOptions, DocumentsOptions, RetrievalOptions
-from proctor.stages.exam_settings import CalibrateSettings, ScoreSettings
+from proctor.stages.exam_settings import CalibrateSettings, MinCoverage, ScoreSettings
 from proctor.stages.experiment.outline import Outline
 from proctor.stages.settings import BuildSettings, GenerateSettings, Limit, ReportSettings, Seed, Videos
 
@@ -108,6 +108,7 @@ class CorpusAnswerSettings(Settings, frozen=True, kw_only=True):
     ] = None
     questions: Annotated[str, option("The set that is answered: styled, or data.")] = "styled"
     resamples: Annotated[int, option("Of the bootstrap.", ge=0)] = 10_000
+    min_coverage: MinCoverage = 0.95
     seed: Seed = 0
     limit: Limit = None
 
@@ -136,6 +137,7 @@ class ClipAnswerSettings(Settings, frozen=True, kw_only=True):
     circular: Annotated[bool, option("Ask every rotation of the options; right only if all are.")] = False
     judge: Annotated[str | None, option("Judge of open-ended answers; without one there are none.")] = None
     resamples: Annotated[int, option("Of the bootstrap.", ge=0)] = 10_000
+    min_coverage: MinCoverage = 0.95
     videos: Videos = None
     seed: Seed = 0
     limit: Limit = None

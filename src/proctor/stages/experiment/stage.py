@@ -34,6 +34,7 @@ __all__ = [
     "Unit",
     "nothing",
     "rows_of_tables",
+    "units_of_table",
 ]
 
 S = TypeVar("S", bound=Settings)
@@ -143,14 +144,21 @@ class Unit(NamedTuple):
         measure: ``approved by oracle``, ``judge``, ``rouge-1``, ``accuracy``.
         marks: by question or example, None where there is none.
         clusters: what intervals draw whole, by the same.
-        scale: what a mark is multiplied with to be printed.
+        full: the mark for what is right; numbers are printed from 0 to 100.
+        judge: who gave the marks; empty where nobody did.
     """
 
     system: str
     measure: str
     marks: Mapping[str, float | None]
     clusters: Mapping[str, str]
-    scale: float = 1.0
+    full: float = 1.0
+    judge: str = ""
+
+    @property
+    def scale(self) -> float:
+        """What a mark is multiplied with to be printed."""
+        return 100.0 / self.full
 
 
 def _nobody(_settings: Any) -> Iterable[str]:
@@ -205,6 +213,14 @@ class Plan:
     def name(self) -> str:
         """As it is typed."""
         return self.outline.name
+
+
+def units_of_table(table: ScoreTable, system: str, prefix: str = "") -> Iterator[Unit]:
+    """Yield what a system got for each question, by every measure of its table; the prefix stands before their names."""
+    for measure, marks in table.marks.items():
+        row = table.row(measure=measure)
+        clusters = {id_: table.clusters.get(id_, id_) for id_ in marks}
+        yield Unit(system, f"{prefix}{measure}", marks, clusters, row.full, row.judge)
 
 
 def rows_of_tables(tables: Mapping[str, ScoreTable]) -> dict[str, tuple[ScoreRow, ...]]:
