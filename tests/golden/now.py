@@ -66,10 +66,14 @@ def _clip_rows(record: Mapping[str, Any]) -> Any:
     ]
 
 
+_BOUNDS = ("least", "most", "full", "judge")
+"""What rows did not say: the score with failures as wrong and as right, where all is right, and who marked."""
+
+
 def _judged_rows(record: Mapping[str, Any]) -> Any:
     """Rows of answers about moments had no measure, for there was but one: the judge's points; nor did they count clusters."""
     return [
-        {name: value for name, value in row.items() if name not in ("measure", "clusters")}
+        {name: value for name, value in row.items() if name not in ("measure", "clusters", *_BOUNDS)}
         for row in record["rows"]
     ]
 
@@ -77,7 +81,7 @@ def _judged_rows(record: Mapping[str, Any]) -> Any:
 def _document_rows(record: Mapping[str, Any]) -> Any:
     """Rows over documents named their system, and counted neither clusters nor marks."""
     return [
-        {name: value for name, value in row.items() if name not in ("clusters", "marks")}
+        {name: value for name, value in row.items() if name not in ("clusters", "marks", *_BOUNDS)}
         | {"system": record["predictor"]}
         for row in record["rows"]
     ]

@@ -127,9 +127,9 @@ def score(root: Path, settings: ScoreSettings | None = None, *, place: Place = H
     kinds = {name: run.info.kind for name, run in marked.items()}
     board = tuple(_board(tables, {name: run.info for name, run in marked.items()}, settings.min_coverage))
     ordered = {line.run: tables[line.run] for line in board}
-    comparisons = compare_alike(
-        [msgspec.structs.replace(table, predictor=name) for name, table in ordered.items()], how
-    )
+    named = [msgspec.structs.replace(table, predictor=name) for name, table in tables.items()]
+    named.sort(key=lambda table: -(table.row().value or 0.0))
+    comparisons = compare_alike(named, how)
     write_json(workspace.file("comparisons.json"), comparisons)
     corrected = _corrected(workspace, items, kinds, list(ordered))
     workspace.keep("score", {**settings.resampling, "min_coverage": settings.min_coverage})
