@@ -45,6 +45,7 @@ SECTIONS = {
         "studio/peer_label_studio.py",
     ),
     "Corpora: 300,000 sources on two cores, and the paper's store beside it": (
+        "corpus/choosing.py",
         "corpus/lexical.py",
         "corpus/dense.py",
         "corpus/seeds.py",

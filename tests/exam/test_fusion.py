@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from proctor.corpus.index.hits import NOTHING, Hits
 from proctor.errors import UserError
-from proctor.exam.fusion import HybridRetriever, reciprocal_rank_fusion, zscore_fusion
+from proctor.exam.fusion import HybridRetriever, filled_up, reciprocal_rank_fusion, zscore_fusion
 from proctor.exam.retrieval import Query
 
 
@@ -59,6 +59,16 @@ def test_one_hit_or_equal_scores_have_no_deviation():
     found = zscore_fusion([hits([(3, 7.0)]), hits([(4, 1.0), (2, 1.0)])], 3)
     assert found.positions.tolist() == [[2, 3, 4]]
     assert found.scores.tolist() == [[0.0, 0.0, 0.0]]
+
+
+def test_a_search_is_filled_up_by_the_next_one_and_keeps_its_order():
+    words = hits([(7, 9.0), (2, 1.0)], [])
+    vectors = hits([(2, 0.9), (5, 0.8), (7, 0.5), (1, 0.1)], [(4, 0.2), (3, 0.1)])
+    found = filled_up([words, vectors], 3)
+    assert found.positions.tolist() == [[7, 2, 5], [4, 3, NOTHING]]
+    assert found.scores[0].tolist() == pytest.approx([1, 1 / 2, 1 / 3])
+    assert filled_up([words, vectors], 1).positions.tolist() == [[7], [4]]
+    assert filled_up([vectors, words], 3).positions[0].tolist() == [2, 5, 7]
 
 
 def test_queries_do_not_touch_each_other_and_one_may_have_no_hits():

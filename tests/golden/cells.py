@@ -184,7 +184,9 @@ _CLIPS: Final = (
 )  # fmt: skip
 
 _STYLED: Final = ("documents.jsonl", "documents.attempts.jsonl", "documents.json", "documents.dropped.jsonl")
-_MADE: Final = f"generate documents {{w}} -g {_4O} --image-generator {_GEMINI} --verifier {_CLAUDE} --seed 3"
+# Wanted change of keys, "candidates by words": where nobody names an embedder and nothing was generated before, bm25
+# chooses candidates first, so that the calls after the entity's are others. Named, lsa asks what it asked; a workspace goes on with its own.
+_MADE: Final = f"generate documents {{w}} -g {_4O} --image-generator {_GEMINI} --verifier {_CLAUDE} --embedder lsa --seed 3"
 
 
 def _answers(

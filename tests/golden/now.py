@@ -110,6 +110,11 @@ def _document_counts(record: Mapping[str, Any]) -> Any:
     return {name: n for name, n in old.items() if n}
 
 
+def _embedders(record: Mapping[str, Any]) -> Any:
+    """BM25 was not named, since it did not choose candidates."""
+    return [name for name in record.get("embedders", ()) if name != "bm25"]
+
+
 def _privilege(record: Mapping[str, Any]) -> Any:
     """What an open-ended answer was told beside the clip was not said."""
     return record.get("privilege") if record.get("letters") else None
@@ -215,7 +220,7 @@ FIELDS: Final[Mapping[str, Mapping[str, Place]]] = {
     "answers/table.json": _same("predictor notes")
     | {"counts": _document_counts, "marks": _document_marks, "cells": _document_rows},  # marks: 0 to 100; a question's golds must all be given
     "retrieval/table.json": _same("runs cells counts recalls questions notes"),
-    "retrieval/run.json": _same("spec retriever embedders questions signature details"),
+    "retrieval/run.json": _same("spec retriever questions signature details") | {"embedders": _embedders},
     "retrieval/ranking.jsonl": _same("qid retriever ids scores failure"),
     "concur.json": _same("benchmarks systems scores pairs tau p low high tied questions incomplete left_out notes signature"),
     "questions.jsonl": _same("qid question answers gold gold_complete modalities type context split meta"),

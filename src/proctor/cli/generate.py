@@ -112,18 +112,18 @@ def documents(
     if trying.dry_run:
         from proctor.stages.documents.foresee import estimate_documents
 
-        estimate, played, plan = estimate_documents(workspace, options, limits=limits)
-        planned = len(plan.targets)
-        for line in plan.warnings:
+        foreseen = estimate_documents(workspace, options, limits=limits)
+        played, planned = foreseen.played, foreseen.planned
+        for line in foreseen.warnings:
             warn(line)
         text = (
-            estimate_text(estimate)
+            estimate_text(foreseen.estimate)
             + f"\n\nfor {played:,} of {planned:,} questions, as models that are right 4 times of 5 would go on"
         )
         if played < planned:
             text += f"; all of them: about {planned / played:.1f} times that"
         found = {
-            "estimates": [estimate], "played": played, "planned": planned, "impossible": plan.impossible,
+            "estimates": [foreseen.estimate], "played": played, "planned": planned, "impossible": foreseen.impossible,
         }  # fmt: skip
         emit(msgspec.to_builtins(found), text, as_json=output.as_json)
         return

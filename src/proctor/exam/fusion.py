@@ -1,4 +1,4 @@
-"""Several retrievers as one: reciprocal rank fusion, and the sum of standardised scores.
+"""Several retrievers as one: reciprocal rank fusion, the sum of standardised scores, and filling up.
 
 References: Cormack, Clarke and Büttcher 2009 (reciprocal rank fusion, constant 60); Lee 1997 and Renda and Straccia 2003
 (combining scores that were made comparable first). Neither is part of SMMQG; they are further entries of its table.
@@ -6,21 +6,30 @@ References: Cormack, Clarke and Büttcher 2009 (reciprocal rank fusion, constant
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.corpus.index.hits import NOTHING, Hits
+from proctor.corpus.index.hits import NOTHING, Hits, hits_of
 from proctor.errors import UserError
 from proctor.exam.retrieval import Query, Retriever
 
-__all__ = ["FUSIONS", "RRF_CONSTANT", "Fusion", "HybridRetriever", "reciprocal_rank_fusion", "zscore_fusion"]
+__all__ = [
+    "FUSE",
+    "FUSIONS",
+    "RRF_CONSTANT",
+    "Fusion",
+    "HybridRetriever",
+    "filled_up",
+    "reciprocal_rank_fusion",
+    "zscore_fusion",
+]
 
 RRF_CONSTANT: Final = 60
-Fusion = Literal["rrf", "zscore"]
+Fusion = Literal["rrf", "zscore", "fill"]
 FUSIONS: Final[tuple[Fusion, ...]] = get_args(Fusion)
 
 _Floats = NDArray[np.float64]
@@ -71,6 +80,27 @@ def zscore_fusion(runs: Sequence[Hits], k: int) -> Hits:
         values = _standardised(run.scores.astype(np.float64), there)
         parts.append((queries, run.positions[queries, columns], values[queries, columns]))
     return _fused(parts, len(runs[0]), k)
+
+
+def filled_up(runs: Sequence[Hits], k: int) -> Hits:
+    """Return the hits of the first run and, where they are fewer than k, those of the next ones behind them (ours).
+
+    So a search by words decides wherever a word is shared, and vectors give what is left. Scores are 1 over the place.
+
+    Args:
+        runs: hits of the same queries by different retrievers, the one that decides first.
+        k: sources to return for each query.
+
+    Raises:
+        UserError: if there are no runs, they answer different numbers of queries, or k is out of range.
+    """
+    _require(runs, k)
+    found: list[tuple[_Integers, NDArray[np.float32]]] = []
+    for row in range(len(runs[0])):
+        ranked = dict.fromkeys(at for run in runs for at in run.positions[row].tolist() if at != NOTHING)
+        positions = np.array(list(ranked)[:k], dtype=np.int64)
+        found.append((positions, (1.0 / np.arange(1, len(positions) + 1)).astype(np.float32)))
+    return hits_of(found, k)
 
 
 def _require(runs: Sequence[Hits], k: int) -> None:
@@ -127,13 +157,20 @@ def _first_mentions(
     return query[first], position[first], value[first]
 
 
+FUSE: Final[Mapping[Fusion, Callable[[Sequence[Hits], int], Hits]]] = {
+    "rrf": reciprocal_rank_fusion,
+    "zscore": zscore_fusion,
+    "fill": filled_up,
+}
+
+
 @dataclass(frozen=True)
 class HybridRetriever:
     """Several retrievers, fused.
 
     Attributes:
         retrievers: at least two.
-        fusion: ``rrf`` or ``zscore``.
+        fusion: ``rrf``, ``zscore`` or ``fill``.
         depth: sources that each of them is asked for; more than k, because a source may be low in one list.
         constant: of reciprocal rank fusion.
     """
@@ -178,4 +215,4 @@ class HybridRetriever:
         runs = [retriever.search(queries, max(k, self.depth)) for retriever in self.retrievers]
         if self.fusion == "rrf":
             return reciprocal_rank_fusion(runs, k, constant=self.constant)
-        return zscore_fusion(runs, k)
+        return FUSE[self.fusion](runs, k)

@@ -19,6 +19,7 @@ from proctor.exam.question import Question, check_questions
 from proctor.metrics.score import Signature
 
 __all__ = [
+    "CHOOSERS",
     "DEPTH",
     "Query",
     "Ranking",
@@ -31,6 +32,9 @@ __all__ = [
 
 DEPTH: Final = 100
 """Sources that a ranking holds, unless told otherwise: deeper than any cut, for reranking and fusion."""
+
+CHOOSERS: Final = " + "
+"""Stands between the names of several searches that chose a question's sources together (``provenance["retriever"]``)."""
 
 _BATCH: Final = 1_024
 """Questions that are searched for at a time."""
@@ -64,7 +68,7 @@ class Retriever(Protocol):
 
     @property
     def embedders(self) -> frozenset[str]:
-        """Names of the embedders that take part: retrieval is favoured where one of them chose the questions' sources."""
+        """Names of the embedders that take part, and ``bm25``: retrieval is favoured where one of them chose the sources."""
         ...
 
     def search(self, queries: Sequence[Query], k: int) -> Hits:

@@ -19,7 +19,7 @@ from proctor.corpus.collection import Corpus
 from proctor.errors import UserError
 from proctor.exam.kinds.documents_question import document_slices, gold_of
 from proctor.exam.question import Question, check_questions
-from proctor.exam.retrieval import Ranking, RetrievalRun
+from proctor.exam.retrieval import CHOOSERS, Ranking, RetrievalRun
 from proctor.exam.table import ScoreRow, row_of
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.retrieval import (
@@ -250,10 +250,13 @@ def _signature(measure: str, slice_: str, run: RetrievalRun) -> Signature:
 
 
 def _run_notes(run: RetrievalRun, questions: Sequence[Question], failed: int, largest: int) -> Iterator[str]:
-    chosen = sum(q.provenance.get("retriever") in run.embedders for q in questions)
+    chosen = sum(
+        not set(run.embedders).isdisjoint(q.provenance.get("retriever", "").split(CHOOSERS))
+        for q in questions
+    )
     if chosen:
         yield (
-            f"{run.retriever}: favoured, because the same embedder chose the sources of {chosen:,} of "
+            f"{run.retriever}: favoured, because the same search chose the sources of {chosen:,} of "
             f"{len(questions):,} questions"
         )
     if failed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from numpy.typing import NDArray
 
@@ -20,7 +20,11 @@ from proctor.corpus.index.pools import Pool, Score, Searchable, search_pool
 from proctor.errors import UserError
 from proctor.exam.retrieval import Query
 
-__all__ = ["DenseRetriever", "LexicalRetriever", "VectorIndex"]
+__all__ = ["BM25", "DenseRetriever", "LexicalRetriever", "VectorIndex"]
+
+
+BM25: Final = "bm25"
+"""Name of the search by words."""
 
 
 class VectorIndex(Searchable[NDArray[Any]], Protocol):
@@ -53,7 +57,7 @@ class LexicalRetriever:
     @property
     def name(self) -> str:
         """``bm25``, with pool and score where they are not the usual ones."""
-        return "bm25" + _suffix(self.pool, self.score)
+        return BM25 + _suffix(self.pool, self.score)
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -62,8 +66,8 @@ class LexicalRetriever:
 
     @property
     def embedders(self) -> frozenset[str]:
-        """None takes part."""
-        return frozenset()
+        """No embedder, but what may have chosen the questions' sources."""
+        return frozenset({BM25})
 
     def search(self, queries: Sequence[Query], k: int) -> Hits:
         """Return the k best sources of each query."""

@@ -238,6 +238,19 @@ def test_the_seed_is_among_the_candidates_by_choice():
             assert record.candidates == (record.seed_id,)
 
 
+def test_of_several_entities_an_attempt_draws_one():
+    settings, drawn = DocumentsSettings(num_entities=3), set()
+    for seed in range(8):
+        made = generator([ONE], settings=settings, seed=seed)
+        record, _, _ = attempt(ONE, {"entity": "Arlen\nBorga\nGorm\nHalden", "question": GOOD_ONE}, made=made)
+        drawn.add(record.entity)
+        assert (
+            attempt(ONE, {"entity": "Arlen\nBorga\nGorm", "question": GOOD_ONE}, made=made)[0].entity
+            == record.entity
+        )
+    assert drawn == {"Arlen", "Borga", "Gorm"}
+
+
 # -- several attempts ----------------------------------------------------------------------------------------------
 
 

@@ -6,14 +6,23 @@ import math
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from proctor.ask.documents.prompting import Miss, requirement_in_words
 from proctor.corpus.index.hits import Hits
 from proctor.corpus.source import MODALITIES, Modality, Source
 from proctor.errors import UserError
 
-__all__ = ["K_MODALITY", "Candidates", "Find", "select_candidates", "wanted_candidates"]
+__all__ = [
+    "K_MODALITY",
+    "Candidates",
+    "Find",
+    "Search",
+    "TitlesFound",
+    "find_by_title",
+    "select_candidates",
+    "wanted_candidates",
+]
 
 K_MODALITY: Final = 2
 """Candidates for each source that is needed (paper)."""
@@ -22,6 +31,10 @@ _SPARE: Final = 8
 
 Find = Callable[[str, Modality, int], Hits]
 """Finds the k sources of a modality that are nearest to an entity; one row of hits, positions in the corpus."""
+
+
+Search = Callable[[Sequence[str], Modality, int], Hits]
+"""The same for several texts at once; one row of hits for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +181,50 @@ class _Search:
                 seen.add(content)
                 found.append((source, rank))
         return found
+
+
+# -- is the search any good? ---------------------------------------------------------------------------------------
+
+
+class TitlesFound(NamedTuple):
+    """How many of some sources a search found by their own titles."""
+
+    found: int
+    tried: int
+
+    @property
+    def share(self) -> float:
+        """Of those that were tried; 1 where none was."""
+        return self.found / self.tried if self.tried else 1.0
+
+    def __str__(self) -> str:
+        """``84 % (168 of 200)``."""
+        return f"{self.share:.0%} ({self.found:,} of {self.tried:,})".replace("%", " %")
+
+
+def find_by_title(
+    sources: Sequence[Source], search: Search, *, sample: int | None = 200, first: int = K_MODALITY
+) -> TitlesFound:
+    """Search for sources by their own titles: the least that a search for entities has to do (ours).
+
+    A source is found when one of the first hits of its modality has its title.
+
+    Args:
+        sources: of the corpus by position.
+        search: to be tried.
+        sample: at most so many sources, always the same ones; None for all.
+        first: hits that are looked at.
+    """
+    titled = [source for source in sources if any(map(str.isalnum, source.title))]
+    if sample is not None and len(titled) > sample:
+        titled = random.Random(0).sample(titled, sample)  # noqa: S311 - no secret
+    found = 0
+    for modality in MODALITIES:
+        own = [source for source in titled if source.modality == modality]
+        if own:
+            hits = search([source.title for source in own], modality, first).positions.tolist()
+            found += sum(
+                any(at >= 0 and sources[at].title == source.title for at in row)
+                for source, row in zip(own, hits, strict=True)
+            )
+    return TitlesFound(found, len(titled))

@@ -21,10 +21,13 @@ from proctor.errors import UserError
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome
 
-__all__ = ["ENTITY", "entity_prompt", "parse_entities", "read_entities"]
+__all__ = ["ENTITY", "NUM_ENTITIES", "entity_prompt", "parse_entities", "read_entities"]
 
 ENTITY: Final = Parameters(temperature=1.0, max_tokens=96)
 """Parameters of the call; the temperature is the paper's."""
+
+NUM_ENTITIES: Final = 1
+"""Entities of a seed (paper)."""
 
 MOST_WORDS: Final = 8
 MOST_CHARACTERS: Final = 80

@@ -29,7 +29,7 @@ from proctor.ask.documents.difficulty import (
     together,
 )
 from proctor.ask.documents.distractors import DistractorSearch, find_distractors
-from proctor.ask.documents.entity import ENTITY, entity_prompt, read_entities
+from proctor.ask.documents.entity import ENTITY, NUM_ENTITIES, entity_prompt, read_entities
 from proctor.ask.documents.multihop import (
     COMBINATION,
     PAIR_FORM,
@@ -117,6 +117,7 @@ class DocumentsSettings(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         attempts: at a target, at most.
         k_modality: candidates for each source that is needed.
+        num_entities: that are asked for of a seed, at most; an attempt draws one of them.
         include_seed: True puts the seed among the candidates where its modality is needed.
         floor: score for the entity below which a source is no candidate.
         repair: asks once more for a reply that cannot be read.
@@ -131,6 +132,7 @@ class DocumentsSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     attempts: int = ATTEMPTS
     k_modality: int = K_MODALITY
+    num_entities: int = NUM_ENTITIES
     include_seed: bool = False
     floor: float | None = None
     repair: bool = True
@@ -144,7 +146,7 @@ class DocumentsSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no sense, before anything is asked."""
-        for name in ("attempts", "k_modality", "distractors"):
+        for name in ("attempts", "k_modality", "num_entities", "distractors"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} is {getattr(self, name)}.", hint="it has to be at least 1")
 
@@ -255,9 +257,10 @@ class DocumentsGenerator:
 
     def config_hash(self, style: Style) -> str:
         """Return a hash of everything but prompts and corpus that can change the questions of a style."""
-        return content_hash(
-            [self.settings, self.models, self.seed, self.retriever, style.hash, self.kit.limits]
-        )
+        settings = msgspec.to_builtins(self.settings)
+        if settings["num_entities"] == NUM_ENTITIES:  # it could not be chosen once: the hash is what it was
+            del settings["num_entities"]
+        return content_hash([settings, self.models, self.seed, self.retriever, style.hash, self.kit.limits])
 
     # -- a target ------------------------------------------------------------------------------------------------
 
@@ -361,12 +364,16 @@ class _Attempt:
         return self._question(written, entity, candidates)
 
     def _entity(self, source: Source, seed: Seed) -> Talk[str]:
-        prompt = entity_prompt(self.by.kit, source)
+        most = self.by.settings.num_entities
+        prompt = entity_prompt(self.by.kit, source, count=most)
         model = self.by.models.entity
         found = yield from self._call(
-            "entity", prompt, model, self.by.settings.entity, read_entities, draw=seed.draw
-        )
-        return str(found[0])
+            "entity", prompt, model, self.by.settings.entity, lambda outcome: read_entities(outcome, count=most),
+            draw=seed.draw,
+        )  # fmt: skip
+        if len(found) == 1:
+            return str(found[0])
+        return str(attempt_random(self.by.seed, self.target.id, self.number, "entity").choice(found))
 
     def _candidates(self, entity: str, seed: Source) -> Candidates:
         settings = self.by.settings

@@ -5,22 +5,29 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
+from proctor.ask.documents.plan import ImpossibleCell
 from proctor.ask.documents.run import generate_documents
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome
-from proctor.stages.documents.generate import Plan, documents_generator, plan_of, sampler_of
+from proctor.stages.documents.generate import (
+    documents_generator,
+    plan_of,
+    sampler_of,
+    weak_search,
+    with_embedder,
+)
 from proctor.stages.documents.library import Library
 from proctor.stages.documents.settings import DocumentsOptions
 from proctor.stages.models import CALLS, Limits, open_models
 from proctor.stages.rehearsing import Played, find_rehearser, mark_rehearsal
 from proctor.workspace import Workspace
 
-__all__ = ["MOST_PLAYED", "estimate_documents"]
+__all__ = ["MOST_PLAYED", "Foreseen", "estimate_documents"]
 
 MOST_PLAYED: Final = 60
 """Targets that are played; of a larger plan the first ones, which are spread over all cells."""
@@ -28,9 +35,25 @@ _QUALITY: Final = 0.8
 """How often played models do what they are asked: it decides how many attempts are foreseen."""
 
 
-def estimate_documents(
-    root: Path, options: DocumentsOptions, *, limits: Limits | None = None
-) -> tuple[Estimate, int, Plan]:
+class Foreseen(NamedTuple):
+    """What generation would take.
+
+    Attributes:
+        estimate: of the targets that were played.
+        played: how many these are.
+        planned: how many the plan has.
+        impossible: cells that the corpus cannot fill.
+        warnings: what to beware of, one line each.
+    """
+
+    estimate: Estimate
+    played: int
+    planned: int
+    impossible: tuple[ImpossibleCell, ...]
+    warnings: tuple[str, ...]
+
+
+def estimate_documents(root: Path, options: DocumentsOptions, *, limits: Limits | None = None) -> Foreseen:
     """Say what generation would take, from the real prompts; nothing leaves this machine.
 
     The models are played by the rehearsal's server, which refuses and errs now and then: how many attempts real models need is
@@ -42,7 +65,7 @@ def estimate_documents(
         limits: name the call store, whose calls cost nothing.
 
     Returns:
-        The estimate of the targets that were played, how many these are, and the plan.
+        What is foreseen.
 
     Raises:
         UserError: as generation.
@@ -50,10 +73,12 @@ def estimate_documents(
     """
     limits = limits or Limits()
     workspace = Workspace(root)
+    options = with_embedder(workspace, options)
     library = Library(workspace)
     plan = plan_of(library.corpus, options)
     played = plan.targets[:MOST_PLAYED]
     sampler = sampler_of(library, options)
+    weak = weak_search(library, options.embedder)
     requests: list[Request] = []
     with (
         tempfile.TemporaryDirectory(prefix="proctor-estimate-") as folder,
@@ -78,4 +103,6 @@ def estimate_documents(
 
             generate_documents(played, generator, listening)
     with open_models(workspace, limits) as models:
-        return models.estimate([("generate", requests)]), len(played), plan
+        estimate = models.estimate([("generate", requests)])
+    warnings = (*plan.warnings, *filter(None, [weak]))
+    return Foreseen(estimate, len(played), len(plan.targets), plan.impossible, warnings)

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from proctor.ask.documents.candidates import K_MODALITY, find_by_title
 from proctor.ask.documents.contamination import NearMatch, find_near_matches
 from proctor.ask.documents.distractors import DistractorSearch
 from proctor.ask.documents.duplicates import EmbedQuestions
@@ -24,12 +25,15 @@ from proctor.ask.documents.style import PUBLISHED_COUNTS, Style, load_styles, re
 from proctor.ask.documents.summary import Cell
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.corpus.collection import Corpus
+from proctor.corpus.index.hits import CODES
 from proctor.corpus.seeds import SeedCoverage, SeedSampler, seed_coverage
+from proctor.corpus.seeds.weights import BETA, NEIGHBOURS
 from proctor.corpus.source import MODALITIES, Modality
 from proctor.errors import UserError
+from proctor.exam.retrievers import BM25
 from proctor.exam.source_showing import CorpusPictures
 from proctor.records import Dropped, read_bytes, read_jsonl, write_json, write_jsonl
-from proctor.stages.documents.library import Library
+from proctor.stages.documents.library import Library, parse_chooser
 from proctor.stages.documents.reading import CORPUS, WRITTEN, questions_of
 from proctor.stages.documents.settings import DocumentsOptions
 from proctor.stages.models import Asked, Closing, Limits, Models, open_models
@@ -43,6 +47,8 @@ __all__ = [
     "generate",
     "plan_of",
     "plan_warnings",
+    "weak_search",
+    "with_embedder",
 ]
 
 ATTEMPTS_FILE: Final = "documents.attempts.jsonl"
@@ -50,6 +56,12 @@ SUMMARY: Final = "documents.json"
 IMPOSSIBLE: Final = "impossible_cell"
 """Why a question of a cell that the corpus cannot fill is dropped."""
 
+DEFAULT_CHOOSER: Final = "bm25+lsa:fill"
+"""Finds candidates where nothing else is asked for."""
+WEAK: Final = 0.8
+"""Share of sources that a search finds by their own title, below which it is weak."""
+_CLEAR: Final = 0.05
+"""So much less than BM25 is weak, too."""
 _ALONE: Final = 1_024
 """Sources of which weights are computed to tell how uneven they are."""
 
@@ -68,6 +80,8 @@ class DocumentsMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
         cells: of styles and combinations.
         short: modalities of which there are fewer candidates than are shown elsewhere.
         impossible: cells that the corpus cannot fill; nothing was asked for them.
+        embedder: what found candidates, as it is typed.
+        weak: why that is weak on this corpus; empty where it is not.
     """
 
     asked: int
@@ -80,11 +94,13 @@ class DocumentsMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
     cells: tuple[Cell, ...]
     short: tuple[str, ...]
     impossible: tuple[ImpossibleCell, ...] = ()
+    embedder: str = ""
+    weak: str = ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to beware of, one line each."""
-        return plan_warnings(self.impossible, self.asked, self.short)
+        return (*plan_warnings(self.impossible, self.asked, self.short), *filter(None, [self.weak]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +199,13 @@ def generate(
         UserError: if something about the plan, the corpus or a model is wrong; nothing is asked then.
     """
     workspace = Workspace(root)
+    options = with_embedder(workspace, options)
     library = Library(workspace)
     plan = plan_of(library.corpus, options)
     lists = _known_questions(workspace, options.known)
     sampler = sampler_of(library, options)
+    weak = weak_search(library, options.embedder)
+    embed = _embed_questions(library, options.embedder)
     with open_models(workspace, limits) as models:
         models.require_prices(*options.names)
         generator = documents_generator(models, library, plan, options, sampler, limits)
@@ -194,16 +213,56 @@ def generate(
             plan.targets,
             generator,
             models.ask("generate"),
-            embed=_embed_questions(library, options.embedder),
+            embed=embed,
             progress=lambda _result, _wave: seen() if seen is not None else None,
         )
         calls = models.closing()
     _require_replies(run, workspace)
-    near = find_near_matches(
-        [(q.id, q.text) for q in run.questions], lists, embed=_embed_questions(library, options.embedder)
-    )
+    near = find_near_matches([(q.id, q.text) for q in run.questions], lists, embed=embed)
     made = _written(workspace, library, plan, options, run, near, sampler, calls)
-    return msgspec.structs.replace(made, calls=calls)
+    return msgspec.structs.replace(made, calls=calls, weak=weak)
+
+
+def with_embedder(workspace: Workspace, options: DocumentsOptions) -> DocumentsOptions:
+    """Return the options with a named embedder: what found the workspace's questions before, else by default.
+
+    By default words choose, and vectors of the corpus' own words fill up: the best that needs no download
+    (``benchmarks/corpus/choosing.py``). The published numbers keep to vectors.
+
+    Raises:
+        UserError: for a floor under scores that are made of ranks.
+    """
+    if not options.embedder:
+        before = workspace.stages().get("documents")
+        known = before.settings.get("embedder", "") if before is not None else ""
+        options = msgspec.structs.replace(
+            options, embedder=known or ("lsa" if options.published else DEFAULT_CHOOSER)
+        )
+    if options.floor is not None and parse_chooser(options.embedder).fusion:
+        raise UserError(
+            f"the scores of {options.embedder} are made of several searches, and no floor can be put under them.",
+            hint="leave out --floor, or name one search: --embedder bm25",
+        )
+    return options
+
+
+def weak_search(library: Library, spec: str) -> str:
+    """Say that a search for candidates is weak on this corpus; empty where it is not.
+
+    It is tried on the spot: does it find sources by their own title among as many as are candidates?
+    """
+    own = find_by_title(library.corpus.sources, library.search(spec))
+    words = own if spec == BM25 else find_by_title(library.corpus.sources, library.search(BM25))
+    if own.share >= WEAK and own.share >= words.share - _CLEAR:
+        return ""
+    better = words.share > own.share
+    told = f" and bm25 {words}" if better else ""
+    other = f"--embedder {DEFAULT_CHOOSER} or " if better else ""
+    return (
+        f"{spec} is weak on this corpus: of sources that are searched for by their own title, it has {own} among the first "
+        f"{K_MODALITY} of their modality{told}. Candidates may miss what they are to be about; choose {other}a model of vectors "
+        "(--embedder onnx/PATH, st/PATH, compat/NAME@URL)"
+    )
 
 
 def documents_generator(
@@ -211,13 +270,16 @@ def documents_generator(
     library: Library,
     plan: Plan,
     options: DocumentsOptions,
-    sampler: SeedSampler,
+    sampler: SeedSampler | None,
     limits: Limits | None,
 ) -> DocumentsGenerator:
     """Return the generator of a plan."""
     within = _seed_modalities(plan) if options.seed_modalities == "required" else None
+    evenly = np.flatnonzero(np.isin(library.corpus.modalities, [CODES[m] for m in within or MODALITIES]))
 
     def draw(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        if sampler is None:
+            return rng.choice(evenly, n)
         return np.asarray(sampler.draw(n, rng, within=within), np.int64)
 
     eligible = sum(n for m, n in library.corpus.counts().items() if within is None or m in within)
@@ -242,20 +304,34 @@ def documents_generator(
         ),
         seed=options.seed,
         settings=pipeline,
-        retriever=library.embedder(options.embedder).name,
+        retriever=library.chooser(options.embedder),
         rank=_ranker(library) if pipeline.difficulty.ranks else None,
         distractor_search=_distractor_search(library, options.embedder),
         price=models.price,
     )
 
 
-def sampler_of(library: Library, options: DocumentsOptions) -> SeedSampler:
+def sampler_of(library: Library, options: DocumentsOptions) -> SeedSampler | None:
+    """Return what draws seeds by their weights; None where no vectors weigh them, and all are equally likely.
+
+    Raises:
+        UserError: if weights are asked for that nothing could be weighed by.
+    """
+    dense = parse_chooser(options.embedder).dense
+    if not dense:
+        usual = {"beta": BETA, "k_seed": NEIGHBOURS, "scale": "multiply"}
+        if asked := [name for name, value in usual.items() if getattr(options, name) != value]:
+            raise UserError(
+                f"seeds are weighed by vectors, and there are none with --embedder {options.embedder}.",
+                hint=f"leave out --{asked[0].replace('_', '-')}, or add vectors: --embedder {DEFAULT_CHOOSER}",
+            )
+        return None
     corpus = library.corpus
     return SeedSampler(
-        library.vectors(options.embedder),
+        library.vectors(dense[0]),
         [source.doc_id for source in corpus],
         corpus.modalities,
-        k=options.neighbours,
+        k=options.k_seed,
         beta=options.beta,
         scale=options.scale,
         names=[source.id for source in corpus],
@@ -266,8 +342,12 @@ def _seed_modalities(plan: Plan) -> tuple[Modality, ...]:
     return tuple(m for place, m in enumerate(MODALITIES) if any(t.modalities[place] for t in plan.targets))
 
 
-def _embed_questions(library: Library, spec: str) -> EmbedQuestions:
-    embedder = library.embedder(spec)
+def _embed_questions(library: Library, spec: str) -> EmbedQuestions | None:
+    """Return what gives questions vectors; None where words alone choose candidates, and tell questions apart."""
+    dense = parse_chooser(spec).dense
+    if not dense:
+        return None
+    embedder = library.embedder(dense[0])
 
     def embed(texts: Sequence[str]) -> NDArray[np.float32]:
         return embedder.embed(texts, "query")
@@ -300,15 +380,16 @@ def _distractor_search(library: Library, spec: str) -> DistractorSearch:
         source = corpus.get(id_)
         return members.get(source.doc_id, []) if source is not None else []
 
+    dense = parse_chooser(spec).dense
+
     def by_vector(question: str, k: int) -> Sequence[str]:
-        return ids(
-            library.dense(spec).search(library.embedder(spec).embed([question], "query"), k).positions[0]
-        )
+        vectors = library.embedder(dense[0]).embed([question], "query")
+        return ids(library.dense(dense[0]).search(vectors, k).positions[0])
 
     return DistractorSearch(
         document=by_document,
         entity=lambda entity, modality, k: ids(find(entity, MODALITIES[modality], k).positions[0]),
-        vector=by_vector,
+        vector=by_vector if dense else None,
         words=lambda question, k: ids(library.lexical.search([question], k).positions[0]),
     )
 
@@ -364,7 +445,7 @@ def _written(
     options: DocumentsOptions,
     run: DocumentsRun,
     near: Sequence[NearMatch],
-    sampler: SeedSampler,
+    sampler: SeedSampler | None,
     calls: Closing,
 ) -> DocumentsMade:
     write_jsonl(workspace.file(WRITTEN), run.questions)
@@ -374,7 +455,7 @@ def _written(
     summary = {
         "summary": run.summary,
         "coverage": coverage,
-        "seed_statistics": sampler.statistics(min(_ALONE, len(library.corpus))),
+        "seed_statistics": {} if sampler is None else sampler.statistics(min(_ALONE, len(library.corpus))),
         "near_known": near,
         "short": plan.short,
         "impossible": plan.impossible,
@@ -395,6 +476,7 @@ def _written(
         cells=tuple(run.summary.cells),
         short=plan.short,
         impossible=plan.impossible,
+        embedder=options.embedder,
         unsent=calls.unsent,
     )
     workspace.record(

@@ -7,17 +7,17 @@ whose files are damaged is an error, since the disk may be.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.ask.documents.candidates import Find
+from proctor.ask.documents.candidates import Find, Search
 from proctor.compute import HERE, Place
 from proctor.corpus.collection import Corpus
 from proctor.corpus.embed.cache import VectorCache
@@ -32,12 +32,16 @@ from proctor.corpus.index.lexical import LexicalIndex
 from proctor.corpus.index.stores import VectorStore, build_store
 from proctor.corpus.source import Modality
 from proctor.errors import UserError
+from proctor.exam.fusion import FUSE, FUSIONS, Fusion
+from proctor.exam.retrieval import CHOOSERS, DEPTH
+from proctor.exam.retrievers import BM25
+from proctor.llm.model import ModelName
 from proctor.records import content_hash, is_there, read_json
 from proctor.stages.documents.reading import corpus_of
 from proctor.stages.rehearsing import require_local_embedder
 from proctor.workspace import Workspace
 
-__all__ = ["Library"]
+__all__ = ["Library", "ParsedRetriever", "parse_chooser", "parse_retriever"]
 
 _VECTORS: Final = "vectors"
 _INDEX: Final = "index"
@@ -187,19 +191,48 @@ class Library:
                 index.store.close()
         self._dense.clear()
 
+    def chooser(self, spec: str) -> str:
+        """Return the names of what chooses candidates, joined by `` + ``: of embedders, and ``bm25``."""
+        names = (p if p == BM25 else self.embedder(p).name for p in parse_chooser(spec).parts)
+        return CHOOSERS.join(names)
+
+    def search(self, spec: str) -> Search:
+        """Return a function that finds the sources of a modality nearest to texts.
+
+        Args:
+            spec: ``bm25``, an embedder, or several of them joined by ``+``.
+
+        Raises:
+            UserError: if the embedder cannot be used.
+        """
+        parsed = parse_chooser(spec)
+        parts = [self._search(part) for part in parsed.parts]
+        if not parsed.fusion:
+            return parts[0]
+        fuse = FUSE[parsed.fusion]
+
+        def search(texts: Sequence[str], modality: Modality, k: int) -> Hits:
+            return fuse([part(texts, modality, max(k, DEPTH)) for part in parts], k)
+
+        return search
+
+    def _search(self, part: str) -> Search:
+        if part == BM25:
+            lexical = self.lexical
+            return lambda texts, modality, k: lexical.search(texts, k, modality)
+        index, embedder = self.dense(part), self.embedder(part)
+        cache = VectorCache(self.workspace.file(_VECTORS))
+        return lambda texts, modality, k: index.search(embed_texts(texts, embedder, cache), k, modality)
+
     def find(self, spec: str) -> Find:
         """Return a function that finds the sources of a modality nearest to an entity; answers are kept."""
-        index, embedder = self.dense(spec), self.embedder(spec)
-        cache = VectorCache(self.workspace.file(_VECTORS))
+        search = self.search(spec)
         known: dict[tuple[str, Modality, int], Hits] = {}
-        entities: dict[str, Vectors] = {}
 
         def find(entity: str, modality: Modality, k: int) -> Hits:
             key = (entity, modality, k)
             if key not in known:
-                if entity not in entities:
-                    entities[entity] = embed_texts([entity], embedder, cache)
-                known[key] = index.search(entities[entity], k, modality)
+                known[key] = search([entity], modality, k)
             return known[key]
 
         return find
@@ -219,6 +252,82 @@ class Library:
         except UserError:
             return False
         return head.format == FORMAT and head.corpus == self.corpus.fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRetriever:
+    """A retriever as it was typed, taken apart.
+
+    Attributes:
+        parts: ``bm25`` or embedders; more than one are fused.
+        fusion: how; empty where there is one part.
+        reranker: as typed; empty for none.
+    """
+
+    parts: tuple[str, ...]
+    fusion: Fusion | Literal[""] = ""
+    reranker: str = ""
+
+    @property
+    def model(self) -> str:
+        """The language model that reranks; empty for none."""
+        kind = self.reranker.partition("/")[0]
+        return "" if kind in ("", "cross", "embed") else self.reranker
+
+    @property
+    def dense(self) -> tuple[str, ...]:
+        """The embedders among the parts."""
+        return tuple(part for part in self.parts if part != BM25)
+
+
+def parse_retriever(spec: str) -> ParsedRetriever:
+    """Take a retriever apart.
+
+    Raises:
+        UserError: if it is none; whether embedders exist is not looked at.
+    """
+    base, tilde, second = spec.partition("~")
+    body, _, fusion = base.rpartition(":")
+    fused: Fusion | Literal[""] = ""
+    for known in FUSIONS:
+        if body and fusion == known:
+            base, fused = body, known
+    parts = tuple(base.split("+"))
+    if not all(parts) or (tilde and not second):
+        raise UserError(
+            f"{spec!r} is not a retriever: something is missing in it.",
+            hint="such as bm25, lsa, bm25+lsa, or bm25~openai/gpt-4o-mini",
+        )
+    if len(set(parts)) < len(parts):
+        raise UserError(f"{spec!r} names one retriever twice.", hint="fuse different ones, such as bm25+lsa")
+    if fused and len(parts) < 2:
+        raise UserError(
+            f"there is nothing to fuse in {spec!r}.", hint="join two or more by +, such as bm25+lsa:zscore"
+        )
+    kind, _, rest = second.partition("/")
+    if second and not rest:
+        raise UserError(
+            f"there is no reranker {second!r}.",
+            hint="cross/PATH, embed/EMBEDDER, or a model such as openai/gpt-4o-mini",
+        )
+    if second and kind not in ("cross", "embed"):
+        ModelName.parse(second)
+    return ParsedRetriever(parts, fused or ("rrf" if len(parts) > 1 else ""), second)
+
+
+def parse_chooser(spec: str) -> ParsedRetriever:
+    """Take apart what chooses candidates.
+
+    Raises:
+        UserError: as ``parse_retriever``; also if it reranks.
+    """
+    parsed = parse_retriever(spec)
+    if parsed.reranker:
+        raise UserError(
+            f"candidates cannot be reranked, and {spec[:80]!r} asks for that.",
+            hint=f"leave out ~{parsed.reranker}: --embedder {spec.partition('~')[0]}",
+        )
+    return parsed
 
 
 def _safe(text: str) -> str:

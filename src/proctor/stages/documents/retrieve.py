@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from proctor.corpus.index.approximate import ApproximateIndex, measure_recall
 from proctor.errors import UserError
-from proctor.exam.fusion import FUSIONS, Fusion, HybridRetriever
+from proctor.exam.fusion import HybridRetriever
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.question import Question
 from proctor.exam.rerank import (
@@ -26,9 +25,8 @@ from proctor.exam.retrieval import DEPTH, RetrievalRun, Retriever, retrieve
 from proctor.exam.retrieval_scores import RetrievalTable, score_retrieval
 from proctor.exam.retrievers import DenseRetriever, LexicalRetriever
 from proctor.exam.source_showing import CorpusPictures
-from proctor.llm.model import ModelName
 from proctor.records import is_there, read_json, write_json, write_jsonl
-from proctor.stages.documents.library import Library
+from proctor.stages.documents.library import Library, ParsedRetriever, parse_retriever
 from proctor.stages.documents.reading import (
     QUESTION_FILES,
     RETRIEVAL,
@@ -43,10 +41,8 @@ from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.workspace import Workspace
 
 __all__ = [
-    "ParsedRetriever",
     "Retrieved",
     "load_table",
-    "parse_retriever",
     "retrieve_all",
 ]
 
@@ -104,7 +100,7 @@ def _retrieved(
 ) -> Retrieved:
     questions = load_questions(workspace, options.questions, limit=options.limit)
     for spec in options.retrievers:
-        parse_retriever(spec).open(library)
+        _open(library, parse_retriever(spec))
     folder = workspace.file(RETRIEVAL) / options.questions
     runs: list[RetrievalRun] = []
     calls: Closing | None = None
@@ -188,75 +184,6 @@ def _measured(library: Library, questions: Sequence[Question], options: Retrieva
 # -- retrievers ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedRetriever:
-    """A retriever as it was typed, taken apart.
-
-    Attributes:
-        parts: ``bm25`` or embedders; more than one are fused.
-        fusion: how; empty where there is one part.
-        reranker: as typed; empty for none.
-    """
-
-    parts: tuple[str, ...]
-    fusion: Fusion | Literal[""] = ""
-    reranker: str = ""
-
-    @property
-    def model(self) -> str:
-        """The language model that reranks; empty for none."""
-        kind = self.reranker.partition("/")[0]
-        return "" if kind in ("", "cross", "embed") else self.reranker
-
-    def open(self, library: Library) -> None:
-        """See that all parts can be used, before the first of several retrievers begins.
-
-        Raises:
-            UserError: if one cannot.
-        """
-        for part in self.parts:
-            if part != "bm25":
-                library.embedder(part)
-        kind, _, rest = self.reranker.partition("/")
-        if kind == "embed":
-            library.embedder(rest)
-
-
-def parse_retriever(spec: str) -> ParsedRetriever:
-    """Take a retriever apart.
-
-    Raises:
-        UserError: if it is none; whether embedders exist is not looked at.
-    """
-    base, tilde, second = spec.partition("~")
-    body, _, fusion = base.rpartition(":")
-    fused: Fusion | Literal[""] = ""
-    for known in FUSIONS:
-        if body and fusion == known:
-            base, fused = body, known
-    parts = tuple(base.split("+"))
-    if not all(parts) or (tilde and not second):
-        raise UserError(
-            f"{spec!r} is not a retriever: something is missing in it.",
-            hint="such as bm25, lsa, bm25+lsa, or bm25~openai/gpt-4o-mini",
-        )
-    if len(set(parts)) < len(parts):
-        raise UserError(f"{spec!r} names one retriever twice.", hint="fuse different ones, such as bm25+lsa")
-    if fused and len(parts) < 2:
-        raise UserError(
-            f"there is nothing to fuse in {spec!r}.", hint="join two or more by +, such as bm25+lsa:zscore"
-        )
-    kind, _, rest = second.partition("/")
-    if second and not rest:
-        raise UserError(
-            f"there is no reranker {second!r}.",
-            hint="cross/PATH, embed/EMBEDDER, or a model such as openai/gpt-4o-mini",
-        )
-    if second and kind not in ("cross", "embed"):
-        ModelName.parse(second)
-    return ParsedRetriever(parts, fused or ("rrf" if len(parts) > 1 else ""), second)
-
-
 def _run(
     library: Library,
     questions: Sequence[Question],
@@ -271,6 +198,19 @@ def _run(
         return run
     reranker = _reranker(library, parsed.reranker, models, limits)
     return rerank_run(run, questions, library.corpus, reranker)
+
+
+def _open(library: Library, parsed: ParsedRetriever) -> None:
+    """See that all parts can be used, before the first of several retrievers begins.
+
+    Raises:
+        UserError: if one cannot.
+    """
+    for part in parsed.dense:
+        library.embedder(part)
+    kind, _, rest = parsed.reranker.partition("/")
+    if kind == "embed":
+        library.embedder(rest)
 
 
 def _retriever(library: Library, parsed: ParsedRetriever, options: RetrievalOptions) -> Retriever:

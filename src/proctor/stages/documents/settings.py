@@ -114,7 +114,7 @@ class RetrievalOptions(Settings, frozen=True, kw_only=True):
         tuple[str, ...],
         option(
             "bm25, an embedder (lsa, onnx/PATH, st/PATH, compat/NAME@URL, clip/PATH), several joined by + (fused by ranks; "
-            "bm25+lsa:zscore by scores), each with ~RERANKER (cross/PATH, embed/EMBEDDER or a model). May be repeated.",
+            "bm25+lsa:zscore by scores; bm25+lsa:fill: words first, vectors where they find too few), each with ~RERANKER (cross/PATH, embed/EMBEDDER or a model). May be repeated.",
             "--retriever",
             "-r",
         ),
@@ -145,9 +145,7 @@ class RetrievalOptions(Settings, frozen=True, kw_only=True):
 class DocumentsOptions(Settings, frozen=True, kw_only=True):
     """How many questions of which styles are wanted, who writes and checks them, and what makes one too easy or too hard.
 
-    Attributes:
-        beta: of the seeds' weights.
-        neighbours: of the seeds' weights.
+    Numbers are called as in SMMQG, and its values are the defaults.
 
     Raises:
         UserError: if no question could have the ranks that are asked for.
@@ -188,12 +186,39 @@ class DocumentsOptions(Settings, frozen=True, kw_only=True):
         option("Only this many texts, tables and images, such as 1-1-0; may be repeated."),
     ] = ()
     embedder: Annotated[
-        str, option("Finds candidates and weighs seeds: lsa, onnx/PATH, st/PATH, compat/NAME@URL.")
-    ] = "lsa"
+        str,
+        option(
+            "Finds candidates and weighs seeds: lsa, onnx/PATH, st/PATH, compat/NAME@URL, bm25 (no vectors: seeds are drawn "
+            "evenly), or several fused, such as bm25+lsa (default: what the workspace was made with, else lsa with "
+            "--published, else bm25+lsa:fill: words first, vectors where they find too few)."
+        ),
+    ] = ""
+    k_modality: Annotated[
+        int, option("Candidates of its modality for each source that a question needs.", ge=1)
+    ] = 2
+    num_entities: Annotated[
+        int,
+        option("Entities that are asked for of a seed; an attempt draws one of them.", ge=1, le=20),
+    ] = 1
+    floor: Annotated[
+        float | None,
+        option(
+            "Score for the entity below which a source is no candidate: a cosine of vectors, BM25's own of words; not of fused "
+            "searches (default: none)."
+        ),
+    ] = None
+    include_seed: Annotated[
+        bool,
+        option("The seed is a candidate, too, where its modality is needed (as published it need not be)."),
+    ] = False
+    beta: Annotated[
+        float, option("Of the seeds' weights exp(-beta w), w the mean distance to neighbours.", ge=0)
+    ] = 0.1
+    k_seed: Annotated[int, option("Neighbours of a seed's weight.", ge=1)] = 5
     scale: Annotated[
         Literal["multiply", "divide"],
         option(
-            "Of the seeds' weights: multiply (as printed: all but uniform) or divide (keeps outliers away)."
+            "Of the seeds' weights: multiply by beta (as printed: all but uniform) or divide (keeps outliers away)."
         ),
     ] = "multiply"
     seed_modalities: Annotated[
@@ -227,8 +252,6 @@ class DocumentsOptions(Settings, frozen=True, kw_only=True):
         tuple[Path, ...],
         option("File of questions that models may have learnt from; near ones are listed. May be repeated."),
     ] = ()
-    beta: float = 0.1
-    neighbours: int = 5
     seed: Seed = 0
 
     def __post_init__(self) -> None:
@@ -272,7 +295,10 @@ class DocumentsOptions(Settings, frozen=True, kw_only=True):
             closed_book=self.closed_book, one_source=self.one_source, gold_rank=self.gold_rank,
             min_rank=self.min_rank, max_rank=self.max_rank,
         )  # fmt: skip
-        return DocumentsSettings(attempts=self.attempts, difficulty=rules, necessity=self.necessity)
+        return DocumentsSettings(
+            attempts=self.attempts, k_modality=self.k_modality, num_entities=self.num_entities, floor=self.floor,
+            include_seed=self.include_seed, difficulty=rules, necessity=self.necessity,
+        )  # fmt: skip
 
     @property
     def styles(self) -> tuple[str, ...]:
@@ -296,7 +322,7 @@ class DocumentsOptions(Settings, frozen=True, kw_only=True):
             {
                 "models": self.models, "styles": list(self.styles), "per_cell": self.per_cell, "total": self.total,
                 "published": self.published, "combinations": list(self.combination), "embedder": self.embedder,
-                "seed": self.seed, "scale": self.scale, "beta": self.beta, "neighbours": self.neighbours,
+                "seed": self.seed, "scale": self.scale, "beta": self.beta, "k_seed": self.k_seed,
                 "seed_modalities": self.seed_modalities, "document_quota": self.document_quota, "pipeline": self.pipeline,
             }
         )  # fmt: skip

@@ -16,9 +16,10 @@ from proctor.records import is_there
 from proctor.stages.build import build as build_exam
 from proctor.stages.documents.corpus import build
 from proctor.stages.documents.generate import generate, plan_of
+from proctor.stages.documents.library import parse_retriever
 from proctor.stages.documents.overlap import style_overlap
 from proctor.stages.documents.reading import CORPUS, corpus_of, questions_of
-from proctor.stages.documents.retrieve import parse_retriever, retrieve_all
+from proctor.stages.documents.retrieve import retrieve_all
 from proctor.stages.documents.settings import CorpusOptions, DocumentsOptions, RetrievalOptions
 from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.experiment.settings import OUTLINES, CorpusAnswerSettings, OverlapSettings
@@ -71,10 +72,10 @@ def _build(doing: Doing, options: CorpusOptions) -> None:
 
 
 def _generate(doing: Doing, options: DocumentsOptions) -> None:
-    plan = plan_of(corpus_of(doing.workspace), options)
-    doing.done.notes += [line for line in plan.warnings if line not in doing.done.notes]
-    with doing.showing("generating questions", len(plan.targets)) as seen:
+    targets = len(plan_of(corpus_of(doing.workspace), options).targets)
+    with doing.showing("generating questions", targets) as seen:
         made = generate(doing.root, options, limits=doing.limits, seen=seen)
+    doing.done.notes += [line for line in made.warnings if line not in doing.done.notes]
     doing.add("generate", made)
     if made.interrupted:
         raise KeyboardInterrupt
