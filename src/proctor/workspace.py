@@ -395,6 +395,20 @@ class Workspace:
             _check_types(record.counts, _COUNTS_USED, f"{path}: {stage}.counts")
         return records
 
+    @property
+    def published(self) -> bool:
+        """True where the examples were derived by the published protocol, or published items were imported.
+
+        Prompts about moments are then those of that protocol.
+
+        Raises:
+            UserError: as ``stages``.
+        """
+        stages = self.stages()
+        if "derive" in stages:
+            return stages["derive"].settings.get("protocol") == "published"
+        return "build" in stages and stages["build"].settings.get("accept") == "published"
+
     def record(
         self,
         stage: str,

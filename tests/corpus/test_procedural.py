@@ -30,6 +30,7 @@ from proctor.datasets.dataset import load_dataset
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.manual import Manual, ManualSection, ManualStep
 from proctor.procedure.recording import Mistake, Recording, Segment
+from proctor.procedure.showing import shown_text
 
 STEPS = (
     ManualStep("0", "Wipe it with an old cloth.", "Clean it", ("Let it dry.",), ("img/1.png", "img/1b.png")),
@@ -276,7 +277,7 @@ def test_questions_of_promqa_and_passages_are_one_corpus(shared_data, tmp_path):
             f"{example['activity_name']}, recording {example['recording_id']}"
         )
         for step in example["previous_steps"]:
-            assert " ".join(step["description"].split()) in steps.body
+            assert shown_text(" ".join(step["description"].split())) in steps.body
 
 
 @pytest.mark.shared

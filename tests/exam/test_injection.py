@@ -253,7 +253,7 @@ def review(text: str) -> Rendered:
         proposals=(said, said),
         facts=to_builtins(example(text)),
     )
-    return review_prompt(question, graph(text), VERIFY, SECRET)
+    return review_prompt(question, example(text), graph(text), VERIFY, SECRET)
 
 
 PROMPTS: dict[str, Callable[[str], Rendered]] = {

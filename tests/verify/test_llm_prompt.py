@@ -77,7 +77,7 @@ def reply(*verdicts: str, own=(), **criteria: str) -> str:
 
 
 def test_the_model_sees_what_annotators_see_and_no_target() -> None:
-    made = review_prompt(QUESTION, GRAPH, PROMPTS, SECRET, frames=frame_labels([1.0], [30]))
+    made = review_prompt(QUESTION, EXAMPLE, GRAPH, PROMPTS, SECRET, frames=frame_labels([1.0], [30]))
     assert made.fences == ("activity", "procedure", "performed steps", "question", "answer 1", "answer 2")
     text = made.messages[1].text
     assert "- Boil milk\n    - [preparation] milk, not water\n    - [other]\n- Add tea\n" in text
@@ -96,7 +96,7 @@ def test_without_frames_and_at_the_very_start() -> None:
     start = Example(
         **{f: getattr(EXAMPLE, f) for f in EXAMPLE.__struct_fields__} | {"previous": (), "current": None}
     )
-    made = review_prompt(moment_question(CANDIDATE, start), GRAPH, PROMPTS, SECRET)
+    made = review_prompt(moment_question(CANDIDATE, start), start, GRAPH, PROMPTS, SECRET)
     assert "No step had been done yet." in made.text
     assert "pictures" not in made.text
 

@@ -19,6 +19,7 @@ from proctor.corpus.question import CorpusQuestion, count_modalities
 from proctor.corpus.source import Source, image_source, table_source, text_source
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording, Segment
+from proctor.procedure.showing import shown_graph, shown_text
 from proctor.records import Dropped, file_sha256
 
 __all__ = [
@@ -68,14 +69,14 @@ def graph_source(graph: TaskGraph, *, data_set: str = "", licence: str | None = 
     Steps stand in an order in which they can be done; prerequisites that others imply are left out, and start and end are not
     steps.
     """
-    lean = graph.transitive_reduction()
-    ids = [id for id in lean.topological_order if id not in (graph.start, graph.end)]
+    lean = shown_graph(graph).transitive_reduction()
+    ids = lean.topological_order
     number = {id: n for n, id in enumerate(ids, 1)}
     rows = [
         (
             str(number[id]),
-            graph[id].text,
-            "; ".join(f"{number[b]} {graph[b].text}" for b in lean.predecessors(id) if b in number) or "none",
+            lean[id].text,
+            "; ".join(f"{number[b]} {lean[b].text}" for b in lean.predecessors(id)) or "none",
         )
         for id in ids
     ]
@@ -153,7 +154,10 @@ def recording_sources(
             recording_source_id(recording.id, "times", data_set),
             title,
             ("Step", "Start (s)", "End (s)"),
-            [(segment.description, _seconds(segment.start), _seconds(segment.end)) for segment in done],
+            [
+                (shown_text(segment.description), _seconds(segment.start), _seconds(segment.end))
+                for segment in done
+            ],
             section="When each step was done",
             doc_id=doc_id,
             locator="times",
@@ -193,7 +197,7 @@ def _told(number: int, segment: Segment) -> str:
         if segment.start is not None
         else ""
     )
-    return f"{number}. {' '.join(segment.description.split())}{times}"
+    return f"{number}. {shown_text(' '.join(segment.description.split()))}{times}"
 
 
 def _seconds(time: float | None) -> str:
@@ -274,7 +278,7 @@ def questions_from_items(
 
 
 def _situated(item: ItemFacts, title: str) -> str:
-    after = f"just after this: {_shortened(item.latest)}" if item.latest.strip() else ""
+    after = f"just after this: {_shortened(shown_text(item.latest))}" if item.latest.strip() else ""
     moment = f"at {_seconds(item.moment)} s" if item.moment is not None else ""
     return f"{', '.join(filter(None, (title, moment, after)))} — {item.question}"
 

@@ -13,6 +13,7 @@ from proctor.exam.question import Procedure, Question, part_of
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.prompt import PromptSet, Rendered
+from proctor.procedure.showing import shown_graph
 
 if TYPE_CHECKING:
     from proctor.corpus.collection import Corpus
@@ -64,6 +65,7 @@ class Library:
         rankings: from the name of a retriever to what it found, by question, for views that show it.
         picture: finds the pixels of a corpus's images; None shows them by words.
         root: folder that paths of pictures are relative to.
+        published: prompts show procedures as the published ones do, ``Verb-`` tags and start and end nodes included.
     """
 
     media: MediaStore
@@ -73,6 +75,7 @@ class Library:
     rankings: Callable[[str], Mapping[str, Ranking]] = field(default=lambda _retriever: {})
     picture: FindPicture | None = None
     root: Path = Path()
+    published: bool = False
 
     @cached_property
     def frames(self) -> Frames:
@@ -93,3 +96,12 @@ class Library:
             name = "" if procedure is None else procedure.id
             raise UserError(f"the activity '{name}' has no task graph.", where=question.id)
         return found
+
+    def shown_graph(self, question: Question) -> TaskGraph:
+        """Return the task graph of a question's procedure as models are shown it.
+
+        Raises:
+            UserError: if there is none.
+        """
+        graph = self.graph(question)
+        return graph if self.published else shown_graph(graph)

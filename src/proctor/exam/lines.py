@@ -71,7 +71,7 @@ def _lines(part: Part, question: Question, library: Library) -> Iterator[Line]:
     if isinstance(part, Words):
         yield Line(part.id, part.text)
     elif isinstance(part, Procedure):
-        yield from _instructions(library.graph(question))
+        yield from _instructions(library.shown_graph(question))
     elif isinstance(part, Source):
         yield _source(part, question, library)
     elif isinstance(part, Picture):

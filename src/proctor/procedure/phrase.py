@@ -16,7 +16,7 @@ from typing import Final
 
 from proctor.procedure.inflect import VERBS, base_form, gerund, participle, past
 
-__all__ = ["Phrase", "parse_phrase", "render_step"]
+__all__ = ["Phrase", "has_tag", "parse_phrase", "render_step"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -41,6 +41,11 @@ def render_step(text: str, *, capital: bool = True) -> str:
     if not plain:
         return plain
     return (plain[0].upper() if capital else _lower_first(plain)) + plain[1:]
+
+
+def has_tag(text: str) -> bool:
+    """True when a text begins with the verb of a tag (``"Peel-Peel one garlic clove"``)."""
+    return _split_tag(text)[0] != ""
 
 
 def _split_tag(text: str) -> tuple[str, str]:

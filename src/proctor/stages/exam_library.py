@@ -40,6 +40,7 @@ def exam_library(
         graphs=workspace.graphs() if any(isinstance(part, Procedure) for part in parts) else {},
         videos=workspace_videos(workspace, videos, footage) if footage else None,
         root=workspace.root,
+        published=workspace.published,
     )
     if any(isinstance(part, Source) for part in parts):
         _with_corpus(library, workspace, items)

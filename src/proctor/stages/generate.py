@@ -232,6 +232,7 @@ def model_generator(
         form=settings.form,
         attach=ExamplePictures(models.media, view, workspace_videos(workspace, videos)),
         price=models.price,
+        published=workspace.published,
     )
 
 

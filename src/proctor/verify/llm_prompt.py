@@ -151,6 +151,7 @@ def verification_prompts(own: Path | None = None) -> PromptSet:
 
 def review_prompt(
     question: Question,
+    example: Example,
     graph: TaskGraph,
     prompts: PromptSet,
     secret: FenceSecret,
@@ -160,13 +161,13 @@ def review_prompt(
     """Build the prompt that asks for a review of one question about a moment.
 
     Args:
-        question: with its answers and the moment that they are about.
-        graph: of the activity.
+        question: with its answers.
+        example: the moment that they are about, in the words that models are shown.
+        graph: of the activity, as models are shown it.
         prompts: the templates.
         secret: of the workspace.
         frames: labels of frames that will be attached (``proctor.llm.prompt.frame_labels``).
     """
-    example = msgspec.convert(question.facts, Example)
     steps: list[Any] = []
     for step in example.performed:
         steps.append(step.text)

@@ -19,7 +19,7 @@ import msgspec
 from proctor.ask.moment.model_generator import Attached
 from proctor.errors import UserError
 from proctor.exam.kind import kind_named
-from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.kinds.moment_question import MOMENT, shown_moment
 from proctor.exam.library import Library
 from proctor.exam.question import Question
 from proctor.llm.fence import FenceSecret
@@ -143,11 +143,14 @@ class ModelVerifier:
                 yield self._request(question, self._prompt(question))
 
     def _prompt(self, question: Question) -> tuple[Message, ...]:
-        graph = self.library.graph(question) if question.kind == MOMENT else None
+        graph = self.library.shown_graph(question) if question.kind == MOMENT else None
         try:
             attached = Attached() if self.attach is None else self.attach(question)
             if graph is not None:
-                rendered = review_prompt(question, graph, self.prompts, self.secret, frames=attached.labels)
+                example = shown_moment(question, self.library)
+                rendered = review_prompt(
+                    question, example, graph, self.prompts, self.secret, frames=attached.labels
+                )
                 return rendered.with_media(attached.images) if attached.images else rendered.messages
             kind = kind_named(question.kind)
             lines = kind.lines(question, self.library)

@@ -22,6 +22,7 @@ from proctor.exam.kinds.moment_question import question_about
 from proctor.exam.predict import item_rng
 from proctor.exam.question import Item
 from proctor.procedure.graph import TaskGraph
+from proctor.procedure.showing import shown_text
 from proctor_rehearsal.players.answers import wrong_answers
 from proctor_rehearsal.players.files import Now, shown
 from proctor_rehearsal.players.reading import Asked
@@ -117,7 +118,7 @@ def find_example(asked: Asked, now: Now) -> Example | None:
     found = [
         e
         for e in now.examples_of.get((asked.blocks.get("activity", ""), type_), ())
-        if all(entries == _told(e, label) for label, entries in known.items())
+        if all(_tells(entries, e, label) for label, entries in known.items())
         and not (times and times[-1] >= e.end)
         and not ("no step has been done yet" in asked.words and e.performed)
     ]
@@ -135,8 +136,8 @@ def question_type(words: str) -> str | None:
     return None
 
 
-def _told(example: Example, label: str) -> tuple[str, ...]:
-    """Return what a prompt lists under a label for this example, as it stands there."""
+def _tells(entries: Sequence[str], example: Example, label: str) -> bool:
+    """True when a prompt lists under a label what this example says: as models are shown it, or as published."""
     texts: Iterable[str]
     if label == "finished steps":
         texts = (p.text for p in example.previous)
@@ -148,7 +149,10 @@ def _told(example: Example, label: str) -> tuple[str, ...]:
         texts = _texts(example.missing_steps if example.type == "missing" else example.all_missing)
     else:
         texts = example.mistake_texts
-    return tuple(shown(text) for text in texts)
+    told = [*texts]
+    return len(told) == len(entries) and all(
+        entry in (shown(shown_text(text)), shown(text)) for entry, text in zip(entries, told, strict=True)
+    )
 
 
 def _texts(steps: Sequence[StepRef] | None) -> list[str]:

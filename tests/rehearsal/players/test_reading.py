@@ -103,9 +103,9 @@ def prompts(now: Now, secret: FenceSecret, hostile: str = "") -> Iterator[tuple[
         id="c", example_id=example.id, recording_id="r", type="next", question=item.question.text,
         answers=(Answer(hostile or "Yes."), Answer("No.")), provenance=Provenance(generator="g", version="1"),
     )  # fmt: skip
-    made = review_prompt(moment_question(candidate, example), graph, VERIFY, secret)
+    made = review_prompt(moment_question(candidate, example), example, graph, VERIFY, secret)
     yield "verifier", "review", made, 0
-    made = review_prompt(moment_question(candidate, example), graph, VERIFY, secret, frames=labels)
+    made = review_prompt(moment_question(candidate, example), example, graph, VERIFY, secret, frames=labels)
     yield "verifier", "review with frames", made, 2
 
 

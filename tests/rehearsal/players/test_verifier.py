@@ -56,7 +56,12 @@ def asked_for(
     example = now.examples[candidate.example_id]
     labels = frame_labels([float(n) for n in range(frames)])
     prompt = review_prompt(
-        moment_question(candidate, example), now.graphs[example.activity_id], PROMPTS, secret, frames=labels
+        moment_question(candidate, example),
+        example,
+        now.graphs[example.activity_id],
+        PROMPTS,
+        secret,
+        frames=labels,
     )
     turns = [(m.role, m.text) for m in prompt.messages]
     if said is not None:

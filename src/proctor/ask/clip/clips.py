@@ -21,6 +21,7 @@ from proctor.ask.clip.record import ShownClip, ShownStep
 from proctor.errors import UserError
 from proctor.procedure.clip import Clip, Placed, place_segments
 from proctor.procedure.recording import Recording
+from proctor.procedure.showing import shown_text
 from proctor.procedure.trim_rules import DEFAULT, TrimRules, trim_recording
 from proctor.records import Dropped
 
@@ -277,8 +278,8 @@ def _within_span(substep: Placed, span: _Span) -> Placed:
 
 
 def _step(id_: str, placed: Placed, origin: float, narration: str) -> ShownStep:
-    text = _line(placed.segment.description)
-    category = _line(placed.category)
+    text = shown_text(_line(placed.segment.description))
+    category = shown_text(_line(placed.category))
     shown = category if _WORDS.search(category) and category.casefold() != text.casefold() else ""
     return ShownStep(
         id=id_,

@@ -35,6 +35,7 @@ from proctor.exam.question import (
 from proctor.llm.message import Image
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.phrase import render_step
+from proctor.procedure.showing import shown_text
 
 __all__ = ["Known", "Matter", "Sibling", "known_clip", "known_item", "known_question", "siblings_of"]
 
@@ -216,12 +217,12 @@ def _lines_of_moment(example: Example, graph: TaskGraph | None) -> tuple[tuple[L
     named = {line.text for line in (*done, *allowed, *left_out)}
     rest = () if graph is None else _lines_of_graph(graph, named)
     task = (Line("task", example.activity_name),) if example.activity_name else ()
-    noted = [Line(f"noted-{n}", text) for n, text in enumerate(example.mistake_texts, 1) if text]
+    noted = [Line(f"noted-{n}", shown_text(text)) for n, text in enumerate(example.mistake_texts, 1) if text]
     return (*task, *done, *allowed, *left_out, *noted, *rest), tuple(line.id for line in facts)
 
 
 def _line_of_performed(number: int, step: Performed) -> Line:
-    noted = "; ".join(m.text for m in step.mistakes if m.text)
+    noted = "; ".join(shown_text(m.text) for m in step.mistakes if m.text)
     text = render_step(step.text)
     return Line(f"done-{number}", text, start=step.start, end=step.end, is_step=True, note=noted)
 

@@ -29,13 +29,14 @@ from proctor.ask.moment.promqa_prompt import (
     read_pairs,
 )
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.kinds.example import Example
+from proctor.exam.kinds.example import Example, shown_example
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Image, Message, Parameters, Request
 from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.procedure.graph import TaskGraph
+from proctor.procedure.showing import shown_graph
 from proctor.records import Dropped, content_hash
 
 __all__ = ["PUBLISHED", "Attached", "Funnel", "Generated", "ModelGenerator"]
@@ -122,6 +123,7 @@ class ModelGenerator:
         attach: makes the pictures of an example; needed for templates that show some.
         parameters: of the calls.
         price: nano-dollars of a reply, None when not known.
+        published: prompts show the procedure as the published ones do, ``Verb-`` tags and start and end nodes included.
 
     Raises:
         UserError: if there is no such template, or a number makes no sense.
@@ -139,6 +141,7 @@ class ModelGenerator:
     attach: Callable[[Example, TaskGraph, TemplateNeeds], Attached] | None = None
     parameters: Parameters = field(default_factory=lambda: PUBLISHED)
     price: Callable[[str, Outcome], int | None] = field(default=lambda _model, _outcome: None)
+    published: bool = False
 
     def __post_init__(self) -> None:
         if self._template_name not in TEMPLATES:
@@ -210,6 +213,8 @@ class ModelGenerator:
         graph = self.graphs.get(example.activity_id)
         if graph is None:
             raise _NotAsked("no_graph", f"no task graph for activity '{example.activity_id}'")
+        if not self.published:
+            example, graph = shown_example(example), shown_graph(graph)
         attached = Attached()
         needs = TEMPLATES[self._template_name]
         if needs.frames or needs.recipe_image:

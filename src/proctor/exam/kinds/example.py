@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final, Literal
 
 import msgspec
 
 from proctor.procedure.recording import Mistake
+from proctor.procedure.showing import shown_text
 
-__all__ = ["PROCESS_TYPES", "QUESTION_TYPES", "STEP_TYPES", "Example", "Performed", "State", "StepRef"]
+__all__ = [
+    "PROCESS_TYPES",
+    "QUESTION_TYPES",
+    "STEP_TYPES",
+    "Example",
+    "Performed",
+    "State",
+    "StepRef",
+    "shown_example",
+]
 
 PROCESS_TYPES: Final[tuple[str, ...]] = ("next", "missing", "order")
 STEP_TYPES: Final[tuple[str, ...]] = ("preparation", "measurement", "timing", "technique", "temperature")
@@ -95,3 +106,28 @@ class Example(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def performed(self) -> tuple[Performed, ...]:
         """Everything done so far, the current step last."""
         return (*self.previous, self.current) if self.current is not None else self.previous
+
+
+def shown_example(example: Example) -> Example:
+    """Return an example with the words that models are shown: steps and remarks without their ``Verb-`` tags."""
+    return msgspec.structs.replace(
+        example,
+        current=None if example.current is None else _shown_step(example.current),
+        previous=tuple(map(_shown_step, example.previous)),
+        next_steps=None if example.next_steps is None else _shown_steps(example.next_steps),
+        missing_steps=None if example.missing_steps is None else _shown_steps(example.missing_steps),
+        mistake_texts=tuple(map(shown_text, example.mistake_texts)),
+        all_next=_shown_steps(example.all_next),
+        all_missing=_shown_steps(example.all_missing),
+    )
+
+
+def _shown_step(step: Performed) -> Performed:
+    mistakes = tuple(replace(mistake, text=shown_text(mistake.text)) for mistake in step.mistakes)
+    return msgspec.structs.replace(
+        step, text=shown_text(step.text), instruction=shown_text(step.instruction), mistakes=mistakes
+    )
+
+
+def _shown_steps(steps: tuple[StepRef, ...]) -> tuple[StepRef, ...]:
+    return tuple(StepRef(step.step_id, shown_text(step.text)) for step in steps)

@@ -29,7 +29,14 @@ from proctor.exam.kind import (
     ViewOptions,
 )
 from proctor.exam.kinds.example import QUESTION_TYPES, Example, Performed
-from proctor.exam.kinds.moment_question import FLOOR_NAMES, JUDGING, MOMENT, moment_example, moment_seen
+from proctor.exam.kinds.moment_question import (
+    FLOOR_NAMES,
+    JUDGING,
+    MOMENT,
+    moment_example,
+    moment_seen,
+    shown_moment,
+)
 from proctor.exam.library import Library, Prompts
 from proctor.exam.lines import Line
 from proctor.exam.measured import Measured, Slices, signature_part
@@ -119,7 +126,7 @@ class _Moment(Kind[View]):
 
     def lines(self, question: Question, library: Library) -> tuple[Line, ...]:
         """Return the procedure, and what was done of it so far: ``done-1``, ``done-2`` … in order of time."""
-        return (*super().lines(question, library), *_done(moment_example(question).performed))
+        return (*super().lines(question, library), *_done(shown_moment(question, library).performed))
 
     def check(self, item: Item, library: Library) -> None:
         """Refuse an item whose activity has no task graph, or whose facts are none of a moment."""
@@ -342,5 +349,5 @@ def _task(item: Item, library: Library) -> Task:
     procedure, footage = part_of(question, Procedure), part_of(question, Footage)
     title = "" if procedure is None else procedure.title
     return Task(
-        item.id, question.text, title, library.graph(question), 0.0 if footage is None else footage.end
+        item.id, question.text, title, library.shown_graph(question), 0.0 if footage is None else footage.end
     )

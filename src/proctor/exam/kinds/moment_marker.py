@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from proctor.errors import UserError
 from proctor.exam.judge import ANSWER_LIMIT, RuleJudge
 from proctor.exam.kinds.example import Performed
-from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.kinds.moment_question import shown_moment
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import MarkPrompt, Reading
 from proctor.exam.prediction import Judgement, Prediction
@@ -257,7 +257,7 @@ class RubricMarker:
         """Return what is asked."""
         question = item.question
         procedure = part_of(question, Procedure)
-        example = moment_example(question)
+        example = shown_moment(question, library)
         rendered = judge_prompt(
             self.rubric,
             prompts.templates,
@@ -266,8 +266,8 @@ class RubricMarker:
             question=question.text,
             golds=gold_texts(item),
             prediction=prediction.answer or "",
-            graph=library.graph(question),
-            performed=(*example.previous, *((example.current,) if example.current else ())),
+            graph=library.shown_graph(question),
+            performed=example.performed,
             view=prediction.details.get("view", ""),
         )
         return MarkPrompt(rendered)

@@ -11,7 +11,8 @@ from typing import Final
 import msgspec
 
 from proctor.exam.card import Criterion, Judging
-from proctor.exam.kinds.example import Example
+from proctor.exam.kinds.example import Example, shown_example
+from proctor.exam.library import Library
 from proctor.exam.question import Footage, Open, Procedure, Proposed, Question, seen_hash
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "moment_example",
     "moment_seen",
     "question_about",
+    "shown_moment",
 ]
 
 MOMENT: Final = "moment"
@@ -79,6 +81,16 @@ def moment_example(question: Question) -> Example:
         msgspec.ValidationError: if they are none of an example.
     """
     return msgspec.convert(question.facts, Example)
+
+
+def shown_moment(question: Question, library: Library) -> Example:
+    """Return the facts of a question in the words that models are shown.
+
+    Raises:
+        msgspec.ValidationError: if they are none of an example.
+    """
+    example = moment_example(question)
+    return example if library.published else shown_example(example)
 
 
 def moment_candidate(question: Question) -> str:
