@@ -15,13 +15,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 import typer
 from typer.core import TyperGroup
 
 from proctor.errors import UserError, missing_extra
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 __all__ = [
     "WorkspaceArgument",
@@ -173,6 +176,11 @@ def progress(title: str, total: int | None = None, *, quiet: bool = False) -> It
             yield step
 
 
+_bars: list[Progress] = []
+"""The bars on the terminal, once for each that is shown: a terminal has room for one set of them."""
+_bars_lock = threading.Lock()
+
+
 @contextmanager
 def _bar(title: str, total: int | None) -> Iterator[Callable[[], None]]:
     from rich.console import Console
@@ -185,15 +193,26 @@ def _bar(title: str, total: int | None) -> Iterator[Callable[[], None]]:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task, begin, done = bar.add_task(title, total=total, rate=""), time.monotonic(), 0
+    with _bars_lock:
+        bars = _bars[0] if _bars else Progress(*columns, console=Console(stderr=True), transient=True)
+        if not _bars:
+            bars.start()
+        _bars.append(bars)
+    task, begin, done = bars.add_task(title, total=total, rate=""), time.monotonic(), 0
 
-        def step() -> None:
-            nonlocal done
-            done += 1
-            bar.update(task, completed=done, rate=_rate(done, time.monotonic() - begin))
+    def step() -> None:
+        nonlocal done
+        done += 1
+        bars.update(task, completed=done, rate=_rate(done, time.monotonic() - begin))
 
+    try:
         yield step
+    finally:
+        with _bars_lock:
+            _bars.pop()
+            bars.remove_task(task)
+            if not _bars:
+                bars.stop()
 
 
 @contextmanager

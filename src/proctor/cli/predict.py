@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -73,10 +74,8 @@ def predict(
         found = [stage.estimate_prediction(workspace, m, settings, limits=limits) for m in models]
         emit_estimates(found, as_json=output.as_json)
         return
-    results: list[Predicted] = []
-    for name in chosen:
-        with progress(name, quiet=output.as_json) as seen:
-            results += stage.predict(workspace, name, settings, limits=limits, seen=seen)
+    show = partial(progress, quiet=output.as_json)
+    results = stage.predict_with_several(workspace, chosen, settings, limits=limits, show=show)
     rows = [(r.run, r.items, r.answered, r.asked_now, r.failed) for r in results]
     text = table(rows, ("run", "items", "answered", "asked now", "failed"))
     text += "".join(f"\n\n{r.run}: {told}" for r in results if (told := _told(r)))

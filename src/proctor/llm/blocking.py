@@ -6,7 +6,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Final
 
 from proctor.llm.crew import GRACE_SECONDS
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from proctor.llm.message import Request
     from proctor.llm.outcome import Outcome
 
-__all__ = ["run_calls"]
+__all__ = ["Halt", "run_calls"]
 
 _WAITING_RESULTS: Final = 256
 """Results that wait for the consumer; then the calls do."""
@@ -29,6 +29,7 @@ def run_calls(
     stage: str = "",
     progress: Callable[[], None] | None = None,
     grace: float = GRACE_SECONDS,
+    halt: Halt | None = None,
 ) -> Iterator[tuple[Request, Outcome]]:
     """Yield every request with its outcome, in any order, from code that is not a coroutine.
 
@@ -42,21 +43,55 @@ def run_calls(
         stage: name that the calls are stored and summed under.
         progress: called once for each result.
         grace: seconds for calls in flight after a stop.
+        halt: ends the run from another thread, as Ctrl-C does in this one.
 
     Raises:
         UserError: as ``Caller.ask``.
+        KeyboardInterrupt: if it was halted.
     """
     runner = _Runner(caller, requests, stage, grace)
-    runner.start()
-    try:
-        while (pair := runner.next()) is not None:
-            yield pair
-            if progress is not None:
-                progress()
-    finally:
-        runner.stop()
+    with halt.ends(runner.halt) if halt is not None else nullcontext():
+        runner.start()
+        try:
+            while (pair := runner.next()) is not None:
+                yield pair
+                if progress is not None:
+                    progress()
+        finally:
+            runner.stop()
     if runner.error is not None:
         raise runner.error
+
+
+class Halt:
+    """A switch that ends runs in other threads: Ctrl-C reaches the main thread alone."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ends: dict[object, Callable[[], None]] = {}
+        self.is_on = False
+
+    def now(self) -> None:
+        """End all runs; a second time, without waiting for calls in flight."""
+        self.is_on = True
+        with self._lock:
+            ends = tuple(self._ends.values())
+        for end in ends:
+            end()
+
+    @contextmanager
+    def ends(self, end: Callable[[], None]) -> Iterator[None]:
+        """Call ``end`` whenever the switch is used while this goes on, at once if it was before."""
+        key = object()
+        with self._lock:
+            self._ends[key] = end
+        try:
+            if self.is_on:
+                end()
+            yield
+        finally:
+            with self._lock:
+                del self._ends[key]
 
 
 class _Runner(threading.Thread):
@@ -74,11 +109,27 @@ class _Runner(threading.Thread):
         self._task: asyncio.Task[None] | None = None
         self._ready = threading.Event()
         self._ended = threading.Event()
+        self._halted = False
         self.error: BaseException | None = None
 
     def next(self) -> tuple[Request, Outcome] | None:
-        """Return the next result; None after the last."""
-        return self._results.get()
+        """Return the next result; None after the last.
+
+        Raises:
+            KeyboardInterrupt: if it was halted.
+        """
+        pair = self._results.get()
+        if self._halted:
+            raise KeyboardInterrupt
+        return pair
+
+    def halt(self) -> None:
+        """Let whoever reads the results stop, from any thread; the second time end the calls at once."""
+        if self._halted:
+            self._cancel()
+        self._halted = True
+        with suppress(queue.Full):
+            self._results.put_nowait(None)
 
     def run(self) -> None:
         """Make the calls."""

@@ -107,6 +107,7 @@ def judge(
     limits: Limits | None = None,
     place: Place = HERE,
     seen: Callable[[], None] | None = None,
+    later: list[Callable[[], None]] | None = None,
 ) -> Judged:
     """Mark the answers of runs and write ``runs/<run>/judgements.jsonl``.
 
@@ -119,6 +120,8 @@ def judge(
         limits: what a model's calls may cost, and where they are kept.
         place: where the rules run; their marks are the same everywhere.
         seen: called after each answer, or each call of a model.
+        later: for several models that mark side by side: what makes a model's marks those that scores are made of is put here
+            and not done, to be called in the order of the judges.
 
     Raises:
         UserError: if there are no runs, no such judge, a run answered other items, or it cannot be marked in this way.
@@ -126,7 +129,7 @@ def judge(
     workspace, settings = Workspace(root), settings or JudgeSettings()
     runs, skipped = _marked_runs(workspace, settings)
     if "/" in settings.judge:
-        return _judge_with_model(workspace, runs, skipped, settings, limits, seen)
+        return _judge_with_model(workspace, runs, skipped, settings, limits, seen, later)
     result: dict[str, dict[str, int]] = {}
     for run in runs:
         library = exam_library(workspace, run.items, MediaStore())
@@ -140,7 +143,8 @@ def judge(
                 for _ in outcome.item.value:
                     seen()
         name = kind_named(run.info.kind).marker(run.marker).name
-        _write(workspace, run, marks, {"judge": name}, result)
+        result[run.name] = _count(marks)
+        _write(workspace, run, marks, {"judge": name})
     names = dict.fromkeys(kind_named(run.info.kind).marker(run.marker).name for run in runs)
     return Judged(judge=", ".join(names), runs=result, skipped=skipped)
 
@@ -161,6 +165,7 @@ def _judge_with_model(
     settings: JudgeSettings,
     limits: Limits | None,
     seen: Callable[[], None] | None,
+    later: list[Callable[[], None]] | None,
 ) -> Judged:
     result: dict[str, dict[str, int]] = {}
     names: dict[str, None] = {}
@@ -172,7 +177,12 @@ def _judge_with_model(
                 write_jsonl(run.folder / "judgements" / f"{file_name(who.name)}.jsonl", marks)
             names[judges[0].name] = None
             settled = {"judge": judges[0].name, "repeats": settings.repeats}
-            _write(workspace, run, marks, settled, result, models.remarks())
+            result[run.name] = _count(marks)
+            write = partial(_write, workspace, run, marks, settled, models.remarks())
+            if later is None:
+                write()
+            else:
+                later.append(write)
         return Judged(judge=", ".join(names), runs=result, skipped=skipped, calls=models.closing())
 
 
@@ -181,15 +191,13 @@ def _write(
     run: _Run,
     marks: Sequence[Judgement],
     settings: Mapping[str, Any],
-    result: dict[str, dict[str, int]],
     remarks: Mapping[str, Any] | None = None,
 ) -> None:
     write_jsonl(run.folder / "judgements.jsonl", marks)
-    result[run.name] = _count(marks)
     workspace.record(
         f"judge/{run.name}",
         settings=settings,
-        counts={**result[run.name], **(remarks or {})},
+        counts={**_count(marks), **(remarks or {})},
         inputs=(*run_inputs(workspace), f"runs/{run.name}/predictions.jsonl"),
         outputs=(f"runs/{run.name}/judgements.jsonl",),
     )

@@ -35,6 +35,8 @@ class Limits(Settings, frozen=True, kw_only=True):
         budget: one (``llm.budget.Budget``) for several stages, in place of what the first three options say.
         rehearsal: that is going on (a ``stages.rehearsing.Rehearsing``), whose models are played.
         listen: hears every request with the stage that makes it, to foresee what models will be asked.
+        store: of calls (``llm.store.CallStore``), opened by whoever lets several jobs share it.
+        halt: stops the calls (a ``llm.blocking.Halt``).
 
     Raises:
         UserError: if a pace or a time is not above 0.
@@ -76,6 +78,8 @@ class Limits(Settings, frozen=True, kw_only=True):
     budget: Any = None
     rehearsal: Any = None
     listen: Any = None
+    store: Any = None
+    halt: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -137,6 +137,7 @@ class Models:
     ) -> None:
         self._store = store
         self._listen = limits.listen
+        self._halt = limits.halt
         self._prices = PriceTable.load(limits.prices) if limits.prices else PriceTable.load()
         self._meter = Meter(self._prices)
         self.prompts: PromptSet = evaluation_prompts(limits.prompts)
@@ -164,7 +165,7 @@ class Models:
         def asking(requests: Iterable[Request]) -> Iterator[tuple[Request, Outcome]]:
             watched = self._unsent.watch(stage, requests, self._listen)
             try:
-                yield from run_calls(self.caller, watched, stage=stage, progress=progress)
+                yield from run_calls(self.caller, watched, stage=stage, progress=progress, halt=self._halt)
             finally:
                 self._keep_history(stage)
 
@@ -255,11 +256,13 @@ def open_models(workspace: Workspace, limits: Limits | None = None) -> Iterator[
     """
     limits = limits or Limits()
     resolve = choose_models(workspace.root, limits.calls, limits.rehearsal)
-    store = CallStore.open(limits.calls or workspace.root / CALLS)
+    shared: CallStore | None = limits.store
+    opened = shared or CallStore.open(limits.calls or workspace.root / CALLS)
     try:
-        yield Models(workspace, store, limits, resolve)
+        yield Models(workspace, opened, limits, resolve)
     finally:
-        store.close()
+        if shared is None:
+            opened.close()
 
 
 def require_keys(workspace: Workspace, names: Iterable[str], limits: Limits) -> None:

@@ -31,6 +31,8 @@ from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.inputs import load_all_items, load_predictions
 from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
+from proctor.stages.show import Show
+from proctor.stages.together import Job, side_by_side
 from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
 
@@ -48,6 +50,7 @@ __all__ = [
     "items_hash",
     "items_of_run",
     "predict",
+    "predict_with_several",
     "read_run_info",
     "run_inputs",
     "run_name",
@@ -297,6 +300,44 @@ def _answering(predictor: str | Answering) -> str | Function:
     if not isinstance(predictor, str):
         return named(predictor)
     return load_function(predictor) if predictor.startswith(FUNCTION) else predictor
+
+
+def predict_with_several(
+    root: Path,
+    predictors: Sequence[str],
+    settings: PredictSettings | None = None,
+    *,
+    limits: Limits | None = None,
+    show: Show,
+) -> list[Predicted]:
+    """Answer the items with several predictors, as ``predict`` does; those that ask different providers side by side.
+
+    Args:
+        root: the workspace.
+        predictors: as of ``predict``.
+        settings: as of ``predict``.
+        limits: for all of them together.
+        show: shows progress.
+
+    Returns:
+        The runs in the order of the predictors.
+
+    Raises:
+        UserError: as ``predict``, of the first that failed, when the others have come to their end.
+        KeyboardInterrupt: if they were stopped.
+    """
+    asked = settings or Workspace(root).resolve(PredictSettings)
+
+    def job(name: str) -> Job[list[Predicted]]:
+        models = (name, asked.image_model or "", asked.captioner or "") if is_asked(name) else ()
+        return Job(
+            title=name,
+            do=lambda turn: predict(root, name, asked, limits=turn.limits, seen=turn.seen),
+            models=models,
+        )
+
+    done = side_by_side(root, [job(name) for name in predictors], limits or Limits(), show)
+    return [made for one in done for made in one.result or ()]
 
 
 def _require_one(settings: PredictSettings, runs: Sequence[object]) -> None:

@@ -25,11 +25,12 @@ from proctor.stages.experiment.stage import (
     Plan,
     Stage,
     StoppedError,
+    Task,
     Unit,
     rows_of_tables,
     units_of_table,
 )
-from proctor.stages.judge import judge
+from proctor.stages.experiment.tasks import answers_of, marks_of, runs_of
 from proctor.stages.models import Asked
 from proctor.stages.predict import predict
 from proctor.stages.report import report
@@ -144,28 +145,23 @@ def _predict(doing: Doing, settings: ClipAnswerSettings) -> None:
         )
         doing.add(f"floor/{name}", floor)
         runs.append(floor.run)
+    tasks: list[Task] = []
     for model in dict.fromkeys(settings.predictor):
         for view in dict.fromkeys(settings.show):
+            who = f"{model} ({view})"
             asked = PredictSettings(
                 kind=KIND.name, form="choice", show=view, style=settings.style, shuffle=settings.shuffle,
                 circular=settings.circular, videos=settings.videos, limit=settings.limit, seed=settings.seed,
             )  # fmt: skip
-            with doing.showing(f"answering: {model} ({view})") as seen:
-                (made,) = predict(doing.root, model, asked, limits=doing.limits, seen=seen)
-            doing.add(f"predict/{model} ({view})", made)
-            runs.append(made.run)
+            tasks.append(answers_of(doing, f"answering: {who}", f"predict/{who}", model, asked))
             if settings.judge is not None:
                 opened = msgspec.structs.replace(asked, form="open", circular=False, shuffle=None)
-                with doing.showing(f"answering open-ended: {model} ({view})") as seen:
-                    (made,) = predict(doing.root, model, opened, limits=doing.limits, seen=seen)
-                doing.add(f"open/{model} ({view})", made)
-                with doing.showing(f"marking: {model} ({view})") as seen:
-                    how = JudgeSettings(runs=(made.run,), judge=settings.judge)
-                    marked = judge(doing.root, how, limits=doing.limits, seen=seen)
-                doing.add(f"judge/{model} ({view})", marked)
-                runs.append(made.run)
+                run = answers_of(doing, f"answering open-ended: {who}", f"open/{who}", model, opened)
+                how = JudgeSettings(judge=settings.judge)
+                tasks += [run, marks_of(doing, f"marking: {who}", f"judge/{who}", how, of=run)]
+    doing.together(tasks)
     scoring = ScoreSettings(
-        runs=tuple(runs), resamples=settings.resamples, min_coverage=settings.min_coverage, seed=settings.seed
+        runs=(*runs, *runs_of(tasks)), resamples=settings.resamples, min_coverage=settings.min_coverage, seed=settings.seed
     )
     rows = rows_of_tables(score(doing.root, scoring).tables)
     doing.done.scores |= {f"{doing.cell}: {run}" if doing.cell else run: found for run, found in rows.items()}

@@ -23,9 +23,8 @@ from proctor.stages.documents.retrieve import retrieve_all
 from proctor.stages.documents.settings import CorpusOptions, DocumentsOptions, RetrievalOptions
 from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.experiment.settings import OUTLINES, CorpusAnswerSettings, OverlapSettings
-from proctor.stages.experiment.stage import Doing, Plan, Stage, Unit, rows_of_tables, units_of_table
-from proctor.stages.judge import judge
-from proctor.stages.predict import predict
+from proctor.stages.experiment.stage import Doing, Plan, Stage, Task, Unit, rows_of_tables, units_of_table
+from proctor.stages.experiment.tasks import answers_of, marks_of, runs_of
 from proctor.stages.report import report
 from proctor.stages.score import score, scored_tables
 from proctor.workspace import Workspace
@@ -143,7 +142,7 @@ def _answer(doing: Doing, settings: CorpusAnswerSettings) -> None:
     # Scores are made of the last marks: those of the first judge that sees the sources.
     judges = [("reference", name) for name in reversed(settings.reference_judge)]
     judges += [("source", name) for name in reversed(settings.judge)]
-    runs: list[str] = []
+    tasks: list[Task] = []
     for system in dict.fromkeys(settings.model):
         llm, _, lmm = system.partition(",")
         for sources in dict.fromkeys(settings.sources):
@@ -151,17 +150,15 @@ def _answer(doing: Doing, settings: CorpusAnswerSettings) -> None:
                 kind=KIND.name, questions=settings.questions, show=sources, image_model=lmm or None,
                 limit=settings.limit, seed=settings.seed,
             )  # fmt: skip
-            with doing.showing(f"answering: {system} from {sources}") as seen:
-                (made,) = predict(doing.root, llm, asked, limits=doing.limits, seen=seen)
-            doing.add(f"answer/{system} ({sources})", made)
-            runs.append(made.run)
-            for rubric, name in dict.fromkeys(judges):
-                how = JudgeSettings(runs=(made.run,), judge=name, rubric=rubric)
-                with doing.showing(f"marking: {system} from {sources}, {name} ({rubric})") as seen:
-                    marked = judge(doing.root, how, limits=doing.limits, seen=seen)
-                doing.add(f"judge/{system} ({sources}): {name} ({rubric})", marked)
+            title, name = f"{system} from {sources}", f"{system} ({sources})"
+            run = answers_of(doing, f"answering: {title}", f"answer/{name}", llm, asked, others=(lmm,))
+            tasks.append(run)
+            for rubric, model in dict.fromkeys(judges):
+                who, how = f"{model} ({rubric})", JudgeSettings(judge=model, rubric=rubric)
+                tasks.append(marks_of(doing, f"marking: {title}, {who}", f"judge/{name}: {who}", how, of=run))
+    doing.together(tasks)
     scoring = ScoreSettings(
-        runs=tuple(runs), resamples=settings.resamples, min_coverage=settings.min_coverage, seed=settings.seed,
+        runs=runs_of(tasks), resamples=settings.resamples, min_coverage=settings.min_coverage, seed=settings.seed,
         bert_score=str(settings.bert_score or ""),
     )  # fmt: skip
     rows = rows_of_tables(score(doing.root, scoring).tables)

@@ -30,7 +30,8 @@ from proctor.stages.experiment.settings import (
     ReviewSettings,
 )
 from proctor.stages.experiment.sheet import write_sheet
-from proctor.stages.experiment.stage import Doing, Plan, Stage, Unit, nothing, rows_of_tables
+from proctor.stages.experiment.stage import Doing, Plan, Stage, Task, Unit, nothing, rows_of_tables
+from proctor.stages.experiment.tasks import answers_of, marks_of
 from proctor.stages.generate import estimate_generation, generate
 from proctor.stages.inputs import load_items, load_predictions, load_recordings
 from proctor.stages.judge import estimate_judging, judge
@@ -320,10 +321,15 @@ def _predict(doing: Doing, settings: AnswerSettings) -> None:
         with doing.showing(f"answering: {name}") as seen:
             (floor,) = predict(doing.root, name, PredictSettings(seed=settings.seed, kind=MOMENT), seen=seen)
             doing.add(f"predict/{name}", floor)
-    for system in answering:
-        with doing.showing(f"answering: {system.run}") as seen:
-            (made,) = predict(doing.root, system.model, system.settings(videos), limits=limits, seen=seen)
-        doing.add(f"predict/{system.run}", made)
+    doing.together(
+        [
+            answers_of(
+                doing, f"answering: {system.run}", f"predict/{system.run}", system.model, system.settings(videos),
+                others=(system.view.captioner,),
+            )
+            for system in answering
+        ]
+    )  # fmt: skip
 
 
 def _marked_before(workspace: Workspace) -> tuple[str, ...]:
@@ -426,11 +432,12 @@ def _judge(doing: Doing, settings: MarkSettings) -> None:
     if not settings.judge:
         with doing.showing("marking the answers") as seen:
             doing.add("judge/rules", judge(doing.root, seen=seen))
+    tasks: list[Task] = []
     for model, rubric in markings(settings):
-        with doing.showing(f"marking: {model} · {rubric.name}") as seen:
-            how = JudgeSettings(judge=model, rubric=rubric.name, repeats=settings.repeats)
-            marked = judge(doing.root, how, limits=doing.limits, seen=seen)
-        doing.add(f"judge/{model} · {rubric.name}", marked)
+        who = f"{model} · {rubric.name}"
+        how = JudgeSettings(judge=model, rubric=rubric.name, repeats=settings.repeats)
+        tasks.append(marks_of(doing, f"marking: {who}", f"judge/{who}", how))
+    doing.together(tasks)
 
 
 def _estimate_judge(doing: Doing, settings: MarkSettings) -> Iterator[Estimate]:

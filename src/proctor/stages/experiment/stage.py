@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from proctor.stages.experiment.outline import Outline
 from proctor.stages.limits import Limits
 from proctor.stages.models import Closing
 from proctor.stages.show import Show
+from proctor.stages.together import Job, side_by_side
 from proctor.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = [
     "Plan",
     "Stage",
     "StoppedError",
+    "Task",
     "Unit",
     "nothing",
     "rows_of_tables",
@@ -128,12 +130,45 @@ class Doing:
             f"{self.cell}: {name}" if self.cell else name, counts=msgspec.to_builtins(result), calls=calls
         )
         self.done.parts.append(part)
-        if calls is not None and (calls.stopped or calls.mute):
+        if calls is not None and _ended_early(result):
             raise StoppedError(calls.stopped or f"{part.name}: no model said anything")
+
+    def together(self, jobs: Sequence[Task]) -> None:
+        """Do what asks different providers side by side, and write down what was done in the order of the jobs.
+
+        Raises:
+            StoppedError: if one of them ended early.
+            UserError: if one of them failed.
+            KeyboardInterrupt: if somebody stopped them.
+        """
+        for job in jobs:
+            job.title, job.ends = f"{self.cell}: {job.title}" if self.cell else job.title, _ended_early
+        stopped: StoppedError | None = None
+        for job in side_by_side(self.root, jobs, self.limits, self.show):
+            assert job.result is not None
+            try:
+                self.add(job.name, job.result)
+            except StoppedError as error:
+                stopped = stopped or error
+        if stopped is not None:
+            raise stopped
 
     def within(self, root: Path, chosen: Chosen, cell: str, limits: Limits) -> Doing:
         """Return the same experiment, going on in the workspace of a cell."""
         return replace(self, root=root, chosen=chosen, cell=cell, limits=limits)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Task(Job[msgspec.Struct]):
+    """A job that is a part of an experiment, called ``name`` there."""
+
+    name: str
+
+
+def _ended_early(result: msgspec.Struct | Mapping[str, Any]) -> bool:
+    """Tell whether nothing comes after what a stage did."""
+    calls: Closing | None = getattr(result, "calls", None) or None
+    return calls is not None and (bool(calls.stopped) or calls.mute)
 
 
 class Unit(NamedTuple):
