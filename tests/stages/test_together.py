@@ -158,6 +158,7 @@ def test_two_providers_never_overspend_one_budget(tmp_path: Path) -> None:
         assert a.count + b.count == spent.calls == len(heard) <= 150
         assert 0 < spent.cost <= 30 * 10**9
         assert min(a.count, b.count) > 0
+    assert not [t for t in threading.enumerate() if t.name == "proctor-calls"], "one store, and it is closed"
 
 
 def test_ctrl_c_stops_all_and_keeps_what_is_there(tmp_path: Path) -> None:

@@ -257,7 +257,8 @@ def open_models(workspace: Workspace, limits: Limits | None = None) -> Iterator[
     limits = limits or Limits()
     resolve = choose_models(workspace.root, limits.calls, limits.rehearsal)
     shared: CallStore | None = limits.store
-    opened = shared or CallStore.open(limits.calls or workspace.root / CALLS)
+    # (an empty store is false)
+    opened = CallStore.open(limits.calls or workspace.root / CALLS) if shared is None else shared
     try:
         yield Models(workspace, opened, limits, resolve)
     finally:

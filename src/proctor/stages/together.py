@@ -1,7 +1,8 @@
 """Jobs of one stage side by side: those that ask different endpoints run at once, those of one endpoint one after the other.
 
 Each job has a thread, and each of its calls the event loop and the gates that it would have alone; all share one budget and one
-store of calls. A server on this machine counts as one endpoint whatever it serves, since its models share an accelerator.
+store of calls. A server on this machine counts as one endpoint whatever it serves, since its models share an accelerator; so do
+models and functions that run in this process.
 Results are handed over in the order of the jobs, so what is written does not hang on who was faster.
 """
 
@@ -19,7 +20,7 @@ import msgspec
 from proctor.errors import UserError
 from proctor.llm.blocking import Halt
 from proctor.llm.keys import is_loopback
-from proctor.llm.model import Model, ModelName
+from proctor.llm.model import FUNCTION, Model
 from proctor.llm.store import CallStore
 from proctor.stages.limits import Limits
 from proctor.stages.models import CALLS
@@ -135,7 +136,7 @@ def _lanes(names: Sequence[str], resolve: Callable[[str], Model], *, played: boo
 
 
 def _lane(name: str, resolve: Callable[[str], Model], *, played: bool) -> str:
-    if ModelName.parse(name).provider == "transformers":
+    if name.startswith((FUNCTION, "transformers/")):
         return _HERE
     try:
         endpoint = resolve(name).endpoint

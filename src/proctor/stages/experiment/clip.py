@@ -161,7 +161,10 @@ def _predict(doing: Doing, settings: ClipAnswerSettings) -> None:
                 tasks += [run, marks_of(doing, f"marking: {who}", f"judge/{who}", how, of=run)]
     doing.together(tasks)
     scoring = ScoreSettings(
-        runs=(*runs, *runs_of(tasks)), resamples=settings.resamples, min_coverage=settings.min_coverage, seed=settings.seed
+        runs=(*runs, *runs_of(tasks)),
+        resamples=settings.resamples,
+        min_coverage=settings.min_coverage,
+        seed=settings.seed,
     )
     rows = rows_of_tables(score(doing.root, scoring).tables)
     doing.done.scores |= {f"{doing.cell}: {run}" if doing.cell else run: found for run, found in rows.items()}
