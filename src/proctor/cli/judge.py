@@ -27,11 +27,14 @@ def judge(
     words. Writes runs/<run>/judgements.jsonl. An answer that failed stays unscored: it is never counted as 0. Marks of a model
     are also kept beside those of other judges in runs/<run>/judgements/, for 'proctor calibrate'. A model's default for moments,
     ternary-step, is what the paper's figure shows; --mistakes (ternary-step-mistakes) is what the released code sends.
+    --match-options asks a model which option a reply means that no rule reads, and only of these replies.
     'proctor judge read FILE' says what replies of a judge model are read as.
 
     Example: proctor judge bench --run recipe-text
 
     Example: proctor judge bench --judge openai/gpt-4o-2024-08-06 --scale ternary --context step --dry-run
+
+    Example: proctor judge bench --run gpt-4o-frames --match-options openai/gpt-4o-2024-08-06
     """
     from proctor.compute import place_of
     from proctor.stages import judge as stage
@@ -43,7 +46,9 @@ def judge(
         return
     with progress("judging", quiet=output.as_json) as seen:
         result = stage.judge(workspace, settings, limits=limits, place=place, seen=seen)
-    marks = ("match", "partial", "wrong", "unscored")
+    marks = dict.fromkeys(("match", "partial", "wrong", "unscored"))
+    for counts in result.runs.values():
+        marks |= dict.fromkeys(counts)  # how replies with options were read, where a model matched some
     rows = [(name, *(counts.get(m, 0) for m in marks)) for name, counts in result.runs.items()]
     text = table(rows, ("run", *marks)) + f"\n\njudge: {result.judge}"
     text += "".join(f"\nnot marked: {name}: {why}" for name, why in result.skipped.items())

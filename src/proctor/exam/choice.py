@@ -27,10 +27,13 @@ from proctor.metrics.choice.reading import PARSER, parse_letter
 __all__ = [
     "CUT_OFF",
     "LETTERS_MARKER",
+    "NO_LETTER",
     "Choice",
     "LettersMarker",
     "Order",
     "choice_of",
+    "lettered",
+    "order_of",
     "parse_order",
     "printed_letter",
     "read_choice",
@@ -79,6 +82,8 @@ def parse_order(text: str, options: int) -> Order | None:
     return order if sorted(order) == list(range(options)) else None
 
 
+NO_LETTER: Final = "no letter"
+"""How the reason of a mark begins where nothing could be read."""
 CUT_OFF: Final = "cut_off"
 """Rule of a reply that was cut off before a letter stood at its beginning."""
 _FROM_THE_BEGINNING: Final = frozenset({"bracket", "start"})
@@ -151,24 +156,37 @@ def choice_of(prediction: Prediction, item: Item) -> Choice:
     if prediction.answer is None:
         raise UserError("a prediction that failed has chosen nothing.", where=prediction.item_id)
     form, details = item.question.form, prediction.details
-    options = form.options if isinstance(form, WithOptions) else ()
-    order: Order | None = tuple(range(len(options)))
-    if text := details.get("order"):
-        order = parse_order(text, len(options))
-    if order is None:
-        raise UserError(
-            f"{details['order'][:40]!r} is no order of its {len(options)} options.",
-            where=prediction.item_id,
-            hint="was the run made with other options?",
-        )
     return read_choice(
         prediction.answer,
-        options,
+        form.options if isinstance(form, WithOptions) else (),
         right_letter(item),
-        order,
+        order_of(prediction, item),
         opened_bracket=details.get("bracket") == "opened",
         cut_off=details.get("cut_off") == "yes",
     )
+
+
+def order_of(prediction: Prediction, item: Item) -> Order:
+    """Return the order in which the options were shown.
+
+    Raises:
+        UserError: if it is none of the item's options.
+    """
+    form, text = item.question.form, prediction.details.get("order")
+    options = len(form.options) if isinstance(form, WithOptions) else 0
+    order = parse_order(text, options) if text else tuple(range(options))
+    if order is None:
+        raise UserError(
+            f"{prediction.details['order'][:40]!r} is no order of its {options} options.",
+            where=prediction.item_id,
+            hint="was the run made with other options?",
+        )
+    return order
+
+
+def lettered(options: Sequence[str], order: Order) -> list[str]:
+    """Return the options in the order shown, each behind its letter: ``(A) with a fork``."""
+    return [f"({LETTERS[place]}) {options[index]}" for place, index in enumerate(order)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +202,7 @@ class LettersMarker:
             choice = choice_of(prediction, item)
             score = 2 if choice.right else 0
             rationale = (
-                f"{choice.printed} ({choice.rule})" if choice.printed else f"no letter ({choice.rule})"
+                f"{choice.printed} ({choice.rule})" if choice.printed else f"{NO_LETTER} ({choice.rule})"
             )
         rotation = prediction.details.get("rotation")
         return Judgement(

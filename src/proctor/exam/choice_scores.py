@@ -10,14 +10,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.choice import CUT_OFF, Choice, choice_of
-from proctor.exam.measured import Slices
-from proctor.exam.prediction import Prediction
+from proctor.exam.choice import CUT_OFF, Choice, choice_of, order_of, right_letter, shown_letter
+from proctor.exam.matching import matched_letters, turn_of
+from proctor.exam.measured import Slices, signature_part
+from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Choice as WithOptions
 from proctor.exam.question import Item
 from proctor.exam.table import LetterRow, Letters, Measure
@@ -30,6 +32,8 @@ __all__ = ["CREDIT", "choice_marks"]
 
 CREDIT: Final = "credit"
 """Detail of a floor's prediction: the share of its draws that would be right, which is its mark."""
+_MATCHED: Final = "matched"
+"""Rule of a choice that a model read, where no rule could."""
 
 
 class _Turn(msgspec.Struct, frozen=True):
@@ -40,13 +44,14 @@ class _Turn(msgspec.Struct, frozen=True):
 
 
 def choice_marks(
-    items: Sequence[Item], predictions: Sequence[Prediction]
+    items: Sequence[Item], predictions: Sequence[Prediction], judgements: Sequence[Judgement] = ()
 ) -> tuple[list[Measure], Letters, dict[str, int]]:
     """Return the measures of one run, what it says of letters, and how many replies were right, wrong and unparsed.
 
     Args:
         items: the whole set, all with options.
         predictions: of one predictor; of a circular run one a rotation.
+        judgements: of a model that matched replies of which no rule reads a letter, if there was one.
 
     Raises:
         UserError: if a question has no options, only some predictions are rotations, or a record does not fit its question.
@@ -59,8 +64,10 @@ def choice_marks(
     circular = _is_circular(predictions)
     by_id = {item.id: item for item in items}
     turns: dict[str, list[_Turn]] = {}
+    matched = matched_letters(judgements, items)
     for prediction in predictions:
-        turns.setdefault(prediction.item_id, []).append(_turn(prediction, by_id[prediction.item_id]))
+        letter = matched.get(turn_of(prediction), "")
+        turns.setdefault(prediction.item_id, []).append(_turn(prediction, by_id[prediction.item_id], letter))
     marks = {id_: _mean([turn.mark for turn in made]) for id_, made in turns.items()}
     if circular:
         for id_, made in turns.items():
@@ -68,7 +75,9 @@ def choice_marks(
                 marks[id_] = None  # a run that was broken off: not all rotations were asked
     choices = [turn.choice for made in turns.values() for turn in made if turn.choice is not None]
     lengths = {id_: len(found) for id_, found in options.items()}
-    return _measures(lengths, marks, turns, circular=circular), _letters(choices, circular), _counts(choices)
+    matcher = judgements[0].judge if judgements else ""
+    measures = _measures(lengths, marks, turns, circular=circular, matcher=matcher)
+    return measures, _letters(choices, circular), _counts(choices, matcher)
 
 
 def _measures(
@@ -77,19 +86,20 @@ def _measures(
     turns: Mapping[str, Sequence[_Turn]],
     *,
     circular: bool,
+    matcher: str,
 ) -> list[Measure]:
     basis = {"parser": PARSER, "unparsed": "wrong", "rotations": "all" if circular else "one"}
-    unparsed = frozenset(
-        id_
-        for id_, made in turns.items()
-        if any(turn.choice is not None and turn.choice.printed is None for turn in made)
-    )
+    basis |= {"matcher": signature_part(matcher)} if matcher else {}
+    choices = {id_: [turn.choice for turn in made if turn.choice] for id_, made in turns.items()}
+    unparsed = frozenset(id_ for id_, made in choices.items() if any(c.printed is None for c in made))
+    matched = frozenset(id_ for id_, made in choices.items() if any(c.rule == _MATCHED for c in made))
     accuracy = Measure(
         name="accuracy",
         signature=Signature("choice_accuracy", basis),
         marks=marks,
-        judge=PARSER,
+        judge=matcher or PARSER,
         unparsed=unparsed,
+        matched=matched,
         chances={id_: 1 / n for id_, n in lengths.items()},
         slices={} if circular else _letter_slices(lengths, turns),
     )
@@ -99,8 +109,9 @@ def _measures(
         name="circular_accuracy",
         signature=Signature("circular_accuracy", basis),
         marks={id_: None if mark is None else float(mark == 1.0) for id_, mark in marks.items()},
-        judge=PARSER,
+        judge=matcher or PARSER,
         unparsed=unparsed,
+        matched=matched,
         chances={id_: n ** -float(n) for id_, n in lengths.items()},
     )
     return [accuracy, every]
@@ -125,10 +136,15 @@ def _is_circular(predictions: Sequence[Prediction]) -> bool:
     return turned > 0
 
 
-def _turn(prediction: Prediction, item: Item) -> _Turn:
+def _turn(prediction: Prediction, item: Item, matched: str) -> _Turn:
     if prediction.answer is None:
         return _Turn(None, None)
     choice = choice_of(prediction, item)
+    if matched and choice.printed is None:  # what a rule reads needs no model
+        shown = shown_letter(matched, order_of(prediction, item))
+        choice = replace(
+            choice, shown=shown, printed=matched, rule=_MATCHED, right=matched == right_letter(item)
+        )
     text = prediction.details.get(CREDIT)
     return _Turn(float(choice.right) if text is None else _credit(text, prediction.item_id), choice)
 
@@ -170,12 +186,15 @@ def _letters(choices: Sequence[Choice], circular: bool) -> Letters:
     )
 
 
-def _counts(choices: Sequence[Choice]) -> dict[str, int]:
+def _counts(choices: Sequence[Choice], matcher: str) -> dict[str, int]:
     """Count what became of the replies; rotations are replies of their own."""
     unread = Counter(choice.rule for choice in choices if choice.printed is None)
+    matched = sum(choice.rule == _MATCHED for choice in choices)
+    read = {"read by rule": len(choices) - unread.total() - matched, "matched by a model": matched}
     return {
         "right": sum(choice.right for choice in choices),
         "wrong": sum(choice.printed is not None and not choice.right for choice in choices),
+        **(read if matcher else {}),
         "unparsed": unread.total(),
         **{f"unparsed: {'cut off' if rule == CUT_OFF else rule}": n for rule, n in sorted(unread.items())},
     }

@@ -61,7 +61,8 @@ def score_run(
         kind: of the items.
         items: of one kind, all with options or none: the whole set, which is the denominator.
         predictions: of one predictor; of a circular run one a rotation.
-        judgements: of these predictions, by the name of their measure, one judge each.
+        judgements: of these predictions, by the name of their measure, one judge each; of choices (``accuracy``) those of a model
+            that matched replies with options, if there was one.
         likeness: measures that need no judge.
         benchmark: name and version of the items, for signatures.
         predictor: whose predictions to score, where the records hold those of several.
@@ -80,8 +81,10 @@ def score_run(
     measures: list[Measure] = []
     judge = PARSER
     if any(isinstance(item.question.form, Choice) for item in items):
-        measures, letters, more = choice_marks(items, asked)
+        matched = judgements.get("accuracy", ())
+        measures, letters, more = choice_marks(items, asked, matched)
         counts |= more
+        judge = matched[0].judge if matched else PARSER
     else:
         judges = []
         for name, records in judgements.items():
@@ -209,6 +212,7 @@ def _rows(
                 judge=measure.judge,
                 clusters=len({clusters[id_] for id_ in scored}),
                 unparsed=sum(id_ in measure.unparsed for id_ in scored),
+                matched=sum(id_ in measure.matched for id_ in scored),
                 chance=math.fsum(known) / len(known) if known and len(known) == len(scored) else None,
                 marks=(marks[0.0], marks[measure.full / 2], marks[measure.full]),
             )

@@ -54,6 +54,7 @@ class Measure:
         judge: who marks; empty where the marks are computed from the reference.
         graded: the judge gives 0, half or full marks, which are counted.
         unparsed: items with an unreadable reply.
+        matched: items with a reply that no rule reads and a model matched with an option.
         chances: what guessing gets, by item.
         slices: further ones, that only this measure has.
     """
@@ -65,6 +66,7 @@ class Measure:
     judge: str = ""
     graded: bool = False
     unparsed: Collection[str] = frozenset()
+    matched: Collection[str] = frozenset()
     chances: Mapping[str, float] = field(default_factory=dict)
     slices: Slices = field(default_factory=dict)
 
@@ -108,6 +110,7 @@ class ScoreRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         failed: items without an answer or a mark; not in the number.
         skipped: items that were never asked; not in the number.
         unparsed: items of ``n`` with an unreadable reply, counted as wrong.
+        matched: items of ``n`` with a reply that no rule reads and a model matched with an option.
         chance: what guessing would get, None where it cannot be said.
         marks: how many answers were judged 0, 1 and 2.
         signature: every choice that changes the number.
@@ -130,6 +133,7 @@ class ScoreRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     failed: int = 0
     skipped: int = 0
     unparsed: int = 0
+    matched: int = 0
     chance: float | None = None
     marks: tuple[int, int, int] = (0, 0, 0)
     signature: str = ""

@@ -107,22 +107,24 @@ def _board(
     people = any(line.run.name in corrected for line in standing.lines)
     chance = any((row := line.row()) is not None and row.chance is not None for line in standing.lines)
     unread = any((row := line.row()) is not None and row.unparsed for line in standing.lines)
+    matched = any((row := line.row()) is not None and row.matched for line in standing.lines)
     others = [m for m in standing.measures[1:] if any(line.row("all", m) for line in standing.lines)]
     main = measure_title(standing.measures[0]) if standing.measures else "Score"
     head = (
         "Run", "Rank", main, "0 to 100", "Failures wrong to right", "Coverage", "Judge", *(["If people had judged"] if people else []), *map(measure_title, others),
         *(["Guessing gets"] if chance else []), "Questions", "Clusters", "Failed",
-        *(["Unread"] if unread else []), "Not asked",
+        *(["Matched"] if matched else []), *(["Unread"] if unread else []), "Not asked",
     )  # fmt: skip
     rows: list[Row] = []
     for line in standing.lines:
         row, c = line.row(), corrected.get(line.run.name)
-        counts: list[str | Cell] = ["–"] * (4 + unread)
+        counts: list[str | Cell] = ["–"] * (4 + matched + unread)
         if row is not None:
             numbers = [
                 row.n,
                 row.clusters or _clusters(standing, line),
                 row.failed,
+                *([row.matched] if matched else []),
                 *([row.unparsed] if unread else []),
                 row.skipped,
             ]
@@ -156,6 +158,8 @@ def _board(
         "without looking; hollow diamond: upper bound, which is told what others must not know"
         + ("; dashed line: the best floor." if reference is not None else ".")
     ]
+    if matched:
+        notes.append("Matched: replies of which no rule reads an option; a model said which one they mean.")
     if unread:
         notes.append("Unread: replies that could not be read, which count as wrong.")
     if people:

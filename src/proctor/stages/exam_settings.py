@@ -123,6 +123,14 @@ class JudgeSettings(Settings, frozen=True, kw_only=True):
         Literal["text", "json"], option("Moments: of the verdict, text or json (structured output).")
     ] = "text"
     repeats: Annotated[int, option("Ask a model so many times.", ge=1)] = 1
+    match_options: Annotated[
+        str | None,
+        option(
+            "Questions with options: a model that says which option a reply means, where no rule reads one (default: such a reply "
+            "stays unread, which is wrong). Counted apart.",
+            metavar="MODEL",
+        ),
+    ] = None
 
 
 class ScoreSettings(scoring.ScoreSettings, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from proctor.exam.kinds.moment_marker import SCALES, Rubric
 from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import Marker, ModelMarker
+from proctor.exam.matching import OPTIONS_MARKER, count_readings, matched_marks, unread
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item, Open
 from proctor.exam.verdict.reply import read_verdict
@@ -80,6 +81,8 @@ def read_replies(file: Path, scale: str) -> list[dict[str, Any]]:
     return list(found.values())
 
 
+_LETTERS: Final = "letters"
+"""The marker of questions with options, whatever their kind (``Kind.markers``)."""
 _AT_ONCE: Final = 200
 """Answers that are sent to a worker together."""
 
@@ -89,7 +92,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         judge: name on the marks; of several runs by rule those of all kinds.
-        runs: how many marks of each sort every run got.
+        runs: how many marks of each sort every run got; where a model matched options also how many replies were read by rule, matched
+            by the model and not read.
         skipped: runs that were not named and are not marked in this way, with the reason.
         calls: of a model; None for rules.
     """
@@ -131,25 +135,47 @@ def judge(
     if "/" in settings.judge:
         return _judge_with_model(workspace, runs, skipped, settings, limits, seen, later)
     result: dict[str, dict[str, int]] = {}
+    if settings.match_options:
+        names: dict[str, None] = {}
+        with open_models(workspace, limits) as models:
+            for run in runs:
+                who = _matcher(models, workspace, run, settings)
+                replies = unread(run.items, run.predictions)
+                said = who.mark(run.items, replies, models.ask(f"judge/{run.name}", seen))
+                by_rule = _by_rule(workspace, run, place, None)
+                marks = matched_marks(run.items, by_rule, zip(replies, said, strict=True), who.name)
+                names |= dict.fromkeys(mark.judge for mark in marks)
+                settled = {"judge": marks[0].judge, "match_options": settings.match_options}
+                readings = count_readings(marks)
+                result[run.name] = {**_count(marks), **readings}
+                _write(workspace, run, marks, settled, {**readings, **models.remarks()})
+            return Judged(judge=", ".join(names), runs=result, skipped=skipped, calls=models.closing())
     for run in runs:
-        library = exam_library(workspace, run.items, MediaStore())
-        mark = partial(_marked, run.info.kind, run.marker, pack_graphs(library.graphs))
-        by_id = {item.id: item for item in run.items}
-        marks: list[Judgement] = []
-        answers = batches(((by_id[p.item_id], p) for p in run.predictions), _AT_ONCE)
-        for outcome in map_items(mark, (Packed(batch, _Answers) for batch in answers), place):
-            marks += outcome.value.value
-            if seen is not None:
-                for _ in outcome.item.value:
-                    seen()
         name = kind_named(run.info.kind).marker(run.marker).name
+        marks = _by_rule(workspace, run, place, seen)
         result[run.name] = _count(marks)
         _write(workspace, run, marks, {"judge": name})
-    names = dict.fromkeys(kind_named(run.info.kind).marker(run.marker).name for run in runs)
-    return Judged(judge=", ".join(names), runs=result, skipped=skipped)
+    named = dict.fromkeys(kind_named(run.info.kind).marker(run.marker).name for run in runs)
+    return Judged(judge=", ".join(named), runs=result, skipped=skipped)
 
 
 _Answers = tuple[tuple[Item, Prediction], ...]
+
+
+def _by_rule(
+    workspace: Workspace, run: _Run, place: Place, seen: Callable[[], None] | None
+) -> list[Judgement]:
+    library = exam_library(workspace, run.items, MediaStore())
+    mark = partial(_marked, run.info.kind, run.marker, pack_graphs(library.graphs))
+    by_id = {item.id: item for item in run.items}
+    marks: list[Judgement] = []
+    answers = batches(((by_id[p.item_id], p) for p in run.predictions), _AT_ONCE)
+    for outcome in map_items(mark, (Packed(batch, _Answers) for batch in answers), place):
+        marks += outcome.value.value
+        if seen is not None:
+            for _ in outcome.item.value:
+                seen()
+    return marks
 
 
 def _marked(kind: str, marker: str, graphs: bytes, answers: Packed[_Answers]) -> Packed[list[Judgement]]:
@@ -206,7 +232,7 @@ def _write(
 def estimate_judging(
     root: Path, settings: JudgeSettings | None = None, *, limits: Limits | None = None
 ) -> Estimate | None:
-    """Say what a model's marks would take, from the real prompts; nothing is sent. None for rules: they ask nobody.
+    """Say what a model's marks would take, from the real prompts; nothing is sent. None for rules alone: they ask nobody.
 
     The second round, for replies without a verdict, is not in it.
 
@@ -215,12 +241,16 @@ def estimate_judging(
     """
     workspace, settings = Workspace(root), settings or JudgeSettings()
     runs, _ = _marked_runs(workspace, settings)
-    if "/" not in settings.judge:
+    if "/" not in settings.judge and not settings.match_options:
         return None
     with open_models(workspace, limits) as models:
 
         def stages() -> Iterator[tuple[str, Iterable[Request]]]:
             for run in runs:
+                if settings.match_options:
+                    who = _matcher(models, workspace, run, settings)
+                    yield f"judge/{run.name}", who.requests(run.items, unread(run.items, run.predictions))
+                    continue
                 for who in _model_judges(models, workspace, run, settings, limits):
                     yield f"judge/{run.name}", who.requests(run.items, run.predictions)
 
@@ -252,6 +282,12 @@ def _marked_runs(workspace: Workspace, settings: JudgeSettings) -> tuple[list[_R
         raise UserError(
             f"there is no judge '{settings.judge}'.",
             hint="known: rules, or a model such as openai/gpt-4o-2024-08-06",
+        )
+    if settings.match_options and settings.judge != "rules":
+        raise UserError(
+            "options are matched where rules mark, and here a model does.",
+            where="--match-options",
+            hint="leave out --judge, or judge and match one after the other",
         )
     every = load_all_items(workspace)
     found: list[_Run] = []
@@ -299,6 +335,11 @@ def _marker_of(info: RunInfo, items: Sequence[Item], settings: JudgeSettings) ->
             + ("rules alone." if by_model else "models alone."),
             hint="mark them by rule: --judge rules" if by_model else "name a model: --judge MODEL",
         )
+    if settings.match_options and known[0] != _LETTERS:
+        raise UserError(
+            "its questions have no options that a reply could be matched with.",
+            hint="leave out --match-options, or name runs of questions with options: --run",
+        )
     if wanted is not None and wanted not in known:
         raise UserError(
             f"there is no rubric {wanted!r:.80} for questions of the kind '{info.kind}'.",
@@ -327,6 +368,17 @@ def _model_judges(
         )
         for k in range(settings.repeats)
     ]
+
+
+def _matcher(models: Models, workspace: Workspace, run: _Run, settings: JudgeSettings) -> ModelMarker:
+    """Return the model that matches the replies of a run with options."""
+    return ModelMarker(
+        model=settings.match_options or "",
+        marker=OPTIONS_MARKER,
+        library=exam_library(workspace, run.items, models.media),
+        prompts=Prompts(models.prompts, models.secret),
+        price=models.price,
+    )
 
 
 def chosen_runs(workspace: Workspace, names: Sequence[str]) -> list[str]:

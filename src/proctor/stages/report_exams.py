@@ -80,7 +80,7 @@ def _run(workspace: Workspace, name: str, items: Sequence[Item]) -> Run:
             kind,
             items,
             predictions,
-            run_judgements(kind, folder, items) if judged and in_words else {},
+            run_judgements(kind, folder, items) if judged else {},
             run_likeness(kind, items, predictions) if in_words else (),
             benchmark=benchmark_name(workspace),
             privilege=info.privilege,

@@ -14,8 +14,9 @@ from proctor.errors import UserError
 from proctor.exam.corrected import CorrectedScore
 from proctor.exam.kind import Kind, kind_named
 from proctor.exam.likeness import bert_measure, rouge_measure
+from proctor.exam.matching import is_matched
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.question import Item
+from proctor.exam.question import Choice, Item
 from proctor.exam.scores import score_run
 from proctor.exam.table import Measure, Rank, Resampling, ScoreRow, ScoreTable, compare_alike, rank_rows
 from proctor.metrics.significance import Comparison
@@ -166,9 +167,12 @@ def _marked(workspace: Workspace, items: Sequence[Item], name: str) -> _Marked:
             hint="run 'proctor predict' again for this benchmark",
         )
     predictions = load_predictions(folder, asked)
-    if info.form == "choice":  # marked by the letters alone
-        return _Marked(name, info, predictions, {})
     kind = kind_named(info.kind)
+    if info.form == "choice":  # read from the replies; judgements say which options a model matched
+        matched = run_judgements(kind, folder, asked) if is_there(folder / "judgements.jsonl") else {}
+        if matched:
+            _require_fresh(workspace, name, again)
+        return _Marked(name, info, predictions, matched)
     if not is_there(folder / "judgements.jsonl"):
         if kind.measured.likeness:  # which asks no judge
             return _Marked(name, info, predictions, {})
@@ -177,21 +181,30 @@ def _marked(workspace: Workspace, items: Sequence[Item], name: str) -> _Marked:
             where=str(folder / "judgements.jsonl"),
             hint=f"run first: proctor judge {workspace.root}",
         )
+    _require_fresh(workspace, name, again)
+    return _Marked(name, info, predictions, run_judgements(kind, folder, asked))
+
+
+def _require_fresh(workspace: Workspace, name: str, again: str) -> None:
     if changed := workspace.changed(f"judge/{name}"):
         raise UserError(
             f"the run '{name}' was judged before {' and '.join(changed)} changed.",
-            where=str(folder),
+            where=str(workspace.run_folder(name)),
             hint=again,
         )
-    return _Marked(name, info, predictions, run_judgements(kind, folder, asked))
 
 
 def run_judgements(kind: Kind[Any], folder: Path, items: Sequence[Item]) -> dict[str, list[Judgement]]:
     """Return the marks that scores are made of by measure: of the last judge, and of further ones where the kind shows them.
 
+    Choices are read from the replies themselves; of them there are marks only if a model matched some (``accuracy``).
+
     Raises:
         UserError: if a file is missing or broken, or a judgement does not fit the items.
     """
+    if any(isinstance(item.question.form, Choice) for item in items):
+        read = load_judgements(folder, items)
+        return {"accuracy": read} if is_matched(read) else {}
     found: dict[str, list[Judgement]] = {}
     seen: set[str] = set()
     paths = sorted(folder.glob("judgements/*.jsonl")) if kind.measured.rubrics else []

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from proctor.ask.clip.filter_prompt import PROBLEMS
 from proctor.ask.clip.record import CATEGORIES
-from proctor_rehearsal.players.clip_answering import play_blind, play_choose, play_open, play_vote
+from proctor_rehearsal.players.clip_answering import play_blind, play_choose, play_match, play_open, play_vote
 from proctor_rehearsal.players.clip_judging import (
     Finding,
     categorise,
@@ -46,6 +46,7 @@ _PLAIN: Final[Mapping[ClipRole, Callable[[ClipAsked, float, int], Answer]]] = {
     "pairs": play_pairs,
     "write": play_write,
     "pick": play_pick,
+    "match": play_match,
 }
 _ANSWERING: Final[Mapping[ClipRole, Callable[[ClipAsked, float, int, AnswersKnown], Answer]]] = {
     "blind": play_blind,

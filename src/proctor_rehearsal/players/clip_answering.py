@@ -20,7 +20,7 @@ from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.behaviours import pick
 from proctor_rehearsal.standin.call import draw
 
-__all__ = ["KNOWN", "play_blind", "play_choose", "play_open", "play_vote", "right_options"]
+__all__ = ["KNOWN", "play_blind", "play_choose", "play_match", "play_open", "play_vote", "right_options"]
 
 KNOWN: Final = 0.15
 """Of quality, the share of questions that a model answers without having seen anything."""
@@ -106,6 +106,18 @@ def _with_context(asked: ClipAsked, quality: float, seed: int, known: AnswersKno
     if not wrong or call.draw("unreadable", seed) < _UNREADABLE:
         return Answer(text=_NO_CHOICE)
     return _say(asked, str(pick(call, wrong, "wrong", seed)), seed)
+
+
+def play_match(asked: ClipAsked, quality: float, seed: int) -> Answer:
+    """Say which option a reply means: the one of which it has every word, or none."""
+    call, said = asked.call, content(asked.blocks.get("matched reply", ""))
+    meant = [letter for letter, text in asked.options if content(text) and content(text) <= said]
+    found = meant[0] if len(meant) == 1 else "none"
+    if call.draw("right", seed) >= quality:
+        found = pick(
+            call, [x for x in ("none", *(letter for letter, _ in asked.options)) if x != found], "wrong", seed
+        )
+    return Answer(text=found)
 
 
 def right_options(asked: ClipAsked, options: Sequence[tuple[str, str]], known: AnswersKnown) -> list[str]:

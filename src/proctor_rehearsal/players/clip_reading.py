@@ -20,7 +20,7 @@ __all__ = ["ClipAsked", "ClipRole", "read_clip_call", "read_line"]
 
 ClipRole = Literal[
     "pairs", "category", "unspecific", "tricky", "hallucination", "blind", "consistency",
-    "write", "pick", "vote", "choose", "open", "review",
+    "write", "pick", "vote", "choose", "match", "open", "review",
 ]  # fmt: skip
 
 _BY_LABEL: Final[Mapping[str, ClipRole]] = {
@@ -30,6 +30,7 @@ _BY_LABEL: Final[Mapping[str, ClipRole]] = {
     "question without context": "blind",
     "compared question": "consistency",
     "choice question": "choose",
+    "matched question": "match",
     "open question": "open",
 }
 _ASKED: Final = (*_BY_LABEL, "question")

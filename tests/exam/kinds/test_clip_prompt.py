@@ -8,12 +8,12 @@ from tests.exam.clip_set import clip, clip_items
 from tests.exam.clip_set import question as clip_question
 
 from proctor.errors import UserError
+from proctor.exam.choice import lettered
 from proctor.exam.kinds.clip_prompt import (
     CHOICE_TEMPLATES,
     STYLE_OF_FAMILY,
     STYLES,
     choice_prompt,
-    lettered,
     open_prompt,
     text_prompt,
 )

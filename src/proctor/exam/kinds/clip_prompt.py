@@ -17,7 +17,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.choice import Order
+from proctor.exam.choice import Order, lettered
 from proctor.exam.library import Prompts
 from proctor.exam.question import Choice, Question
 from proctor.llm.message import Media, Message, Text
@@ -32,7 +32,6 @@ __all__ = [
     "ChoiceStyle",
     "ClipFacts",
     "choice_prompt",
-    "lettered",
     "open_prompt",
     "text_prompt",
 ]
@@ -91,11 +90,6 @@ class ChoicePrompt:
         lead, _, rest = last.text.partition(mark)
         parts = (Text(lead.rstrip()), *pictures, Text(rest.replace(mark, "").lstrip()))
         return (*before, Message(last.role, parts))
-
-
-def lettered(options: Sequence[str], order: Order) -> list[str]:
-    """Return the options in the order shown, each behind its letter: ``(A) with a fork``."""
-    return [f"({LETTERS[place]}) {options[index]}" for place, index in enumerate(order)]
 
 
 def choice_prompt(

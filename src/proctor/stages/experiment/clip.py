@@ -31,6 +31,7 @@ from proctor.stages.experiment.stage import (
     units_of_table,
 )
 from proctor.stages.experiment.tasks import answers_of, marks_of, runs_of
+from proctor.stages.judge import judge
 from proctor.stages.models import Asked
 from proctor.stages.predict import predict
 from proctor.stages.report import report
@@ -145,6 +146,14 @@ def _predict(doing: Doing, settings: ClipAnswerSettings) -> None:
         )
         doing.add(f"floor/{name}", floor)
         runs.append(floor.run)
+    matching = JudgeSettings(match_options=settings.match_options) if settings.match_options else None
+    if (
+        matching is not None
+    ):  # floors as well, though nothing of them is unread: what is compared is marked alike
+        doing.add(
+            "match/floors",
+            judge(doing.root, msgspec.structs.replace(matching, runs=tuple(runs)), limits=doing.limits),
+        )
     tasks: list[Task] = []
     for model in dict.fromkeys(settings.predictor):
         for view in dict.fromkeys(settings.show):
@@ -153,7 +162,10 @@ def _predict(doing: Doing, settings: ClipAnswerSettings) -> None:
                 kind=KIND.name, form="choice", show=view, style=settings.style, shuffle=settings.shuffle,
                 circular=settings.circular, videos=settings.videos, limit=settings.limit, seed=settings.seed,
             )  # fmt: skip
-            tasks.append(answers_of(doing, f"answering: {who}", f"predict/{who}", model, asked))
+            run = answers_of(doing, f"answering: {who}", f"predict/{who}", model, asked)
+            tasks.append(run)
+            if matching is not None:
+                tasks.append(marks_of(doing, f"matching options: {who}", f"match/{who}", matching, of=run))
             if settings.judge is not None:
                 opened = msgspec.structs.replace(asked, form="open", circular=False, shuffle=None)
                 run = answers_of(doing, f"answering open-ended: {who}", f"open/{who}", model, opened)
@@ -196,7 +208,7 @@ PLAN: Final = Plan(
             writes=("choices.jsonl", "choices.json", "choices.attempts.jsonl", "choices.dropped.jsonl"),
         ),
         Stage(
-            "predict", _predict, check=_can_answer, models=lambda s: [*s.predictor, s.judge or ""],
+            "predict", _predict, check=_can_answer, models=lambda s: [*s.predictor, s.judge or "", s.match_options or ""],
             writes=("items.jsonl", "build.dropped.jsonl", "release/**/*", "runs/**/*"),
         ),
     ),

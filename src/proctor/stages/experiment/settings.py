@@ -136,6 +136,10 @@ class ClipAnswerSettings(Settings, frozen=True, kw_only=True):
     ] = None
     circular: Annotated[bool, option("Ask every rotation of the options; right only if all are.")] = False
     judge: Annotated[str | None, option("Judge of open-ended answers; without one there are none.")] = None
+    match_options: Annotated[
+        str | None,
+        option("Model that says which option a reply means, where no rule reads one.", metavar="MODEL"),
+    ] = None
     resamples: Annotated[int, option("Of the bootstrap.", ge=0)] = 10_000
     min_coverage: MinCoverage = 0.95
     videos: Videos = None

@@ -51,7 +51,8 @@ def marks_of(doing: Doing, title: str, name: str, settings: JudgeSettings, of: T
         how = settings if of is None else msgspec.structs.replace(settings, runs=runs_of([of]))
         return judge(doing.root, how, limits=turn.limits, seen=turn.seen, later=turn.later)
 
-    return Task(title=title, name=name, do=do, models=(settings.judge,), after=() if of is None else (of,))
+    models = (settings.match_options or settings.judge,)
+    return Task(title=title, name=name, do=do, models=models, after=() if of is None else (of,))
 
 
 def runs_of(tasks: Sequence[Task]) -> tuple[str, ...]:
