@@ -10,10 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 from tests.golden.playing import Asked, Table, replaced
 
+from proctor.ask.documents import verification
+from proctor.ask.documents.prompting import PromptKit
+from proctor.ask.moment import promqa_prompt
 from proctor.llm import prompt
 from proctor.llm.message import Request, Text
 from proctor.procedure import showing
@@ -97,6 +102,37 @@ def _has_ends(request: Request) -> bool:
     )
 
 
+# -- criteria, and reasons before verdicts -------------------------------------------------------------------------------
+
+
+@contextmanager
+def _older_templates(_: Table) -> Iterator[None]:
+    """Templates were those that the published protocol keeps."""
+    ours = promqa_prompt.generation_prompts
+
+    def as_before(own: Path | None = None, *, published: bool = False) -> prompt.PromptSet:
+        return ours(own, published=True)
+
+    with replaced(ours, as_before):
+        yield
+
+
+@contextmanager
+def _older_form(_: Table) -> Iterator[None]:
+    """A reply that cannot be read was asked for again in another form; the template is among ``_older_templates``."""
+    form = verification.verdict_form
+
+    def as_before(kit: PromptKit) -> str:
+        return form(replace(kit, published=True))
+
+    with replaced(form, as_before):
+        yield
+
+
+def _begins(words: str) -> Callable[[Request], bool]:
+    return lambda request: request.messages[0].text.startswith(words)
+
+
 FAMILIES: Final = (
     Family(
         name="frame numbers",
@@ -144,6 +180,39 @@ FAMILIES: Final = (
             "asking/verify-text": {"review": 2},
             "asking/verify-json": {"review": 2},
             "asking/verify-frames": {"review": 1},
+        },
+    ),
+    Family(
+        name="criteria for writers",
+        why="models that write questions about moments are told the criteria of whoever verifies them (Kind.judging); under the "
+        "published protocol they are not",
+        as_before=_older_templates,
+        moved=_begins("You invent questions for an exam"),
+        counts={
+            "asking/generate-excerpt-steps": {"excerpt-steps": 7},
+            "asking/generate-dot-steps": {"dot-steps": 6},
+            "asking/generate-dot-excerpt-steps": {"dot-excerpt-steps": 6},
+            "asking/generate-excerpt-steps-mistakes": {"excerpt-steps-mistakes": 6},
+            "asking/generate-excerpt-current": {"excerpt-current": 6},
+            "asking/generate-image-steps": {"image-steps": 7},
+            "asking/generate-dot-frames": {"dot-frames": 6},
+            "asking/generate-image-frames": {"image-frames": 6},
+            "asking/generate-excerpt-frames": {"excerpt-frames": 6},
+            "asking/generate-excerpt-frames-steps": {"excerpt-frames-steps": 8},
+            "asking/generate-both": {"excerpt-steps": 8},
+            "experiment-moment/whole": {"excerpt-steps": 9},
+        },
+    ),
+    Family(
+        name="reasons before verdicts",
+        why="who verifies questions about documents gave the verdict first, and a reason for it afterwards; under the published "
+        "protocol they still do",
+        as_before=_older_form,
+        moved=_begins("You check questions before they are used in a test. You are shown a question, its answer"),
+        counts={
+            "documents/styled-ablate": {"styled-verification": 6},
+            "documents/styled": {"styled-verification": 18},
+            "experiment-documents/whole": {"styled-verification": 9},
         },
     ),
 )  # fmt: skip

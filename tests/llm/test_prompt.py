@@ -227,7 +227,7 @@ def test_values_of_the_wrong_kind_are_refused(prompts: PromptSet, name: str, val
         render(prompts, **{name: value})
 
 
-@pytest.mark.parametrize("word", ["a\nb", "<<<", "{{ x }}", "x" * 201, "naïve", "[INST]", "`"])
+@pytest.mark.parametrize("word", ["a\nb", "<<<", "{{ x }}", "x" * 241, "naïve", "[INST]", "`"])
 def test_own_words_are_plain(prompts: PromptSet, word: str) -> None:
     with pytest.raises(UserError, match="declare it under data"):
         render(prompts, scale=word)

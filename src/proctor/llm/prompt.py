@@ -65,7 +65,7 @@ _FILE_LIMIT: Final = 1_000_000
 _HEADER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 _SECTION = re.compile(r"^=== ([a-z]+) ===[ \t]*\n", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
-_PLAIN = re.compile(r"[A-Za-z0-9 .,:;()/_+%=-]{0,200}")
+_PLAIN = re.compile(r"[A-Za-z0-9 .,:;?“”()/_+%=-]{0,240}")
 _MARK = re.compile(r"<<<(BEGIN|END) ([a-z0-9 -]+) ([0-9a-f]{16})>>>")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _FUNCTIONS: Final = frozenset({"fence", "fence_inline", "fence_items", "fence_each", "fence_rule", "token"})
@@ -347,14 +347,17 @@ class PromptSet:
         room: one of ``ROOMS``.
         builtin: folder of our templates.
         own: the user's folder of templates, with a subfolder a room; None without any.
+        instead: folder of those of our templates that a protocol keeps in older words.
 
     Raises:
         UserError: for a template that cannot be used, and for files of the user that replace nothing.
     """
 
-    def __init__(self, room: str, builtin: Path, own: Path | None = None) -> None:
+    def __init__(
+        self, room: str, builtin: Path, own: Path | None = None, instead: Path | None = None
+    ) -> None:
         self.room = room
-        files = _files(builtin)
+        files = _files(builtin) | (_files(instead) if instead is not None else {})
         ours = _read_builtin(builtin, tuple(files.items()))
         self._templates = ours
         if own is not None:

@@ -222,7 +222,7 @@ def model_generator(
     view = View(frames=settings.frames, height=settings.height, sampling=settings.sampling)
     return ModelGenerator(
         model=name,
-        prompts=generation_prompts(limits.prompts if limits else None),
+        prompts=generation_prompts(limits.prompts if limits else None, published=workspace.published),
         secret=models.secret,
         graphs=graphs,
         template=settings.template,

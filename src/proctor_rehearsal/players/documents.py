@@ -315,9 +315,10 @@ def _verify(asked: DocumentsAsked, quality: float, seed: int) -> Answer:
         failed.append("necessity")
     if call.draw("slip", seed) < (1 - quality) / 2:
         failed = [] if failed else [pick(call, ("style", "answer", "necessity"), "which", seed)]
-    if not failed:
-        return Answer(text="PASS\nThe values are there, each in a source of its own.")
-    return Answer(text=f"FAIL: {', '.join(failed)}\nSomething is not as it should be.")
+    said = ["The values are there, each in a source of its own.", "PASS"]
+    if failed:
+        said = ["Something is not as it should be.", f"FAIL: {', '.join(failed)}"]
+    return Answer(text="\n".join(said if "First the reason" in asked.words else reversed(said)))
 
 
 def _adds_up(answer: str) -> bool:

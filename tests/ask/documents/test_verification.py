@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from proctor.ask.documents.verification import (
     Verdict,
     parse_verdict,
     read_verdict,
+    verdict_form,
     verification_prompt,
 )
 from proctor.ask.moment.promqa_prompt import generation_prompts
@@ -32,11 +35,23 @@ def test_the_prompt_has_three_criteria_three_examples_and_the_gold_sources() -> 
     words, shown = prompt.messages[0].text, prompt.messages[1].text
     for criterion in CRITERIA:
         assert f"- {criterion}: " in words
-    assert words.count("\nPASS\n") + words.count("\nFAIL: ") == 3
+    assert (
+        len(re.findall(r"Style: [^\n]+\n(?!PASS|FAIL)[^\n]+\n(?:PASS|FAIL: \w+)\n\n", words)) == 3
+    )  # reason, then verdict
+    assert words.index("Write the reason first") < words.index("the verdict: PASS")
+    assert shown.endswith("First the reason; then PASS, or FAIL: and the criteria that are not met.")
     assert style.description in words
     for text in ("How many?", "It is 3.", "Aar: A river of 3 km.", *style.questions):
         assert text in shown
     assert VERIFICATION.temperature == 0.0
+
+
+def test_the_published_protocol_asks_for_the_verdict_first_in_the_words_it_had() -> None:
+    published = PromptKit(generation_prompts(published=True), FenceSecret(b"s" * 32), published=True)
+    assert published.prompts["styled-verification"].hash == "cd21bc8e5a82a240"
+    for kit, order in ((KIT, ("reason", "PASS")), (published, ("PASS", "reason"))):
+        form = verdict_form(kit)
+        assert form.index(order[0]) < form.index(order[1])
 
 
 @pytest.mark.parametrize(
@@ -48,6 +63,9 @@ def test_the_prompt_has_three_criteria_three_examples_and_the_gold_sources() -> 
         "Passed",
         "PASS\nFailed criteria: none",
         "\n pass: all met",
+        "Each river is in a source of its own, and the sum is right.\nPASS",
+        "style: met. answer: met. necessity: met.\n\n**PASS**\n",
+        "All is well.\nVerdict: PASS.",
     ],
 )
 def test_passes(reply: str) -> None:
@@ -66,6 +84,10 @@ def test_passes(reply: str) -> None:
         ("Fail (2, 3)", ("answer", "necessity"), "answer_fail"),
         ("FAIL\nFailed criteria: necessity\nthe answer is fine", ("necessity",), "necessity_fail"),
         ("FAIL\nstyle\nmore", ("style",), "style_fail"),
+        ("620 and 420 are 1,040, so the style is met.\nFAIL: answer", ("answer",), "answer_fail"),
+        ("The text alone says it.\n**FAIL**: necessity, style.", ("style", "necessity"), "style_fail"),
+        ("Fails in one point, the style is met.\nFAIL: necessity", ("necessity",), "necessity_fail"),
+        ("The style is met.\nFAIL: answer - the sum is wrong", ("answer",), "answer_fail"),
     ],
 )
 def test_fails_are_named_after_their_first_criterion(
@@ -83,7 +105,11 @@ def test_fails_are_named_after_their_first_criterion(
     "reply",
     [
         "",
-        "Verdict: PASS",
+        "PASS\nFAIL: style",
+        "FAIL: style\nPASS",
+        "The sum is wrong.\nFAIL",
+        "The sum is wrong.\nPASS, but for the answer",
+        "The sum is right.\nPASS\nThat is all.",
         "I think it passes.",
         "passport",
         "yes",

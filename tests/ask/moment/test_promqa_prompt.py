@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.ask.moment import promqa_prompt
 from proctor.ask.moment.parse import parse_pairs
 from proctor.ask.moment.promqa import read_promqa, to_example
 from proctor.ask.moment.promqa_prompt import (
@@ -28,10 +30,12 @@ from proctor.ask.moment.promqa_prompt import (
 )
 from proctor.errors import UserError
 from proctor.exam.kinds.example import Example, Performed, StepRef
+from proctor.exam.kinds.moment_question import JUDGING
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import frame_labels
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
+from proctor.verify.llm_prompt import OF_MOMENTS
 
 SECRET = FenceSecret(b"the secret of the generation tests")
 PROMPTS = generation_prompts()
@@ -414,6 +418,49 @@ def test_a_users_folder_replaces_a_part(tmp_path: Path) -> None:
     made = generation_prompt(example(), GRAPH, generation_prompts(tmp_path), SECRET)
     assert made.text.startswith("Be brief.")
     assert made.template_hash != generation_prompt(example(), GRAPH, PROMPTS, SECRET).template_hash
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_writers_are_told_what_those_who_verify_look_at(template: str) -> None:
+    words = outside(
+        generation_prompt(example(), GRAPH, PROMPTS, SECRET, template=template, frames=FRAMES).text
+    )
+    told = re.search(r"unless all of this holds of it:\n((?:- [^\n]+\n)+)", words)
+    assert told is not None
+    assert bullets(told[1].rstrip()) == [f"{c.text}. {c.example}" for c in JUDGING.criteria]
+    assert len(JUDGING.criteria) == len(OF_MOMENTS.names)  # one for each that a verifying model decides on
+    assert words.index(told[0]) < words.index("The kind of pairs that is meant")
+
+
+def test_the_published_protocol_keeps_its_words_and_keys() -> None:
+    """Hashes of the templates before writers were told any criteria; a key follows from the template's hash and what is shown."""
+    before = generation_prompts(published=True)
+    assert {name: before[name].hash for name in TEMPLATES} == {
+        "dot-frames": "54d0c75e77875974",
+        "image-frames": "c5177428d73efbad",
+        "excerpt-frames": "e781a315804b1912",
+        "dot-steps": "ea37fc3ec6f80ee9",
+        "image-steps": "be352afa9c2e4aba",
+        "excerpt-steps": "300982ec3dad8bc6",
+        "excerpt-frames-steps": "de2e0c16455dd99f",
+        "dot-excerpt-steps": "fc45f1c5bdfced60",
+        "excerpt-steps-mistakes": "8c616fa21a7791e4",
+        "excerpt-current": "c07e4259fd67a90f",
+    }
+    made = generation_prompt(example(), GRAPH, before, SECRET)
+    assert "thrown away" not in made.text
+    ours = generation_prompt(example(), GRAPH, PROMPTS, SECRET)
+    block = re.compile(r"Every question is checked before .*?\n\n", re.DOTALL)
+    assert re.sub(r"[0-9a-f]{16}", "", block.sub("", ours.text)) == re.sub(r"[0-9a-f]{16}", "", made.text)
+
+
+def test_a_users_template_of_old_is_used_as_it_is(tmp_path: Path) -> None:
+    folder = Path(promqa_prompt.__file__).parents[1] / "published"
+    (tmp_path / "generate").mkdir()
+    for name in ("excerpt-steps", "_request"):
+        shutil.copy(folder / f"{name}.md.j2", tmp_path / "generate")
+    made = generation_prompt(example(), GRAPH, generation_prompts(tmp_path), SECRET)
+    assert made == generation_prompt(example(), GRAPH, generation_prompts(published=True), SECRET)
 
 
 # -- replies -----------------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ from proctor.ask.documents.solving import leave_one_out
 from proctor.ask.documents.style import Style, style_of
 from proctor.ask.documents.summary import UNTRIED
 from proctor.ask.documents.triple import TRIPLE_FORM, Triple
-from proctor.ask.documents.verification import VERDICT_FORM, VERIFICATION, read_verdict, verification_prompt
+from proctor.ask.documents.verification import VERIFICATION, read_verdict, verdict_form, verification_prompt
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import Source
 from proctor.errors import UserError
@@ -455,7 +455,7 @@ class _Attempt:
         prompt = verification_prompt(self.by.kit, self.style, written.question, written.answer, written.gold)
         model, parameters = self.by.models.verifies(written.gold), self.by.settings.verification
         verdict = yield from self._call(
-            "verifier", prompt, model, parameters, read_verdict, form=VERDICT_FORM
+            "verifier", prompt, model, parameters, read_verdict, form=verdict_form(self.by.kit)
         )
         self._require(verdict.miss)
         self.notes.checks["modalities"] = requirement_in_words(self.target.modalities)

@@ -91,12 +91,14 @@ class PromptKit:
         secret: of the workspace, for fences.
         picture: gives the pixels of images.
         limits: how much of a source is shown.
+        published: replies have the form of the published protocol.
     """
 
     prompts: PromptSet
     secret: FenceSecret
     picture: Picture = no_pixels
     limits: ShownLimits = field(default_factory=ShownLimits)
+    published: bool = False
     _shown: dict[str, tuple[Source, ShownSource]] = field(default_factory=dict, repr=False, compare=False)
 
     def make(

@@ -1,5 +1,8 @@
 """Does a question hold? One call about style, answer and necessity, which shows the cited sources alone (SMMQG).
 
+The reason comes before the verdict, so that the verdict follows from it; under the published protocol the verdict comes first,
+as published. Replies are read in either order.
+
 The published prompts ask about the answer and the style only, although the paper says that every source must be needed; ours
 asks for that as a third criterion. ``proctor.ask.documents.solving`` tries it out instead, by leaving sources out.
 """
@@ -20,12 +23,12 @@ from proctor.llm.outcome import Outcome
 
 __all__ = [
     "CRITERIA",
-    "VERDICT_FORM",
     "VERIFICATION",
     "Criterion",
     "Verdict",
     "parse_verdict",
     "read_verdict",
+    "verdict_form",
     "verification_prompt",
 ]
 
@@ -35,15 +38,17 @@ VERIFICATION: Final = Parameters(temperature=0.0, max_tokens=512)
 Criterion = Literal["style", "answer", "necessity"]
 CRITERIA: Final[tuple[Criterion, ...]] = get_args(Criterion)
 
-VERDICT_FORM: Final = "PASS\nor\nFAIL: the criteria that are not met (style, answer, necessity), separated by commas\nThen one line with the reason."
-"""The wanted form in words, for a repair round."""
-
+_VERDICT: Final = (
+    "PASS\nor\nFAIL: the criteria that are not met (style, answer, necessity), separated by commas"
+)
 _OUTCOMES: Final[Mapping[Criterion, AttemptOutcome]] = {
     "style": "style_fail",
     "answer": "answer_fail",
     "necessity": "necessity_fail",
 }
 _FIRST = re.compile(r"[\W_]*(pass|fail)(?:ed|s)?\b", re.IGNORECASE)
+_LAST = re.compile(r"[\W_]*(?:verdict[\W_]+)?(pass|fail)(?:ed|s)?\b(.*)", re.IGNORECASE)
+_BARE = re.compile(r"(?:\W|_|and|style|answer|necessity|[123])*", re.IGNORECASE)
 _NAMED = re.compile(r"\b(style|answer|necessity)\b|\b([123])\b", re.IGNORECASE)
 _NO_FAILURE = re.compile(r"\b(?:no|none|nothing|n/a)\b", re.IGNORECASE)
 _LIST = re.compile(
@@ -97,6 +102,13 @@ def verification_prompt(
     )
 
 
+def verdict_form(kit: PromptKit) -> str:
+    """Return the wanted form in words, for a repair round."""
+    if kit.published:
+        return f"{_VERDICT}\nThen one line with the reason."
+    return f"One line with the reason, then on a line of its own:\n{_VERDICT}"
+
+
 def read_verdict(outcome: Outcome) -> Verdict | Miss:
     """Return the verdict of a call, or the outcome of the attempt where there is none (``verify_unparsed``, ``api_error``)."""
     text = read_text(outcome, unreadable="verify_unparsed")
@@ -108,11 +120,19 @@ def read_verdict(outcome: Outcome) -> Verdict | Miss:
 def parse_verdict(text: str) -> Verdict | Miss:
     """Read a verdict; never raises, whatever the text.
 
-    The first word is ``pass`` or ``fail`` in any case. A fail names criteria on its line or behind ``Failed:``; one that names
-    none, and a pass that lists a failure, cannot be read: both reject, and say so.
+    The last line is ``pass`` or ``fail`` with the criteria that failed, in any case, or the first word is, as of old. That one
+    names criteria on its line or behind ``Failed:``. A fail that names none, a pass that lists a failure, and two verdicts that
+    contradict each other cannot be read: all reject, and say so.
     """
     said = squeeze(text)[:SHOWN]
     first = _FIRST.match(text)
+    last = _LAST.fullmatch(text.rstrip().rpartition("\n")[2])
+    if last is not None and (first is None or _BARE.fullmatch(last[2])):
+        if first is not None and first[1].casefold() != last[1].casefold():
+            return Miss("verify_unparsed", f"two verdicts: {said}"[:SHOWN])
+        named = _criteria(last[2])
+        if bool(named) != (last[1].casefold() == "pass"):
+            return Verdict(not named, named, said)
     if first is None:
         return Miss("verify_unparsed", said or "nothing")
     line, _, rest = text[first.end() :].partition("\n")

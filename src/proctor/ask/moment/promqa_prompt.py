@@ -18,6 +18,7 @@ import msgspec
 from proctor.ask.moment.parse import ParsedResponse, parse_pairs
 from proctor.errors import UserError
 from proctor.exam.kinds.example import Example, Performed, StepRef
+from proctor.exam.kinds.moment_question import JUDGING
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, read_object, spoken_text
@@ -95,9 +96,16 @@ PAIRS_SCHEMA: Final[Mapping[str, Any]] = {
 """JSON Schema of a reply, for providers with structured output."""
 
 
-def generation_prompts(own: Path | None = None) -> PromptSet:
-    """Return the templates of generation, the user's own in place of ours where there are any."""
-    return PromptSet("generate", Path(__file__).parents[1] / "prompts", own)
+def generation_prompts(own: Path | None = None, *, published: bool = False) -> PromptSet:
+    """Return the templates of generation, the user's own in place of ours where there are any.
+
+    Args:
+        own: folder of the user's own.
+        published: those that a published protocol knows say no more than it says: writers are told no criteria, and verifiers
+            give the verdict before the reason.
+    """
+    ask = Path(__file__).parents[1]
+    return PromptSet("generate", ask / "prompts", own, ask / "published" if published else None)
 
 
 def generation_prompt(
@@ -138,6 +146,7 @@ def generation_prompt(
         "recipe_image": needs.recipe_image,
         "pairs": pairs,
         "form": form,
+        "criteria": [f"{criterion.text}. {criterion.example}" for criterion in JUDGING.criteria],
     }
     taken = chosen.data | chosen.plain | chosen.accepted
     return chosen.render(secret, **{n: v for n, v in values.items() if n in taken})

@@ -298,9 +298,10 @@ def documents_generator(
         styles=plan.styles,
         models=options.models,
         kit=PromptKit(
-            prompts=generation_prompts(limits.prompts if limits else None),
+            prompts=generation_prompts(limits.prompts if limits else None, published=options.published),
             secret=models.secret,
             picture=CorpusPictures(library.corpus, models.media),
+            published=options.published,
         ),
         seed=options.seed,
         settings=pipeline,
