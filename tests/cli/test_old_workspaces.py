@@ -30,6 +30,7 @@ BEFORE = {
     "read": "plain {file}",
     "import promqa": "{file}",
     "import release": "{file}",
+    "import predictions": "{file}",
     "import questions": "{file}",
 }
 BEHIND = {
@@ -41,6 +42,7 @@ BEHIND = {
     "experiment documents": "-g openai/a",
     "experiment clip": "-g openai/a -a openai/a -a openai/b -a openai/c",
     "corpus build": "--from {file}",
+    "import predictions": "--run own",
     "import promqa": "--annotations {file}",
 }
 """What has to be typed before and behind the workspace."""

@@ -32,10 +32,12 @@ def choices(
     Example: proctor choices bench -w openai/gpt-4o -a openai/gpt-4o -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5
     """
     from proctor.stages.clip.choices import estimate_choices, make, planned_calls
+    from proctor.stages.trial import trial
 
     if trying.dry_run:
-        found = planned_calls(workspace, options)
-        estimate = estimate_choices(workspace, options, limits=limits)
+        with trial(workspace, limits) as (workspace, limits):
+            found = planned_calls(workspace, options)
+            estimate = estimate_choices(workspace, options, limits=limits)
         text = (
             f"{found.questions:,} questions: at least {found.least:,} calls (every first attempt is accepted), at most "
             f"{found.most:,} (every attempt fails at its last vote)"

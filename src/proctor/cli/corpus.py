@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from proctor.cli.console import WorkspaceArgument, counted, emit, group_app, progress, table, warn
-from proctor.cli.models import closing_text
-from proctor.cli.options import Output, Spread, with_settings
+from proctor.cli.models import closing_text, emit_estimates
+from proctor.cli.options import DryRun, Output, Spread, with_settings
 from proctor.stages.documents.settings import CorpusOptions, DedupeOptions, EmbedOptions
 from proctor.stages.limits import Limits
 
@@ -27,6 +27,7 @@ def build(
     workspace: WorkspaceArgument,
     options: CorpusOptions,
     limits: Limits,
+    trying: DryRun,
     output: Output,
 ) -> None:
     """Read files, data sets and workspaces into the workspace's corpus.
@@ -40,6 +41,14 @@ def build(
     """
     from proctor.stages.documents.corpus import build as stage
 
+    if trying.dry_run:
+        from proctor.stages.documents.corpus import estimate_corpus
+        from proctor.stages.trial import trial
+
+        with trial(workspace, limits) as (workspace, limits):
+            estimate = estimate_corpus(workspace, options, limits=limits)
+        emit_estimates([estimate], as_json=output.as_json)
+        return
     with progress("reading sources", quiet=output.as_json) as seen:
         result = stage(workspace, options, limits=limits, seen=seen)
     text = _counts_text(result) + _dropped_text(result.dropped)

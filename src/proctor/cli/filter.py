@@ -50,13 +50,21 @@ def filter_(
 
     Example: proctor filter bench -j openai/gpt-4o -a openai/gpt-4o -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5 --dry-run
     """
+    from proctor.stages.clip.audit import estimate_audit
     from proctor.stages.clip.filter import estimate_filters, filter_questions
+    from proctor.stages.trial import trial
 
+    if trying.dry_run:
+        with trial(workspace, limits) as (workspace, limits):
+            found = (
+                estimate_filters(workspace, options, limits=limits)
+                if auditing.audit is None
+                else estimate_audit(workspace, options, each=auditing.audit, limits=limits)
+            )
+        emit_estimates([found], as_json=output.as_json)
+        return
     if auditing.audit is not None:
         _audit(workspace, options, auditing.audit, limits, as_json=output.as_json)
-        return
-    if trying.dry_run:
-        emit_estimates([estimate_filters(workspace, options, limits=limits)], as_json=output.as_json)
         return
     if not options.assistant and "blind" not in options.only:
         warn("no assistants were named: the filter 'blind' is left out")

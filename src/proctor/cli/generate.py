@@ -44,11 +44,13 @@ def moment(
     Example: proctor generate bench --generator openai/gpt-4o-2024-08-06 --template excerpt-steps --dry-run
     """
     from proctor.stages import generate as stage
+    from proctor.stages.trial import trial
 
     if trying.dry_run:
-        found = stage.estimate_generation(
-            workspace, settings, limit=files.limit, videos=files.videos, limits=limits
-        )
+        with trial(workspace, limits) as (workspace, limits):
+            found = stage.estimate_generation(
+                workspace, settings, limit=files.limit, videos=files.videos, limits=limits
+            )
         emit_estimates([found], as_json=output.as_json)
         return
     total = None if settings.sample == "all" else settings.examples * len(settings.generator)
@@ -111,8 +113,10 @@ def documents(
     """
     if trying.dry_run:
         from proctor.stages.documents.foresee import estimate_documents
+        from proctor.stages.trial import trial
 
-        foreseen = estimate_documents(workspace, options, limits=limits)
+        with trial(workspace, limits) as (workspace, limits):
+            foreseen = estimate_documents(workspace, options, limits=limits)
         played, planned = foreseen.played, foreseen.planned
         for line in foreseen.warnings:
             warn(line)
@@ -175,9 +179,12 @@ def clip(
     """
     from proctor.stages.clip.pairs import estimate_pairs
     from proctor.stages.clip.pairs import generate as stage
+    from proctor.stages.trial import trial
 
     if trying.dry_run:
-        emit_estimates([estimate_pairs(workspace, options, limits=limits)], as_json=output.as_json)
+        with trial(workspace, limits) as (workspace, limits):
+            estimate = estimate_pairs(workspace, options, limits=limits)
+        emit_estimates([estimate], as_json=output.as_json)
         return
     with progress("writing pairs", quiet=output.as_json) as seen:
         result = stage(workspace, options, limits=limits, seen=seen)

@@ -38,10 +38,12 @@ def judge(
     """
     from proctor.compute import place_of
     from proctor.stages import judge as stage
+    from proctor.stages.trial import trial
 
     place = place_of(spread.workers)
     if dry_run.dry_run:
-        estimate = stage.estimate_judging(workspace, settings, limits=limits)
+        with trial(workspace, limits) as (workspace, limits):
+            estimate = stage.estimate_judging(workspace, settings, limits=limits)
         emit_estimates([estimate], as_json=output.as_json)
         return
     with progress("judging", quiet=output.as_json) as seen:

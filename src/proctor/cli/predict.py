@@ -63,6 +63,7 @@ def predict(
     from proctor.errors import UserError
     from proctor.llm.model import is_asked
     from proctor.stages import predict as stage
+    from proctor.stages.trial import trial
 
     chosen = who.predictor or stage.floor_names(workspace, settings)
     if settings.run is not None and len(chosen) > 1:
@@ -70,8 +71,9 @@ def predict(
     if not chosen:
         raise UserError("nobody answers these questions without a model.", hint="name one: --predictor MODEL")
     if dry_run.dry_run:
-        models = [name for name in chosen if is_asked(name)]
-        found = [stage.estimate_prediction(workspace, m, settings, limits=limits) for m in models]
+        asked = [name for name in chosen if is_asked(name)]
+        with trial(workspace, limits) as (workspace, limits):
+            found = [stage.estimate_prediction(workspace, m, settings, limits=limits) for m in asked]
         emit_estimates(found, as_json=output.as_json)
         return
     show = partial(progress, quiet=output.as_json)

@@ -15,8 +15,8 @@ from proctor.cli.console import (
     table,
     warn,
 )
-from proctor.cli.models import closing_text, end_with_status
-from proctor.cli.options import Output, with_settings
+from proctor.cli.models import closing_text, emit_estimates, end_with_status
+from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.documents.settings import RetrievalOptions
 from proctor.stages.limits import Limits
 
@@ -29,6 +29,7 @@ def retrieve(
     workspace: WorkspaceArgument,
     options: RetrievalOptions,
     limits: Limits,
+    trying: DryRun,
     output: Output,
 ) -> None:
     """Let retrievers rank all sources for every question, and compute recall by style and by modalities.
@@ -41,8 +42,14 @@ def retrieve(
 
     Example: proctor retrieve bench -r bm25~cross/models/reranker --questions data
     """
-    from proctor.stages.documents.retrieve import retrieve_all
+    from proctor.stages.documents.retrieve import estimate_retrieval, retrieve_all
+    from proctor.stages.trial import trial
 
+    if trying.dry_run:
+        with trial(workspace, limits) as (workspace, limits):
+            estimate = estimate_retrieval(workspace, options, limits=limits)
+        emit_estimates([estimate], as_json=output.as_json)
+        return
     with progress("searching", len(options.retrievers), quiet=output.as_json) as seen:
         result = retrieve_all(workspace, options, limits=limits, seen=seen)
     for note in result.table.notes:

@@ -73,6 +73,7 @@ def verify(
     from proctor.errors import UserError
     from proctor.exam.view import View
     from proctor.stages import verify as stage
+    from proctor.stages.trial import trial
 
     if settings.against:
         found = stage.against_people(workspace)
@@ -99,7 +100,8 @@ def verify(
         "limits": limits,
     }
     if trying.dry_run:
-        asked = [] if model is None else [stage.estimate_verification(workspace, model, **options)]
+        with trial(workspace, limits) as (workspace, options["limits"]):
+            asked = [] if model is None else [stage.estimate_verification(workspace, model, **options)]
         emit_estimates(asked, as_json=output.as_json)
         return
     place = place_of(spread.workers)

@@ -66,6 +66,8 @@ class Library:
         picture: finds the pixels of a corpus's images; None shows them by words.
         root: folder that paths of pictures are relative to.
         published: prompts show procedures as the published ones do, ``Verb-`` tags and start and end nodes included.
+        left_out: of a dry run, takes the recordings whose videos are not here: questions about them are asked without; None for a
+            real run.
     """
 
     media: MediaStore
@@ -76,6 +78,7 @@ class Library:
     picture: FindPicture | None = None
     root: Path = Path()
     published: bool = False
+    left_out: set[str] | None = None
 
     @cached_property
     def frames(self) -> Frames:

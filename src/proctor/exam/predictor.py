@@ -13,10 +13,10 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.fitting import TooLargeError, too_large
 from proctor.exam.function import Function, function_request
-from proctor.exam.kind import Answer, Call, Exhibit, Kind, Talk, TooMuch, Turn, View
+from proctor.exam.kind import Answer, Call, Exhibit, Kind, Shown, Talk, TooMuch, Turn, View
 from proctor.exam.library import Library, Prompts
 from proctor.exam.prediction import Prediction, call_details, total_cost
-from proctor.exam.question import Item
+from proctor.exam.question import Footage, Item, part_of
 from proctor.llm.converse import Conversation, converse
 from proctor.llm.limits import excesses
 from proctor.llm.message import Parameters, Request
@@ -185,7 +185,21 @@ class _Run(Generic[V]):
         except (TooLargeError, MissingExtraError):  # no matter of one question
             raise
         except UserError as error:
-            return self._not_shown(asked, error)
+            return self._without_footage(asked) or self._not_shown(asked, error)
+
+    def _without_footage(self, asked: _Asked) -> _Opened | None:
+        """Begin to ask without what is shown of the recording, in a dry run that has not got it."""
+        who, footage = self.who, part_of(asked.item.question, Footage)
+        if who.library.left_out is None or footage is None:
+            return None
+        exhibit = Exhibit((Shown(time=0.0),))
+        talk = who.kind.talk(asked.item, asked.turn, exhibit, who.view, who.library, who.prompts)
+        try:
+            said = next(talk)
+        except (UserError, StopIteration):
+            return None
+        who.library.left_out.add(footage.recording)
+        return _Opened(exhibit, talk, (said,) if isinstance(said, Call) else said, isinstance(said, Call))
 
     def _excess(self, calls: Sequence[Call], asked: _Asked, exhibit: Exhibit) -> TooMuch | None:
         size, context = self.who.library.media.size, self.who.context

@@ -42,6 +42,7 @@ __all__ = [
     "Reranker",
     "read_order",
     "rerank_run",
+    "rerank_tasks",
 ]
 
 RERANK_DEPTH: Final = 20
@@ -118,13 +119,8 @@ def rerank_run(
     if depth < 1:
         raise UserError(f"at least one hit is reranked, got {depth}.")
     run.require_one_each(questions)
-    asked = {question.id: question for question in questions}
     name = f"{run.retriever} > {reranker.name}"
-    tasks = {
-        ranking.qid: RerankTask(asked[ranking.qid], _sources(ranking.ids[:depth], corpus))
-        for ranking in run.rankings
-        if ranking.failure is None and ranking.ids
-    }
+    tasks = rerank_tasks(run, questions, corpus, depth=depth)
     found = dict(zip(tasks, reranker.rerank(list(tasks.values())), strict=True))
     rankings = [_reranked(ranking, name, found.get(ranking.qid)) for ranking in run.rankings]
     settings = {f"rerank.{k}": v.replace("|", "_") or "none" for k, v in reranker.settings.items()}
@@ -137,6 +133,18 @@ def rerank_run(
         rankings=tuple(rankings),
         embedders=tuple(sorted({*run.embedders, *reranker.embedders})),
     )
+
+
+def rerank_tasks(
+    run: RetrievalRun, questions: Sequence[Question], corpus: Corpus, *, depth: int = RERANK_DEPTH
+) -> dict[str, RerankTask]:
+    """Return by question what there is to rerank; nothing for questions of which nothing was found."""
+    asked = {question.id: question for question in questions}
+    return {
+        ranking.qid: RerankTask(asked[ranking.qid], _sources(ranking.ids[:depth], corpus))
+        for ranking in run.rankings
+        if ranking.failure is None and ranking.ids
+    }
 
 
 def _sources(ids: Sequence[str], corpus: Corpus) -> tuple[Source, ...]:

@@ -131,6 +131,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         cost_worst: nano-dollars at worst, of the models whose price is known.
         unpriced: models whose price is not known and that have new calls: they come on top.
         rules: day of the rules for media.
+        left_out: recordings whose videos are not here, so that nothing that is shown of them is counted.
     """
 
     lines: tuple[Line, ...]
@@ -145,6 +146,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     cost_worst: int
     unpriced: tuple[str, ...]
     rules: datetime.date
+    left_out: tuple[str, ...] = ()
 
 
 class _Sum:
@@ -371,6 +373,11 @@ def _remarks(estimate: Estimate) -> list[str]:
         f"THE PRICE OF {model} IS NOT KNOWN: its cost comes on top. Write it into a file and name that in PROCTOR_PRICES."
         for model in estimate.unpriced
     ]
+    if estimate.left_out:
+        remarks.append(
+            f"THE VIDEOS OF {len(estimate.left_out):,} RECORDINGS ARE NOT HERE: their frames and clips are not counted, and come on "
+            "top (say where they are: --videos FOLDER)"
+        )
     remarks += [
         f"tokens out of {line.stage}, {line.model}: by the mean of {line.earlier:,} earlier replies, {line.reply:,} tokens"
         for line in estimate.lines

@@ -20,7 +20,12 @@ __all__ = ["exam_library"]
 
 
 def exam_library(
-    workspace: Workspace, items: Sequence[Item], media: MediaStore, *, videos: Path | None = None
+    workspace: Workspace,
+    items: Sequence[Item],
+    media: MediaStore,
+    *,
+    videos: Path | None = None,
+    left_out: set[str] | None = None,
 ) -> Library:
     """Return the library of some items; nothing is read that none of them names.
 
@@ -29,6 +34,7 @@ def exam_library(
         items: of any kinds.
         media: where pictures and clips are kept.
         videos: folder of the recordings' videos; the data set's by default.
+        left_out: of a dry run; see ``Library``.
 
     Raises:
         UserError: if a file is missing or broken.
@@ -41,6 +47,7 @@ def exam_library(
         videos=workspace_videos(workspace, videos, footage) if footage else None,
         root=workspace.root,
         published=workspace.published,
+        left_out=left_out,
     )
     if any(isinstance(part, Source) for part in parts):
         _with_corpus(library, workspace, items)

@@ -230,7 +230,7 @@ def model_generator(
         pairs=settings.pairs,
         per_example=settings.per_example,
         form=settings.form,
-        attach=ExamplePictures(models.media, view, workspace_videos(workspace, videos)),
+        attach=ExamplePictures(models.media, view, workspace_videos(workspace, videos), models.left_out),
         price=models.price,
         published=workspace.published,
     )

@@ -34,6 +34,7 @@ class Limits(Settings, frozen=True, kw_only=True):
     Attributes:
         budget: one (``llm.budget.Budget``) for several stages, in place of what the first three options say.
         rehearsal: that is going on (a ``stages.rehearsing.Rehearsing``), whose models are played.
+        left_out: of a dry run, the recordings whose videos are not here: what is shown of them is not counted. None for a real run.
         listen: hears every request with the stage that makes it, to foresee what models will be asked.
         store: of calls (``llm.store.CallStore``), opened by whoever lets several jobs share it.
         halt: stops the calls (a ``llm.blocking.Halt``).
@@ -80,6 +81,7 @@ class Limits(Settings, frozen=True, kw_only=True):
     listen: Any = None
     store: Any = None
     halt: Any = None
+    left_out: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

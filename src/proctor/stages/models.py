@@ -138,6 +138,7 @@ class Models:
         self._store = store
         self._listen = limits.listen
         self._halt = limits.halt
+        self.left_out: set[str] | None = limits.left_out
         self._prices = PriceTable.load(limits.prices) if limits.prices else PriceTable.load()
         self._meter = Meter(self._prices)
         self.prompts: PromptSet = evaluation_prompts(limits.prompts)
@@ -226,7 +227,7 @@ class Models:
         estimator = Estimator(self._prices, known=self._store.has, earlier=earlier)
         for stage, requests in stages:
             estimator.add(stage, requests)
-        return estimator.result()
+        return msgspec.structs.replace(estimator.result(), left_out=tuple(sorted(self.left_out or ())))
 
     def closing(self) -> Closing:
         """Return the closing line of a stage."""

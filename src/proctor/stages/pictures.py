@@ -5,6 +5,7 @@ from __future__ import annotations
 from proctor.ask.moment.model_generator import Attached
 from proctor.ask.moment.promqa_prompt import TemplateNeeds
 from proctor.ask.moment.recipe_picture import draw_procedure
+from proctor.errors import UserError
 from proctor.exam.kinds.example import Example
 from proctor.exam.kinds.moment import shown_frames, step_times, video_of
 from proctor.exam.library import Library, VideoFinder
@@ -27,11 +28,14 @@ class ExamplePictures:
         media: where pictures are kept.
         view: how many frames, how large, and at which moments.
         videos: finds the recordings' videos.
+        left_out: of a dry run; see ``Library``.
     """
 
-    def __init__(self, media: MediaStore, view: View, videos: VideoFinder) -> None:
+    def __init__(
+        self, media: MediaStore, view: View, videos: VideoFinder, left_out: set[str] | None = None
+    ) -> None:
         self._view = view
-        self._library = Library(media=media, videos=videos)
+        self._library = Library(media=media, videos=videos, left_out=left_out)
 
     def __call__(self, example: Example, graph: TaskGraph, needs: TemplateNeeds) -> Attached:
         """Return what a template needs, in its order.
@@ -43,7 +47,13 @@ class ExamplePictures:
         if not needs.frames:
             return Attached(tuple(images))
         footage = Footage(recording=example.recording_id, end=example.end, video=example.video or "")
-        path = video_of(footage, self._view, self._library, example.id)
+        try:
+            path = video_of(footage, self._view, self._library, example.id)
+        except UserError:
+            if self._library.left_out is None:
+                raise
+            self._library.left_out.add(example.recording_id)
+            return Attached(tuple(images), frame_labels([0.0], [0]), complete=False)
         steps = step_times(example)
         frames = shown_frames(self._library, path, example.end, self._view, steps, where=example.id)
         labels = frame_labels([f.time for f in frames], [f.number for f in frames])

@@ -520,7 +520,9 @@ def _predictor(
     if function is not None:
         models.functions[model] = function
     prices = PriceTable.load(limits.prices) if limits.prices else PriceTable.load()
-    library = exam_library(workspace, group.items, models.media, videos=settings.videos)
+    library = exam_library(
+        workspace, group.items, models.media, videos=settings.videos, left_out=models.left_out
+    )
     group.kind.require(group.items, view, library, model)
     others = {"lmm": settings.image_model, "captioner": settings.captioner}
     roles = {role: name for role in group.kind.roles if (name := others.get(role))}

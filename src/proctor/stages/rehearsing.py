@@ -36,11 +36,14 @@ __all__ = [
     "PLAYS",
     "REHEARSAL_FILE",
     "REHEARSAL_VIDEOS",
+    "TRIAL_FILE",
     "Played",
     "Rehearser",
     "Rehearsing",
     "choose_models",
     "find_rehearser",
+    "in_trial",
+    "is_served",
     "mark_rehearsal",
     "played_in",
     "require_local_embedder",
@@ -50,6 +53,8 @@ __all__ = [
 ENTRY_POINTS: Final = "proctor.rehearsal"
 """Group of the entry point that brings a ``Rehearser``."""
 REHEARSAL_FILE: Final = "rehearsal.json"
+TRIAL_FILE: Final = ".trial"
+"""Marks the copy of a workspace that a dry run works on."""
 REHEARSAL_VIDEOS: Final = "rehearsal-videos"
 """Folder of drawn videos in a workspace."""
 PLAYS: Final = "/standin/plays"
@@ -220,18 +225,28 @@ def require_no_rehearsal(root: Path) -> None:
         )
 
 
+def is_served(embedder: str) -> bool:
+    """True for an embedder that is asked over the network."""
+    return embedder.startswith(("openai/", "compat/"))
+
+
 def require_local_embedder(root: Path, spec: str) -> None:
     """See that a rehearsal asks no server for vectors.
 
     Raises:
         UserError: if the workspace is a rehearsal's and the embedder is asked over the network.
     """
-    if spec.startswith(("openai/", "compat/")) and played_in(root) is not None:
+    if is_served(spec) and played_in(root) is not None:
         raise UserError(
             f"this workspace is a rehearsal: no server is asked for vectors, and '{spec[:80]}' is one.",
             where=str(root),
             hint="embed with lsa or a model in a folder",
         )
+
+
+def in_trial(root: Path) -> bool:
+    """True in the copy of a workspace that a dry run works on: no server is asked for anything."""
+    return is_there(root / TRIAL_FILE)
 
 
 def choose_models(root: Path, calls: str | None, rehearsal: Rehearsing | None) -> Callable[[str], Model]:

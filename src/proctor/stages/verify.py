@@ -315,7 +315,9 @@ def model_verifier(
     """Return a model as verifier of questions of this workspace."""
     limits, view = options.get("limits"), options.get("view")
     items = [Item(question=question, golds=()) for question in questions]
-    library = exam_library(workspace, items, models.media, videos=options.get("videos"))
+    library = exam_library(
+        workspace, items, models.media, videos=options.get("videos"), left_out=models.left_out
+    )
     who = ModelVerifier(
         model,
         verification_prompts(limits.prompts if limits else None),
@@ -337,7 +339,13 @@ def _frames(question: Question, library: Library, view: View) -> Attached:
     footage = part_of(question, Footage)
     if footage is None:
         return Attached()
-    path = video_of(footage, view, library, question.id)
+    try:
+        path = video_of(footage, view, library, question.id)
+    except UserError:
+        if library.left_out is None:
+            raise
+        library.left_out.add(footage.recording)
+        return Attached()
     if question.kind == MOMENT:
         steps = step_times(moment_example(question))
         frames: Sequence[ShownFrame] = shown_frames(

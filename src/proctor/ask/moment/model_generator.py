@@ -69,10 +69,12 @@ class Attached:
     Attributes:
         images: the picture of the procedure, if the template wants it, then the frames.
         labels: of the frames alone (``proctor.llm.prompt.frame_labels``).
+        complete: False in a dry run that has not got the frames.
     """
 
     images: tuple[Image, ...] = ()
     labels: tuple[str, ...] = ()
+    complete: bool = True
 
 
 class Funnel(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,7 +245,7 @@ class ModelGenerator:
         except UserError as error:
             raise _NotAsked("not_shown", error.message) from None
         wanted = len(attached.labels) + needs.recipe_image
-        if len(attached.images) != wanted or (needs.frames and not attached.labels):
+        if attached.complete and (len(attached.images) != wanted or (needs.frames and not attached.labels)):
             raise ValueError(f"{len(attached.images)} pictures for {wanted} places")
         return attached
 

@@ -176,7 +176,7 @@ class _Clip(Kind[ClipAsking]):
     def require(self, items: Sequence[Item], view: ClipAsking, library: Library, model: str) -> None:  # noqa: ARG002
         """Refuse to show frames where not one clip has a video; what is shown of others fails, and is counted."""
         clips = {clip.recording: clip for item in items if (clip := part_of(item.question, Footage))}
-        if view.view.kind == "frames" and clips:
+        if view.view.kind == "frames" and clips and library.left_out is None:
             require_a_video(clips.values(), library.videos)
 
     def views(self, items: Sequence[Item]) -> Sequence[str]:  # noqa: ARG002

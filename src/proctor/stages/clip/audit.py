@@ -12,13 +12,14 @@ from proctor.ask.clip.audit import AuditReport, PlantedKind, plant_audit, score_
 from proctor.ask.clip.filters import Filters, run_filters
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
+from proctor.llm.estimate import Estimate
 from proctor.records import is_there, read_json, write_json, write_jsonl
 from proctor.stages.clip.reading import load_clips
 from proctor.stages.clip.settings import FilterOptions
-from proctor.stages.models import Closing, Limits, open_models
+from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.workspace import Workspace
 
-__all__ = ["AUDIT", "Audited", "audit", "load_audit"]
+__all__ = ["AUDIT", "Audited", "audit", "estimate_audit", "load_audit"]
 
 AUDIT: Final = "audit.json"
 
@@ -58,13 +59,7 @@ def audit(
     planted = plant_audit(clips, seed=options.seed, each=each)
     with open_models(workspace, limits) as models:
         models.require_prices(*options.names)
-        filters = Filters(
-            models=options.models,
-            prompts=generation_prompts(limits.prompts if limits else None),
-            secret=models.secret,
-            settings=msgspec.structs.replace(options.filters, exhaustive=True),
-            price=models.price,
-        )
+        filters = _filters(models, options, limits)
         run = run_filters(
             planted.questions(clips), filters, models.ask("audit"),
             progress=lambda _result: seen() if seen is not None else None,
@@ -92,6 +87,32 @@ def audit(
         outputs=(AUDIT,),
     )
     return Audited(report=report, missing=planted.missing, calls=calls)
+
+
+def estimate_audit(
+    root: Path, options: FilterOptions, *, each: int = 100, limits: Limits | None = None
+) -> Estimate:
+    """Say what an audit would take, from the real prompts; nothing is sent.
+
+    Raises:
+        UserError: as ``audit``.
+    """
+    workspace = Workspace(root)
+    clips = load_clips(workspace)
+    planted = plant_audit(clips, seed=options.seed, each=each)
+    with open_models(workspace, limits) as models:
+        filters = _filters(models, options, limits)
+        return models.estimate([("audit", filters.requests(planted.questions(clips)))])
+
+
+def _filters(models: Models, options: FilterOptions, limits: Limits | None) -> Filters:
+    return Filters(
+        models=options.models,
+        prompts=generation_prompts(limits.prompts if limits else None),
+        secret=models.secret,
+        settings=msgspec.structs.replace(options.filters, exhaustive=True),
+        price=models.price,
+    )
 
 
 def load_audit(workspace: Workspace) -> AuditReport | None:

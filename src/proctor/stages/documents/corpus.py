@@ -16,6 +16,7 @@ from proctor.corpus.source import Source, body_length, render_source
 from proctor.corpus.verbalise import Verbaliser, corpus_prompts
 from proctor.datasets.dataset import Dataset, Log, guess_dataset, load_dataset
 from proctor.errors import UserError
+from proctor.llm.estimate import Estimate
 from proctor.records import Dropped, read_jsonl, write_jsonl
 from proctor.stages.documents.procedures import iter_procedure_sources, procedure_questions
 from proctor.stages.documents.reading import CORPUS, QUESTIONS, corpus_of, questions_of
@@ -31,6 +32,7 @@ __all__ = [
     "build",
     "dedupe",
     "describe",
+    "estimate_corpus",
 ]
 
 
@@ -147,27 +149,11 @@ def build(
     Raises:
         UserError: if there is nothing to read, something cannot be read, or not one source is left.
     """
-    _require_input(options)
-    labels = _labels(options.files)
     _require_elsewhere(root, options.files)
     workspace = Workspace(root)
-    workspace.create()
     folder = workspace.file(CORPUS)
     questions: list[CorpusQuestion] = []
-    found = _watched(_found(options, labels, folder, questions), seen)
-    near = NearDuplicates(threshold=options.near) if options.near is not None else None
-    made = build_corpus(
-        found,
-        root=folder,
-        minimum=options.minimum,
-        near=near,
-        uncaptioned=options.verbaliser is not None,
-        exempt=is_procedural,
-    )
-    corpus, dropped = made.corpus, list(made.dropped)
-    drawn = 0
-    if options.draw_missing:
-        corpus, drawn = find_rehearser("Drawing pictures").draw_missing(corpus, folder / IMAGES)
+    corpus, dropped, drawn = _gathered(workspace, options, questions, seen)
     calls: Closing | None = None
     if options.verbaliser is not None:
         described, lost, calls = _verbalise(workspace, corpus, options.verbaliser, limits, seen)
@@ -275,6 +261,49 @@ def _write_questions(workspace: Workspace, questions: Sequence[CorpusQuestion]) 
             workspace.file(name).unlink()
     if questions:
         write_jsonl(workspace.file(QUESTIONS), questions)
+
+
+def estimate_corpus(root: Path, options: CorpusOptions, *, limits: Limits | None = None) -> Estimate | None:
+    """Say what describing the images would take; nothing is sent. None where nobody describes them.
+
+    The sources are read as they will be: their pictures are put into the workspace, so let it be a copy (``stages.trial``).
+
+    Raises:
+        UserError: as ``build``.
+    """
+    if options.verbaliser is None:
+        return None
+    workspace = Workspace(root)
+    corpus, _, _ = _gathered(workspace, options, [], None)
+    with open_models(workspace, limits) as models:
+        who = _verbaliser(models, options.verbaliser, limits)
+        return models.estimate([("verbalise", who.requests(corpus))])
+
+
+def _gathered(
+    workspace: Workspace,
+    options: CorpusOptions,
+    questions: list[CorpusQuestion],
+    seen: Callable[[], None] | None,
+) -> tuple[Corpus, list[Dropped], int]:
+    """Read all sources; return the corpus before images are described, what was left out, and how many pictures were drawn."""
+    _require_input(options)
+    labels = _labels(options.files)
+    workspace.create()
+    folder = workspace.file(CORPUS)
+    near = NearDuplicates(threshold=options.near) if options.near is not None else None
+    made = build_corpus(
+        _watched(_found(options, labels, folder, questions), seen),
+        root=folder,
+        minimum=options.minimum,
+        near=near,
+        uncaptioned=options.verbaliser is not None,
+        exempt=is_procedural,
+    )
+    if not options.draw_missing:
+        return made.corpus, list(made.dropped), 0
+    corpus, drawn = find_rehearser("Drawing pictures").draw_missing(made.corpus, folder / IMAGES)
+    return corpus, list(made.dropped), drawn
 
 
 def _watched(

@@ -6,6 +6,7 @@ whose files are damaged is an error, since the disk may be.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ from proctor.exam.retrievers import BM25
 from proctor.llm.model import ModelName
 from proctor.records import content_hash, is_there, read_json
 from proctor.stages.documents.reading import corpus_of
-from proctor.stages.rehearsing import require_local_embedder
+from proctor.stages.rehearsing import in_trial, is_served, require_local_embedder
 from proctor.workspace import Workspace
 
 __all__ = ["Library", "ParsedRetriever", "parse_chooser", "parse_retriever"]
@@ -128,8 +129,14 @@ class Library:
         """
         if spec not in self._embedders:
             require_local_embedder(self.workspace.root, spec)
-            folder = self.workspace.file(_VECTORS)
-            self._embedders[spec] = open_embedder(spec, corpus=self.corpus, folder=folder)
+            folder, used = self.workspace.file(_VECTORS), spec
+            if is_served(spec) and in_trial(self.workspace.root):
+                logging.getLogger("proctor.corpus").warning(
+                    "a dry run asks no server for vectors: lsa stands in for %s, whose calls are not counted",
+                    spec,
+                )
+                used = "lsa"
+            self._embedders[spec] = open_embedder(used, corpus=self.corpus, folder=folder)
         return self._embedders[spec]
 
     def vectors(self, spec: str) -> Vectors:
@@ -164,6 +171,8 @@ class Library:
 
     def _opened(self, spec: str, method: str) -> DenseIndex | ApproximateIndex | ServedIndex:
         embedder = self.embedder(spec)
+        if method.startswith(_SERVERS) and in_trial(self.workspace.root):
+            method = "exact"  # vectors are written to no server
         if method.startswith(_SERVERS):
             store = build_store(
                 method,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -20,11 +20,14 @@ from proctor.exam.rerank import (
     ModelReranker,
     Reranker,
     rerank_run,
+    rerank_tasks,
 )
 from proctor.exam.retrieval import DEPTH, RetrievalRun, Retriever, retrieve
 from proctor.exam.retrieval_scores import RetrievalTable, score_retrieval
 from proctor.exam.retrievers import DenseRetriever, LexicalRetriever
 from proctor.exam.source_showing import CorpusPictures
+from proctor.llm.estimate import Estimate
+from proctor.llm.message import Request
 from proctor.records import is_there, read_json, write_json, write_jsonl
 from proctor.stages.documents.library import Library, ParsedRetriever, parse_retriever
 from proctor.stages.documents.reading import (
@@ -42,6 +45,7 @@ from proctor.workspace import Workspace
 
 __all__ = [
     "Retrieved",
+    "estimate_retrieval",
     "load_table",
     "retrieve_all",
 ]
@@ -89,6 +93,34 @@ def retrieve_all(
     workspace = Workspace(root)
     with closing(Library(workspace)) as library:
         return _retrieved(workspace, library, options, limits, seen)
+
+
+def estimate_retrieval(
+    root: Path, options: RetrievalOptions, *, limits: Limits | None = None
+) -> Estimate | None:
+    """Say what a reranking model would be asked, from the real prompts; nothing is sent. None where none reranks.
+
+    The sources are searched for as they will be; repairs of replies that cannot be read are not in it.
+
+    Raises:
+        UserError: as ``retrieve_all``.
+    """
+    _check(options)
+    if not any(parse_retriever(spec).model for spec in options.retrievers):
+        return None
+    workspace = Workspace(root)
+    with closing(Library(workspace)) as library, open_models(workspace, limits) as models:
+        questions = load_questions(workspace, options.questions, limit=options.limit)
+
+        def requests() -> Iterator[Request]:
+            for parsed in map(parse_retriever, options.retrievers):
+                if parsed.model:
+                    first = _retriever(library, parsed, options)
+                    run = retrieve(questions, library.corpus, first, depth=options.depth)
+                    reranker = _model_reranker(library, parsed.model, models, limits)
+                    yield from reranker.requests(list(rerank_tasks(run, questions, library.corpus).values()))
+
+        return models.estimate([("retrieve", requests())])
 
 
 def _retrieved(
@@ -239,6 +271,10 @@ def _reranker(library: Library, spec: str, models: Models, limits: Limits | None
     if kind == "embed":
         return EmbedderReranker(library.embedder(rest))
     models.require_prices(spec)
+    return _model_reranker(library, spec, models, limits)
+
+
+def _model_reranker(library: Library, spec: str, models: Models, limits: Limits | None) -> ModelReranker:
     return ModelReranker(
         spec,
         prompts=evaluation_prompts(limits.prompts if limits else None),

@@ -131,7 +131,8 @@ def _can_answer(doing: Doing, settings: ClipAnswerSettings) -> None:
     clips = found_clips(
         doing.workspace, doing.settings(PairOptions)
     ).clips  # told now, not after pairs are paid
-    if settings.predictor and any(view.kind == "frames" for view in views):
+    dry = doing.limits.left_out is not None  # it says what it leaves out
+    if settings.predictor and not dry and any(view.kind == "frames" for view in views):
         videos = workspace_videos(doing.workspace, settings.videos, {clip.video_id for clip in clips})
         shown = (Footage(recording=c.video_id, end=c.end, video=c.video or "") for c in clips)
         require_a_video(shown, videos)

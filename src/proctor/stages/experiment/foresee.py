@@ -7,10 +7,9 @@ this machine, and what it asked is added up. Both are as long as real ones, and 
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,17 +17,14 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.llm.estimate import Estimate
-from proctor.llm.fence import FENCE_FILE
 from proctor.llm.message import Request
-from proctor.records import is_there
-from proctor.stages.experiment.cells import CELLS
 from proctor.stages.experiment.conduct import prepare, walk
-from proctor.stages.experiment.moment import FORMER_RUNS
 from proctor.stages.experiment.stage import Chosen, Doing, Done, Plan, Stage
 from proctor.stages.limits import Limits
 from proctor.stages.models import CALLS, open_models
 from proctor.stages.rehearsing import Played, find_rehearser, mark_rehearsal
 from proctor.stages.show import Show
+from proctor.stages.trial import trial
 
 __all__ = ["foresee"]
 
@@ -58,7 +54,7 @@ def foresee(
     show: Show,
     done: Done | None = None,
 ) -> Estimate:
-    """Say what an experiment would take; nothing is sent, and nothing in the workspace changes but its pictures.
+    """Say what an experiment would take; nothing is sent, and nothing in the workspace changes.
 
     Args:
         root: the workspace.
@@ -73,12 +69,7 @@ def foresee(
         UserError: as ``conduct``.
         MissingExtraError: if models have to be played for it, and the extra ``rehearsal`` is not there.
     """
-    limits = limits or Limits()
-    with tempfile.TemporaryDirectory(prefix="proctor-foresee-") as folder:
-        copy = Path(folder, "bench")
-        _copied(root, copy)
-        if not limits.calls and is_there(root / CALLS):
-            limits = msgspec.structs.replace(limits, calls=str((root / CALLS).resolve()))
+    with trial(root, limits) as (copy, limits):
         cells, doing = prepare(copy, plan, chosen, vary, limits, show, done or Done(), asking=False)
         found: list[Estimate] = []
 
@@ -121,24 +112,6 @@ def _playing(doing: Doing, asked: dict[str, list[Request]]) -> Iterator[Doing]:
             yield doing.within(doing.root, doing.chosen, doing.cell, limits)
 
 
-def _copied(root: Path, copy: Path) -> None:
-    """Copy a workspace's files and runs; its other folders (pictures, videos) may be large and are shared."""
-    copy.mkdir()
-    if not root.is_dir():
-        return
-    for path in root.resolve().iterdir():
-        if path.name in ("runs", CELLS):
-            shutil.copytree(path, copy / path.name, symlinks=True)
-        elif path.is_dir():
-            if path.name not in ("release", FORMER_RUNS):
-                (copy / path.name).symlink_to(path, target_is_directory=True)
-        elif not path.name.startswith(CALLS) and path.name != "report.html":
-            with suppress(FileNotFoundError):  # another process is at work
-                shutil.copy2(path, copy / path.name)
-    if (root / FENCE_FILE).exists() and not (copy / FENCE_FILE).exists():
-        raise UserError("the secret of the workspace's fences cannot be read.", where=str(root / FENCE_FILE))
-
-
 def _together(parts: list[Estimate]) -> Estimate:
     """Add estimates up."""
     if not parts:
@@ -147,5 +120,6 @@ def _together(parts: list[Estimate]) -> Estimate:
     for part in parts[1:]:
         numbers = {name: getattr(total, name) + getattr(part, name) for name in _ADDED}
         unpriced = tuple(dict.fromkeys((*total.unpriced, *part.unpriced)))
-        total = msgspec.structs.replace(total, **numbers, unpriced=unpriced)
+        left_out = tuple(sorted({*total.left_out, *part.left_out}))
+        total = msgspec.structs.replace(total, **numbers, unpriced=unpriced, left_out=left_out)
     return total

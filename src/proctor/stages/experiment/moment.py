@@ -283,6 +283,8 @@ def _require_videos(doing: Doing, settings: AnswerSettings) -> None:
         UserError: if somebody is to see videos, and not one recording has one.
     """
     workspace = doing.workspace
+    if doing.limits.left_out is not None:  # a dry run says what it leaves out
+        return
     if doing.limits.rehearsal is not None or not any(s.view.sees_video for s in systems(settings)):
         return
     graphs = workspace.graphs()
