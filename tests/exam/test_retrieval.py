@@ -165,12 +165,31 @@ def test_a_run_of_failures_has_no_number_and_says_so(lakes, lake_questions):
     assert cell.note == "no question was scored (4 failed)"
 
 
-def test_gold_that_the_corpus_lacks_stays_needed_and_is_told(lakes, lake_questions):
-    asked = [changed(lake_questions[0], gold=("text:vell", "text:nowhere"))]
-    found = score_retrieval(asked, [run(q1=["text:vell"])], lakes, resamples=0)
-    assert found.cell("r", "recall@5").value == 50.0
-    assert found.cell("r", "recall@5 text").value == 100.0
+def test_questions_whose_gold_the_corpus_lacks_are_counted_beside_the_score_and_not_in_it(
+    lakes, lake_questions
+):
+    asked = [
+        changed(lake_questions[0], gold=("text:vell",)),
+        changed(lake_questions[1], gold=("text:vell", "text:nowhere")),
+    ]
+    found = score_retrieval(asked, [run(q1=["text:vell"], q2=["text:vell"])], lakes, resamples=0)
+    cell = found.cell("r", "recall@5")
+    assert (cell.value, cell.n, found.questions, found.lacking) == (100.0, 1, 1, ("q2",))
+    assert "lacking:left_out" in cell.signature
+    assert found.recalls["r"]["recall@5"] == {"q1": 1.0}
     assert found.counts["gold sources not in the corpus"] == 1
+    assert (
+        found.told
+        == "1 of 2 questions are scored; 1 not, since the corpus lacks a source that they cite: q2."
+    )
+    with pytest.raises(UserError, match="the corpus lacks sources of all 1 questions"):
+        score_retrieval(asked[1:], [run(q2=[])], lakes)
+
+
+def test_words_that_chose_the_sources_are_told(lakes, lake_questions):
+    asked = [changed(q, provenance={"retriever": "bm25 + lsa-1:256:x"}) for q in lake_questions]
+    words = msgspec.structs.replace(run(q1=[], q2=[], q3=[], q4=[]), embedders=("bm25",))
+    assert any("favoured" in note for note in score_retrieval(asked, [words], lakes, resamples=0).notes)
 
 
 def test_the_embedder_that_chose_the_sources_is_told(lakes, lake_questions):

@@ -54,7 +54,7 @@ def retrieve(
         result = retrieve_all(workspace, options, limits=limits, seen=seen)
     for note in result.table.notes:
         warn(note)
-    text = cells_text(msgspec.to_builtins(result.table.cells))
+    text = f"{result.table.told}\n\n{cells_text(msgspec.to_builtins(result.table.cells))}"
     if counts := result.table.counts:
         text += "\n\n" + "; ".join(f"{name}: {n:,}" for name, n in counts.items())
     if result.left_out:

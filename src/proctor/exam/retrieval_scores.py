@@ -37,8 +37,8 @@ __all__ = ["CUTS", "RetrievalTable", "score_retrieval"]
 CUTS: Final = (5, 10)
 """Cut-offs of SMMQG's tables."""
 
-_MISSING_PART: Final = "unresolved"
-"""Kind of a gold source that the corpus does not have."""
+_NAMED: Final = 3
+"""Questions that are named in a line; the others are counted."""
 
 
 class RetrievalTable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -48,8 +48,9 @@ class RetrievalTable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
         cells: for each retriever and slice the columns ``recall@k``, ``all-gold@k`` and ``recall@k MODALITY``.
         recalls: for each retriever ``recall@k`` of each question (0 to 1), by cut and question; for concurrence and tests.
         runs: signature of each retriever's run.
-        questions: how many there are.
+        questions: how many are scored.
         counts: what was found odd: gold sources named by an alias or not in the corpus, repeated entries of rankings.
+        lacking: questions of which the corpus lacks a gold source, in order; no retriever can find them, so they are in no score.
         notes: what to beware of.
     """
 
@@ -58,7 +59,20 @@ class RetrievalTable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     runs: Mapping[str, str]
     questions: int
     counts: Mapping[str, int] = {}
+    lacking: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """What is scored and what is not, in one line."""
+        if not self.lacking:
+            return f"{self.questions:,} questions are scored."
+        n = len(self.lacking)
+        named = ", ".join(self.lacking[:_NAMED]) + (f" and {n - _NAMED:,} more" if n > _NAMED else "")
+        return (
+            f"{self.questions:,} of {self.questions + n:,} questions are scored; {n:,} not, since the corpus lacks a source that they "
+            f"cite: {named}."
+        )
 
     def cell(self, system: str, measure: str, slice_: str = "all") -> ScoreRow:
         """Return one cell.
@@ -84,9 +98,9 @@ def score_retrieval(
 ) -> RetrievalTable:
     """Score retrieval runs.
 
-    Ids of duplicates count as the source that stands for them, in gold and in rankings. A gold source that the corpus does
-    not have stays in the denominator, since it cannot be found, and is counted. A failed ranking is left out of the mean
-    and counted.
+    Ids of duplicates count as the source that stands for them, in gold and in rankings. A question of which the corpus lacks
+    a gold source can be found by nobody: it is in no score, and counted beside them. A failed ranking is left out of the
+    mean and counted.
 
     Args:
         questions: each with gold.
@@ -98,8 +112,8 @@ def score_retrieval(
         seed: of the draws.
 
     Raises:
-        UserError: if there are no questions or runs, a question has no gold, two runs have one name, or a run does not fit the
-            questions.
+        UserError: if there are no questions or runs, a question has no gold, no question has all its gold in the corpus, two
+            runs have one name, or a run does not fit the questions.
     """
     asked = list(questions)
     check_questions(asked)
@@ -117,20 +131,29 @@ def score_retrieval(
         raise UserError("two runs have the same retriever.", hint="give each run its own name")
     if not cuts or min(cuts) < 1:
         raise UserError(f"cut-offs are whole numbers from 1 on, got {list(cuts)}.")
+    everything, counts = asked, _gold_counts(asked, [_resolved(gold_of(q), corpus) for q in asked], corpus)
+    asked = [q for q in everything if all(id_ in corpus for id_ in _resolved(gold_of(q), corpus))]
+    there = {q.id for q in asked}
+    lacking = tuple(q.id for q in everything if q.id not in there)
+    if not asked:
+        raise UserError(
+            f"the corpus lacks sources of all {len(everything):,} questions, so nothing can be found.",
+            where=everything[0].id,
+            hint="build the corpus with the sources that the questions cite (such as --min-text 0)",
+        )
     gold = [_resolved(gold_of(question), corpus) for question in asked]
-    counts = _gold_counts(asked, gold, corpus)
     cells: list[ScoreRow] = []
     recalls: dict[str, dict[str, dict[str, float]]] = {}
     notes: list[str] = []
     for run in runs:
-        by_id = run.require_one_each(asked)
+        by_id = run.require_one_each(everything)
         kept = [place for place, question in enumerate(asked) if by_id[question.id].failure is None]
         ranked = _ranked(asked, gold, by_id, kept, corpus)
         counts["repeated in rankings"] += int(ranked.repeated_ranked.sum())
         measures = dict(_measures(ranked, corpus, cuts))
         table = _spread(measures, kept, len(asked))
         score = partial(cell_scores, confidence=confidence, resamples=resamples, seed=seed)
-        cells += _cells(run, asked, table, kept, score)
+        cells += _cells(run, asked, table, kept, score, lacking=bool(lacking))
         recalls[run.retriever] = {
             f"recall@{k}": {asked[place].id: float(table[f"recall@{k}"][place]) for place in kept}
             for k in cuts
@@ -142,6 +165,7 @@ def score_retrieval(
         runs={run.retriever: run.signature for run in runs},
         questions=len(asked),
         counts={name: n for name, n in sorted(counts.items()) if n},
+        lacking=lacking,
         notes=tuple(notes),
     )
 
@@ -182,16 +206,12 @@ def _ranked(
 
 def _measures(ranked: RankedGold, corpus: Corpus, cuts: Sequence[int]) -> Iterator[tuple[str, Floats]]:
     """Yield every column with the value of each question that was ranked, ``nan`` where it does not belong to it."""
-    parts = [
-        found.modality if (found := corpus.get(str(id_))) is not None else _MISSING_PART
-        for id_ in ranked.source
-    ]
+    parts = [found.modality for id_ in ranked.source if (found := corpus.get(str(id_))) is not None]
     for k in cuts:
         yield f"recall@{k}", ranking_recalls_at_k(ranked, k)
         yield f"all-gold@{k}", ranking_recalls_at_k(ranked, k, "all")
         for part, values in ranking_part_recalls_at_k(ranked, parts, k).items():
-            if part != _MISSING_PART:
-                yield f"recall@{k} {part}", values
+            yield f"recall@{k} {part}", values
 
 
 def _spread(measures: Mapping[str, Floats], kept: Sequence[int], total: int) -> dict[str, Floats]:
@@ -210,6 +230,8 @@ def _cells(
     table: Mapping[str, Floats],
     kept: Sequence[int],
     score: Callable[..., tuple[Score, ...]],
+    *,
+    lacking: bool,
 ) -> Iterator[ScoreRow]:
     ranked = set(kept)
     place_of = {question.id: place for place, question in enumerate(questions)}
@@ -221,13 +243,13 @@ def _cells(
         values = np.array([table[m][there] for m in columns], dtype=np.float64).reshape(
             len(columns), len(there)
         )
-        signatures = [_signature(m, name, run) for m in columns]
+        signatures = [_signature(m, name, run, lacking=lacking) for m in columns]
         scores = score(values, signatures, failed=failed)
         for measure, made in zip(columns, scores, strict=True):
             yield row_of(made, measure, name, kind, scale=100.0, system=run.retriever)
 
 
-def _signature(measure: str, slice_: str, run: RetrievalRun) -> Signature:
+def _signature(measure: str, slice_: str, run: RetrievalRun, *, lacking: bool) -> Signature:
     column, _, part = measure.partition(" ")
     kind, _, k = column.partition("@")
     name = "part_recall_at_k" if part else {"recall": "recall_at_k", "all-gold": "all_gold_at_k"}[kind]
@@ -243,6 +265,8 @@ def _signature(measure: str, slice_: str, run: RetrievalRun) -> Signature:
         "scale": "100",
         "slice": slice_.replace("|", "_"),
     }
+    if lacking:
+        parameters["lacking"] = "left_out"  # questions of which the corpus lacks a gold source
     for key in ("pool", "score"):
         if key in of_run:
             parameters[key] = of_run[key]

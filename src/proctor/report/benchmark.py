@@ -8,7 +8,6 @@ from typing import Final
 
 from proctor.exam.question import Choice, Footage, Item, Procedure, Question, Source, Text
 from proctor.exam.question import Part as Evidence
-from proctor.metrics.figure import Bars
 from proctor.metrics.text_statistics import mean_tokens, mean_words
 from proctor.report import charts
 from proctor.report.data import About, Asked, Exam, Stage
@@ -119,15 +118,12 @@ def _golds(item: Item) -> list[str]:
     return [g.value.text if isinstance(g.value, Text) else options[g.value.option] for g in item.golds]
 
 
-def _answers_histogram(items: Sequence[Item]) -> Iterator[Bars]:
+def _answers_histogram(items: Sequence[Item]) -> Iterator[Table]:
     found = sorted(Counter(len(item.golds) for item in items).items())
     if len(found) > 1:
-        labels = tuple(str(n) for n, _ in found)
-        yield Bars(
-            "Questions by number of accepted answers",
-            labels,
-            tuple(float(n) for _, n in found),
-            high=float(max(n for _, n in found)),
+        counts = {str(n): times for n, times in found}
+        yield charts.counts_table(
+            "Questions by number of accepted answers", "accepted answers", counts, "Of all questions."
         )
 
 

@@ -8,7 +8,7 @@ classes in the style sheet. Shapes differ by role, so that a chart can be read w
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from markupsafe import Markup
@@ -16,9 +16,11 @@ from markupsafe import Markup
 from proctor.exam.table import ScoreRow
 from proctor.report.data import Role
 from proctor.report.figures.parts import percent, plain_svg, whisker
+from proctor.report.parts import Cell, Table
 
 __all__ = [
     "bar",
+    "counts_table",
     "difference_chart",
     "distribution_bar",
     "interval_chart",
@@ -82,3 +84,24 @@ def bar(value: float, largest: float, *, height: int = 10) -> Markup:
     """Draw a plain bar from 0."""
     width = percent(100 * value / largest) if largest > 0 else "0%"
     return plain_svg(height, f'<rect class="bar" x="0" y="0" width="{width}" height="{height}"/>', "chart")
+
+
+def counts_table(
+    title: str, label: str, counts: Mapping[str, int], note: str = "", *, whole: int | None = None
+) -> Table:
+    """Return whole numbers as a table with a bar and a share each.
+
+    Args:
+        title: of the table.
+        label: what is counted apart.
+        counts: in the order of the lines.
+        note: below the table: of what the shares are.
+        whole: of which the shares are; the sum of the counts by default.
+    """
+    largest = max(counts.values(), default=0)
+    of = sum(counts.values()) if whole is None else whole
+    rows = tuple(
+        (name, f"{n:,}", Cell(drawn=bar(n, largest)), f"{100 * n / of:.1f} %" if of else "–")
+        for name, n in counts.items()
+    )
+    return Table(title, (label, "how many", "", "share"), rows, note)

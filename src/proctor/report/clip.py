@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from proctor.ask.clip.statistics import (
     compare_with_published,
     open_statistics,
 )
-from proctor.metrics.figure import Bars
+from proctor.report.charts import counts_table
 from proctor.report.numbers import dollars, number, show_value
 from proctor.report.parts import Cell, Heat, Paragraph, Part, Row, Section, SourceView, Table
 
@@ -150,11 +150,9 @@ def _filters(pairs: Sequence[ClipPair], verdicts: Sequence[FilterVerdict]) -> Se
         for row in funnel.rows
     )  # fmt: skip
     head = ("filter", "seen", "kept", "dropped", "postponed", "problems", "calls", "cost")
-    bars = Bars(
-        "Pairs that are left",
-        ("before", *(row.filter for row in funnel.rows)),
-        (float(funnel.asked), *(float(row.kept) for row in funnel.rows)),
-        high=float(max(funnel.asked, 1)),
+    left = {"before": funnel.asked} | {row.filter: row.kept for row in funnel.rows}
+    bars = counts_table(
+        "Pairs that are left", "after", left, "Of the pairs before the first filter.", whole=funnel.asked
     )
     facts = tuple(
         (name, f"{n:,}")
@@ -234,9 +232,13 @@ def _options(items: Sequence[ChoiceItem], summary: ChoiceSummary) -> Section:
 
 def _letters(summary: ChoiceSummary) -> Iterator[Part]:
     letters, tells = summary.letters, summary.tells
-    yield _counted("Letters of the right options", letters.counts)
+    yield counts_table("Letters of the right options", "letter", letters.counts, "Of all questions.")
     rows = (
-        ("right option is the longest one", _percentage(tells.longest_right), _percentage(tells.chance)),
+        (
+            "right option is the longest one, share of questions (ties shared)",
+            _percentage(tells.longest_right),
+            _percentage(tells.chance),
+        ),
         ("mean words of right and of wrong options", _shown(tells.words_right), _shown(tells.words_wrong)),
         (
             "mean characters of right and of wrong options",
@@ -252,18 +254,14 @@ def _letters(summary: ChoiceSummary) -> Iterator[Part]:
     yield Table("Option tells", ("", "value", "without a tell"), rows)
 
 
-def _counted(title: str, counts: Mapping[str, int]) -> Bars:
-    values = tuple(float(n) for n in counts.values())
-    return Bars(
-        title, tuple(name.replace("_", " ") for name in counts), values, high=max(values, default=1.0)
-    )
-
-
 def _attempts(summary: ChoiceSummary) -> Iterator[Part]:
     if summary.outcomes:
-        yield _counted("What became of attempts at options", summary.outcomes)
-    needed = tuple((k, f"{n:,}") for k, n in summary.attempts_needed.items())
-    yield Table("Attempts that a question's options took", ("attempts", "questions"), needed)
+        spoken = {name.replace("_", " "): n for name, n in summary.outcomes.items()}
+        yield counts_table("What became of attempts at options", "outcome", spoken, "Of all attempts.")
+    needed = {str(n): summary.attempts_needed[str(n)] for n in sorted(map(int, summary.attempts_needed))}
+    yield counts_table(
+        "Attempts that a question's options took", "attempts", needed, "Of the questions with options."
+    )
     if summary.kinds:
         yield Table(
             "Wrong answers by kind",

@@ -44,7 +44,8 @@ def compose(data: ReportData, options: ReportOptions | None = None) -> Page:
     lead = tuple(text for s in standings for text in _lead(s, options, several=len(standings) > 1))
     return Page(
         title=data.title or data.about.name or "Benchmark",
-        lead=lead or (("The benchmark holds no questions.",) if not data.exams else ()),
+        lead=tuple(filter(None, [data.about.lacking]))
+        + (lead or (("The benchmark holds no questions.",) if not data.exams else ())),
         warning=data.about.rehearsal,
         sections=tuple(_sections(data, standings, options)),
         examples=data.examples,

@@ -132,6 +132,7 @@ class About:
         made: one or two sentences on how questions and answers were made and who verified them.
         hashes: name of a file or record to its hash.
         rehearsal: why nothing on the page was measured on a model; empty where something was.
+        lacking: which questions are in no score, since what they cite is not there; empty for none.
     """
 
     name: str = ""
@@ -140,6 +141,7 @@ class About:
     made: str = ""
     hashes: Mapping[str, str] = field(default_factory=dict)
     rehearsal: str = ""
+    lacking: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from proctor.ask.documents.plan import ImpossibleCell
+from proctor.ask.documents.record import OUTCOMES
 from proctor.ask.documents.summary import Cell as Asked
 from proctor.ask.documents.summary import DocumentsSummary
 from proctor.corpus.source import Source
@@ -18,10 +19,11 @@ from proctor.exam.question import Question
 from proctor.exam.retrieval_scores import RetrievalTable
 from proctor.exam.style_overlap import OverlapTable
 from proctor.exam.table import ScoreRow
-from proctor.metrics.figure import Bars, IntervalPlot
+from proctor.metrics.figure import IntervalPlot
+from proctor.report.charts import counts_table
 from proctor.report.naming import without_address
 from proctor.report.numbers import count, dollars, number, show_p, show_value
-from proctor.report.parts import Cell, Fold, Heat, Paragraph, Part, Section, SourceView, Table
+from proctor.report.parts import Cell, Fold, Heat, Paragraph, Part, Row, Section, SourceView, Table
 
 __all__ = [
     "Writing",
@@ -35,7 +37,6 @@ __all__ = [
 
 _ROWS: Final = 20
 _CHARACTERS: Final = 1_500
-_FEW: Final = 12
 _NEAR: Final = 50
 
 
@@ -138,8 +139,7 @@ def _calls_each(cell: Asked) -> float | None:
 
 def _attempts(found: Writing, questions: Sequence[Question]) -> Section:
     summary = found.summary
-    names = tuple(summary.outcomes)
-    values = tuple(float(n) for n in summary.outcomes.values())
+    names = tuple(name for name in OUTCOMES if name in summary.outcomes)
     spoken = tuple(name.replace("_", " ") for name in names)
 
     def share(counts: Mapping[str, int], name: str) -> float | None:
@@ -147,11 +147,17 @@ def _attempts(found: Writing, questions: Sequence[Question]) -> Section:
         return counts.get(name, 0) / whole if whole else None
 
     by_style = tuple((s, tuple(share(counts, n) for n in names)) for s, counts in summary.by_style.items())
-    needed = tuple((n, f"{count:,}") for n, count in summary.attempts_needed.items())
+    needed = {str(n): summary.attempts_needed[str(n)] for n in sorted(map(int, summary.attempts_needed))}
+    note = "Of all attempts at all questions; an attempt ends at the first step that refuses it."
     parts: list[Part] = [
-        Bars("What became of attempts", spoken, values, high=max(values, default=1.0)),
+        counts_table(
+            "What became of attempts",
+            "outcome",
+            {n: summary.outcomes[k] for n, k in zip(spoken, names, strict=True)},
+            note,
+        ),
         Heat("Outcomes by style, share of its attempts", "style", spoken, by_style),
-        Table("Attempts that a question took", ("attempts", "questions"), needed),
+        counts_table("Attempts that a question took", "attempts", needed, "Of the questions that were made."),
         *_difficulty(questions),
         *_seeds(found),
     ]
@@ -165,30 +171,56 @@ def _attempts(found: Writing, questions: Sequence[Question]) -> Section:
     return Section("attempts", "Attempts", tuple(parts))
 
 
+_MARKS: Final = {"2": "right", "1": "partly right", "0": "wrong"}
+_UNKNOWN: Final = "not known"
+
+
 def _difficulty(questions: Sequence[Question]) -> Iterator[Table]:
-    measured: dict[str, Counter[str]] = {}
-    for question in questions:
-        for name, value in document_facts(question).difficulty.items():
-            measured.setdefault(name, Counter())[value] += 1
-    for name, values in measured.items():
-        title = f"Difficulty: {name.replace('_', ' ')}"
-        ordered = sorted(x for v in values.elements() if (x := _number(v)) is not None)
-        if len(values) <= _FEW:
-            yield Table(
-                title, ("value", "questions"), tuple((v, f"{n:,}") for v, n in sorted(values.items()))
-            )
-        elif ordered:
-            spread = (f"{x:g}" for x in (ordered[0], ordered[len(ordered) // 2], ordered[-1]))
-            yield Table(
-                title, ("", "min", "median", "max", "questions"), (("", *spread, f"{len(ordered):,}"),)
-            )
+    measured = [document_facts(q).difficulty for q in questions]
+    answered: list[Row] = []
+    for name, what in (
+        ("closed_book", "from no source"),
+        ("one_source", "from a single one of its sources, the best"),
+    ):
+        marks = Counter(_best_mark(m[name]) for m in measured if name in m)
+        if marks:
+            columns = (*_MARKS.values(), _UNKNOWN)
+            answered.append((what, *(f"{marks[column]:,}" for column in columns), f"{marks.total():,}"))
+    if answered:
+        note = "Numbers of questions: a model answered them without what they cite, or with less of it, and its answer was marked."
+        head = ("answered", *_MARKS.values(), _UNKNOWN, "questions")
+        yield Table("Difficulty: answers without the sources", head, tuple(answered), note)
+    worst = [m["gold_rank"] for m in measured if "gold_rank" in m]
+    each = [rank for m in measured for rank in m.get("gold_ranks", "").split()]
+    ranked = tuple(
+        _ranks(what, ranks)
+        for what, ranks in (("the worst one of a question", worst), ("every one", each))
+        if ranks
+    )
+    if ranked:
+        note = (
+            "Ranks in a search for the question by words (BM25), counted from 1 over all sources. A source that shares no word with the "
+            "question is not found: it counts as beyond every rank in the median, and in nothing else."
+        )
+        head = ("cited sources", "found", "best rank", "median of all", "last rank found")
+        yield Table("Difficulty: ranks of the cited sources", head, ranked, note)
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+def _best_mark(marks: str) -> str:
+    """Return the best of some marks in words; where one is not known, it might be the best."""
+    each = marks.split()
+    if "2" in each or all(mark in _MARKS for mark in each):
+        return _MARKS[max(mark for mark in each if mark in _MARKS)]
+    return _UNKNOWN
+
+
+def _ranks(what: str, ranks: Sequence[str]) -> Row:
+    """Return how many were found, and best, median and last rank; the median is over all, those that were not found last."""
+    found = sorted(int(rank) for rank in ranks if rank.isdigit())
+    middle = (len(ranks) - 1) // 2
+    median = f"{found[middle]:,}" if middle < len(found) else "not found"
+    ends = (f"{found[0]:,}", f"{found[-1]:,}") if found else ("–", "–")
+    return (what, f"{len(found):,} of {len(ranks):,}", ends[0], median, ends[1])
 
 
 def _seeds(found: Writing) -> Iterator[Table]:
@@ -229,7 +261,8 @@ def _percent(value: float | None) -> str:
 
 def retrieval_section(which: str, table: RetrievalTable, warnings: Sequence[str] = ()) -> Section:
     """Return how far retrievers found the cited sources of a set of questions."""
-    parts = [Paragraph(text, beware=True) for text in (*warnings, *table.notes)]
+    parts = [Paragraph(table.told, beware=bool(table.lacking))]
+    parts += [Paragraph(text, beware=True) for text in (*warnings, *table.notes)]
     return Section(f"retrieval-{which}", f"Retrieval ({which})", (*parts, *_retrieval(table)))
 
 

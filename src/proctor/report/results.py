@@ -441,6 +441,18 @@ def _shown(standing: Standing) -> Iterator[Part]:
         )
 
 
+_DRAWN: Final = (
+    "Floors by rule are left out: their score is what they get on average over all letters that they may draw, and counts "
+    "would be those of one draw."
+)
+
+
+def _drawn(line: Line) -> bool:
+    """Whether a run answered by letters that a rule drew."""
+    table = line.run.table
+    return line.run.role == "floor" and table is not None and table.letters is not None
+
+
 def _marks(standing: Standing) -> Iterator[Part]:
     rows: list[Row] = []
     for line in standing.lines:
@@ -459,10 +471,11 @@ def _marks(standing: Standing) -> Iterator[Part]:
     counted: list[Row] = [
         (run_cell(line, flat=True), *(f"{line.run.table.counts.get(key, 0):,}" for key in counts))
         for line in standing.lines
-        if line.run.table is not None and line.run.table.counts
+        if line.run.table is not None and line.run.table.counts and not _drawn(line)
     ]
     if counts and counted:
-        yield Fold("Counted", (Table("Counted", ("Run", *counts), tuple(counted)),))
+        note = _DRAWN if any(map(_drawn, standing.lines)) else ""
+        yield Fold("Counted", (Table("Counted", ("Run", *counts), tuple(counted), note),))
 
 
 def _letters(standing: Standing) -> Iterator[Part]:
@@ -470,7 +483,7 @@ def _letters(standing: Standing) -> Iterator[Part]:
     rows: list[Row] = []
     for line in standing.lines:
         found = line.run.table.letters if line.run.table is not None else None
-        if found is not None and found.rows:
+        if found is not None and found.rows and not _drawn(line):
             letters = ", ".join(f"{r.letter} {r.said:,} ({r.right:,} of {r.gold:,})" for r in found.rows)
             spread = None if found.recall_spread is None else 100 * found.recall_spread
             cells = ("yes" if found.circular else "no", letters, show_value(spread), show_p(found.balance_p))

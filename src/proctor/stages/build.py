@@ -10,9 +10,11 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.library import Library
 from proctor.exam.question import Item, Question
+from proctor.exam.question import Source as Cited
 from proctor.llm.media import MediaStore
-from proctor.records import write_jsonl
+from proctor.records import Dropped, write_jsonl
 from proctor.release.build import BuildRules, build_items, parse_rules
 from proctor.release.folder import write_release
 from proctor.release.manifest import ReleaseInfo, Source
@@ -20,6 +22,7 @@ from proctor.stages.clip.reading import PAIRS, load_pairs
 from proctor.stages.exam_library import exam_library
 from proctor.stages.inputs import load_all_items
 from proctor.stages.questions import ASKED, required_questions
+from proctor.stages.score import LACKING
 from proctor.stages.settings import BuildSettings
 from proctor.stages.verify import has_store, open_store
 from proctor.verify.verdict import Verdict
@@ -80,6 +83,9 @@ def build(root: Path, settings: BuildSettings | None = None, *, name: str = "") 
         verdicts = [verdict for verdict in verdicts if verdict.candidate_id not in gone]
     items, dropped = build_items(questions, verdicts, rules, seed=settings.seed, unfinished=unfinished)
     items = [*_brought(workspace, {question.kind for question in questions}), *items]
+    library = exam_library(workspace, items, MediaStore())
+    items, lacking = _with_sources(items, library)
+    dropped = [*dropped, *lacking]
     reasons = workspace.write_dropped("build", dropped)
     if not items:
         seen = ", ".join(f"{n} {reason}" for reason, n in reasons.items()) or "there were no candidates"
@@ -89,7 +95,6 @@ def build(root: Path, settings: BuildSettings | None = None, *, name: str = "") 
             hint="verify first, or accept by other rules (--accept, --min-confidence)",
         )
     write_jsonl(workspace.file("items.jsonl"), items)
-    library = exam_library(workspace, items, MediaStore())
     release = workspace.file("release")
     manifest = write_release(
         release,
@@ -124,6 +129,22 @@ def build(root: Path, settings: BuildSettings | None = None, *, name: str = "") 
         "build", settings=done, counts=counts, inputs=inputs, outputs=("items.jsonl",), kept=kept
     )
     return built
+
+
+def _with_sources(items: Sequence[Item], library: Library) -> tuple[list[Item], list[Dropped]]:
+    """Leave out the items of which the corpus lacks a source: nobody could answer from it, and no retriever find it."""
+    if library.corpus is None:
+        return list(items), []
+    kept: list[Item] = []
+    dropped: list[Dropped] = []
+    for item in items:
+        cited = [part.id for part in item.question.evidence if isinstance(part, Cited)]
+        lacking = [id_ for id_ in cited if id_ not in library.corpus]
+        if lacking:
+            dropped.append(Dropped(item.id, LACKING, ", ".join(lacking)))
+        else:
+            kept.append(item)
+    return kept, dropped
 
 
 def _dropped_pairs(workspace: Workspace, questions: Sequence[Question]) -> set[str]:

@@ -25,7 +25,7 @@ from proctor.stages.rehearsing import played_in
 from proctor.stages.report_evidence import EvidenceFinder
 from proctor.stages.report_exams import described_frames, load_exams
 from proctor.stages.report_making import clip_making, document_results, document_writing, made_as
-from proctor.stages.score import benchmark_name
+from proctor.stages.score import benchmark_name, lacking_text
 from proctor.stages.settings import ReportSettings
 from proctor.stages.verify import costs_of, standing_verdicts
 from proctor.verify.agreement import machines_against_people
@@ -219,7 +219,10 @@ def _about(workspace: Workspace) -> About:
             "costs show what the real experiment's page will look like, and nothing about any model."
         )
     hashes = {k: v for record in stages.values() for k, v in record.outputs.items()}
-    return About(name=name, version=version, licence=licence, made=made, hashes=hashes, rehearsal=rehearsal)
+    return About(
+        name=name, version=version, licence=licence, made=made, hashes=hashes, rehearsal=rehearsal,
+        lacking=lacking_text(workspace),
+    )  # fmt: skip
 
 
 def _funnel(stages: Mapping[str, StageRecord]) -> Iterator[Stage]:

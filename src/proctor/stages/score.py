@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -30,9 +30,11 @@ from proctor.stages.spread import Packed
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
+    "LACKING",
     "RunScore",
     "ScoredRuns",
     "benchmark_name",
+    "lacking_text",
     "run_judgements",
     "run_likeness",
     "score",
@@ -92,6 +94,7 @@ class ScoredRuns(msgspec.Struct, frozen=True, omit_defaults=True):
         corrected: what runs would score if people had judged, one for each judge and template; of kinds with a calibration.
         kinds: of each run.
         roles: of each run: ``system``, ``floor`` or ``bound``.
+        lacking: which questions are in no score, since what they cite is not there; empty for none.
     """
 
     runs: tuple[RunScore, ...]
@@ -100,6 +103,7 @@ class ScoredRuns(msgspec.Struct, frozen=True, omit_defaults=True):
     corrected: dict[str, tuple[CorrectedScore, ...]] = {}
     kinds: dict[str, str] = {}
     roles: dict[str, str] = {}
+    lacking: str = ""
 
 
 def score(root: Path, settings: ScoreSettings | None = None, *, place: Place = HERE) -> ScoredRuns:
@@ -141,6 +145,7 @@ def score(root: Path, settings: ScoreSettings | None = None, *, place: Place = H
         corrected=corrected,
         kinds={name: kinds[name] for name in ordered},
         roles={name: marked[name].info.role for name in ordered},
+        lacking=lacking_text(workspace),
     )
 
 
@@ -325,6 +330,23 @@ def scored_tables(workspace: Workspace, kind: str) -> Iterator[tuple[RunInfo, Sc
         if scored and info.items == items_hash(items_of_run(items, info)):
             table: ScoreTable = read_json(folder / "scores.json", ScoreTable)
             yield info, table
+
+
+LACKING: Final = "source-not-in-corpus"
+"""Why a question is no item whose sources the corpus does not have."""
+
+
+def lacking_text(workspace: Workspace) -> str:
+    """Say in one line which questions are in no score, since the corpus lacks a source that they cite; empty for none."""
+    build = workspace.stages().get("build")
+    dropped = build.counts.get("dropped", {}) if build is not None else {}
+    lacking = dropped.get(LACKING, 0) if isinstance(dropped, dict) else 0
+    if not lacking:
+        return ""
+    return (
+        f"{lacking:,} {'question is' if lacking == 1 else 'questions are'} in no score, since the corpus lacks a source that they cite "
+        "(build.dropped.jsonl)."
+    )
 
 
 def benchmark_name(workspace: Workspace) -> str:

@@ -39,7 +39,7 @@ def score(workspace: WorkspaceArgument, settings: ScoreSettings, spread: Spread,
     from proctor.stages import score as stage
 
     result = stage.score(workspace, settings, place=place_of(spread.workers))
-    parts = list(_tables(result))
+    parts = [*filter(None, [result.lacking]), *_tables(result)]
     if result.comparisons:
         parts.append(
             table(

@@ -102,8 +102,10 @@ def _retrieve(doing: Doing, options: RetrievalOptions) -> None:
                 doing.root, msgspec.structs.replace(options, questions=which), limits=doing.limits, seen=seen
             )
         doing.add(f"retrieve/{which}", found)
+        doing.done.lines.append(f"{which}: {found.table.told}")
         doing.done.lines += [
-            f"{which}: {c.system} {c.measure} {c.value:.3f}"
+            f"{which}: {c.system} {c.measure} {c.value:.1f}"
+            + ("" if c.low is None or c.high is None else f" [{c.low:.1f}, {c.high:.1f}]")
             for c in found.table.cells
             if c.slice == "all" and " " not in c.measure and c.value is not None
         ]
