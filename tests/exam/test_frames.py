@@ -50,7 +50,7 @@ def test_a_frame_is_called_by_its_place_in_the_video(folder: Path, name: str) ->
     shown = frames.at(folder / name, moments, 96)
     assert len(shown) == len(moments)
     assert [f.number for f in shown] == [drawn(frames.media, f.image.sha256) for f in shown]
-    assert len({f.number for f in shown}) > 5
+    assert shown[-1].number == len(KINDS[name].times) - 1
 
 
 def test_the_published_sampling_calls_them_as_the_published_files_do(folder: Path) -> None:

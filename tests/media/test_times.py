@@ -16,6 +16,7 @@ from proctor.media.probe import presentation_times
         ("b.mp4", {"b_frames": 2, "gop": 12}),
         ("c.mkv", {"b_frames": 2}),
         ("d.mp4", {"times": [0, 1, 2, 9, 10, 30, 31, 32, 60], "time_base": Fraction(1, 30)}),
+        ("h.mp4", {"times": [0, 1, 2, 9, 10, 30, 31, 32, 60, 90, 91, 120, 150], "b_frames": 2, "gop": 6}),
         ("e.mp4", {"times": range(0, 40 * 1001, 1001), "time_base": Fraction(1, 30_000)}),
         ("f.avi", {"codec": "mpeg4"}),
     ],

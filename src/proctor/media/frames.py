@@ -230,10 +230,15 @@ class _Cursor:
         key = self._keyframe(reach)
         if self._drained or (key is not None and key > self._fed):
             self._enter(reach)
-        leaving = following is None or self._keyframe_later(self._ticks(following), key)
+        beyond = reach < target
+        leaving = not beyond and (following is None or self._keyframe_later(self._ticks(following), key))
         self._advance(reach, leaving)
         while not self._settled():
             self._advance(reach, leaving=False)
+        if beyond:  # with reordered frames of uneven length a file may declare less than it holds
+            may_skip, self._may_skip = self._may_skip, False
+            self._advance(target, leaving=False)
+            self._may_skip = may_skip
         picture = self._current
         if picture is None:
             if not self._ahead:
