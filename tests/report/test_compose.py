@@ -14,12 +14,13 @@ from tests.report.pages import HOSTILE
 
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice, Gold, Item, Open, Pick, Picture, Question, Text
-from proctor.exam.table import ScoreRow, ScoreTable
+from proctor.exam.table import LetterRow, Letters, ScoreRow, ScoreTable
 from proctor.report.benchmark import verification_section
 from proctor.report.compose import compose, summarize
 from proctor.report.data import About, Exam, ReportData, ReportOptions, Run, SharedCost
 from proctor.report.examples import MAX_TEXT, Evidence, example_cards, spread, take
 from proctor.report.moment import moment_evidence
+from proctor.report.numbers import guessed
 from proctor.report.page import render_page
 from proctor.report.parts import Cell, ExampleView, Fold, Page, Part, SourceView, Table
 from proctor.report.standing import stand
@@ -183,6 +184,34 @@ def stars() -> Exam:
         Prediction(item_id=i.id, predictor="eye", answer="A", details={"letter": "A"}) for i in items
     )
     return Exam("sky", "stars", items, (Run("eye", "eye", predictions=predictions, table=table),))
+
+
+def test_what_guessing_gets_has_a_range_and_draws_of_a_floor_are_not_counted_as_answers() -> None:
+    exam = stars()
+    letters = Letters(answers=6, rows=(LetterRow(letter="A", gold=3, right=2, said=4),))
+    counts = {"right": 2, "wrong": 4}
+    assert exam.runs[0].table is not None
+    rows = tuple(
+        msgspec.structs.replace(row, signature="choice_accuracy|parser:sky")
+        for row in exam.runs[0].table.rows
+    )
+    table = msgspec.structs.replace(exam.runs[0].table, rows=rows, letters=letters, counts=counts)
+    runs = [
+        replace(exam.runs[0], name=n, role=r, table=table)
+        for n, r in (("eye", "system"), ("chance", "floor"))
+    ]
+    found = tables(compose(ReportData(exams=(replace(exam, runs=tuple(runs)),)), QUICK))
+    board = found["Leaderboard"]
+    (guess, *_) = [row[board.head.index("Guessing gets")] for row in board.rows]
+    assert guess == Cell("50.0", "16.7 to 83.3")  # of six tosses
+    assert guessed(20.0, 13) == Cell("20.0", "0.0 to 46.2")  # 4 of 13 right is what guesses get
+    assert (guessed(None, 5).text, guessed(100.0, 5)) == ("–", Cell("100.0", "100.0 to 100.0"))
+    assert (
+        list(column(found["Counted"], "right"))
+        == list(column(found["Letters that were named"], "Letters"))
+        == ["eye"]
+    )
+    assert "of one draw" in found["Counted"].note
 
 
 def test_a_kind_from_outside_has_all_common_sections_without_code() -> None:

@@ -25,7 +25,7 @@ from proctor.ask.clip.statistics import (
 from proctor.metrics.figure import Histogram
 from proctor.procedure.trim_rules import TrimRules
 from proctor.report.charts import counts_table
-from proctor.report.numbers import dollars, number, show_value
+from proctor.report.numbers import dollars, guessed, number, show_value
 from proctor.report.parts import Cell, Heat, Paragraph, Part, Row, Section, SourceView, Table
 
 __all__ = ["ClipMaking", "PairsSummary", "clip_sections", "clip_steps"]
@@ -241,11 +241,13 @@ def _options(items: Sequence[ChoiceItem], summary: ChoiceSummary) -> Section:
 def _letters(summary: ChoiceSummary) -> Iterator[Part]:
     letters, tells = summary.letters, summary.tells
     yield counts_table("Letters of the right options", "letter", letters.counts, "Of all questions.")
-    rows = (
+    n = sum(letters.counts.values())
+    longest = tells.longest_right
+    rows: tuple[Row, ...] = (
         (
-            "right option is the longest one, share of questions (ties shared)",
-            _percentage(tells.longest_right),
-            _percentage(tells.chance),
+            "right option is the longest one, % of questions",
+            Cell("–") if longest is None else Cell(show_value(100 * longest), f"{longest * n:g} of {n:,}"),
+            guessed(None if tells.chance is None else 100 * tells.chance, n),
         ),
         ("mean words of right and of wrong options", _shown(tells.words_right), _shown(tells.words_wrong)),
         (
@@ -259,7 +261,11 @@ def _letters(summary: ChoiceSummary) -> Iterator[Part]:
             f"p {_shown(letters.p)}",
         ),
     )
-    yield Table("Option tells", ("", "value", "without a tell"), rows)
+    note = (
+        "Without a tell: what drawing an option evenly gets on average, and below it where 95 % of such sets of guesses land. Where "
+        "several options are the longest, each counts in part."
+    )
+    yield Table("Option tells", ("", "value", "without a tell"), rows, note)
 
 
 def _attempts(summary: ChoiceSummary) -> Iterator[Part]:

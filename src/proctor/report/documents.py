@@ -49,6 +49,8 @@ class Writing(msgspec.Struct):
     near_known: list[dict[str, Any]] = []
     short: list[str] = []
     impossible: list[ImpossibleCell] = []
+    embedder: str = ""
+    weak: str = ""
     interrupted: bool = False
 
 
@@ -66,7 +68,7 @@ def writing_sections(
         warnings: what changed since.
     """
     summary = found.summary
-    parts: list[Part] = [Paragraph(text, beware=True) for text in warnings]
+    parts: list[Part] = [Paragraph(text, beware=True) for text in filter(None, (*warnings, found.weak))]
     parts += _grids(summary.cells)
     if found.impossible:
         rows = tuple((c.style, c.combination, f"{c.questions:,}", c.reason) for c in found.impossible)
@@ -90,6 +92,7 @@ def writing_sections(
         ("yield", _percent(summary.yield_)),
         ("calls", f"{summary.calls:,}"),
         ("cost", dollars(None if summary.cost is None else float(summary.cost))),
+        *([("candidates by", found.embedder)] if found.embedder else []),
     )
     yield Section("questions", "Questions about documents", tuple(parts), facts)
     yield _attempts(found, questions)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from proctor.report.parts import Cell
 
-__all__ = ["count", "dollars", "number", "show_p", "show_value", "signed"]
+__all__ = ["count", "dollars", "guessed", "number", "show_p", "show_value", "signed"]
 
 
 class _Estimate(Protocol):
@@ -63,6 +63,32 @@ def count(n: int, word: str, plural: str = "") -> str:
         ('1 video', '1,200 activities')
     """
     return f"{n:,} {word if n == 1 else plural or word + 's'}"
+
+
+def guessed(chance: float | None, n: int, level: float = 0.95) -> Cell:
+    """Return what guessing gets in per cent, and below it between which scores that many guesses land that often.
+
+    Args:
+        chance: in per cent, on average; None for a dash.
+        n: questions that are guessed at, independently.
+        level: probability of the range, whose ends are quantiles of the binomial distribution.
+    """
+    if chance is None or not n:
+        return Cell("–", tone="soft")
+    p = min(max(chance / 100, 0.0), 1.0)
+    total, ends = 0.0, list[int]()
+    for k in range(n + 1):
+        total += _binomial(k, n, p)
+        ends += [k] * sum(total >= q for q in ((1 - level) / 2, (1 + level) / 2)[len(ends) :])
+    low, high = (100 * k / n for k in (*ends, n, n)[:2])
+    return Cell(show_value(chance), f"{show_value(low)} to {show_value(high)}")
+
+
+def _binomial(k: int, n: int, p: float) -> float:
+    if p in (0.0, 1.0):
+        return float(k == n * p)
+    chosen = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    return math.exp(chosen + k * math.log(p) + (n - k) * math.log1p(-p))
 
 
 def number(

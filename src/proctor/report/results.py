@@ -16,7 +16,7 @@ from proctor.report import charts
 from proctor.report.data import ROLES, SharedCost
 from proctor.report.figures.tradeoff import TRADEOFF_GUIDE, Tradeoff, TradeoffPoint, draw_tradeoff, money
 from proctor.report.naming import common, judge_parts, span, without_address
-from proctor.report.numbers import count, number, show_p, show_value, signed
+from proctor.report.numbers import count, guessed, number, show_p, show_value, signed
 from proctor.report.parts import Cell, Drawn, Fold, Heat, Paragraph, Part, Row, Section, Table
 from proctor.report.standing import ALPHA, Line, Standing, lacks
 
@@ -147,7 +147,7 @@ def _board(
                 judge_cell(row),
                 *([number(c.mean if c is not None and c.mean.value is not None else None)] if people else []),
                 *(number(line.row("all", m)) for m in others),
-                *([show_value(row.chance if row is not None else None)] if chance else []),
+                *([guessed(row.chance if row else None, row.n if row else 0, level)] if chance else []),
                 *counts,
             )
         )
@@ -158,6 +158,11 @@ def _board(
         "without looking; hollow diamond: upper bound, which is told what others must not know"
         + ("; dashed line: the best floor." if reference is not None else ".")
     ]
+    if chance:
+        notes.append(
+            "Guessing gets: what an option drawn evenly gets on average, and below it where "
+            f"{100 * level:g} % of such sets of guesses land."
+        )
     if matched:
         notes.append("Matched: replies of which no rule reads an option; a model said which one they mean.")
     if unread:

@@ -219,8 +219,8 @@ def generate(
         calls = models.closing()
     _require_replies(run, workspace)
     near = find_near_matches([(q.id, q.text) for q in run.questions], lists, embed=embed)
-    made = _written(workspace, library, plan, options, run, near, sampler, calls)
-    return msgspec.structs.replace(made, calls=calls, weak=weak)
+    made = _written(workspace, library, plan, options, run, near, sampler, calls, weak)
+    return msgspec.structs.replace(made, calls=calls)
 
 
 def with_embedder(workspace: Workspace, options: DocumentsOptions) -> DocumentsOptions:
@@ -448,6 +448,7 @@ def _written(
     near: Sequence[NearMatch],
     sampler: SeedSampler | None,
     calls: Closing,
+    weak: str,
 ) -> DocumentsMade:
     write_jsonl(workspace.file(WRITTEN), run.questions)
     write_jsonl(workspace.file(ATTEMPTS_FILE), run.attempts)
@@ -460,6 +461,8 @@ def _written(
         "near_known": near,
         "short": plan.short,
         "impossible": plan.impossible,
+        "embedder": options.embedder,
+        "weak": weak,
         "waves": run.waves,
         "interrupted": run.interrupted,
     }
@@ -478,12 +481,13 @@ def _written(
         short=plan.short,
         impossible=plan.impossible,
         embedder=options.embedder,
+        weak=weak,
         unsent=calls.unsent,
     )
     workspace.record(
         "documents",
         settings=options.recorded(),
-        counts=made.recorded("cells", "short", "impossible"),
+        counts=made.recorded("cells", "short", "impossible", "embedder", "weak"),
         inputs=(f"{CORPUS}/manifest.json",),
         outputs=(WRITTEN, ATTEMPTS_FILE, SUMMARY),
     )

@@ -163,7 +163,9 @@ def _answer(doing: Doing, settings: CorpusAnswerSettings) -> None:
         runs=runs_of(tasks), resamples=settings.resamples, min_coverage=settings.min_coverage, seed=settings.seed,
         bert_score=str(settings.bert_score or ""),
     )  # fmt: skip
-    rows = rows_of_tables(score(doing.root, scoring).tables)
+    scored = score(doing.root, scoring)
+    doing.done.lines += filter(None, [scored.lacking])
+    rows = rows_of_tables(scored.tables)
     doing.done.scores |= {f"{doing.cell}: {run}" if doing.cell else run: found for run, found in rows.items()}
 
 
