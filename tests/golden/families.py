@@ -117,6 +117,25 @@ def _older_templates(_: Table) -> Iterator[None]:
         yield
 
 
+_OLDER: Final = Path(__file__).parent / "older"
+"""Parts of templates as they were."""
+
+
+@contextmanager
+def _older_parts(_: Table) -> Iterator[None]:
+    """Writers of pairs were told rules alone."""
+    ours = promqa_prompt.generation_prompts
+    prompts = Path(promqa_prompt.__file__).parents[1] / "prompts"
+
+    def as_before(own: Path | None = None, *, published: bool = False) -> prompt.PromptSet:
+        made, older = ours(own, published=published), prompt.PromptSet("generate", prompts, own, _OLDER)
+        made._templates = {n: (older if n.startswith("instructional-") else made)[n] for n in made.names}
+        return made
+
+    with replaced(ours, as_before):
+        yield
+
+
 @contextmanager
 def _older_form(_: Table) -> Iterator[None]:
     """A reply that cannot be read was asked for again in another form; the template is among ``_older_templates``."""
@@ -213,6 +232,17 @@ FAMILIES: Final = (
             "documents/styled-ablate": {"styled-verification": 6},
             "documents/styled": {"styled-verification": 18},
             "experiment-documents/whole": {"styled-verification": 9},
+        },
+    ),
+    Family(
+        name="faults for writers of pairs",
+        why="models that write pairs about a clip are told for which faults the filters drop one",
+        as_before=_older_parts,
+        moved=lambda request: request.messages[0].text.startswith("You write questions about ")
+        and "# Every pair" in request.messages[0].text,
+        counts={
+            "clips/pairs": {"instructional-general-coarse": 2, "instructional-general-fine": 2, "instructional-egoexo4d-coarse": 2, "instructional-egoexo4d-fine": 3, "instructional-goalstep-coarse": 2, "instructional-goalstep-fine": 2, "instructional-hirest-coarse": 2, "instructional-youcook2-coarse": 3, "instructional-hirest-fine": 1, "instructional-youcook2-fine": 1},
+            "experiment-clips/whole": {"instructional-hirest-coarse": 7, "instructional-hirest-fine": 6},
         },
     ),
 )  # fmt: skip

@@ -70,7 +70,11 @@ class DeriveSettings(Settings, frozen=True, kw_only=True):
     section: ClassVar[str] = "derive"
 
     protocol: Annotated[
-        str, option("'corrected' or 'published'; the default is how the recordings were read.")
+        str,
+        option(
+            "'corrected' or 'published'; the default is how the recordings were read. Under 'published' models are shown and "
+            "told what the published prompts show and tell."
+        ),
     ] = ""
 
 

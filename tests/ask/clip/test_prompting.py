@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tests.ask.clip.played import PROMPTS, SECRET, clip, step
 
 from proctor.ask.clip.category import MEANINGS
+from proctor.ask.clip.filter_prompt import JUDGED, PROBLEMS, template_of
 from proctor.ask.clip.plan import PairTask, position_of
 from proctor.ask.clip.prompting import (
     STYLES,
@@ -72,6 +74,22 @@ def test_every_prompt_says_all_that_counts(dataset: str, level: Level) -> None:
     assert MEANINGS["manner"] not in user.text
     assert made.fences == ("goal", "steps")
     assert "Only a part" not in user.text
+
+
+def test_writers_are_told_for_what_filters_drop_a_pair_in_the_filters_words() -> None:
+    words = prompt(clip()).messages[0].text
+    told = dict(
+        re.findall(
+            r"^- ([a-z-]+): (.+)$",
+            words.partition("# What others drop")[2].partition("## The level")[0],
+            re.MULTILINE,
+        )
+    )
+    assert told.keys() == {problem for problems in PROBLEMS.values() for problem in problems}
+    for name in JUDGED:
+        asked = Path(PROMPTS[template_of(name)].source).read_text()
+        for problem in PROBLEMS[name]:
+            assert f"- {problem}: {told[problem]}\n" in asked
 
 
 def test_the_levels_differ() -> None:

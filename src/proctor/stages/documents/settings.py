@@ -179,7 +179,11 @@ class DocumentsOptions(Settings, frozen=True, kw_only=True):
     ] = None
     total: Annotated[int | None, option("Questions in all, spread evenly.", ge=1)] = None
     published: Annotated[
-        bool, option("The numbers of the published set: 1,024 questions of five styles.")
+        bool,
+        option(
+            "The numbers of the published set (1,024 questions of five styles), and its verifier, who gives the verdict before "
+            "the reason."
+        ),
     ] = False
     combination: Annotated[
         tuple[str, ...],
