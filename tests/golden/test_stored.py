@@ -175,7 +175,8 @@ def test_upgraded_runs_are_gone_on_with(store: str, tmp_path: Path) -> None:
     before = {path: records(path.read_text()) for path in bench.glob("runs/*/*.jsonl")}
     with replaying(asked, pictures, failures):
         for run, typed in GONE_ON[store].items():
-            done = proctor("predict", bench, *typed.format(w=bench).split(), "--json")
+            again = ("--retry-failed", "--json")
+            done = proctor("predict", bench, *typed.format(w=bench).split(), *again)
             assert done.status == 0 or "no model said anything" in done.err, done.err  # again
             (told,) = done.json["runs"]
             failed = {

@@ -77,7 +77,7 @@ def test_a_wrong_key_is_told_once_and_is_nowhere_in_the_store(
     with CallStore.open(tmp_path / "calls.sqlite") as store:
         caller = Caller(store, MediaStore(), Flow(), Budget())
         outcomes = [outcome for _, outcome in run_calls(caller, requests(standin, 20), stage="s")]
-        assert {o.kind for o in outcomes if isinstance(o, Failure)} == {"auth"}
+        assert {o.kind for o in outcomes if isinstance(o, Failure)} <= {"auth", "cancelled"}
         assert len(outcomes) == 20
     for file in tmp_path.iterdir():
         assert key.encode() not in file.read_bytes()

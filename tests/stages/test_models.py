@@ -174,14 +174,17 @@ def test_a_server_that_fails_gives_the_same_in_the_end(
     answered = standin.log.summary()["answered"]
     standin.reset()
     monkeypatch.setattr("proctor.stages.models.FlowSettings", _impatient)
+    again = Limits(retry_failed=True)
     stages = (
         lambda: generate(
-            rough, GenerateSettings(generator=(model(standin, "asker"),), examples=EXAMPLES, seed=3)
+            rough,
+            GenerateSettings(generator=(model(standin, "asker"),), examples=EXAMPLES, seed=3),
+            limits=again,
         ),
-        lambda: verify_with_model(rough, model(standin, "reviewer")),
+        lambda: verify_with_model(rough, model(standin, "reviewer"), limits=again),
         lambda: build(rough, BuildSettings(accept="any", min_confidence=0.0)),
-        lambda: predict(rough, model(standin, "answerer"), run="toy", view=View(kind="recipe")),
-        lambda: judge(rough, judge=model(standin, "marker")),
+        lambda: predict(rough, model(standin, "answerer"), run="toy", view=View(kind="recipe"), limits=again),
+        lambda: judge(rough, judge=model(standin, "marker"), limits=again),
     )
     for stage in stages:
         failed = []
@@ -197,7 +200,7 @@ def test_a_server_that_fails_gives_the_same_in_the_end(
 
 
 def _impatient() -> FlowSettings:
-    """Calls that fail are left to the next run."""
+    """Calls that fail are left to a run that asks them again."""
     rules = GateRules(breaker_failures=1_000, first_backoff=0.01, longest_backoff=0.05)
     return FlowSettings(rules=rules, attempts=1, throttled_attempts=1)
 

@@ -50,7 +50,7 @@ def choices(
         result = make(workspace, options, limits=limits, seen=seen)
     text = f"{choices_text(result)}\n\n{closing_text(result.calls)}\nnext: proctor build {workspace}"
     emit(result, text, as_json=output.as_json)
-    end_unfinished(result, f"{result.postponed:,} questions are postponed")
+    end_unfinished(result, f"{result.postponed:,} questions are postponed", accepted=limits.accept_failures)
 
 
 def choices_text(result: ChoicesMade) -> str:

@@ -78,7 +78,9 @@ def _do(
     for line in done.notes:
         warn(line)
     if done.stopped:
-        warn(f"stopped early: {done.stopped}; the same command goes on from here")
+        warn(
+            f"stopped early: {done.stopped}; the same command goes on from here (--accept-failures: all the same)"
+        )
     emit(_facts(done, chosen), _text(done, workspace, plan), as_json=output.as_json)
     if done.stopped:
         raise typer.Exit(3)

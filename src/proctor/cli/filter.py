@@ -78,7 +78,7 @@ def filter_(
     following = "choices" if "pairs" in result.subject.split("+") else "build"
     text += f"\n\n{closing_text(result.calls)}\nnext: proctor {following} {workspace}"
     emit(result, text, as_json=output.as_json)
-    end_unfinished(result, f"{result.postponed:,} questions are postponed")
+    end_unfinished(result, f"{result.postponed:,} questions are postponed", accepted=limits.accept_failures)
 
 
 def _audit(workspace: Path, options: FilterOptions, each: int, limits: Limits, *, as_json: bool) -> None:
@@ -101,7 +101,7 @@ def _audit(workspace: Path, options: FilterOptions, each: int, limits: Limits, *
     if result.missing:
         text += "\nfewer than asked for: " + ", ".join(f"{n} {kind}" for kind, n in result.missing.items())
     emit(result, f"{text}\n\n{closing_text(result.calls)}", as_json=as_json)
-    end_with_status(result.calls)
+    end_with_status(result.calls, accepted=limits.accept_failures)
 
 
 def _rate(rate: Rate) -> str:

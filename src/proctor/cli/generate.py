@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, progress, table, warn
-from proctor.cli.models import closing_text, emit_estimates, end_unfinished, estimate_text
+from proctor.cli.models import closing_text, emit_estimates, end_unfinished, end_with_status, estimate_text
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.clip.settings import PairOptions
 from proctor.stages.documents.settings import DocumentsOptions
@@ -69,6 +69,7 @@ def moment(
     if result.calls is not None:
         text += f"\n\n{closing_text(result.calls)}"
     emit(result, text + f"\nnext: proctor verify {workspace}", as_json=output.as_json)
+    end_with_status(result.calls, accepted=limits.accept_failures)
 
 
 def sampling_text(sampling: Sampling) -> str:
@@ -139,7 +140,7 @@ def documents(
         warn(line)
     text = f"{documents_text(result)}\n\n{closing_text(result.calls)}\nnext: proctor retrieve {workspace}"
     emit(result, text, as_json=output.as_json)
-    end_unfinished(result, f"{result.open:,} questions are still open")
+    end_unfinished(result, f"{result.open:,} questions are still open", accepted=limits.accept_failures)
 
 
 def documents_text(result: DocumentsMade) -> str:
@@ -190,7 +191,7 @@ def clip(
         result = stage(workspace, options, limits=limits, seen=seen)
     text = f"{pairs_text(result)}\n\n{closing_text(result.calls)}\nnext: proctor filter {workspace}"
     emit(result, text, as_json=output.as_json)
-    end_unfinished(result, f"{result.postponed:,} tasks are postponed")
+    end_unfinished(result, f"{result.postponed:,} tasks are postponed", accepted=limits.accept_failures)
 
 
 def pairs_text(result: PairsMade) -> str:

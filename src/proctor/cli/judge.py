@@ -57,4 +57,4 @@ def judge(
     text += f"\n{closing_text(result.calls)}" if result.calls is not None else ""
     text += f"\nnext: proctor score {workspace}"
     emit(result, text, as_json=output.as_json)
-    end_with_status(result.calls)
+    end_with_status(result.calls, accepted=limits.accept_failures)

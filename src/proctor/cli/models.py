@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ __all__ = [
     "end_unfinished",
     "end_with_status",
     "estimate_text",
+    "failed_text",
     "rehearsed",
 ]
 
@@ -69,10 +70,17 @@ def estimate_text(estimate: Estimate) -> str:
     return render_estimate(estimate)
 
 
-def closing_text(calls: Closing | None) -> str:
-    """Return the closing line of a stage that asked models; empty where it asked nobody."""
+def closing_text(calls: Closing | None, failed: Mapping[str, int] | None = None) -> str:
+    """Return the closing line of a stage that asked models; empty where it asked nobody.
+
+    Args:
+        calls: of the stage.
+        failed: how many records failed for each reason; the calls by default.
+    """
     if calls is None:
         return ""
+    from proctor.llm.outcome import FAILURE_KINDS
+
     kinds = ", ".join(f"{name} {n:,}" for name, n in calls.outcomes.items())
     text = f"calls: {calls.sent:,} sent, {calls.from_store:,} from the store ({kinds or 'none'}); cost {calls.cost}"
     if calls.unpriced:
@@ -82,26 +90,56 @@ def closing_text(calls: Closing | None) -> str:
     for pace in calls.flow:
         if pace.reasons or pace.pauses or pace.breaks or pace.stopped:  # else it only grew
             text += f"\nconcurrency {pace.story} ({pace.endpoint})"
-    return text + (f"\nstopped: {calls.stopped}" if calls.stopped else "")
+    text += f"\nstopped: {calls.stopped}" if calls.stopped else ""
+    if failed is None:
+        failed = {name: n for name, n in calls.outcomes.items() if name in FAILURE_KINDS}
+    return text + (f"\n{failed_text(failed)}" if failed else "")
 
 
-def end_with_status(*calls: Closing | None) -> None:
-    """End a command with status 1 when models were asked and not one has said anything, so that scripts do not go on.
+def failed_text(kinds: Mapping[str, int]) -> str:
+    """Return how many failed, of which kinds, and how they are asked again."""
+    from proctor.llm.outcome import OURS, is_settled
+
+    def told(some: Iterable[str]) -> str:
+        return ", ".join(f"{name} {kinds[name]:,}" for name in some)
+
+    text = f"failed: {told(kinds)}"
+    if again := [name for name in kinds if is_settled(name) and name != "content_filter"]:
+        text += f"; --retry-failed asks again: {told(again)}"
+    if owed := [name for name in kinds if name in OURS]:
+        text += f"; the same command asks again: {told(owed)}"
+    return text
+
+
+def end_with_status(*calls: Closing | None, accepted: bool = False) -> None:
+    """End a command whose calls came to nothing or were stopped, so that scripts do not go on.
 
     Args:
         *calls: of each part of the command; None for parts that asked nobody.
+        accepted: only say so, for failures are accepted.
+
+    Raises:
+        typer.Exit: 1 if models were asked and not one has said anything, 3 if calls were left that were not sent.
     """
-    if any(made is not None and made.mute for made in calls):
+    made = [each for each in calls if each is not None]
+    status = 0
+    if any(each.mute for each in made):
+        status = 1
         warn("no model said anything; what was asked is asked again by the same command")
-        raise typer.Exit(1)
+    elif stopped := [each.stopped for each in made if each.stopped]:
+        status = 3
+        warn(f"stopped early: {stopped[0]}; the same command goes on from here")
+    if status and not accepted:
+        raise typer.Exit(status)
 
 
-def end_unfinished(result: Asked, left: str) -> None:
+def end_unfinished(result: Asked, left: str, *, accepted: bool = False) -> None:
     """End a command whose stage stopped before its end: as an interrupted one, or with status 3 when the same command goes on.
 
     Args:
         result: of a stage; it is written already.
         left: what is still to be done, for the warning.
+        accepted: only say so, for failures are accepted.
 
     Raises:
         KeyboardInterrupt: if somebody stopped the stage.
@@ -111,5 +149,6 @@ def end_unfinished(result: Asked, left: str) -> None:
         raise KeyboardInterrupt  # what is there was written: said and ended as in every command
     if not result.complete:
         warn(f"{left}; the same command goes on from here")
-        end_with_status(result.calls)
-        raise typer.Exit(3)
+        end_with_status(result.calls, accepted=accepted)
+        if not accepted:
+            raise typer.Exit(3)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table, warn
-from proctor.cli.models import closing_text, emit_estimates, end_with_status
+from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.models import closing_text, emit_estimates, end_with_status, failed_text
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.settings import Settings, option
 from proctor.stages.exam_settings import PredictSettings
@@ -82,20 +80,16 @@ def predict(
     text = table(rows, ("run", "items", "answered", "asked now", "failed"))
     text += "".join(f"\n\n{r.run}: {told}" for r in results if (told := _told(r)))
     emit({"runs": results}, text + f"\n\nnext: proctor judge {workspace}", as_json=output.as_json)
-    end_with_status(*(r.calls for r in results))
-    if stopped := [r.calls.stopped for r in results if r.calls is not None and r.calls.stopped]:
-        warn(f"stopped early: {stopped[0]}; the same command goes on from here")
-        raise typer.Exit(3)
+    end_with_status(*(r.calls for r in results), accepted=limits.accept_failures)
 
 
 def _told(result: Predicted) -> str:
     """Return what is to be said of a run beside its row."""
     lines = [result.note] if result.note else []
     if result.calls is not None:
-        lines.append(closing_text(result.calls))
-    if result.failures:
-        kinds = ", ".join(f"{kind} {n:,}" for kind, n in result.failures.items())
-        lines.append(f"failed: {kinds}")
+        lines.append(closing_text(result.calls, result.failures))
+    elif result.failures:
+        lines.append(failed_text(result.failures))
     if result.shrunk:
         ways = "; ".join(f"{n:,} × {way}" for way, n in list(result.shrunk.items())[:3])
         more = len(result.shrunk) - 3

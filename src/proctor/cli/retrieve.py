@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import typer
 
 from proctor.cli.console import (
     WorkspaceArgument,
@@ -64,10 +63,7 @@ def retrieve(
     if result.calls:
         text += f"\n\n{closing_text(result.calls)}"
     emit(result, text, as_json=output.as_json)
-    end_with_status(result.calls or None)
-    if result.calls and result.calls.stopped:
-        warn("rankings that were not reranked have failed; the same command goes on from here")
-        raise typer.Exit(3)
+    end_with_status(result.calls or None, accepted=limits.accept_failures)
 
 
 def cells_text(cells: list[dict[str, Any]]) -> str:

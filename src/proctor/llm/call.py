@@ -13,7 +13,7 @@ import msgspec
 from proctor.llm.attempt import AttemptRecord, outcome_kind
 from proctor.llm.budget import BudgetReached, Need, Reservation
 from proctor.llm.outcome import FAILURE_KINDS, Failure, Outcome, Usage, is_final
-from proctor.llm.store import attempt_row, decode_outcome
+from proctor.llm.store import attempt_row, decode_outcome, storable
 from proctor.records import canonical_json
 
 if TYPE_CHECKING:
@@ -325,10 +325,13 @@ class Call:
 
     def _row(self, outcome: Outcome) -> tuple[Outcome, dict[str, Any]]:
         """Return the outcome as it can be stored, and the row of the call."""
-        text = None
+        last, text, message = self._records[-1], None, ""
         if is_final(outcome):
             outcome, text = self._storable(outcome)
-        last = self._records[-1]
+        if isinstance(outcome, Failure) and text is None:
+            # As it will be read back: a later run says the same of the call to the letter.
+            message = storable(self._means.hide(outcome.message))
+            outcome = msgspec.structs.replace(outcome, message=message)
         usage = outcome.usage
         return outcome, {
             "key": self._ask.key,
@@ -343,6 +346,7 @@ class Call:
             "cost": last.cost,
             "outcome": text,
             "request": self._ask.body,
+            "message": message,
         }
 
     def _storable(self, outcome: Outcome) -> tuple[Outcome, str | None]:

@@ -29,7 +29,7 @@ from proctor.llm.call import (
 )
 from proctor.llm.crew import GRACE_SECONDS, Crew
 from proctor.llm.lane import Claim
-from proctor.llm.outcome import Failure, Outcome
+from proctor.llm.outcome import Failure, Outcome, is_settled
 from proctor.llm.store import decode_outcome
 from proctor.records import canonical_json
 
@@ -64,6 +64,8 @@ class Caller:
         meter: tokens and prices; Proctor's tables by default.
         offline: never send: what is not stored is a failure of the kind ``replay_miss``.
         concurrency: calls asked at once by ``ask_all``.
+        settled: failures by key that are the answer to their calls; those that come are added, so that nothing that failed is
+            sent a second time. What failed is always sent again when None.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Caller:
         meter: Meter | None = None,
         offline: bool = False,
         concurrency: int = CONCURRENCY,
+        settled: dict[str, Failure] | None = None,
     ) -> None:
         self._store = store
         self._media = media
@@ -84,6 +87,7 @@ class Caller:
         self._given_meter = meter
         self._offline = offline
         self.concurrency = concurrency
+        self.settled = settled
         self.tally = Tally()
         self._secrets = _secrets()
         self._models: dict[tuple[asyncio.AbstractEventLoop, str], Model] = {}
@@ -192,6 +196,9 @@ class Caller:
     async def _lead(self, ask: Prepared, stop: Stop, *, patient: bool) -> Outcome | None:
         if ask.request.model.startswith("replay/"):
             return await self._model(ask.request.model).attempt(ask.request, self._media, timeout=60.0)
+        if self.settled is not None and (failure := self.settled.get(ask.key)) is not None:
+            self.tally.stored += 1
+            return failure
         if self._offline or self.tally.stopped:
             return await self._only_stored(ask)
         pause = FIRST_PAUSE
@@ -208,7 +215,10 @@ class Caller:
                 return cancelled()
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
-        return await Call(self._means, ask, stop).run()
+        outcome = await Call(self._means, ask, stop).run()
+        if self.settled is not None and isinstance(outcome, Failure) and is_settled(outcome.kind):
+            self.settled[ask.key] = outcome
+        return outcome
 
     async def _only_stored(self, ask: Prepared) -> Outcome:
         found = (await self.look_up([ask])).get(ask.key)

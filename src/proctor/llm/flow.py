@@ -209,7 +209,8 @@ class Flow:
             except TimeoutError:
                 return tries.ended(last or _STOPPED, "its deadline came while it waited")
             if permit is None:
-                return gate.stopped or _STOPPED
+                reason = gate.stopped or _STOPPED
+                return _unsent(reason) if last is None else reason
             now = gate.loop.time()
             if last is None:
                 deadline = now + self._settings.deadline
@@ -289,6 +290,13 @@ class Flow:
         if last is not None and kind == "grow" == last.kind and endpoint == last.endpoint:
             self._events.pop()  # of growth, only how far it went matters
         self._events.append(event)
+
+
+def _unsent(reason: Failure) -> Failure:
+    """Return what becomes of a call that was not sent, since nothing is sent to its endpoint any more."""
+    if reason.kind == "cancelled":
+        return reason
+    return Failure(kind="cancelled", message=f"not sent, after {reason.kind}: {reason.message}")
 
 
 def _used(outcome: Outcome | None) -> int | None:

@@ -21,14 +21,12 @@ from typing import Final
 import msgspec
 
 from proctor.llm.bucket import Bucket
-from proctor.llm.outcome import Failure, Outcome
+from proctor.llm.outcome import OURS, Failure, Outcome
 
 __all__ = ["EndpointState", "FlowEvent", "Gate", "GateRules", "Limits", "Permit", "asked_pause"]
 
 _THROTTLES: Final = frozenset({"rate_limit", "overload"})
 _FAULTS: Final = frozenset({"connection", "server", "timeout"})
-_OURS: Final = frozenset({"cancelled", "budget", "replay_miss"})
-"""Failures that come from our side and tell nothing about the endpoint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -394,7 +392,7 @@ class Gate:
     # -- learning -------------------------------------------------------------------------------------------------
 
     def _learn(self, permit: Permit, outcome: Outcome) -> None:
-        if isinstance(outcome, Failure) and outcome.kind in _OURS:
+        if isinstance(outcome, Failure) and outcome.kind in OURS:
             return
         if not isinstance(outcome, Failure) or outcome.kind not in _FAULTS:
             self._alive()

@@ -129,7 +129,8 @@ class Lane:
 
         Args:
             key: of the call.
-            row: of the table of calls; its ``outcome`` is None when the call failed and may be made again.
+            row: of the table of calls; its ``outcome`` is None when the call failed, and ``message`` says why then: the
+                last attempt gets it.
 
         Returns:
             The outcome that holds, as JSON: another process may have stored one first. None for a failed call.
@@ -245,10 +246,10 @@ class Lane:
         start = time.monotonic()
         with self._database.transaction(connection, write=True):
             known = self._statements.outcomes(connection, [job.key for job in (*calls, *begins)])
-            answers = self._store(connection, calls, known)
             rows = [job.row for job in jobs if job.kind == "attempt" and job.row is not None]
             if rows:
                 self._statements.attempts(connection, rows)
+            answers = self._store(connection, calls, known)
             self._free(connection, freed)
             self._beat(connection)
             claimed = self._claim(connection, begins, known)
@@ -271,6 +272,9 @@ class Lane:
             answers.append((job, known.get(job.key)))
         if rows:
             self._statements.calls(connection, list(rows.values()))
+        failed = [{"k": key, "m": row["message"]} for key, row in rows.items() if row.get("message")]
+        if failed:
+            self._statements.failed(connection, failed)
         return answers
 
     def _free(self, connection: Connection, keys: Iterable[str]) -> None:
@@ -396,7 +400,7 @@ class _Statements:
     """What is done once a call, compiled beforehand."""
 
     def __init__(self, database: Database) -> None:
-        from sqlalchemy import bindparam
+        from sqlalchemy import bindparam, func, select
 
         calls, attempts, claims = tables().calls, tables().attempts, tables().claims
         insert = database.insert(calls)
@@ -407,9 +411,13 @@ class _Statements:
         )
         mine = (claims.c.key == bindparam("k")) & (claims.c.owner == bindparam("o"))
         tried = [c.name for c in attempts.c if c.name != "sequence"]
+        each = attempts.alias()
+        last = select(func.max(each.c.sequence)).where(each.c.key == bindparam("k")).scalar_subquery()
+        failed = attempts.update().where(attempts.c.sequence == last).values(message=bindparam("m"))
         self._is_sqlite = database.is_sqlite
         self.calls = database.prepared(upsert, [c.name for c in calls.c])
         self.attempts = database.prepared(attempts.insert().inline(), tried)
+        self.failed = database.prepared(failed, ["k", "m"])
         self.claims = database.prepared(database.insert_new(claims), ["key", "owner"])
         self.free = database.prepared(claims.delete().where(mine), ["k", "o"])
 

@@ -11,6 +11,7 @@ from proctor.llm.message import Request
 
 __all__ = [
     "FAILURE_KINDS",
+    "OURS",
     "RETRYABLE",
     "Ask",
     "Failure",
@@ -21,6 +22,7 @@ __all__ = [
     "Truncated",
     "Usage",
     "is_final",
+    "is_settled",
 ]
 
 FailureKind = Literal[
@@ -35,7 +37,7 @@ FailureKind = Literal[
     "content_filter",  # the provider blocked the input or the output
     "budget",  # our own limit on calls, tokens or money was reached before it was sent
     "function",  # a function of the user's raised an error, or returned no text
-    "cancelled",  # Ctrl-C, or an earlier error stopped the run
+    "cancelled",  # Ctrl-C, or an earlier error stopped the run: it was not sent, or cut off by ourselves
     "replay_miss",  # replay/ has no such call
 ]
 FAILURE_KINDS: Final[tuple[FailureKind, ...]] = get_args(FailureKind)
@@ -43,6 +45,8 @@ RETRYABLE: Final[frozenset[FailureKind]] = frozenset(
     {"rate_limit", "overload", "server", "timeout", "connection"}
 )
 """Failures that may go away by themselves."""
+OURS: Final[frozenset[FailureKind]] = frozenset({"cancelled", "budget", "function", "replay_miss"})
+"""Failures that come from this side: they tell nothing about the endpoint, and no provider has answered."""
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -135,6 +139,18 @@ def is_final(outcome: Outcome) -> bool:
     """True when the outcome is kept for good: asking again would cost again and say the same.
 
     Replies, refusals and truncated replies are final, and so is a content filter, which the same request meets again.
-    Every other failure is tried again when the stage is run again.
     """
     return not isinstance(outcome, Failure) or outcome.kind == "content_filter"
+
+
+def is_settled(failure: str) -> bool:
+    """True for a failure that is the answer to its call until somebody wants it asked again (``--retry-failed``).
+
+    All are that a provider is behind; those of ``OURS`` are asked by the same command. A run in which no model has said
+    anything settles nothing: what was wrong is the key, the address or the network.
+
+    Args:
+        failure: kind of a failure, or the failure of a record, which begins with it (``timeout: no reply``).
+    """
+    kind = failure.partition(":")[0]
+    return kind in FAILURE_KINDS and kind not in OURS

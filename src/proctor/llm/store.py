@@ -1,7 +1,8 @@
 """The call store: every request under the hash of its canonical form, its outcome, and every attempt with its cost.
 
 Only final outcomes are kept as outcomes (``is_final``): a failure is kept as attempts and as a call without an outcome,
-and is made again on the next run. A final outcome is never replaced; whoever stores a second one gets the first.
+so that it can be made again (``CallStore.failures``). A final outcome is never replaced; whoever stores a second one gets the
+first.
 
 Writing while calls are made goes through ``CallStore.lane`` (one thread, common commits, claims); reading and the
 commands of ``proctor calls`` use connections of their own.
@@ -22,7 +23,7 @@ from proctor.llm.attempt import AttemptRecord
 from proctor.llm.database import CALLS, SCHEMA_VERSION, tables
 from proctor.llm.gate import FlowEvent
 from proctor.llm.lane import Lane
-from proctor.llm.outcome import FAILURE_KINDS, Outcome, Usage
+from proctor.llm.outcome import FAILURE_KINDS, Failure, Outcome, Usage, is_settled
 from proctor.llm.owner import LEASE_SECONDS
 from proctor.records import decode
 
@@ -317,6 +318,53 @@ class CallStore:
         with self._database.transaction() as connection:
             rows = connection.execute(answered).all()
         return {(stage, model): (int(number), int(tokens)) for stage, model, number, tokens in rows}
+
+    def failures(self) -> dict[str, Failure]:
+        """Return by key the calls that failed and are not to be made again unless somebody asks for it (``is_settled``).
+
+        Left out are those of a stage in which their model has never said anything: a wrong key is no answer.
+        """
+        from sqlalchemy import func, select
+
+        calls, attempts = tables().calls, tables().attempts
+        # By way of the attempts: their rows are short, those of calls hold whole requests.
+        failed = attempts.c.kind.in_(FAILURE_KINDS) | (attempts.c.message != "")
+        tried = select(attempts.c.key).where(failed).distinct()
+        each = attempts.alias()
+        last = select(func.max(each.c.sequence)).where(each.c.key == calls.c.key).scalar_subquery()
+        query = (
+            select(calls.c.stage, calls.c.model, calls.c.kind.label("became"), attempts)
+            .join_from(calls, attempts, attempts.c.sequence == last)
+            .where(calls.c.key.in_(tried), calls.c.outcome.is_(None))
+        )
+        with self._database.transaction() as connection:
+            rows = [row for row in connection.execute(query).mappings() if is_settled(row["became"])]
+        spoken = {
+            of for of in dict.fromkeys((row["stage"], row["model"]) for row in rows) if self.has_said(*of)
+        }
+        found: dict[str, Failure] = {}
+        for row in rows:
+            if (row["stage"], row["model"]) in spoken:
+                last_one = _attempt(row)
+                found[row["key"]] = Failure(
+                    kind=row["became"],
+                    message=last_one.message,
+                    status=last_one.status,
+                    usage=last_one.usage,
+                    lost=last_one.lost,
+                )
+        return found
+
+    def has_said(self, stage: str, model: str) -> bool:
+        """True when a model has said anything in a stage."""
+        from sqlalchemy import select
+
+        calls = tables().calls
+        said = select(calls.c.key).where(
+            calls.c.stage == stage, calls.c.model == model, calls.c.outcome.is_not(None)
+        )
+        with self._database.transaction() as connection:
+            return connection.execute(said.limit(1)).first() is not None
 
     def history(self, stage: str | None = None, limit: int | None = None) -> list[tuple[str, FlowEvent]]:
         """Return what changed the pace, with the stage in which it did, oldest first.

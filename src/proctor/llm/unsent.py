@@ -59,6 +59,11 @@ class Unsent:
             look(request)
         return requests
 
+    @property
+    def asked(self) -> Iterator[tuple[str, str]]:
+        """Stages with the models of their requests."""
+        yield from self._seen
+
     def look(self, stage: str, model: str, parameters: Parameters) -> None:
         """Look at what requests of a stage to a model are made with."""
         seen = self._seen.setdefault((stage, model), [])

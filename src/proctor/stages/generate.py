@@ -18,6 +18,7 @@ from proctor.ask.moment.sample import CellReport, Pool, Quota, draw_published, d
 from proctor.errors import UserError
 from proctor.exam.view import View
 from proctor.llm.estimate import Estimate
+from proctor.llm.outcome import is_settled
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, write_jsonl
 from proctor.stages.inputs import PlacedExamples, iter_examples
@@ -158,7 +159,9 @@ def _require_replies(candidates: int, dropped: Sequence[Dropped], funnels: Colle
     """
     if candidates or not any(funnel.asked for funnel in funnels) or any(funnel.replied for funnel in funnels):
         return
-    reason, number = Counter(d.reason for d in dropped).most_common(1)[0]
+    reasons = Counter(d.reason for d in dropped)
+    # What was not sent says only that something else went wrong before.
+    reason, number = max(reasons.items(), key=lambda found: (is_settled(found[0]), found[1]))
     detail = next(d.detail for d in dropped if d.reason == reason)
     raise UserError(
         f"no model replied; {number:,} of {len(dropped):,} times: {reason}: {detail[:200]}",

@@ -29,7 +29,7 @@ def _dollars(text: str) -> Decimal:
 
 
 class Limits(Settings, frozen=True, kw_only=True):
-    """What a stage may spend, how fast it may ask, and where its calls are kept.
+    """What a stage may spend, how fast it may ask, where its calls are kept, and what becomes of those that fail.
 
     Attributes:
         budget: one (``llm.budget.Budget``) for several stages, in place of what the first three options say.
@@ -76,6 +76,15 @@ class Limits(Settings, frozen=True, kw_only=True):
     prices: Annotated[
         Path | None, option("Own prices, TOML or JSON (see 'proctor calls').", metavar="FILE")
     ] = None
+    retry_failed: Annotated[
+        bool, option("Ask again what failed at the provider. Without it a failure is the answer to its call.")
+    ] = False
+    accept_failures: Annotated[
+        bool,
+        option(
+            "Go on although a model said nothing at all, or a part stopped early; what is lacking then counts as failed."
+        ),
+    ] = False
     budget: Any = None
     rehearsal: Any = None
     listen: Any = None

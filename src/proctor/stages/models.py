@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import starmap
 from typing import Final
 
 import msgspec
@@ -63,8 +64,8 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         feared: US dollars that these may have cost.
         unsent: parameters that a model has no field for, by model.
         flow: how many calls each endpoint was found to bear.
-        stopped: why the stage stopped; empty when it did not.
-        mute: not one call that was sent came to anything.
+        stopped: why calls were left that were not sent; empty when there are none.
+        mute: calls were sent, and none of those who were asked has said anything in this stage, now or before.
     """
 
     sent: int
@@ -157,7 +158,14 @@ class Models:
             return resolve(name) if function is None else FunctionModel(function)
 
         self.caller = Caller(
-            store, self.media, flow, self.budget, meter=self._meter, concurrency=most, resolve=resolved
+            store,
+            self.media,
+            flow,
+            self.budget,
+            meter=self._meter,
+            concurrency=most,
+            resolve=resolved,
+            settled={} if limits.retry_failed else store.failures(),
         )
 
     def ask(self, stage: str, progress: Callable[[], None] | None = None) -> Ask:
@@ -224,7 +232,13 @@ class Models:
             alike = [n for (s, m), n in answered.items() if m == model and s.partition("/")[0] == kind]
             return EarlierReplies(*map(sum, zip(*alike, strict=True))) if alike else None
 
-        estimator = Estimator(self._prices, known=self._store.has, earlier=earlier)
+        settled = self.caller.settled or {}
+
+        def known(keys: Iterable[str]) -> set[str]:
+            listed = list(keys)
+            return self._store.has(listed) | (settled.keys() & listed)
+
+        estimator = Estimator(self._prices, known=known, earlier=earlier)
         for stage, requests in stages:
             estimator.add(stage, requests)
         return msgspec.structs.replace(estimator.result(), left_out=tuple(sorted(self.left_out or ())))
@@ -233,6 +247,9 @@ class Models:
         """Return the closing line of a stage."""
         tally = self.caller.tally
         endpoints = dict.fromkeys(event.endpoint for event in self._history)
+        given_up = next((state.stopped for state in self._flow.state() if state.stopped), "")
+        stopped = tally.stopped or (given_up if tally.kinds.get("cancelled") else "")
+        said = _SAID & tally.kinds.keys() or any(starmap(self._store.has_said, self._unsent.asked))
         return Closing(
             sent=tally.sent,
             from_store=tally.stored,
@@ -243,8 +260,8 @@ class Models:
             feared=dollars(tally.feared),
             **self.remarks(),
             flow=[pace_of(name, self._flow.starts_with(name), self._history) for name in endpoints],
-            stopped=tally.stopped,
-            mute=tally.sent > 0 and not _SAID & tally.kinds.keys(),
+            stopped=stopped,
+            mute=tally.sent > 0 and not said,
         )
 
 

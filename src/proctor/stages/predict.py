@@ -23,6 +23,7 @@ from proctor.exam.view import View as MomentView
 from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
 from proctor.llm.model import FUNCTION, PERSON, is_asked
+from proctor.llm.outcome import is_settled
 from proctor.llm.prices import PriceTable
 from proctor.records import content_hash, file_sha256, read_json, write_json, write_jsonl
 from proctor.stages.answers import Answers, read_answers
@@ -445,7 +446,7 @@ def _predict_with_model(
         who = _predictor(models, workspace, group, view, answering, settings, limits)
         model = who.models["answer"]
         begun = _begin_model(workspace, group, who, settings)
-        asked = begun.unanswered(settings.limit)
+        asked = begun.unanswered(settings.limit, limits)
         stage = f"predict/{begun.folder.name}"
         if asked and len(set(who.models.values())) > 1:
             models.require_prices(*who.models.values())  # before one of them is paid
@@ -501,7 +502,9 @@ def estimate_prediction(
         for group, view in chosen:
             who = _predictor(models, workspace, group, view, answering, settings, limits)
             begun = _begin_model(workspace, group, who, settings)
-            stages.append((f"predict/{begun.folder.name}", who.requests(begun.unanswered(settings.limit))))
+            stages.append(
+                (f"predict/{begun.folder.name}", who.requests(begun.unanswered(settings.limit, limits)))
+            )
         return models.estimate(stages)
 
 
@@ -621,12 +624,22 @@ class _Run:
         mine = [p for p in found if p.predictor == info.predictor and (shrunk or "shrunk" not in p.details)]
         return cls(workspace, folder, info, items, turns, _by_item(mine))
 
-    def unanswered(self, limit: int | None) -> list[Item]:
-        """Return the items that have not all their answers yet; failed ones are asked again."""
+    def unanswered(self, limit: int | None, limits: Limits | None = None) -> list[Item]:
+        """Return the items that have not all their answers yet.
+
+        What failed at the provider is answered by that, unless it is to be asked again, or the run has nothing else.
+
+        Args:
+            limit: so many at most.
+            limits: of calls; None where no model is asked.
+        """
+        answered = any(p.failure is None for made in self.before.values() for p in made)
+        keep = answered and limits is not None and not limits.retry_failed
         done = {
             name
             for name, made in self.before.items()
-            if len(made) >= self.turns.get(name, 1) and all(p.failure is None for p in made)
+            if len(made) >= self.turns.get(name, 1)
+            and all(p.failure is None or (keep and is_settled(p.failure)) for p in made)
         }
         return [item for item in self.items if item.id not in done][:limit]
 

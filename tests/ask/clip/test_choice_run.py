@@ -140,10 +140,10 @@ def test_runs_that_fail_again_and_again_end_as_one_that_did_not(seed: int):
     assert max(Counter(request.key for request in port.sent).values()) == 1, "nothing is asked twice"
 
 
-def test_an_assistant_that_is_down_postpones_what_it_had_to_vote_on():
+def test_an_assistant_that_was_not_asked_postpones_what_it_had_to_vote_on():
     def reply(request: Request) -> str | Outcome:
         if "assistant1" in request.model:
-            return Failure(kind="connection", message="no route")
+            return Failure(kind="budget", message="spent")
         return play(read_request(request), **QUALITY)
 
     run = make_choices(QUESTIONS, maker(), Port(reply))

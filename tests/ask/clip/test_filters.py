@@ -31,7 +31,7 @@ from proctor.exam.lines import Line
 from proctor.llm.message import Image, Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Truncated
 
-DOWN = Failure(kind="overload", message="busy")
+DOWN = Failure(kind="budget", message="spent")
 DROP = {"reason": "no", "problem": "generic", "verdict": "drop"}
 KEEP = {"reason": "fine", "problem": "none", "verdict": "keep"}
 YES, NO = {"consistent": "yes"}, {"consistent": "no"}
@@ -203,10 +203,20 @@ def test_who_is_not_there_postpones_and_a_later_run_decides(name: str) -> None:
     last = found.verdicts[-1]
     assert (last.filter, last.keep) == ("blind" if name == "consistency" else name, None)
     assert last.evidence["problem"] == "postponed"
-    assert last.reason == "overload: busy"
+    assert last.reason == "budget: spent"
     assert found.funnel.postponed == 1
     again, _ = run(judge_says())
     assert again.kept == {"q1"}
+
+
+@pytest.mark.parametrize("name", [*FILTERS, "consistency"])
+def test_a_call_that_failed_for_good_decides_nothing_and_is_no_verdict(name: str) -> None:
+    found, _port = run(judge_says(**{name: Failure(kind="bad_request", message="no")}))
+    last = found.verdicts[-1]
+    assert (last.keep, last.evidence["problem"], last.reason) == (None, "failed", "bad_request: no")
+    assert (found.kept, found.funnel.postponed, found.funnel.failed) == (set(), 0, 1)
+    assert [d.reason for d in found.dropped] == [f"{last.filter}:failed"]
+    assert found.funnel.lines[-1] == "0 kept, 0 dropped, 1 failed"
 
 
 def test_an_absent_vote_changes_no_quorum() -> None:

@@ -147,7 +147,7 @@ def test_one_assistant_that_is_down_postpones_what_reaches_it_and_nothing_else(e
     questions, played = audience()
 
     def reply(request: Request) -> Outcome:
-        return Failure(kind="connection", message="refused") if request.model == "made/b" else played(request)
+        return Failure(kind="budget", message="spent") if request.model == "made/b" else played(request)
 
     settings = FilterSettings(exhaustive=exhaustive)
     whole = run_filters(questions, filters(settings), Scripted(played))

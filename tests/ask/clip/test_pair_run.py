@@ -225,7 +225,7 @@ def test_an_outage_postpones_and_changes_nothing_in_the_end(down: str) -> None:
         nonlocal answered
         answered += 1
         if request.model == f"compat/{down}" and answered > 3:
-            return Failure(kind="server", message="503")
+            return Failure(kind="budget", message="spent")
         return play(request)
 
     broken = generate_pairs(made, plan, generator(3), Calls(fails, stored=stored))
@@ -236,6 +236,21 @@ def test_an_outage_postpones_and_changes_nothing_in_the_end(down: str) -> None:
     calls = Calls(stored=stored)
     whole = generate_pairs(made, plan, generator(3), calls)
     assert written(whole) == wanted
+
+
+def test_what_failed_for_good_is_made_up_for_elsewhere_unless_nobody_is_there() -> None:
+    made = clips(6)
+    plan = plan_pairs(made, total=24)
+
+    def reply(request: Request) -> Outcome:
+        if not is_sorting(request) and "of v1 on" in request.messages[1].text:
+            return Failure(kind="bad_request", message="no")
+        return play(request, bad=0)
+
+    found = run(made, plan, reply)
+    assert (len(found.pairs), found.is_complete) == (24, True)
+    mute = run(made, plan, lambda _: Failure(kind="bad_request", message="no such model"))
+    assert (len(mute.pairs), mute.rounds) == (0, 1), "further rounds would ask the same in vain"
 
 
 def test_another_seed_is_another_set() -> None:

@@ -254,7 +254,7 @@ def test_a_template_of_the_users_own_must_show_the_style(tmp_path: Path) -> None
     [
         (Failure(kind="budget", message="spent"), "budget_stop"),
         (Failure(kind="timeout", message="slow"), "api_error"),
-        (Failure(kind="cancelled", message="Ctrl-C"), "api_error"),
+        (Failure(kind="cancelled", message="Ctrl-C"), "budget_stop"),
         (Refusal(text="I may not."), "refused"),
         (Refusal(), "refused"),
         (Truncated(text="What is"), "format_error"),

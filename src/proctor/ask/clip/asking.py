@@ -1,7 +1,7 @@
 """One thing asked of one model: its reply, one repair where that cannot be read, and what can be said of it in the end.
 
 Three ends are told apart: something was *said*; nothing could be read, and asking again would change nothing (a filter then
-fails closed); or the model was not there (*postponed*), which is nobody's verdict. Whether two answers to one question mean the same
+fails closed); or there is no reply at all (*postponed*), which is nobody's verdict. Whether two answers to one question mean the same
 is asked so by the blind filter, as the marker of answers in words asks it.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -26,7 +26,7 @@ from proctor.exam.kinds.clip_marker import (
 )
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Request
-from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
+from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated, is_settled
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, ask_until_read
 
@@ -52,7 +52,7 @@ class Asked(Generic[T]):
     Attributes:
         said: what was read; None when nothing was.
         why: code and what was seen (``code: detail``) where nothing was read.
-        postponed: True when the model was not there: asking again later may help.
+        postponed: True when the call failed, so that there is nothing to read.
         declined: True when the model (or its provider's filter) refused.
         calls: requests with their outcomes, in order.
     """
@@ -62,6 +62,11 @@ class Asked(Generic[T]):
     postponed: bool = False
     declined: bool = False
     calls: tuple[tuple[Request, Outcome], ...] = ()
+
+    @property
+    def lack(self) -> Literal["failed", "postponed"]:
+        """Whether a call that failed is one for good, or a later run makes it."""
+        return "failed" if is_settled(self.why) else "postponed"
 
 
 def ask_once_more(

@@ -44,7 +44,7 @@ from proctor.ask.documents.rng import attempt_random
 from proctor.errors import UserError
 from proctor.llm.converse import Conversation
 from proctor.llm.message import Image, Parameters, Request
-from proctor.llm.outcome import Failure, Outcome, Reply
+from proctor.llm.outcome import Failure, Outcome, Reply, is_settled
 from proctor.llm.prompt import Rendered
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.metrics.choice.letters import LETTERS
@@ -75,10 +75,11 @@ ChoiceOutcome = Literal[
     "says_all_of_the_above",
     "with_steps_fail",
     "without_steps_fail",
+    "failed",
     "postponed",
 ]
-"""What became of an attempt. ``format``: a reply was refused, cut off or unreadable. ``postponed``: a call failed, and a later
-run makes the attempt again."""
+"""What became of an attempt. ``format``: a reply was refused, cut off or unreadable. ``failed``: a call failed for good.
+``postponed``: a call was not made, and a later run makes the attempt again."""
 CHOICE_OUTCOMES: Final[tuple[ChoiceOutcome, ...]] = get_args(ChoiceOutcome)
 
 Confirm = Literal["off", "report", "require"]
@@ -353,7 +354,7 @@ class ChoiceMaker:
         return content_hash([self.settings, self.models, self.seed])
 
     def question(self, question: Known) -> Conversation[ChoiceResult]:
-        """Attempt a question until there are options, all attempts are made, or a call fails that may work later."""
+        """Attempt a question until there are options, all attempts are made, or a call fails."""
         keeps = self.settings.confirm != "require"
         dropped = unfit(question)
         if dropped is not None:
@@ -364,7 +365,7 @@ class ChoiceMaker:
             notes = _Notes()
             attempts.append((yield from self._attempt(question, attempts, notes)))
             prompts |= notes.prompts
-            if attempts[-1].outcome in ("ok", "postponed"):
+            if attempts[-1].outcome in ("ok", "failed", "postponed"):
                 break
         return ChoiceResult(
             question, tuple(attempts), prompts=tuple(sorted(prompts.items())), keeps_unconfirmed=keeps
@@ -559,7 +560,7 @@ class _Attempt:
         """Make calls and note them.
 
         Raises:
-            _Ended: ``postponed``, when one of them failed in a way that may go away.
+            _Ended: when one of them failed.
         """
         self.notes.prompts[prompt.template] = prompt.template_hash
         outcomes = yield requests
@@ -568,7 +569,8 @@ class _Attempt:
         settled_outcomes = tuple(map(settled, outcomes))
         for request, outcome in zip(requests, settled_outcomes, strict=True):
             if isinstance(outcome, Failure):
-                self._end("postponed", f"{request.model}: {outcome.kind}: {outcome.message}")
+                lack: ChoiceOutcome = "failed" if is_settled(outcome.kind) else "postponed"
+                self._end(lack, f"{request.model}: {outcome.kind}: {outcome.message}")
         return settled_outcomes
 
     def _end(self, outcome: ChoiceOutcome, detail: str) -> NoReturn:

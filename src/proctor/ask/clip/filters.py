@@ -93,6 +93,15 @@ class FilterResult(msgspec.Struct, frozen=True, omit_defaults=True):
             return "dropped"
         return "kept" if self.verdicts and all(v.keep for v in self.verdicts) else "postponed"
 
+    @property
+    def failed_at(self) -> FilterVerdict | None:
+        """The verdict for want of which nothing is decided, where its call failed for good."""
+        undecided = next((v for v in self.verdicts if v.keep is not True), None)
+        failed = (
+            undecided is not None and undecided.keep is None and undecided.evidence.get("problem") == "failed"
+        )
+        return undecided if failed else None
+
 
 class FunnelRow(msgspec.Struct, frozen=True, kw_only=True):
     """One filter.
@@ -123,7 +132,7 @@ class FunnelRow(msgspec.Struct, frozen=True, kw_only=True):
         return self.problems.get("unparsed", 0)
 
 
-class FilterFunnel(msgspec.Struct, frozen=True, kw_only=True):
+class FilterFunnel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All filters.
 
     Attributes:
@@ -131,6 +140,7 @@ class FilterFunnel(msgspec.Struct, frozen=True, kw_only=True):
         kept: by all filters.
         dropped: by one.
         postponed: neither; a later run decides.
+        failed: neither; a call failed for good.
         rows: filter by filter.
     """
 
@@ -139,6 +149,7 @@ class FilterFunnel(msgspec.Struct, frozen=True, kw_only=True):
     dropped: int
     postponed: int
     rows: tuple[FunnelRow, ...]
+    failed: int = 0
 
     @property
     def lines(self) -> list[str]:
@@ -149,6 +160,7 @@ class FilterFunnel(msgspec.Struct, frozen=True, kw_only=True):
             line = f"{row.filter}: {row.seen} seen, {row.dropped} dropped" + (f" ({why})" if why else "")
             said.append(line + (f", {row.postponed} postponed" if row.postponed else ""))
         late = f", {self.postponed} postponed" if self.postponed else ""
+        late += f", {self.failed} failed" if self.failed else ""
         return [*said, f"{self.kept} kept, {self.dropped} dropped{late}"]
 
 
@@ -160,6 +172,7 @@ def count_funnel(results: Sequence[FilterResult], filters: Sequence[FilterName] 
         filters: that were asked, in order.
     """
     outcomes = Counter(result.outcome for result in results)
+    failed = sum(result.failed_at is not None for result in results)
     by_filter: dict[FilterName, list[FilterVerdict]] = {name: [] for name in filters}
     for result in results:
         for verdict in result.verdicts:
@@ -168,7 +181,8 @@ def count_funnel(results: Sequence[FilterResult], filters: Sequence[FilterName] 
         asked=len(results),
         kept=outcomes["kept"],
         dropped=outcomes["dropped"],
-        postponed=outcomes["postponed"],
+        postponed=outcomes["postponed"] - failed,
+        failed=failed,
         rows=tuple(_row(name, verdicts) for name, verdicts in by_filter.items()),
     )
 
@@ -208,7 +222,7 @@ T = TypeVar("T")
 Talk: TypeAlias = Generator[Any, Any, T]
 """A part of a conversation."""
 
-BlindMark = Literal["yes", "no", "unknown", "declined", "unparsed", "postponed"]
+BlindMark = Literal["yes", "no", "unknown", "declined", "unparsed", "failed", "postponed"]
 """Was an assistant's answer consistent? ``unknown`` and ``declined`` are no answer; ``unparsed`` counts as yes."""
 
 _AGAINST: Final = frozenset({"yes", "unparsed"})
@@ -430,7 +444,7 @@ class Filters:
             said = asked.said
             return _Vote(request.model, (asked,), said.keep, said.problem, said.reason, said)
         if asked.postponed:
-            return _Vote(request.model, (asked,), None, "postponed", asked.why)
+            return _Vote(request.model, (asked,), None, asked.lack, asked.why)
         return _Vote(request.model, (asked,), False, "unparsed", asked.why)
 
     def _judged_verdict(self, name: JudgedFilter, question: Known, votes: Sequence[_Vote]) -> FilterVerdict:
@@ -468,7 +482,7 @@ class Filters:
         )
         answer = asked.said if asked.said is not None else _cut_off(asked)
         if answer is None:
-            mark: BlindMark = "postponed" if asked.postponed else "declined" if asked.declined else "unparsed"
+            mark: BlindMark = asked.lack if asked.postponed else "declined" if asked.declined else "unparsed"
             keep = None if asked.postponed else mark not in _AGAINST
             return _Vote(model, (asked,), keep, reason=asked.why, mark=mark)
         if is_unknown(answer):
@@ -482,7 +496,7 @@ class Filters:
             mark = "yes" if consistent else "no"
             return _Vote(model, both, not consistent, reason=judged.said.reason, mark=mark, answer=answer)
         if judged.postponed:
-            return _Vote(model, both, None, reason=judged.why, mark="postponed", answer=answer)
+            return _Vote(model, both, None, reason=judged.why, mark=judged.lack, answer=answer)
         return _Vote(model, both, False, reason=judged.why, mark="unparsed", answer=answer)
 
     def _blind_verdict(self, question: Known, votes: Sequence[_Vote]) -> FilterVerdict:
@@ -491,8 +505,9 @@ class Filters:
         against = sum(vote.mark in _AGAINST for vote in votes)
         evidence: dict[str, str] = {"votes": " ".join(vote.mark for vote in votes)}
         if any(vote.keep is None for vote in votes):
-            keep, problem = None, "postponed"
-            reason = next(vote.reason for vote in votes if vote.keep is None)
+            lacking = min((v for v in votes if v.keep is None), key=lambda vote: vote.mark == "failed")
+            keep, reason = None, lacking.reason
+            problem: str = lacking.mark
         elif against >= needed:
             keep, problem = False, "blind-solved" if solved >= needed else "unparsed"
             reason = f"{solved} of {len(votes)} assistants answer it without seeing anything"
@@ -611,9 +626,9 @@ class FilterRun:
 
     @property
     def dropped(self) -> Iterator[Dropped]:
-        """Dropped questions; the reason's code is ``filter:problem``."""
+        """Questions that are dropped, or that nobody decides on; the reason's code is ``filter:problem``."""
         for result in self.results:
-            verdict = result.dropped_by
+            verdict = result.dropped_by or result.failed_at
             if verdict is not None:
                 problem = verdict.evidence.get("problem", "other")
                 yield Dropped(result.item_id, f"{verdict.filter}:{problem}", verdict.reason)

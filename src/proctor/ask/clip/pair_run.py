@@ -301,6 +301,8 @@ def generate_pairs(
         keeping.admit(done)
         if interrupted or any(result.outcome == "postponed" for result in done):
             break
+        if all(result.outcome == "declined" for result in done):
+            break  # nobody is there who could fill what is short
         tasks = _next(plan, clips, keeping, rounds) if rounds < generator.settings.rounds else ()
     kept = keeping.kept(fill=generator.settings.surplus == "fill")
     order = {clip.id: n for n, clip in enumerate(clips)}

@@ -33,7 +33,7 @@ from proctor.errors import UserError
 from proctor.llm.converse import Conversation
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Parameters, Request
-from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
+from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated, is_settled
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.records import Dropped, content_hash
@@ -55,10 +55,9 @@ ROUNDS: Final = 4
 """Rounds of a run, at most: the first and those for what it left short."""
 
 TaskOutcome = Literal["read", "unreadable", "truncated", "refused", "declined", "postponed"]
-"""What became of a call: ``declined`` by a content filter or as too large; ``postponed`` when nobody answered: a later run asks."""
+"""What became of a call: ``declined`` by a content filter, as too large, or since it failed for good; ``postponed`` when nobody
+was asked: a later run asks."""
 
-_FINAL_FAILURES: Final = ("content_filter", "too_large")
-"""Failures that the same request meets again."""
 _SHOWN: Final = 300
 
 
@@ -288,7 +287,7 @@ class _Work:
         """
         self._note(request, outcome)
         if isinstance(outcome, Failure):
-            kind: TaskOutcome = "declined" if outcome.kind in _FINAL_FAILURES else "postponed"
+            kind: TaskOutcome = "declined" if is_settled(outcome.kind) else "postponed"
             raise _Ended(kind, f"{outcome.kind}: {outcome.message[:_SHOWN]}")
         if isinstance(outcome, Refusal):
             raise _Ended("refused", outcome.text[:_SHOWN] or "the model declined without a word")
@@ -334,7 +333,7 @@ class _Work:
         outcomes: tuple[Outcome, ...] = (yield tuple(request for request, _ in asked)) if asked else ()
         for (request, _), outcome in zip(asked, outcomes, strict=True):
             self._note(request, outcome)
-        down = [o for o in outcomes if isinstance(o, Failure) and o.kind not in _FINAL_FAILURES]
+        down = [o for o in outcomes if isinstance(o, Failure) and not is_settled(o.kind)]
         if down:
             raise _Ended("postponed", f"{down[0].kind}: {down[0].message[:_SHOWN]}")
         return tuple(

@@ -25,7 +25,7 @@ from proctor.errors import UserError
 from proctor.exam.source_showing import ShownLimits, ShownSource, show_source, show_title
 from proctor.llm.fence import FenceSecret, escape_text
 from proctor.llm.message import Image, Message, Parameters, Part, Request, Role, Text
-from proctor.llm.outcome import Failure, Outcome, Refusal, Truncated
+from proctor.llm.outcome import Failure, Outcome, Refusal, Truncated, is_settled
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, spoken_text
 
@@ -282,8 +282,8 @@ def read_text(outcome: Outcome, *, unreadable: AttemptOutcome = "format_error") 
         unreadable: what a reply is that is empty, cut off or no reply at all.
     """
     if isinstance(outcome, Failure):
-        stopped = outcome.kind == "budget"
-        return Miss("budget_stop" if stopped else "api_error", f"{outcome.kind}: {outcome.message[:SHOWN]}")
+        lack: AttemptOutcome = "api_error" if is_settled(outcome.kind) else "budget_stop"
+        return Miss(lack, f"{outcome.kind}: {outcome.message[:SHOWN]}")
     if isinstance(outcome, Refusal):
         return Miss("refused", outcome.text[:SHOWN] or "the model declined without a word")
     if isinstance(outcome, Truncated):

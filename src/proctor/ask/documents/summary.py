@@ -21,7 +21,8 @@ from proctor.exam.question import Question
 __all__ = ["UNTRIED", "Cell", "Diversity", "DocumentsSummary", "combination", "summarise_documents"]
 
 UNTRIED: Final = frozenset({"api_error", "budget_stop"})
-"""Outcomes of attempts that ended before anything was found out: a later run makes them again."""
+"""Outcomes of attempts that ended before anything was found out. After ``budget_stop`` a later run goes on, for a call was not
+made; after ``api_error`` it does when what failed is to be asked again."""
 
 _MODALITIES: Final = ("text", "table", "image")
 
@@ -196,7 +197,7 @@ def _cell(
 
 
 def _is_open(attempts: Sequence[AttemptRecord]) -> bool:
-    return not attempts or attempts[-1].outcome in UNTRIED
+    return not attempts or attempts[-1].outcome == "budget_stop"
 
 
 def _calls(attempts: Iterable[AttemptRecord]) -> int:

@@ -50,7 +50,7 @@ class Filtered(Asked, frozen=True, kw_only=True, omit_defaults=True):
         asked: questions.
         kept: of them.
         postponed: those that models still owe.
-        dropped: by reason.
+        dropped: by reason; also those that nobody decides on, since a call failed.
         lines: the funnel, for people.
         benchmark: of kept pairs, those of the benchmark; None where no pairs were filtered.
         training: the others.

@@ -164,7 +164,7 @@ def generate(
             progress=lambda _result, _round: seen() if seen is not None else None,
         )
         calls = models.closing()
-    _require_replies(run, workspace)
+    _require_replies(run, workspace, mute=calls.mute)
     write_jsonl(workspace.file(CLIPS), found.clips)
     write_jsonl(workspace.file(PAIRS), run.pairs)
     reasons = workspace.write_dropped("clips", found.dropped) | workspace.write_dropped("pairs", run.dropped)
@@ -290,8 +290,9 @@ def _generator(models: Models, options: PairOptions, limits: Limits | None) -> P
     )
 
 
-def _require_replies(run: PairRun, workspace: Workspace) -> None:
-    if run.pairs or run.interrupted or not run.results or any(r.outcome != "postponed" for r in run.results):
+def _require_replies(run: PairRun, workspace: Workspace, *, mute: bool) -> None:
+    heard = not mute and any(r.outcome != "postponed" for r in run.results)
+    if run.pairs or run.interrupted or not run.results or heard:
         return
     raise UserError(
         f"no model replied in {len(run.results):,} tasks, the first of which says: {run.results[0].detail[:200]}",

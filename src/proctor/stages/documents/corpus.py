@@ -157,7 +157,7 @@ def build(
     calls: Closing | None = None
     if options.verbaliser is not None:
         described, lost, calls = _verbalise(workspace, corpus, options.verbaliser, limits, seen)
-        if calls.stopped or calls.mute:
+        if (calls.stopped or calls.mute) and not (limits is not None and limits.accept_failures):
             # Images that were not asked about would be missing for good from a corpus that looks complete.
             return Built(
                 **msgspec.structs.asdict(_counts(corpus)),

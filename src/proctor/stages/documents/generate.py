@@ -22,7 +22,7 @@ from proctor.ask.documents.record import Target
 from proctor.ask.documents.run import DocumentsRun, generate_documents
 from proctor.ask.documents.seed_levels import SeedLevels
 from proctor.ask.documents.style import PUBLISHED_COUNTS, Style, load_styles, render_combination
-from proctor.ask.documents.summary import Cell
+from proctor.ask.documents.summary import UNTRIED, Cell
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.corpus.collection import Corpus
 from proctor.corpus.index.hits import CODES
@@ -217,7 +217,7 @@ def generate(
             progress=lambda _result, _wave: seen() if seen is not None else None,
         )
         calls = models.closing()
-    _require_replies(run, workspace)
+    _require_replies(run, workspace, mute=calls.mute)
     near = find_near_matches([(q.id, q.text) for q in run.questions], lists, embed=embed)
     made = _written(workspace, library, plan, options, run, near, sampler, calls, weak)
     return msgspec.structs.replace(made, calls=calls)
@@ -423,14 +423,15 @@ def _known_questions(workspace: Workspace, files: Sequence[Path]) -> dict[str, l
 # -- writing -------------------------------------------------------------------------------------------------------
 
 
-def _require_replies(run: DocumentsRun, workspace: Workspace) -> None:
+def _require_replies(run: DocumentsRun, workspace: Workspace, *, mute: bool) -> None:
     """Keep what is there when not one attempt found anything out.
 
     Raises:
         UserError: with the commonest reason.
     """
     attempts = run.attempts
-    if run.questions or run.interrupted or not attempts or any(a.outcome != "api_error" for a in attempts):
+    heard = not mute and any(a.outcome not in UNTRIED for a in attempts)
+    if run.questions or run.interrupted or not attempts or heard:
         return
     raise UserError(
         f"no model replied in {len(attempts):,} attempts, the first of which says: {attempts[0].detail[:200]}",

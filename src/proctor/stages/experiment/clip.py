@@ -24,7 +24,6 @@ from proctor.stages.experiment.stage import (
     Doing,
     Plan,
     Stage,
-    StoppedError,
     Task,
     Unit,
     rows_of_tables,
@@ -47,7 +46,7 @@ def _add(doing: Doing, name: str, result: Asked, left: int | None, dropped: str)
 
     Raises:
         KeyboardInterrupt: if that is what ended it; what was done is written.
-        StoppedError: if models owe an answer.
+        StoppedError: if models owe an answer, unless failures are accepted.
         UserError: if it left nothing to go on with.
     """
     if result.interrupted:
@@ -55,7 +54,7 @@ def _add(doing: Doing, name: str, result: Asked, left: int | None, dropped: str)
     doing.add(name, result)
     if not result.complete:
         owed = getattr(result, "postponed", 0)
-        raise StoppedError(f"{name}: {owed:,} are postponed, since models did not answer")
+        doing.stop(f"{name}: {owed:,} are postponed, since models were not asked")
     if not left:
         raise UserError(
             f"nothing is left of the stage '{name}' to go on with.",

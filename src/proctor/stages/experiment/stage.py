@@ -123,7 +123,7 @@ class Doing:
         """Write down what a stage did.
 
         Raises:
-            StoppedError: if it ended early, or no model said anything: nothing comes after it.
+            StoppedError: if it ended early, or no model said anything: nothing comes after it unless failures are accepted.
         """
         calls: Closing | None = getattr(result, "calls", None) or None
         part = Part(
@@ -131,7 +131,17 @@ class Doing:
         )
         self.done.parts.append(part)
         if calls is not None and _ended_early(result):
-            raise StoppedError(calls.stopped or f"{part.name}: no model said anything")
+            self.stop(f"{part.name}: {calls.stopped or 'no model said anything'}")
+
+    def stop(self, why: str) -> None:
+        """End the experiment early, or note why, where failures are accepted.
+
+        Raises:
+            StoppedError: if they are not.
+        """
+        if not self.limits.accept_failures:
+            raise StoppedError(why)
+        self.done.notes.append(f"{why}; what is lacking counts as failed")
 
     def together(self, jobs: Sequence[Task]) -> None:
         """Do what asks different providers side by side, and write down what was done in the order of the jobs.
@@ -142,7 +152,8 @@ class Doing:
             KeyboardInterrupt: if somebody stopped them.
         """
         for job in jobs:
-            job.title, job.ends = f"{self.cell}: {job.title}" if self.cell else job.title, _ended_early
+            job.title = f"{self.cell}: {job.title}" if self.cell else job.title
+            job.ends = lambda made: _ended_early(made) and not self.limits.accept_failures
         stopped: StoppedError | None = None
         for job in side_by_side(self.root, jobs, self.limits, self.show):
             assert job.result is not None
