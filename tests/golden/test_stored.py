@@ -197,5 +197,5 @@ def test_upgraded_runs_are_gone_on_with(store: str, tmp_path: Path) -> None:
 
 
 def records(text: str) -> list[Any]:
-    """Return records without their details: judges of clips once wrote other ones (``LEFT_OUT``)."""
-    return [{**json.loads(line), "details": None} for line in text.splitlines()]
+    """Return records without their details and places of frames: both were others once (``LEFT_OUT``)."""
+    return [{**json.loads(line), "details": None, "frame_indices": None} for line in text.splitlines()]
