@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.stages.clip.material import row, write_rows
 
 from proctor.cli.main import app
 from proctor.corpus.source import Source
+from proctor.exam.question import Item
 from proctor.records import read_jsonl, write_jsonl
 from proctor.stages.clip.pairs import found_clips
 from proctor.stages.clip.settings import PairOptions
@@ -36,8 +38,8 @@ TYPED = {
     "predict": "{moments} -p {m} -p constant --limit 3",
     "judge answers": "{moments} -j {m} --run constant",
     "experiment moment": "{moments} --data plain={sample} -g {m} -p {m} -j {m} --show frames:2 --examples 3",
-    "experiment documents": "{new} --from {docs} -g {m} -m {m} -j {m} --total 2 --style numerical",
-    "experiment clip": "{new} --data {steps} --dataset steps -g {m} -j {m} -a {m} -a {m}2 -a {m}3 -p {m} --show frames:8 --total 4",
+    "experiment documents": "{new} --from {docs} -g {m} -m {m} -m python:os:getcwd -m human:anna.csv -j {m} --total 2 --style numerical",
+    "experiment clip": "{new} --data {steps} --dataset steps -g {m} -j {m} -a {m} -a {m}2 -a {m}3 -p {m} -p python:os:getcwd -p human:anna.csv --show frames:8 --total 4",
 }
 """What is typed after each command that asks."""
 MORE = {
@@ -144,3 +146,46 @@ def test_a_dry_run_sends_nothing_and_writes_nothing(
     assert bool(found["left_out"]) == ("frames" in typed), "videos are not here, and this is said"
     assert counted[1:] == []
     assert files(home) == before
+
+
+def test_functions_and_people_answer_in_experiments_and_a_dry_run_calls_nobody(
+    places: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proctor: Command
+) -> None:
+    bench, asked = tmp_path / "bench", tmp_path / "asked.txt"
+    (tmp_path / "own_answers.py").write_text(
+        "import pathlib\n\n\ndef answer(shown):\n"
+        f"    with pathlib.Path({str(asked)!r}).open('a') as stream:\n        print(shown.id, file=stream)\n    return 'Yes.'\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    typed = [
+        "experiment",
+        bench,
+        "--data",
+        places["sample"],
+        "--dataset",
+        "plain",
+        "--show",
+        "recipe",
+        "--show",
+        "question",
+    ]
+    typed += ["-p", "python:own_answers:answer", "--examples", 4]
+    dry = proctor(*typed, "--dry-run", "--json")
+    assert dry.status == 0, dry.err
+    assert not asked.exists()
+    done = proctor(*typed)
+    assert done.status == 0, done.err
+    items = read_jsonl(bench / "items.jsonl", Item)
+    assert len(asked.read_text().split()) == 2 * len(items)
+    rows = [{"item_id": item.id, "answer": "No."} for item in items]
+    write_jsonl(tmp_path / "anna.jsonl", rows)
+    more = proctor(*typed, "-p", "human:anna.jsonl")
+    assert more.status == 0, more.err
+    assert len(asked.read_text().split()) == 2 * len(items)
+    runs = {path.name for path in (bench / "runs").iterdir()}
+    assert {
+        "human-anna.jsonl",
+        "python-own_answers-answer-recipe",
+        "python-own_answers-answer-question",
+    } <= runs

@@ -32,6 +32,7 @@ from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.inputs import load_all_items, load_predictions
 from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
+from proctor.stages.rehearsing import in_trial
 from proctor.stages.show import Show
 from proctor.stages.together import Job, side_by_side
 from proctor.version import __version__
@@ -275,16 +276,18 @@ def predict(
     workspace = Workspace(root)
     settings = settings or workspace.resolve(PredictSettings)
     groups = _groups(workspace, settings)
-    if isinstance(predictor, str) and predictor.startswith(PERSON):
+    trial = in_trial(root)
+    person = isinstance(predictor, str) and predictor.startswith(PERSON)
+    if isinstance(predictor, str) and person and not trial:
         file = Path(predictor.removeprefix(PERSON))
         answers = read_answers(file, [item for group in groups for item in group.items])
         workspace.write_dropped("predictions", answers.dropped)
         return _predict_from_file(workspace, groups, answers, file, settings, predictor, "human")
-    if not isinstance(predictor, str) or is_asked(predictor):
+    if not isinstance(predictor, str) or person or is_asked(predictor):
         chosen = _with_view(groups, settings)
         _require_one(settings, chosen)
         limits = (limits or Limits()).shared()
-        model = _answering(predictor)
+        model = _answering(predictor, trial=trial)
         return [_predict_with_model(workspace, g, view, model, settings, limits, seen) for g, view in chosen]
     fitting = [group for group in groups if predictor in group.kind.floors(group.items)]
     if not fitting:
@@ -296,11 +299,18 @@ def predict(
     return [_predict_with_floor(workspace, group, predictor, settings, seen) for group in fitting]
 
 
-def _answering(predictor: str | Answering) -> str | Function:
-    """Return the function that answers in the place of a model, or the name of the model that does."""
-    if not isinstance(predictor, str):
-        return named(predictor)
-    return load_function(predictor) if predictor.startswith(FUNCTION) else predictor
+def _answering(predictor: str | Answering, *, trial: bool = False) -> str | Function:
+    """Return the function that answers in the place of a model, or the name of the model that does.
+
+    In a dry run no function is called, and answers of people to played questions are not there: a function of no wit stands in.
+    """
+    found = named(predictor) if not isinstance(predictor, str) else predictor
+    if isinstance(found, str) and found.startswith(FUNCTION):
+        found = load_function(found)
+    if trial and (isinstance(found, Function) or found.startswith(PERSON)):
+        name = found if isinstance(found, str) else found.name
+        return Function(name, "", lambda shown: "A" if shown.options else "…")
+    return found
 
 
 def predict_with_several(

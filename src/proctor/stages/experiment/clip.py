@@ -13,6 +13,7 @@ from proctor.exam.choice_floors import CHOICE_FLOORS
 from proctor.exam.clip_view import ClipView
 from proctor.exam.kinds.clip import KIND, require_a_video
 from proctor.exam.question import Footage
+from proctor.llm.model import PERSON
 from proctor.stages.build import build
 from proctor.stages.clip.choices import make
 from proctor.stages.clip.filter import filter_questions
@@ -156,7 +157,7 @@ def _predict(doing: Doing, settings: ClipAnswerSettings) -> None:
         )
     tasks: list[Task] = []
     for model in dict.fromkeys(settings.predictor):
-        for view in dict.fromkeys(settings.show):
+        for view in dict.fromkeys(settings.show[:1] if model.startswith(PERSON) else settings.show):
             who = f"{model} ({view})"
             asked = PredictSettings(
                 kind=KIND.name, form="choice", show=view, style=settings.style, shuffle=settings.shuffle,

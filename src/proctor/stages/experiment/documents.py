@@ -11,7 +11,7 @@ import msgspec
 from proctor.errors import UserError
 from proctor.exam.kind import ViewOptions
 from proctor.exam.kinds.documents import KIND
-from proctor.llm.model import ModelName
+from proctor.llm.model import PERSON, ModelName
 from proctor.records import is_there
 from proctor.stages.build import build as build_exam
 from proctor.stages.documents.corpus import build
@@ -147,7 +147,7 @@ def _answer(doing: Doing, settings: CorpusAnswerSettings) -> None:
     tasks: list[Task] = []
     for system in dict.fromkeys(settings.model):
         llm, _, lmm = system.partition(",")
-        for sources in dict.fromkeys(settings.sources):
+        for sources in dict.fromkeys(settings.sources[:1] if llm.startswith(PERSON) else settings.sources):
             asked = PredictSettings(
                 kind=KIND.name, questions=settings.questions, show=sources, image_model=lmm or None,
                 limit=settings.limit, seed=settings.seed,

@@ -16,6 +16,7 @@ from proctor.exam.prediction import Prediction
 from proctor.exam.table import ScoreTable
 from proctor.exam.view import View
 from proctor.llm.estimate import Estimate
+from proctor.llm.model import PERSON
 from proctor.records import is_there, read_json, write_jsonl
 from proctor.stages.build import build
 from proctor.stages.calibrate import calibrate, load_evidence, require_marked_items
@@ -220,7 +221,7 @@ class System(msgspec.Struct, frozen=True):
     @property
     def run(self) -> str:
         """Name of its run."""
-        return run_name(self.model, self.view)
+        return file_name(self.model) if self.model.startswith(PERSON) else run_name(self.model, self.view)
 
     def settings(self, videos: Path | None) -> PredictSettings:
         """Return how it is asked; videos are looked for in the folder."""
@@ -233,6 +234,9 @@ def systems(settings: AnswerSettings) -> list[System]:
     """Return who answers, in the order of the settings."""
     found = []
     for text in settings.predictor:
+        if text.startswith(PERSON):  # whatever they were shown
+            found.append(System(text, View.parse("question")))
+            continue
         model, own = _split(text)
         found += [
             System(model, View.parse(view, captioner=settings.captioner)) for view in own or settings.show

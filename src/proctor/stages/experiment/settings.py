@@ -54,7 +54,8 @@ class AnswerSettings(Settings, frozen=True, kw_only=True):
     predictor: Annotated[
         tuple[str, ...],
         option(
-            "Model that answers; may be repeated. MODEL=VIEW,VIEW shows it something else than --show says.",
+            "Model that answers, or python:module:function, or human:FILE; may be repeated. MODEL=VIEW,VIEW shows it something else "
+            "than --show says.",
             "-p",
         ),
     ] = ()
@@ -125,7 +126,10 @@ class OverlapSettings(Settings, frozen=True, kw_only=True):
 class ClipAnswerSettings(Settings, frozen=True, kw_only=True):
     """Who answers questions about clips, seeing what, and who marks open-ended answers."""
 
-    predictor: Annotated[tuple[str, ...], option("Model that answers; may be repeated.", "-p")] = ()
+    predictor: Annotated[
+        tuple[str, ...],
+        option("Model that answers, or python:module:function, or human:FILE; may be repeated.", "-p"),
+    ] = ()
     show: Annotated[
         tuple[str, ...],
         option("What models are shown: frames:8, frames:16, question, steps; may be repeated."),
