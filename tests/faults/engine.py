@@ -76,7 +76,7 @@ FAULTS: Final = (
     Fault(
         "what is too large is sent all the same",
         "exam/predictor.py",
-        "self._excess(calls) if exhibit.media else None",
+        "self._excess(calls, asked, exhibit) if exhibit.media else None",
         "None",
         ("exam/kinds/test_clip.py",),
     ),
@@ -129,6 +129,27 @@ FAULTS: Final = (
         "    times = frame_times(view, end, steps)\n",
         "    times, end = frame_times(view, end + 2, steps), end + 2\n",
         _SYSTEMS,
+    ),
+    Fault(
+        "replies that a rule reads go to the matcher as well",
+        "exam/matching.py",
+        "if choice_of(p, by_id[p.item_id]).rule in _UNREAD]",
+        "if choice_of(p, by_id[p.item_id]).rule]",
+        ("exam/test_matching.py",),
+    ),
+    Fault(
+        "a match counts against what a rule reads",
+        "exam/choice_scores.py",
+        "if matched and choice.printed is None:",
+        "if matched:",
+        ("exam/test_matching.py",),
+    ),
+    Fault(
+        "an option that there is not is matched",
+        "exam/matching.py",
+        "if said.score and said.rationale in LETTERS[:options] else",
+        "if said.score else",
+        ("stages/test_match_options.py",),
     ),
     Fault(
         "a frame is called by its time stamp",
@@ -304,8 +325,8 @@ FAULTS: Final = (
     Fault(
         "the mean of styles weighs each by its questions",
         "exam/scores.py",
-        "math.fsum(values) / len(values)",
-        "math.fsum((row.value or 0.0) * row.n for row in parts) / n",
+        "Score(math.fsum(values) / len(values), ",
+        "Score(math.fsum((row.value or 0.0) * row.n for row in parts) / n, ",
         ("exam/test_document_scores.py", *_SCORES),
     ),
     Fault(
