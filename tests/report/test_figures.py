@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proctor.metrics.figure import Bars, Figure, IntervalPlot, Matrix, Reliability
+from proctor.metrics.figure import Bars, Figure, Histogram, IntervalPlot, Matrix, Reliability
 from proctor.metrics.table import ScoreTable
 from proctor.report.figures import draw_figure, figure_guide
 from proctor.report.figures.matrix import SHADES, read_cells, shade_name
@@ -81,6 +81,7 @@ def hostile_figures() -> list[Figure]:
         Bars(EVIL, (EVIL,), (3.0,), (1,), 100.0, EVIL),
         Reliability(EVIL, bins, bins, bins, bins, (1,), (0.0, 1.0)),
         IntervalPlot(EVIL, (EVIL,), (0.5,), (0.4,), (0.6,), (0.1,)),
+        Histogram(EVIL, (0.0, 1.0), (1,), EVIL, ((EVIL, 0.5),), ((EVIL, math.nan), (EVIL, 9.0))),
     ]
 
 
@@ -114,6 +115,7 @@ def test_every_kind_says_how_to_read_it(score_tables: dict[str, ScoreTable]) -> 
         Reliability("x", (0.5,), (), (0.4,), (0.6,), (1,), (0.0, 1.0)),
         IntervalPlot("x", ("a",), (1.0,), (), ()),
         IntervalPlot("x", ("a",), (1.0,), (0.5,), (2.0,), (0.1, 0.2)),
+        Histogram("x", (0.0, 1.0), (1, 2)),
     ],
 )
 def test_labels_and_numbers_that_do_not_fit_are_refused(figure: Figure) -> None:
@@ -123,12 +125,44 @@ def test_labels_and_numbers_that_do_not_fit_are_refused(figure: Figure) -> None:
 
 @pytest.mark.parametrize(
     "figure",
-    [Matrix("x", (), (), ()), Bars("x", (), ()), Reliability("x", (), (), (), (), (), (0.0,)), IntervalPlot("x", (), (), (), ())],
+    [Matrix("x", (), (), ()), Bars("x", (), ()), Reliability("x", (), (), (), (), (), (0.0,)), IntervalPlot("x", (), (), (), ()), Histogram("x", (0.0, 1.0), (0,))],
 )  # fmt: skip
 def test_nothing_to_draw_is_said_in_words(figure: Figure) -> None:
     (paragraph,) = parse(draw_figure(figure))
     assert paragraph.get("class") == "empty"
     assert (paragraph.text or "").startswith("There is no")
+
+
+# -- histograms --------------------------------------------------------------------------------------------------
+
+
+def test_columns_stand_between_their_borders_and_lines_at_their_values() -> None:
+    figure = Histogram(
+        "Lengths",
+        (10.0, 20.0, 30.0, 40.0),
+        (4, 0, 2),
+        "s",
+        (("median", 15.0),),
+        (("published", 30.0), ("mean", 50.0)),
+    )
+    tree = parse(draw_figure(figure))
+    bars = [{k: float(e.get(k) or 0) for k in ("x", "y", "width", "height")} for e in tree.iter("rect")]
+    assert [bar["height"] for bar in bars] == [180.0, 0.0, 90.0]
+    assert len({bar["y"] + bar["height"] for bar in bars}) == 1
+    step = bars[1]["x"] - bars[0]["x"]
+    at = {e.get("class"): float(e.get("x1") or 0) for e in tree.iter("line") if e.get("class") == "own"}
+    assert at["own"] == pytest.approx(bars[0]["x"] + step / 2, abs=0.2)
+    dashed = sorted(float(e.get("x1") or 0) for e in tree.iter("line") if e.get("class") == "reference")
+    assert dashed == pytest.approx([bars[2]["x"], bars[0]["x"] + 4 * step], abs=0.2)  # beyond the columns
+    named = [(e.text, float(e.get("y") or 0)) for e in tree.iter("text") if (e.text or "").endswith(" s")]
+    assert [name for name, _ in sorted(named, key=lambda pair: pair[1])] == [
+        "median 15 s",
+        "published 30 s",
+        "mean 50 s",
+    ]
+    assert texts(tree, "p") == ["median 15 s; published 30 s; mean 50 s"]
+    rows = [[("".join(cell.itertext())) for cell in row] for row in tree.iter("tr")]
+    assert rows[1:] == [["10 to 20", "4"], ["20 to 30", "0"], ["30 to 40", "2"]]
 
 
 # -- scales and numbers ------------------------------------------------------------------------------------------

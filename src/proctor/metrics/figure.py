@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Bars", "Figure", "IntervalPlot", "Matrix", "Reliability"]
+__all__ = ["Bars", "Figure", "Histogram", "IntervalPlot", "Matrix", "Reliability"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +101,25 @@ class IntervalPlot:
     scale: tuple[float, float] = (0.0, 1.0)
 
 
-Figure = Matrix | Bars | Reliability | IntervalPlot
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How often values lie in each of equally wide bins.
+
+    Attributes:
+        title: what it shows.
+        edges: the borders of the bins, increasing, one more than bins; a bin holds its left border and not its right one.
+        counts: values in each bin.
+        unit: of the values.
+        marks: of these values, such as their median: name and value.
+        references: of others that they are held against, such as published ones: name and value.
+    """
+
+    title: str
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    unit: str = ""
+    marks: tuple[tuple[str, float], ...] = ()
+    references: tuple[tuple[str, float], ...] = ()
+
+
+Figure = Matrix | Bars | Reliability | IntervalPlot | Histogram

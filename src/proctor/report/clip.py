@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any, Final
 
 import msgspec
@@ -14,11 +16,14 @@ from proctor.ask.clip.choice_run import ChoiceSummary, RetryLeak, Share
 from proctor.ask.clip.filters import count_funnel, results_of
 from proctor.ask.clip.record import ChoiceItem, ClipPair, FilterVerdict, ShownClip
 from proctor.ask.clip.statistics import (
+    PUBLISHED,
     SetStatistics,
     choice_statistics,
     compare_with_published,
     open_statistics,
 )
+from proctor.metrics.figure import Histogram
+from proctor.procedure.trim_rules import TrimRules
 from proctor.report.charts import counts_table
 from proctor.report.numbers import dollars, guessed, number, show_value
 from proctor.report.parts import Cell, Heat, Paragraph, Part, Row, Section, SourceView, Table
@@ -26,6 +31,9 @@ from proctor.report.parts import Cell, Heat, Paragraph, Part, Row, Section, Sour
 __all__ = ["ClipMaking", "PairsSummary", "clip_sections", "clip_steps"]
 
 _STEPS: Final = 40
+_BINS: Final = 30
+_WIDTHS: Final = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600)
+"""Seconds of a bin: the first with which the clips' lengths take no more than about ``_BINS``."""
 LEVELS: Final = ("coarse", "fine")
 _PLACES: Final = ("early", "middle", "late")
 _FUNNEL: Final = ("tasks", "replied", "read", "entries", "passed", "new", "kept")
@@ -331,14 +339,36 @@ def _statistics(made: ClipMaking) -> Section:
     sets.append(("Open-ended", open_statistics(made.kept or made.pairs, made.clips)))
     if made.training:
         sets.append(("Training", open_statistics(made.training, made.clips, kind="training")))
-    parts = tuple(
-        Table(
-            title, ("", "ours", "published"),
-            tuple(
-                (f"{row.label} ({row.unit})" if row.unit else row.label, _shown(row.ours), _shown(row.published))
-                for row in compare_with_published(statistics)
-            ),
+    parts: list[Part] = []
+    for title, statistics in sets:
+        rows = tuple(
+            (f"{row.label} ({row.unit})" if row.unit else row.label, _shown(row.ours), _shown(row.published))
+            for row in compare_with_published(statistics)
         )
-        for title, statistics in sets
-    )  # fmt: skip
-    return Section("statistics", "Statistics of clips", parts)
+        parts += [Table(title, ("", "ours", "published"), rows), *_lengths(title, statistics)]
+    return Section("statistics", "Statistics of clips", tuple(parts))
+
+
+def _lengths(title: str, statistics: SetStatistics) -> Iterator[Histogram]:
+    """Yield how long the clips of a set are, beside what is published: long recordings are cut once a clip is longer than 4 minutes."""
+    seconds = statistics.durations
+    if not seconds:
+        return
+    published = (
+        ("published: cut beyond", TrimRules().longer_than),
+        ("published mean", PUBLISHED[statistics.kind]["mean_duration"]),
+    )
+    reached = [*seconds, *(value for _, value in published)]
+    span = max(reached) - min(reached)
+    width = next((w for w in _WIDTHS if span < _BINS * w), span / _BINS)
+    first = math.floor(seconds[0] / width)
+    counts = Counter(math.floor(length / width) - first for length in seconds)
+    bins = range(max(counts) + 1)
+    yield Histogram(
+        f"Length of the clips: {title}",
+        edges=tuple(width * (first + n) for n in range(len(bins) + 1)),
+        counts=tuple(counts[n] for n in bins),
+        unit="s",
+        marks=(("median", median(seconds)),),
+        references=published,
+    )

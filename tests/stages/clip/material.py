@@ -105,6 +105,7 @@ class How:
     views: Sequence[str] = ("question", "steps")
     style: str = "d"
     judge: str | None = WRITER
+    matcher: str | None = JUDGE
     videos: Path | None = None
 
     @property
@@ -112,7 +113,7 @@ class How:
         """The same by stage."""
         answering = ClipAnswerSettings(
             predictor=tuple(self.systems), show=tuple(self.views), style=self.style, judge=self.judge,  # type: ignore[arg-type]
-            videos=self.videos, seed=3,
+            videos=self.videos, seed=3, match_options=self.matcher,
         )  # fmt: skip
         return {"pairs": self.pairs, "filter": self.filters, "choices": self.choices, "predict": answering}
 

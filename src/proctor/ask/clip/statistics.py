@@ -28,8 +28,6 @@ __all__ = [
 ]
 
 SetKind = Literal["multiple-choice", "open", "training"]
-BIN_SECONDS: Final = 60
-"""Width of the bins of the clips' durations."""
 
 
 class SetStatistics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -48,7 +46,7 @@ class SetStatistics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         options: of a question, mean; None for open-ended ones.
         samples: questions.
         letters: how often each is right.
-        durations: clips by duration, ``0-60`` seconds and so on.
+        durations: of the clips, seconds, increasing.
         by_dataset: questions.
         by_level: questions.
         by_category: questions.
@@ -68,7 +66,7 @@ class SetStatistics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     options: float | None
     samples: int
     letters: Mapping[str, int] = {}
-    durations: Mapping[str, int] = {}
+    durations: tuple[float, ...] = ()
     by_dataset: Mapping[str, int] = {}
     by_level: Mapping[str, int] = {}
     by_category: Mapping[str, int] = {}
@@ -220,7 +218,7 @@ def _statistics(
         options=options,
         samples=len(questions),
         letters=letters,
-        durations=_binned(lengths),
+        durations=tuple(sorted(lengths)),
         by_dataset=_count(pair.dataset for pair in pairs),
         by_level=_count(pair.level for pair in pairs),
         by_category=_count(pair.category for pair in pairs),
@@ -235,14 +233,3 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def _count(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
-
-
-def _binned(seconds: Sequence[float]) -> dict[str, int]:
-    """Count durations in bins; those between the first and the last that are empty are there with 0."""
-    if not seconds:
-        return {}
-    counts = Counter(int(length // BIN_SECONDS) for length in seconds)
-    return {
-        f"{place * BIN_SECONDS}-{(place + 1) * BIN_SECONDS}": counts[place]
-        for place in range(min(counts), min(max(counts), min(counts) + 1_000) + 1)
-    }

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from proctor.metrics.figure import Bars, Figure, IntervalPlot, Matrix, Reliability
+from proctor.metrics.figure import Bars, Figure, Histogram, IntervalPlot, Matrix, Reliability
 from proctor.report.figures.bars import BARS_GUIDE, draw_bars
+from proctor.report.figures.histogram import HISTOGRAM_GUIDE, draw_histogram
 from proctor.report.figures.intervals import INTERVALS_GUIDE, draw_intervals
 from proctor.report.figures.matrix import draw_matrix, matrix_guide
 from proctor.report.figures.reliability import RELIABILITY_GUIDE, draw_reliability
@@ -33,6 +34,8 @@ def draw_figure(figure: Figure) -> Markup:
             return draw_reliability(figure)
         case IntervalPlot():
             return draw_intervals(figure)
+        case Histogram():
+            return draw_histogram(figure)
 
 
 def figure_guide(figure: Figure) -> str:
@@ -46,3 +49,5 @@ def figure_guide(figure: Figure) -> str:
             return RELIABILITY_GUIDE
         case IntervalPlot():
             return INTERVALS_GUIDE
+        case Histogram():
+            return HISTOGRAM_GUIDE

@@ -1,0 +1,40 @@
+"""What the page says of questions about clips alone."""
+
+from __future__ import annotations
+
+import pytest
+from tests.exam.clip_set import clip, pair
+
+from proctor.metrics.figure import Histogram
+from proctor.report.clip import ClipMaking, PairsSummary, clip_sections
+
+
+def lengths(*seconds: float) -> Histogram | None:
+    pairs = [pair(n, video=f"v{n}") for n in range(len(seconds))]
+    clips = [clip(f"v{n}", start=5.0, end=5.0 + length) for n, length in enumerate(seconds)]
+    made = ClipMaking(pairs=pairs, clips=clips[: len(seconds)], summary=PairsSummary())
+    (found,) = [s for s in clip_sections(made) if s.id == "statistics"]
+    return next((part for part in found.parts if isinstance(part, Histogram)), None)
+
+
+def test_lengths_of_clips_are_drawn_with_their_median_and_what_is_published() -> None:
+    drawn = lengths(241.0, 250.0, 259.9, 260.0, 300.0, 431.0)
+    assert drawn is not None
+    assert drawn.edges == tuple(range(240, 441, 10))
+    assert drawn.counts == (1, 2, 1, 0, 0, 0, 1, *[0] * 12, 1)
+    assert (drawn.unit, drawn.marks) == ("s", (("median", pytest.approx(259.95)),))
+    assert drawn.references == (("published: cut beyond", 240.0), ("published mean", 283.22))
+
+
+@pytest.mark.parametrize("seconds", [(3.0,), (60.0, 61.0), (0.5, 20_000.0), (1.0, 1e6)])
+def test_there_are_about_thirty_bins_at_most_and_every_clip_is_in_one(seconds: tuple[float, ...]) -> None:
+    drawn = lengths(*seconds)
+    assert drawn is not None
+    assert len(drawn.edges) == len(drawn.counts) + 1 <= 33
+    assert sum(drawn.counts) == len(seconds)
+    for length in seconds:
+        holds = [
+            n for a, b, n in zip(drawn.edges, drawn.edges[1:], drawn.counts, strict=False) if a <= length < b
+        ]
+        assert len(holds) == 1
+        assert holds[0] > 0
