@@ -12,6 +12,7 @@ import pytest
 from tests.report.exams import GRAPHS, make_item, make_run, small_data, small_exam, small_items
 from tests.report.pages import HOSTILE
 
+from proctor.exam.choice_scores import CREDIT
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice, Gold, Item, Open, Pick, Picture, Question, Text
 from proctor.exam.table import LetterRow, Letters, ScoreRow, ScoreTable
@@ -196,10 +197,10 @@ def test_what_guessing_gets_has_a_range_and_draws_of_a_floor_are_not_counted_as_
         for row in exam.runs[0].table.rows
     )
     table = msgspec.structs.replace(exam.runs[0].table, rows=rows, letters=letters, counts=counts)
-    runs = [
-        replace(exam.runs[0], name=n, role=r, table=table)
-        for n, r in (("eye", "system"), ("chance", "floor"))
-    ]
+    eye = replace(exam.runs[0], table=table)
+    drawn = tuple(msgspec.structs.replace(p, details={**p.details, CREDIT: "0.5"}) for p in eye.predictions)
+    chance = replace(eye, name="chance", role="floor", predictions=drawn)
+    runs = [eye, replace(eye, name="blind", role="floor"), chance]
     found = tables(compose(ReportData(exams=(replace(exam, runs=tuple(runs)),)), QUICK))
     board = found["Leaderboard"]
     (guess, *_) = [row[board.head.index("Guessing gets")] for row in board.rows]
@@ -209,7 +210,7 @@ def test_what_guessing_gets_has_a_range_and_draws_of_a_floor_are_not_counted_as_
     assert (
         list(column(found["Counted"], "right"))
         == list(column(found["Letters that were named"], "Letters"))
-        == ["eye"]
+        == ["eye", "blind"]
     )
     assert "of one draw" in found["Counted"].note
 

@@ -246,7 +246,7 @@ def _letters(summary: ChoiceSummary) -> Iterator[Part]:
     rows: tuple[Row, ...] = (
         (
             "right option is the longest one, % of questions",
-            Cell("–") if longest is None else Cell(show_value(100 * longest), f"{longest * n:g} of {n:,}"),
+            Cell("–") if longest is None else Cell(show_value(100 * longest), f"{longest * n:.1f} of {n:,}"),
             guessed(None if tells.chance is None else 100 * tells.chance, n),
         ),
         ("mean words of right and of wrong options", _shown(tells.words_right), _shown(tells.words_wrong)),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
+from proctor.exam.choice_scores import CREDIT
 from proctor.exam.corrected import CorrectedScore
 from proctor.exam.judge_marks import JudgeSetup, judge_sort
 from proctor.exam.prediction import Judgement, Prediction
@@ -453,9 +454,8 @@ _DRAWN: Final = (
 
 
 def _drawn(line: Line) -> bool:
-    """Whether a run answered by letters that a rule drew."""
-    table = line.run.table
-    return line.run.role == "floor" and table is not None and table.letters is not None
+    """Whether a rule answered by letters that it drew: its marks are what such draws get on average."""
+    return any(CREDIT in prediction.details for prediction in line.run.predictions[:1])
 
 
 def _marks(standing: Standing) -> Iterator[Part]:
