@@ -375,7 +375,7 @@ FAULTS: Final = (
     Fault(
         "a failed answer is not asked for again",
         "stages/predict.py",
-        " and all(p.failure is None for p in made)",
+        "            and all(p.failure is None or (keep and is_settled(p.failure)) for p in made)\n",
         "",
         _RUNS,
     ),
