@@ -19,6 +19,25 @@ def workspace(tmp_path: Path) -> Workspace:
     return made
 
 
+@pytest.mark.parametrize(
+    ("records", "published"),
+    [
+        ((), False),
+        ((("derive", {"protocol": "corrected"}),), False),
+        ((("derive", {"protocol": "published"}),), True),
+        ((("build", {"accept": "published"}),), True),
+        ((("build", {"accept": "oracle"}),), False),
+        ((("build", {"accept": "published"}), ("derive", {"protocol": "corrected"})), False),
+    ],
+)
+def test_the_published_protocol_is_known_by_what_was_derived_or_imported(
+    workspace: Workspace, records: tuple[tuple[str, dict[str, str]], ...], published: bool
+) -> None:
+    for stage, settings in records:
+        workspace.record(stage, settings=settings, counts={})
+    assert workspace.published is published
+
+
 class TestSettings:
     DEFAULTS = {"protocol": "corrected", "limit": None, "share": 0.5, "strict": False}  # noqa: RUF012
 

@@ -499,4 +499,33 @@ FAULTS: Final = (
         "{s.id: s for s in named}",
         ("release/test_release_kinds.py", "release/test_folder.py"),
     ),
+    # -- what models are shown -------------------------------------------------------------------------------
+    Fault(
+        "models are shown the tags of a data set's files",
+        "procedure/showing.py",
+        "render_step(text) if has_tag(text) else text",
+        "text",
+        ("procedure/test_showing.py",),
+    ),
+    Fault(
+        "models are shown START and END as steps to be done",
+        "procedure/showing.py",
+        "    ends = (graph.start, graph.end)\n",
+        "    return TaskGraph(graph.id, graph.name, graph.steps, graph.edges)\n",
+        ("procedure/test_showing.py",),
+    ),
+    Fault(
+        "the published protocol is asked in today's words",
+        "ask/moment/promqa_prompt.py",
+        'ask / "published" if published else None',
+        "None",
+        ("ask/moment/test_promqa_prompt.py", "ask/documents/test_verification.py"),
+    ),
+    Fault(
+        "of two verdicts that contradict each other the last one counts",
+        "ask/documents/verification.py",
+        "if first is not None and first[1].casefold() != last[1].casefold():",
+        "if first is None and last is None:",
+        ("ask/documents/test_verification.py",),
+    ),
 )
