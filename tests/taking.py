@@ -44,7 +44,7 @@ def estimate_prediction(
 
 def marking(runs: Sequence[str], judge: str, rubric: Rubric | None, repeats: int) -> JudgeSettings:
     name = None if rubric is None else rubric.name
-    return JudgeSettings(runs=tuple(runs), judge=judge, rubric=name, repeats=repeats)
+    return JudgeSettings(runs=tuple(runs), judge=judge, rubric=name, repeats=repeats, judge_floors=True)
 
 
 def judge(

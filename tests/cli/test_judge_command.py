@@ -12,6 +12,11 @@ from tests.taking import estimate_judging, judge
 
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_marker import Rubric
+from proctor.exam.prediction import Prediction
+from proctor.exam.question import gold_texts
+from proctor.records import read_jsonl
+from proctor.stages.inputs import load_all_items
+from proctor.workspace import Workspace
 from proctor_rehearsal.standin import Standin
 
 RULES = {"rules": [{"reply": "The steps differ, as far as can be seen.\nVerdict: 1"}]}
@@ -77,14 +82,50 @@ def test_replies_are_expected_to_be_like_those_that_the_store_has(bench: Path, s
     assert 0 < line.output == line.new * line.reply < line.output_worst / 5
 
 
+def test_floors_are_marked_by_rules_unless_a_model_is_to_mark_them(
+    bench: Path, standin: Standin, proctor: Command
+) -> None:
+    name = marker(standin)
+    assert "costs nothing" in proctor("judge", bench, "-j", name, "--dry-run").out
+    done = proctor("judge", bench, "-j", name)
+    assert (done.status, standin.count) == (0, 0), done.err
+    assert "as no model answered: annotations, constant (--judge-floors" in done.out
+    (rule,) = {line["judge"] for line in proctor("score", bench, "--json").json["runs"]}
+    assert rule.startswith("rules-")
+    told = proctor(
+        "judge", bench, "-j", name, "-r", "constant", "--judge-floors", "--context", "none", "--json"
+    ).json
+    assert not told.get("by_rule")
+    items = {item.id: item for item in load_all_items(Workspace(bench))}
+    answers = [
+        (items[p.item_id].question.text, gold_texts(items[p.item_id]), p.answer)
+        for p in read_jsonl(bench / "runs/constant/predictions.jsonl", Prediction)
+    ]
+    assert (
+        len({answer for *_, answer in answers}) < 4
+    )  # a constant answer is asked about once a question and golds
+    assert told["calls"]["sent"] == standin.count == len(set(answers))
+    assert proctor("score", bench, "-r", "constant", "--json").json["runs"][0]["judge"].startswith(name)
+
+
 def test_a_dry_run_prints_it_and_sends_nothing(bench: Path, standin: Standin, proctor: Command) -> None:
-    done = proctor("judge", bench, "--judge", marker(standin), "--run", "constant", "--dry-run")
+    done = proctor(
+        "judge", bench, "--judge", marker(standin), "--run", "constant", "--judge-floors", "--dry-run"
+    )
     assert done.status == 0, done.err
     assert "judge/constant" in done.out
     assert "IS NOT KNOWN" in done.out
     assert "an upper bound" in done.out
     as_json = proctor(
-        "judge", bench, "--judge", marker(standin), "--run", "constant", "--dry-run", "--json"
+        "judge",
+        bench,
+        "--judge",
+        marker(standin),
+        "--run",
+        "constant",
+        "--judge-floors",
+        "--dry-run",
+        "--json",
     ).json
     assert [e["new"] > 0 for e in as_json["estimates"]] == [True]
     free = proctor("judge", bench, "--dry-run")
@@ -114,7 +155,11 @@ def test_a_dry_run_says_what_cannot_be(
 
 @pytest.mark.parametrize(
     ("command", "options"),
-    [("judge", ("--judge",)), ("predict", ("--show", "recipe", "-p")), ("verify", ("--verifier",))],
+    [
+        ("judge", ("--judge-floors", "--judge")),
+        ("predict", ("--show", "recipe", "-p")),
+        ("verify", ("--verifier",)),
+    ],
 )
 def test_a_command_to_which_no_model_said_anything_ends_with_status_1(
     bench: Path, standin: Standin, proctor: Command, command: str, options: tuple[str, ...]

@@ -150,7 +150,7 @@ def test_limits_become_settings_of_the_flow() -> None:
 
 
 def judge(proctor: Command, bench: Path, standin: Standin, *options: object) -> Any:
-    return proctor("judge", bench, "--judge", f"compat/marker@{standin.url}/v1", *options)
+    return proctor("judge", bench, "--judge-floors", "--judge", f"compat/marker@{standin.url}/v1", *options)
 
 
 def test_no_more_connections_than_allowed(bench: Path, standin: Standin, proctor: Command) -> None:
@@ -240,7 +240,7 @@ def test_parameters_that_a_model_is_not_sent_are_told_once_and_kept(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef")
     name = f"anthropic/claude-sonnet-5@{standin.url}"
-    done = proctor("judge", bench, "--judge", name, "--run", "constant", "--json")
+    done = proctor("judge", bench, "--judge", name, "--judge-floors", "--run", "constant", "--json")
     assert done.status == 0, done.err
     assert "constant" in done.json["runs"]
     (told,) = (r.message for r in caplog.records if "has no field" in r.message)
@@ -249,7 +249,7 @@ def test_parameters_that_a_model_is_not_sent_are_told_once_and_kept(
     record = (bench / "stages.json").read_bytes()
     assert Workspace(bench).stages()["judge/constant"].counts["unsent"] == {name: ["temperature"]}
     monkeypatch.delenv("ANTHROPIC_API_KEY")  # all is stored: no key is needed, and the record stays as it is
-    assert proctor("judge", bench, "--judge", name, "--run", "constant").status == 0
+    assert proctor("judge", bench, "--judge", name, "--judge-floors", "--run", "constant").status == 0
     assert (bench / "stages.json").read_bytes() == record
 
 
@@ -276,8 +276,8 @@ def test_an_unknown_price_is_said_loudly_before_the_first_request(
     listener = Listener()
     logging.getLogger("proctor.llm").addHandler(listener)
     try:
-        option = "--judge" if command == "judge" else "--verifier"
-        done = proctor(command, bench, option, f"compat/marker@{standin.url}/v1", "--max-calls", 3)
+        option = ("--judge-floors", "--judge") if command == "judge" else ("--verifier",)
+        done = proctor(command, bench, *option, f"compat/marker@{standin.url}/v1", "--max-calls", 3)
     finally:
         logging.getLogger("proctor.llm").removeHandler(listener)
     assert done.status == 0, done.err
@@ -289,10 +289,10 @@ def test_an_unknown_price_is_said_loudly_before_the_first_request(
 def test_an_unknown_price_is_refused_with_a_limit_on_money(
     bench: Path, standin: Standin, proctor: Command, command: str
 ) -> None:
-    option = "--judge" if command == "judge" else "--verifier"
+    option = ("--judge-floors", "--judge") if command == "judge" else ("--verifier",)
     before = {path: path.read_bytes() for path in bench.rglob("*.json*")}
     name = f"compat/marker@{standin.url}/v1"
-    done = proctor(command, bench, option, name, "--max-cost", "5")
+    done = proctor(command, bench, *option, name, "--max-cost", "5")
     assert done.status == 2
     assert f"the price of {name} is not known, so --max-cost cannot be kept" in done.err
     assert "PROCTOR_PRICES" in done.err

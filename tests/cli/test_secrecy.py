@@ -211,9 +211,14 @@ def test_a_missing_key_names_its_variable(
 ) -> None:
     for variable in (*VARIABLES.values(), "GEMINI_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
-    option = {"predict": "-p", "judge": "--judge", "verify": "--verifier", "generate": "--generator"}[command]
+    option = {
+        "predict": "-p",
+        "judge": "--judge-floors --judge",
+        "verify": "--verifier",
+        "generate": "--generator",
+    }[command]
     name = MODELS[provider].partition("@")[0]
-    done = proctor(command, bench, option, name)
+    done = proctor(command, bench, *option.split(), name)
     assert done.status == 2
     assert f"the environment variable {VARIABLES[provider]} is not set" in done.err
     assert f"export {VARIABLES[provider]}=" in done.err

@@ -222,7 +222,8 @@ _EXPERIMENT: Final = (
     Cell(
         "whole",
         f"experiment moment {{w}} --data {{w}}/sample --dataset plain --examples 8 -g {_4O} -p {_GEMINI} --show question --show recipe "
-        f"--verifier {_CLAUDE} --accept any --min-confidence 0.5 -j {_4O} --rubric ternary-step --rubric binary --seed 2",
+        f"--verifier {_CLAUDE} --accept any --min-confidence 0.5 -j {_4O} --rubric ternary-step --rubric binary --seed 2 "
+        "--judge-floors",  # once they were always sent to the judge
         ("items.jsonl", "runs/*/predictions.jsonl", "runs/*/judgements.jsonl", "runs/*/scores.json"),
     ),
 )

@@ -24,7 +24,8 @@ def judge(
     """Mark every answer 0 (wrong), 1 (partial) or 2 (match), with the reason.
 
     Rules mark letters of questions with options, and answers about moments against their best gold; a model marks every answer in
-    words. Writes runs/<run>/judgements.jsonl. An answer that failed stays unscored: it is never counted as 0. Marks of a model
+    words. Floors and bounds that ask no model are marked by rules all the same, unless --judge-floors is given: their answers need no
+    calls. Writes runs/<run>/judgements.jsonl. An answer that failed stays unscored: it is never counted as 0. Marks of a model
     are also kept beside those of other judges in runs/<run>/judgements/, for 'proctor calibrate'. A model's default for moments,
     ternary-step, is what the paper's figure shows; --mistakes (ternary-step-mistakes) is what the released code sends.
     --match-options asks a model which option a reply means that no rule reads, and only of these replies.
@@ -53,6 +54,9 @@ def judge(
         marks |= dict.fromkeys(counts)  # how replies with options were read, where a model matched some
     rows = [(name, *(counts.get(m, 0) for m in marks)) for name, counts in result.runs.items()]
     text = table(rows, ("run", *marks)) + f"\n\njudge: {result.judge}"
+    if result.by_rule:
+        rules = ", ".join(dict.fromkeys(result.by_rule.values()))
+        text += f"\nby {rules}, as no model answered: {', '.join(result.by_rule)} (--judge-floors has the model mark them)"
     text += "".join(f"\nnot marked: {name}: {why}" for name, why in result.skipped.items())
     text += f"\n{closing_text(result.calls)}" if result.calls is not None else ""
     text += f"\nnext: proctor score {workspace}"

@@ -148,7 +148,7 @@ def _sentences(standing: Standing, level: float) -> Iterator[str]:
     systems = standing.ranked
     by_judge: dict[str, list[Line]] = {}
     for line in systems:
-        by_judge.setdefault(_judge(line), []).append(line)
+        by_judge.setdefault(line.judge, []).append(line)
     for judge, lines in by_judge.items():
         judged = f" marked by {judge}" if len(by_judge) > 1 else ""
         rank = f" is first of {len(lines)} systems{judged} with " if len(lines) > 1 else " scores "
@@ -164,7 +164,8 @@ def _sentences(standing: Standing, level: float) -> Iterator[str]:
         yield from _ties(standing, systems)
     yield from _floor(standing, systems)
     if (upper := next((line for line in scored if line.run.role == "upper"), None)) is not None:
-        yield f"The upper bound, {upper.name.label}, is told what others must not know and reaches {show_value(upper.value)}."
+        by = f" by the judge {upper.judge}" if systems and upper.judge != standing.judge else ""
+        yield f"The upper bound, {upper.name.label}, is told what others must not know and reaches {show_value(upper.value)}{by}."
     if standing.detectable is not None:
         points = f"{standing.detectable:.1f} points"
         yield f"Two runs have to differ by about {points} to be told apart here (power 0.8, two-sided level 0.05)."
@@ -191,21 +192,18 @@ def _apart(standing: Standing, a: Line, b: Line) -> bool:
     return told is not None and told.decided
 
 
-def _judge(line: Line) -> str:
-    return row.judge if (row := line.row()) is not None else ""
-
-
 def _floor(standing: Standing, systems: Sequence[Line]) -> Iterator[str]:
-    floor = next((line for line in standing.scored if line.run.role == "floor" and not line.rank.why), None)
+    floors = [line for line in standing.scored if line.run.role == "floor" and not line.rank.why]
+    floor = next((line for line in floors if line.judge == standing.judge), next(iter(floors), None))
     if floor is None:
         return
     start = (
         f"The best floor, {floor.name.label}, answers without looking and reaches {show_value(floor.value)}"
     )
-    rivals = [s for s in systems if _judge(s) == _judge(floor)]
+    rivals = [s for s in systems if s.judge == floor.judge]
     below = [s for s in rivals if (s.value or 0.0) <= (floor.value or 0.0) or not _apart(standing, s, floor)]
     if not rivals:
-        by = f" by the judge {_judge(floor)}, so that systems are not held against it" if systems else ""
+        by = f" by the judge {floor.judge}, so that systems are not held against it" if systems else ""
         yield f"{start}{by}."
     elif not below:
         yield f"{start}; every system is above it."

@@ -104,7 +104,7 @@ def _board(
     standing: Standing, corrected: Mapping[str, CorrectedScore], *, calibrated: bool, level: float
 ) -> Iterator[Part]:
     floor = standing.best("floor")
-    reference = floor.value if floor is not None else None
+    reference = floor.value if floor is not None and floor.judge == (standing.judge or floor.judge) else None
     people = any(line.run.name in corrected for line in standing.lines)
     chance = any((row := line.row()) is not None and row.chance is not None for line in standing.lines)
     unread = any((row := line.row()) is not None and row.unparsed for line in standing.lines)
@@ -226,13 +226,16 @@ def _above(row: ScoreRow | None, floor: ScoreRow | None) -> float | None:
 
 
 def _floors_by_rule(standing: Standing) -> Iterator[Part]:
-    """Say that floors have another judge than systems, where they have."""
-    floor = standing.best("floor")
-    judges = {row.judge for line in standing.ranked if (row := line.row()) is not None}
-    if floor is not None and judges and floor.judge not in judges:
+    """Say which floors and bounds have another judge than systems."""
+    judges = {line.judge for line in standing.ranked}
+    others = [
+        line for line in standing.scored if line.run.role in ("floor", "upper") and line.judge not in judges
+    ]
+    if judges and others:
         yield Paragraph(
-            f"Floors are marked by {floor.judge}, systems by {', '.join(sorted(judges))}: a rule is not as lenient as a model or people, so "
-            "no differences to floors are printed (proctor judge --judge-floors has a model mark them, too)."
+            f"By rule ({', '.join(dict.fromkeys(line.judge for line in others))}): {', '.join(line.name.label for line in others)}. A rule is "
+            "not as lenient as a model or people, so systems are not held against these (proctor judge --judge-floors has a model mark "
+            "them, too)."
         )
 
 
@@ -621,7 +624,7 @@ def view_parts(standing: Standing) -> Iterator[Part]:
                 )
     if points:
         uppers = [(name, row.value) for name, role in (("best floor", "floor"), ("upper bound", "upper"), ("people", "human"))
-                  if (row := standing.best(role)) is not None and row.value is not None]  # fmt: skip
+                  if (row := standing.best(role)) is not None and row.value is not None and row.judge == standing.judge]  # fmt: skip
         unit = f"US dollars for {_QUESTIONS:,} questions"
         yield Drawn(
             "Score against cost",

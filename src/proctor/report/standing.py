@@ -72,6 +72,12 @@ class Line:
         row = self.row()
         return None if row is None else row.value
 
+    @property
+    def judge(self) -> str:
+        """Who marked its answers."""
+        row = self.row()
+        return "" if row is None else row.judge
+
     def mark(self, item_id: str) -> float | None:
         """Return the mark of one item, in points."""
         mark = self.run.table.item_marks.get(item_id) if self.run.table is not None else None
@@ -118,13 +124,22 @@ class Standing:
         return tuple(line for line in self.lines if line.run.role == "system" and line.rank.place is not None)
 
     @property
+    def judge(self) -> str:
+        """Who marked the first of the ranked systems; empty where none is ranked."""
+        return next((line.judge for line in self.ranked), "")
+
+    @property
     def names(self) -> Mapping[str, RunName]:
         """How the page calls each run."""
         return {line.run.name: line.name for line in self.lines}
 
     def best(self, role: str, slice_: str = "all") -> ScoreRow | None:
-        """Return the best score that a run of a role has on a slice; runs with too few marks are passed over."""
+        """Return the best score that a run of a role has on a slice: of the judge who marked the best system, if there is one.
+
+        Runs with too few marks are passed over.
+        """
         lines = [line for line in self.lines if line.run.role == role and not line.rank.why]
+        lines = [line for line in lines if line.judge == self.judge] or lines
         rows = [row for line in lines if (row := line.row(slice_)) is not None]
         return max((r for r in rows if r.value is not None), key=lambda r: r.value or 0.0, default=None)
 

@@ -30,6 +30,7 @@ from proctor.exam.judge_marks import (
     JudgeMarks,
     JudgeSetup,
     is_human,
+    judge_sort,
     sort_marks,
     unite_people,
 )
@@ -302,13 +303,18 @@ def _shown_judges(found: CalibrationFile, evidence: Evidence) -> frozenset[str]:
 def load_evidence(workspace: Workspace, items: Sequence[Item], kind: str = MOMENT) -> Evidence:
     """Read all judgements of all runs over one kind of questions.
 
+    Where models judge all systems, what rules said of floors and bounds is left out: no judge is chosen by it.
+
     Raises:
         UserError: if a file is broken, a judgement is about an unknown item, or two contradict each other.
     """
     of_kind = tuple(item for item in items if item.question.kind == kind)
     clusters = {i.id: i.question.cluster or i.id for i in of_kind}
     unique: dict[tuple[str, ...], Judgement] = {}
-    files, models, current = [], {}, {}
+    current: dict[str, JudgeSetup] = {}
+    by_rule: dict[tuple[str, ...], Judgement] = {}  # and about floors and bounds
+    setups_by_rule: dict[str, JudgeSetup] = {}
+    files, models = [], {}
     for run in workspace.run_names():
         folder = workspace.run_folder(run)
         info = read_run_info(folder)
@@ -317,12 +323,18 @@ def load_evidence(workspace: Workspace, items: Sequence[Item], kind: str = MOMEN
         for path in _judgement_files(folder):
             files.append(str(path.relative_to(workspace.root)))
             found = [msgspec.structs.replace(j, predictor=run) for j in _read_judgements(path, clusters)]
-            unique.update({key: j for j in found if (key := _key(j)) not in unique})
+            for j in found:
+                aside = info.asks_no_model and judge_sort(j.judge) == "rule"
+                (by_rule if aside else unique).setdefault(_key(j), j)
             if path.name == "judgements.jsonl" and (setups := [m.setup for m in sort_marks(found)]):
-                current[run] = setups[0]
+                aside = info.asks_no_model and judge_sort(setups[0].judge) == "rule"
+                (setups_by_rule if aside else current)[run] = setups[0]
         predictions = load_predictions(folder, items_of_run(items, info))
         named_models = {p.details["model"] for p in predictions if p.details.get("model")}
         models[run] = named_models.pop() if len(named_models) == 1 else info.predictor
+    sorts = {judge_sort(j.judge) for j in unique.values()}
+    if "rule" in sorts or "model" not in sorts:
+        unique, current = unique | by_rule, current | setups_by_rule
     all_ = list(unique.values())
     return Evidence(
         items=of_kind,

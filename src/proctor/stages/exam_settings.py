@@ -9,8 +9,22 @@ from proctor.settings import Settings, option
 from proctor.stages.scoring import settings as scoring
 from proctor.stages.settings import Limit, Seed, Videos
 
-__all__ = ["CalibrateSettings", "JudgeSettings", "MinCoverage", "PredictSettings", "ScoreSettings"]
+__all__ = [
+    "CalibrateSettings",
+    "JudgeFloors",
+    "JudgeSettings",
+    "MinCoverage",
+    "PredictSettings",
+    "ScoreSettings",
+]
 
+JudgeFloors = Annotated[
+    bool,
+    option(
+        "A model marks floors and bounds that ask no model (constant, annotations, …), too; otherwise rules do, which cost nothing, "
+        "and their scores are not held against those of systems."
+    ),
+]
 MinCoverage = Annotated[
     float,
     option("Share of the questions that must be answered and marked for a run to be ranked.", ge=0, le=1),
@@ -131,6 +145,7 @@ class JudgeSettings(Settings, frozen=True, kw_only=True):
             metavar="MODEL",
         ),
     ] = None
+    judge_floors: JudgeFloors = False
 
 
 class ScoreSettings(scoring.ScoreSettings, frozen=True, kw_only=True):

@@ -94,12 +94,14 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         judge: name on the marks; of several runs by rule those of all kinds.
         runs: how many marks of each sort every run got; where a model matched options also how many replies were read by rule, matched
             by the model and not read.
+        by_rule: of a model's judging the floors and bounds that rules marked in its place, with the name on their marks.
         skipped: runs that were not named and are not marked in this way, with the reason.
         calls: of a model; None for rules.
     """
 
     judge: str
     runs: dict[str, dict[str, int]]
+    by_rule: dict[str, str] = {}
     skipped: dict[str, str] = {}
     calls: Closing | None = None
 
@@ -132,8 +134,6 @@ def judge(
     """
     workspace, settings = Workspace(root), settings or JudgeSettings()
     runs, skipped = _marked_runs(workspace, settings)
-    if "/" in settings.judge:
-        return _judge_with_model(workspace, runs, skipped, settings, limits, seen, later)
     result: dict[str, dict[str, int]] = {}
     if settings.match_options:
         names: dict[str, None] = {}
@@ -150,13 +150,34 @@ def judge(
                 result[run.name] = {**_count(marks), **readings}
                 _write(workspace, run, marks, settled, {**readings, **models.remarks()})
             return Judged(judge=", ".join(names), runs=result, skipped=skipped, calls=models.closing())
+    asked = [run for run in runs if run.by_model]
+    judges, calls = (
+        _judge_with_model(workspace, asked, settings, limits, seen, later) if asked else ({}, None)
+    )
+    ruled: dict[str, str] = {}
     for run in runs:
-        name = kind_named(run.info.kind).marker(run.marker).name
+        if run.by_model:
+            result[run.name] = judges[run.name][1]
+            continue
+        ruled[run.name] = kind_named(run.info.kind).marker(run.marker).name
         marks = _by_rule(workspace, run, place, seen)
         result[run.name] = _count(marks)
-        _write(workspace, run, marks, {"judge": name})
-    named = dict.fromkeys(kind_named(run.info.kind).marker(run.marker).name for run in runs)
-    return Judged(judge=", ".join(named), runs=result, skipped=skipped)
+        _now_or_later(partial(_write, workspace, run, marks, {"judge": ruled[run.name]}), later)
+    named = dict.fromkeys([judge for judge, _ in judges.values()] or ruled.values())
+    return Judged(
+        judge=", ".join(named),
+        runs=result,
+        by_rule=ruled if "/" in settings.judge else {},
+        skipped=skipped,
+        calls=calls,
+    )
+
+
+def _now_or_later(write: Callable[[], None], later: list[Callable[[], None]] | None) -> None:
+    if later is None:
+        write()
+    else:
+        later.append(write)
 
 
 _Answers = tuple[tuple[Item, Prediction], ...]
@@ -187,29 +208,23 @@ def _marked(kind: str, marker: str, graphs: bytes, answers: Packed[_Answers]) ->
 def _judge_with_model(
     workspace: Workspace,
     runs: Sequence[_Run],
-    skipped: dict[str, str],
     settings: JudgeSettings,
     limits: Limits | None,
     seen: Callable[[], None] | None,
     later: list[Callable[[], None]] | None,
-) -> Judged:
-    result: dict[str, dict[str, int]] = {}
-    names: dict[str, None] = {}
+) -> tuple[dict[str, tuple[str, dict[str, int]]], Closing]:
+    """Have a model mark runs; return by run its name on the marks and how many there are of each sort, and what its calls came to."""
+    found: dict[str, tuple[str, dict[str, int]]] = {}
     with open_models(workspace, limits) as models:
         for run in runs:
             judges = _model_judges(models, workspace, run, settings, limits)
             for who in reversed(judges):  # the first one is the one that scores are made of
                 marks = who.mark(run.items, run.predictions, models.ask(f"judge/{run.name}", seen))
                 write_jsonl(run.folder / "judgements" / f"{file_name(who.name)}.jsonl", marks)
-            names[judges[0].name] = None
             settled = {"judge": judges[0].name, "repeats": settings.repeats}
-            result[run.name] = _count(marks)
-            write = partial(_write, workspace, run, marks, settled, models.remarks())
-            if later is None:
-                write()
-            else:
-                later.append(write)
-        return Judged(judge=", ".join(names), runs=result, skipped=skipped, calls=models.closing())
+            found[run.name] = judges[0].name, _count(marks)
+            _now_or_later(partial(_write, workspace, run, marks, settled, models.remarks()), later)
+        return found, models.closing()
 
 
 def _write(
@@ -240,8 +255,9 @@ def estimate_judging(
         UserError: as ``judge``.
     """
     workspace, settings = Workspace(root), settings or JudgeSettings()
-    runs, _ = _marked_runs(workspace, settings)
-    if "/" not in settings.judge and not settings.match_options:
+    marked, _ = _marked_runs(workspace, settings)
+    runs = [run for run in marked if run.by_model or settings.match_options]
+    if not runs:
         return None
     with open_models(workspace, limits) as models:
 
@@ -270,6 +286,11 @@ class _Run:
     items: list[Item]
     predictions: list[Prediction]
     marker: str
+
+    @property
+    def by_model(self) -> bool:
+        """Whether a model marks it."""
+        return hasattr(kind_named(self.info.kind).marker(self.marker), "prompt")
 
 
 def _marked_runs(workspace: Workspace, settings: JudgeSettings) -> tuple[list[_Run], dict[str, str]]:
@@ -323,7 +344,8 @@ def _marker_of(info: RunInfo, items: Sequence[Item], settings: JudgeSettings) ->
     kind = kind_named(info.kind)
     form = items[0].question.form if items else Open()
     by_model = "/" in settings.judge
-    known = [name for name in kind.markers(form) if hasattr(kind.marker(name), "prompt") == by_model]
+    sorts = {name: hasattr(kind.marker(name), "prompt") for name in kind.markers(form)}
+    known = [name for name, asks in sorts.items() if asks == by_model]
     wanted = settings.rubric
     if by_model and wanted is None and info.kind == MOMENT:
         wanted = Rubric(settings.scale, settings.context, settings.mistakes, settings.form).name
@@ -345,6 +367,8 @@ def _marker_of(info: RunInfo, items: Sequence[Item], settings: JudgeSettings) ->
             f"there is no rubric {wanted!r:.80} for questions of the kind '{info.kind}'.",
             hint=f"rubrics for the kind '{info.kind}': {', '.join(known)}",
         )
+    if by_model and info.asks_no_model and not settings.judge_floors and not all(sorts.values()):
+        return next(name for name, asks in sorts.items() if not asks)
     return wanted or known[0]
 
 

@@ -98,6 +98,11 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     source: str | msgspec.UnsetType = msgspec.UNSET
     named: str | msgspec.UnsetType = msgspec.UNSET
 
+    @property
+    def asks_no_model(self) -> bool:
+        """Whether it is a floor or a bound that no model stands behind."""
+        return self.role in ("floor", "upper") and self.view is None and not self.show
+
 
 class Predicted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of a run.

@@ -17,7 +17,7 @@ from proctor.exam.table import ScoreTable
 from proctor.exam.view import View
 from proctor.llm.estimate import Estimate
 from proctor.llm.model import PERSON
-from proctor.records import is_there, read_json, write_jsonl
+from proctor.records import is_there, read_json, write_json, write_jsonl
 from proctor.stages.build import build
 from proctor.stages.calibrate import calibrate, load_evidence, require_marked_items
 from proctor.stages.derive import derive
@@ -395,6 +395,7 @@ def _answers_in_place_of(doing: Doing, run: str) -> None:
     if len(given) == len(items):
         return
     predict(doing.root, _PROXY, PredictSettings(run=run, kind=MOMENT))
+    write_json(folder / "run.json", msgspec.structs.replace(read_run_info(folder), role="system"))
     answers = [
         given.get(p.item_id) or msgspec.structs.replace(p, answer=p.answer and f"{p.answer} ({run})")
         for p in load_predictions(folder, items)
@@ -434,6 +435,12 @@ def _can_mark(_: Doing, settings: MarkSettings) -> None:
     markings(settings)
 
 
+def _asked_of(model: str, rubric: Rubric, settings: MarkSettings) -> JudgeSettings:
+    return JudgeSettings(
+        judge=model, rubric=rubric.name, repeats=settings.repeats, judge_floors=settings.judge_floors
+    )
+
+
 def _judge(doing: Doing, settings: MarkSettings) -> None:
     if not settings.judge:
         with doing.showing("marking the answers") as seen:
@@ -441,14 +448,14 @@ def _judge(doing: Doing, settings: MarkSettings) -> None:
     tasks: list[Task] = []
     for model, rubric in markings(settings):
         who = f"{model} · {rubric.name}"
-        how = JudgeSettings(judge=model, rubric=rubric.name, repeats=settings.repeats)
+        how = _asked_of(model, rubric, settings)
         tasks.append(marks_of(doing, f"marking: {who}", f"judge/{who}", how))
     doing.together(tasks)
 
 
 def _estimate_judge(doing: Doing, settings: MarkSettings) -> Iterator[Estimate]:
     for model, rubric in markings(settings):
-        how = JudgeSettings(judge=model, rubric=rubric.name, repeats=settings.repeats)
+        how = _asked_of(model, rubric, settings)
         found = estimate_judging(doing.root, how, limits=doing.limits)
         if found is not None:
             yield found

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from proctor.settings import Settings, option
 from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
 from proctor.stages.documents.settings import CorpusOptions, DocumentsOptions, RetrievalOptions
-from proctor.stages.exam_settings import CalibrateSettings, MinCoverage, ScoreSettings
+from proctor.stages.exam_settings import CalibrateSettings, JudgeFloors, MinCoverage, ScoreSettings
 from proctor.stages.experiment.outline import Outline
 from proctor.stages.settings import BuildSettings, GenerateSettings, Limit, ReportSettings, Seed, Videos
 
@@ -86,6 +86,7 @@ class MarkSettings(Settings, frozen=True, kw_only=True):
         ),
     ] = ("ternary-step",)
     repeats: Annotated[int, option("Times that a judge is asked the same.", ge=1)] = 1
+    judge_floors: JudgeFloors = False
 
 
 class CorpusAnswerSettings(Settings, frozen=True, kw_only=True):
