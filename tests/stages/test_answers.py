@@ -93,6 +93,7 @@ def test_digits_are_words_where_an_option_is_worded_so_and_a_number_never_is(ben
         (said("q1", "A", rotation=4), "rotation"),
         (said("q1", "A", rotation=0), "rotation"),
         (said("q1", "A", details={"order": "ABCC"}), "order"),
+        (said("q1", "A", details={"credit": "1"}), "details"),
         (said("clip-0", "A", rotation=0), "rotation"),
     ],
 )
@@ -141,6 +142,21 @@ def test_several_kinds_are_one_run_each_and_meant_by_the_name_that_was_given(ben
     assert chosen_runs(Workspace(bench), ["mine"]) == names
     with pytest.raises(UserError, match="no run 'other'"):
         chosen_runs(Workspace(bench), ["other"])
+
+
+def test_a_run_that_is_there_keeps_its_name_and_is_replaced(bench: Path) -> None:
+    several = written(bench, said("q0", "A"), said("clip-0", "so"))
+    import_predictions(several, bench, "mine")
+    one = import_predictions(written(bench, said("q1", "A"), name="one.jsonl"), bench, "mine").runs
+    assert [run.run for run in one] == ["clip-choice-mine"]
+    import_predictions(written(bench, said("q1", "A"), name="one.jsonl"), bench, "other")
+    assert [run.run for run in import_predictions(several, bench, "other").runs] == ["other", "clip-other"]
+    assert chosen_runs(Workspace(bench), ["other", "mine"]) == [
+        "clip-other",
+        "other",
+        "clip-choice-mine",
+        "clip-mine",
+    ]
 
 
 def test_the_same_file_changes_nothing_another_one_replaces_and_says_so(bench: Path) -> None:

@@ -10,6 +10,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.choice import parse_order, rotations, spell_order
+from proctor.exam.choice_scores import CREDIT
 from proctor.exam.csv_rows import iter_csv_rows
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice, Item
@@ -163,6 +164,8 @@ def _fitted(line: AnswerLine, item: Item | None) -> Prediction | tuple[str, str]
 def _order(line: AnswerLine, form: object) -> dict[str, str] | tuple[str, str]:
     """Return the details of a line with the order in which the options were shown, or what is wrong with it."""
     details: Mapping[str, str] = line.details
+    if CREDIT in details:
+        return "details", f"'{CREDIT}' is what a floor gets on average, and is not taken from a file"
     named = str(line.rotation) if line.rotation is not None else details.get("rotation")
     if not isinstance(form, Choice):
         kept = {name: value for name, value in details.items() if name not in ("rotation", "order")}

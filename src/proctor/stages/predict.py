@@ -399,8 +399,8 @@ def _predict_from_file(
     answered = [group for group in groups if any(item.id in answers.found for item in group.items)]
     made = []
     for group in answered:
-        name = settings.run or file_name(who)
-        several = settings.run is not None and len(answered) > 1
+        given = settings.run
+        run = group.name(file_name(who)) if given is None else _own_name(workspace, group, given, answered)
         info = RunInfo(
             predictor=who,
             role=role,
@@ -409,16 +409,26 @@ def _predict_from_file(
             form=group.form,
             questions=group.questions,
             source=file_sha256(file)[:16],
-            named=name if several else msgspec.UNSET,
+            named=msgspec.UNSET if given is None or run == given else given,
         )
-        begun = _Run.begin(
-            workspace, group.name(name) if several or settings.run is None else name, info, group.items
-        )
+        begun = _Run.begin(workspace, run, info, group.items)
         asked = begun.unanswered(settings.limit)
         wanted = {item.id for item in asked}
         fresh = [p for p in answers.to(group.items, who) if p.item_id in wanted]
         made.append(begun.told(begun.write(fresh, {"predictor": who, "file": str(file)}), len(asked)))
     return made
+
+
+def _own_name(workspace: Workspace, group: _Group, given: str, answered: Sequence[_Group]) -> str:
+    """Return the name of a run that came in under a name; one that is there keeps its own, so that it is replaced."""
+    full = group.name(given)
+    for name in (given, full):
+        folder = workspace.run_folder(name)
+        if is_there(folder / "run.json"):
+            there = read_run_info(folder)
+            if (there.kind, there.form) == (group.kind.name, group.form):
+                return name
+    return full if len(answered) > 1 else given
 
 
 def _predict_with_floor(
