@@ -50,6 +50,7 @@ CODES: dict[FaultKind, str] = {
     "two_choices": REPLY,
     "slow": REPLY,
     "cut_body": "server",
+    "reset_body": "server",
     "malformed": "server",
     "truncated": "server",
     "error_body": "server",

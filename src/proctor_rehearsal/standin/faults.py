@@ -149,8 +149,9 @@ def spoil(fault: Fault, body: bytes, headers: dict[str, str]) -> Wire:
         parts = [body[i : i + size] for i in range(0, len(body), size)]
         wait = fault.seconds / max(len(parts), 1)
         return Wire([(0.0, _head(headers, len(body))), *((wait, part) for part in parts)], "keep")
-    if kind == "cut_body":
-        return Wire([(0.0, _head(headers, len(body)) + body[: len(body) // 2])])
+    if kind in ("cut_body", "reset_body"):
+        half = _head(headers, len(body)) + body[: len(body) // 2]
+        return Wire([(0.0, half)], "close" if kind == "cut_body" else "reset")
     if kind == "too_long":
         return Wire([(0.0, _head(headers, len(body) + 100) + body)])
     if kind == "too_short":

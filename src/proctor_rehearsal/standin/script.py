@@ -48,6 +48,7 @@ FaultKind = Literal[
     # the body on the wire
     "slow",  # dribbles the body over `seconds`
     "cut_body",  # closes in the middle of the body
+    "reset_body",  # the same with a reset (RST)
     "malformed",  # a body that is no JSON
     "truncated",  # a body that ends in the middle, with a length that fits
     "error_body",  # 200 with an error in the body

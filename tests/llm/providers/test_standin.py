@@ -46,6 +46,7 @@ EXPECTED: dict[str, str] = {
     "two_choices": "Reply",
     "slow": "Reply",
     "cut_body": "server",
+    "reset_body": "server",
     "malformed": "server",
     "truncated": "server",
     "error_body": "server overload rate_limit",
