@@ -56,6 +56,17 @@ def test_words_alone_build_no_vectors_and_vectors_fill_up_what_words_do_not_find
     assert filled[:2] == words[:2].tolist()
     assert len(set(filled) - {-1}) == 5
 
+    one = library.find("bm25+lsa:8:fill")("page8", "text", 1).positions[0].tolist()
+    assert one == words[:1].tolist()
+    with pytest.MonkeyPatch.context() as patch:  # where words find enough, vectors are not asked
+        patch.setattr(
+            "proctor.stages.documents.library.embed_texts", lambda *_: pytest.fail("embedded in vain")
+        )
+        assert (
+            library.search("bm25+lsa:8:fill")(["page8"], "text", 2).positions[0].tolist()
+            == words[:2].tolist()
+        )
+
     fresh = Library(Workspace(workspace.root))
     options = DocumentsOptions(embedder="bm25")
     before = set(workspace.root.rglob("*"))

@@ -28,7 +28,7 @@ from proctor.corpus.embed.open import open_embedder
 from proctor.corpus.index.approximate import ApproximateIndex, parse_method
 from proctor.corpus.index.dense import DenseIndex
 from proctor.corpus.index.folder import open_lexical, open_vectors, write_index
-from proctor.corpus.index.hits import Hits
+from proctor.corpus.index.hits import NOTHING, Hits
 from proctor.corpus.index.lexical import LexicalIndex
 from proctor.corpus.index.stores import VectorStore, build_store
 from proctor.corpus.source import Modality
@@ -218,10 +218,15 @@ class Library:
         parts = [self._search(part) for part in parsed.parts]
         if not parsed.fusion:
             return parts[0]
-        fuse = FUSE[parsed.fusion]
+        fuse, fills = FUSE[parsed.fusion], parsed.fusion == "fill"
 
         def search(texts: Sequence[str], modality: Modality, k: int) -> Hits:
-            return fuse([part(texts, modality, max(k, DEPTH)) for part in parts], k)
+            runs: list[Hits] = []
+            for part in parts:
+                runs.append(part(texts, modality, k if fills else max(k, DEPTH)))
+                if fills and (runs[0].positions[:, k - 1] != NOTHING).all():
+                    break  # there is nothing to fill up
+            return fuse(runs, k)
 
         return search
 
