@@ -148,6 +148,21 @@ def test_a_dry_run_sends_nothing_and_writes_nothing(
     assert files(home) == before
 
 
+def test_what_would_be_embedded_is_counted_and_no_server_is_asked(
+    places: dict[str, Path], counted: list[str], proctor: Command
+) -> None:
+    bench = places["documents"]
+    before = files(bench)
+    for embedder in (f"compat/m@{counted[0]}", "lsa:4"):
+        done = proctor("corpus", "embed", bench, "-e", embedder, "--dry-run", "--json")
+        assert done.status == 0, done.err
+        sources = len(read_jsonl(bench / "corpus" / "sources.jsonl", Source))
+        assert 0 < done.json["texts"] + done.json["pictures"] <= sources
+        assert done.json["characters"] > 0
+    assert counted[1:] == []
+    assert files(bench) == before
+
+
 def test_functions_and_people_answer_in_experiments_and_a_dry_run_calls_nobody(
     places: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proctor: Command
 ) -> None:

@@ -90,7 +90,9 @@ def info(workspace: WorkspaceArgument, output: Output) -> None:
 
 @app.command()
 @with_settings
-def embed(workspace: WorkspaceArgument, settings: EmbedOptions, spread: Spread, output: Output) -> None:
+def embed(
+    workspace: WorkspaceArgument, settings: EmbedOptions, trying: DryRun, spread: Spread, output: Output
+) -> None:
     """Embed all sources before they are needed, in processes or on a Ray cluster.
 
     Vectors are kept by content: what was embedded before, here or in an interrupted run, is not embedded again. generate documents and
@@ -102,6 +104,14 @@ def embed(workspace: WorkspaceArgument, settings: EmbedOptions, spread: Spread, 
     from proctor.stages.documents.library import Library
     from proctor.workspace import Workspace
 
+    if trying.dry_run:
+        from proctor.stages.trial import trial
+
+        with trial(workspace) as (workspace, _):
+            left = Library(Workspace(workspace)).missing(settings.embedder)
+        text = f"{left.texts:,} texts ({left.characters:,} characters) and {left.pictures:,} pictures have no vector yet"
+        emit(left._asdict(), text, as_json=output.as_json)
+        return
     with progress("embedding", quiet=output.as_json) as seen:
         library = Library(Workspace(workspace), place=place_of(spread.workers), seen=seen)
         vectors = library.vectors(settings.embedder)

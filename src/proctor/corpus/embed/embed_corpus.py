@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from proctor.corpus.source import render_source
 from proctor.errors import UserError
 from proctor.records import file_sha256
 
-__all__ = ["embed_corpus", "embed_texts"]
+__all__ = ["Missing", "embed_corpus", "embed_texts", "missing_vectors"]
 
 _CHUNK: Final = 256
 """Texts that are computed, and then kept, at a time."""
@@ -81,16 +81,40 @@ def embed_corpus(
         UserError: if a source has an empty rendering, a vector is zero, has NaN or the wrong size (naming the source), or the
             embedder cannot be used.
     """
-    sees = embedder if isinstance(embedder, PixelEmbedder) else None
+    return _embed(_jobs(corpus, embedder), embedder, cache, "passage", place, seen)
+
+
+def _jobs(corpus: Corpus, embedder: Embedder) -> list[_Job]:
     jobs = []
     for source in corpus.sources:
-        pixels = corpus.pixels(source) if sees is not None else None
+        pixels = corpus.pixels(source) if isinstance(embedder, PixelEmbedder) else None
         if pixels is not None:
             key = vector_key(bytes.fromhex(file_sha256(pixels)), embedder.name, "pixels")
             jobs.append(_Job(key, source.id, pixels=pixels))
         else:
             jobs.append(_text_job(render_source(source), source.id, embedder, "passage"))
-    return _embed(jobs, embedder, cache, "passage", place, seen)
+    return jobs
+
+
+class Missing(NamedTuple):
+    """What of a corpus has no vector yet: how many different texts, with so many characters together, and pictures."""
+
+    texts: int
+    characters: int
+    pictures: int
+
+
+def missing_vectors(corpus: Corpus, embedder: Embedder, cache: VectorCache) -> Missing:
+    """Return what ``embed_corpus`` would compute; nothing is computed, and no server is asked.
+
+    Raises:
+        UserError: if a source has an empty rendering.
+    """
+    jobs = {job.key: job for job in _jobs(corpus, embedder)}
+    _, there = cache.get(embedder.name, list(jobs))
+    left = [job for job, known in zip(jobs.values(), there.tolist(), strict=True) if not known]
+    texts = [job.text for job in left if job.pixels is None]
+    return Missing(len(texts), sum(map(len, texts)), len(left) - len(texts))
 
 
 def embed_texts(

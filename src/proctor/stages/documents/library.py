@@ -22,7 +22,7 @@ from proctor.ask.documents.candidates import Find, Search
 from proctor.compute import HERE, Place
 from proctor.corpus.collection import Corpus
 from proctor.corpus.embed.cache import VectorCache
-from proctor.corpus.embed.embed_corpus import embed_corpus, embed_texts
+from proctor.corpus.embed.embed_corpus import Missing, embed_corpus, embed_texts, missing_vectors
 from proctor.corpus.embed.embedder import Embedder, Vectors
 from proctor.corpus.embed.open import open_embedder
 from proctor.corpus.index.approximate import ApproximateIndex, parse_method
@@ -138,6 +138,12 @@ class Library:
                 used = "lsa"
             self._embedders[spec] = open_embedder(used, corpus=self.corpus, folder=folder)
         return self._embedders[spec]
+
+    def missing(self, spec: str) -> Missing:
+        """Return what of the corpus has no vector by an embedder yet; no server is asked."""
+        folder = self.workspace.file(_VECTORS)
+        embedder = open_embedder(spec, corpus=self.corpus, folder=folder)
+        return missing_vectors(self.corpus, embedder, VectorCache(folder))
 
     def vectors(self, spec: str) -> Vectors:
         """Return the vectors of all sources in the order of the corpus; what was embedded before is read."""
