@@ -33,7 +33,8 @@ from proctor_rehearsal.standin import Answer, Call, Standin
 WORKER = '''
 import importlib, io, json, os, resource, signal, sys, traceback
 for name in ("cli.main", "cli.predict", "cli.judge", "cli.generate", "cli.score", "stages.predict", "stages.judge",
-             "stages.generate", "stages.score", "llm.providers.compat", "llm.registry"):
+             "stages.generate", "stages.score", "stages.experiment.moment", "stages.experiment.foresee", "llm.providers.compat",
+             "llm.registry"):
     importlib.import_module("proctor." + name)
 import aiohttp, genai_prices.data_snapshot, jinja2.sandbox, sqlalchemy.dialects.sqlite, tomlkit
 from proctor.exam.predict_prompt import evaluation_prompts
