@@ -207,6 +207,16 @@ def test_what_a_corpus_without_pictures_cannot_fill_is_told_before_anything_is_a
     assert "Left out of the plan" in (tmp_path / "w" / "report.html").read_text()
 
 
+def test_what_the_corpus_lacks_is_said_in_the_first_line_of_the_scores(home: Path, proctor: Command) -> None:
+    path = home / "w" / "stages.json"
+    stages = json.loads(path.read_text())
+    stages["build"]["counts"]["dropped"] = {"source-not-in-corpus": 3}
+    path.write_text(json.dumps(stages))
+    told = proctor("score", home / "w", "--resamples", "100")
+    assert told.status == 0, told.err
+    assert told.out.startswith("3 questions are in no score, since the corpus lacks a source that they cite")
+
+
 def test_after_a_dry_run_one_may_still_rehearse(tmp_path: Path, made: Path, proctor: Command) -> None:
     w = tmp_path / "w"
     assert proctor("corpus", "build", w, "--from", made / "docs").status == 0
