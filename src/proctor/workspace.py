@@ -12,12 +12,12 @@ import os
 import shlex
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -348,6 +348,26 @@ class Workspace:
         defaults = {n: list(v) if isinstance(v, tuple) else v for n, v in _plain(settings).items()}
         found = self.settings(settings.section, {n: v for n, v in given.items() if v != ()}, defaults)
         return {n: declared[n].read(value) if n in declared else value for n, value in found.items()}
+
+    def model_settings(self, known: Collection[str]) -> dict[str, dict[str, Any]]:
+        """Return what ``proctor.toml`` says of models, by model or role: tables ``[models."openai/o3"]``, ``[models.judge]``.
+
+        Raises:
+            UserError: if the file is not TOML, or holds something else there.
+        """
+        tables: Any = self._toml().get("models", {})
+        found: dict[str, dict[str, Any]] = tables if isinstance(tables, dict) else {"models": tables}
+        where = f"{self.file('proctor.toml')}: [models]"
+        for who, values in found.items():
+            if not isinstance(cast("object", values), dict):
+                raise UserError(f"{who} must be a table.", where=where, hint='such as [models."openai/o3"]')
+            if strange := [name for name in values if name not in known]:
+                raise UserError(
+                    f"unknown key '{strange[0]}' of {who}.",
+                    where=where,
+                    hint=f"known keys: {', '.join(known)}",
+                )
+        return found
 
     def _toml(self) -> dict[str, Any]:
         path = self.file("proctor.toml")

@@ -14,6 +14,23 @@ from typing import Final, NamedTuple
 __all__ = ["CELLS", "Cell"]
 
 
+PUBLISHED_LIMITS: Final = ("--reply-tokens", "published")
+"""Family "limits of replies" (issue 15): by default every call of a model has at least 4,096 tokens for its reply, so the key of
+each differs from the stored one in ``max_tokens`` alone. With the limits of the protocols said, all keys are the stored ones."""
+ASKING: Final = (
+    "predict",
+    "judge",
+    "generate",
+    "verify",
+    "filter",
+    "choices",
+    "corpus",
+    "retrieve",
+    "experiment",
+)
+"""Commands that ask models."""
+
+
 class Cell(NamedTuple):
     """One way of asking, answering or marking.
 
@@ -29,7 +46,8 @@ class Cell(NamedTuple):
 
     def commands(self, workspace: object) -> list[list[str]]:
         """Return the arguments of each command."""
-        return [shlex.split(part.format(w=workspace)) for part in self.typed.split(";")]
+        parts = [shlex.split(part.format(w=workspace)) for part in self.typed.split(";")]
+        return [[*part, *PUBLISHED_LIMITS] if part[0] in ASKING else part for part in parts]
 
 
 def _predict(run: str, model: str, show: str) -> Cell:

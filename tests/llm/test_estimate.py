@@ -198,8 +198,11 @@ def test_replies_are_expected_to_be_like_earlier_ones() -> None:
     assert (judge.cost or 0) < (lines["new", GPT].cost or 0)
     text = render_estimate(estimate)
     assert f"tokens out of judge, {GPT}: by the mean of 10 earlier replies, 20 tokens" in text
-    assert "tokens out without earlier replies: by the requests' own limits, an upper bound" in text
-    assert "upper bound" not in render_estimate(_only(known))
+    assert (
+        "tokens out without earlier replies: 600 each, or the limit of a reply that thinks or is shorter"
+        in text
+    )
+    assert "without earlier replies" not in render_estimate(_only(known))
 
 
 def _only(known: dict[tuple[str, str], EarlierReplies]) -> Estimate:

@@ -87,6 +87,8 @@ def closing_text(calls: Closing | None, failed: Mapping[str, int] | None = None)
         text += f", {calls.unpriced:,} calls at unknown prices not counted"
     if calls.lost:
         text += f"; possibly {calls.feared} more, for {calls.lost:,} calls whose reply was lost"
+    for cut in calls.cut_off:
+        text += f"\n{cut.told}"
     for pace in calls.flow:
         if pace.reasons or pace.pauses or pace.breaks or pace.stopped:  # else it only grew
             text += f"\nconcurrency {pace.story} ({pace.endpoint})"

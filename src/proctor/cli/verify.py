@@ -7,14 +7,15 @@ from typing import Annotated, Literal
 from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, progress, table
 from proctor.cli.models import closing_text, emit_estimates, end_with_status
 from proctor.cli.options import DryRun, Output, Spread, with_settings
-from proctor.settings import Settings, option
+from proctor.settings import option
 from proctor.stages.limits import Limits
+from proctor.stages.replies import ReplyOptions
 from proctor.stages.settings import Limit, Videos
 
 app = command_app()
 
 
-class VerifySettings(Settings, frozen=True, kw_only=True):
+class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
     """Who judges, and what a model is shown."""
 
     store: Annotated[
@@ -98,6 +99,7 @@ def verify(
         "videos": settings.videos,
         "limit": settings.limit,
         "limits": limits,
+        "replies": settings,
     }
     if trying.dry_run:
         with trial(workspace, limits) as (workspace, options["limits"]):

@@ -23,6 +23,7 @@ from proctor.llm.media import MediaStore
 from proctor.llm.message import Image, Parameters, Request
 from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated
 from proctor.llm.prompt import PromptSet
+from proctor.llm.replying import Replying
 from proctor.records import Dropped
 
 __all__ = [
@@ -96,6 +97,7 @@ class Verbaliser:
         words: that a description has at most.
         again: describe also what has a description.
         parameters: of the calls.
+        replying: what the user says of replies, over the protocol.
 
     Raises:
         UserError: if the number of words makes no sense.
@@ -108,6 +110,7 @@ class Verbaliser:
     words: int = WORDS
     again: bool = False
     parameters: Parameters = field(default_factory=lambda: VERBALISING)
+    replying: Replying = field(default_factory=Replying)
 
     def __post_init__(self) -> None:
         if not 10 <= self.words <= 1_000:
@@ -169,7 +172,9 @@ class Verbaliser:
             template = self.prompts[_TEMPLATE]
             rendered = template.render(self.secret, caption=source.caption or None, words=self.words)
             request = Request(
-                model=self.model, messages=rendered.with_media((image,)), parameters=self.parameters
+                model=self.model,
+                messages=rendered.with_media((image,)),
+                parameters=self.replying.over(self.parameters, self.model, "verbaliser"),
             )
             key = shown.key_of[source.id] = request.key
             if key not in shown.details:  # two files may be one picture once they are encoded

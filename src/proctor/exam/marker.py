@@ -20,6 +20,7 @@ from proctor.llm.converse import Conversation, converse
 from proctor.llm.message import Media, Message, Parameters, Request
 from proctor.llm.outcome import Ask, Outcome, Reply
 from proctor.llm.prompt import Rendered
+from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, ask_until_read
 
 __all__ = ["MarkPrompt", "Marker", "ModelMarker", "Reading"]
@@ -119,6 +120,7 @@ class ModelMarker:
         prompts: templates of the marker's room.
         repeat: number of the repetition, 0 for the first.
         price: nano-dollars of a reply, None when not known.
+        replying: what the user says of replies, over the protocol.
     """
 
     model: str
@@ -127,6 +129,7 @@ class ModelMarker:
     prompts: Prompts
     repeat: int = 0
     price: Callable[[str, Outcome], int | None] = field(default=lambda _model, _outcome: None)
+    replying: Replying = field(default_factory=Replying)
 
     @property
     def name(self) -> str:
@@ -203,9 +206,8 @@ class ModelMarker:
         return self._unmarked(prediction, prompt) if isinstance(prompt, str) else prompt
 
     def _request(self, messages: tuple[Message, ...]) -> Request:
-        return Request(
-            model=self.model, messages=messages, parameters=self.marker.parameters, draw=self.repeat
-        )
+        parameters = self.replying.over(self.marker.parameters, self.model, "judge")
+        return Request(model=self.model, messages=messages, parameters=parameters, draw=self.repeat)
 
     def _judgement(
         self, prediction: Prediction, prompt: MarkPrompt, outcomes: Sequence[Outcome]

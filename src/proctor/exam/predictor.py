@@ -19,9 +19,10 @@ from proctor.exam.prediction import Prediction, call_details, total_cost
 from proctor.exam.question import Footage, Item, part_of
 from proctor.llm.converse import Conversation, converse
 from proctor.llm.limits import excesses
-from proctor.llm.message import Parameters, Request
+from proctor.llm.message import Request
 from proctor.llm.model import ModelName
 from proctor.llm.outcome import Ask, Outcome, Reply
+from proctor.llm.replying import Replying
 
 __all__ = ["ANSWERING", "ModelPredictor"]
 
@@ -44,7 +45,7 @@ class ModelPredictor(Generic[V]):
         models: full names by role; ``answer`` at least.
         library: what items name and do not hold.
         prompts: templates of the room ``evaluate``.
-        parameters: of the answering calls, over those of the protocol.
+        replying: what the user says of replies, over the protocol.
         shrink: what is too large for the provider is shrunk (``proctor.exam.fitting``); False makes it an error before
             anything is sent.
         function: that answers in the place of the model of its name.
@@ -57,7 +58,7 @@ class ModelPredictor(Generic[V]):
     models: Mapping[str, str]
     library: Library
     prompts: Prompts
-    parameters: Parameters | None = None
+    replying: Replying = field(default_factory=Replying)
     shrink: bool = True
     function: Function | None = None
     price: Callable[[str, Outcome], int | None] = field(default=lambda _model, _outcome: None)
@@ -208,12 +209,13 @@ class _Run(Generic[V]):
         return TooMuch(requests[0].model, found) if found else None
 
     def _request(self, call: Call, asked: _Asked, exhibit: Exhibit) -> Request:
-        own = self.who.parameters if call.role in ANSWERING else None
         models, function = self.who.models, self.who.function
         model = models.get(call.role) or models["answer"]
         if function is not None and model == function.name:
             return function_request(function, asked.item, asked.turn, exhibit, self.who.view.label, call)
-        return Request(model=model, messages=call.messages, parameters=own or call.parameters, draw=call.draw)
+        role = "predictor" if call.role in ANSWERING else call.role
+        parameters = self.who.replying.over(call.parameters, model, role)
+        return Request(model=model, messages=call.messages, parameters=parameters, draw=call.draw)
 
     # -- the conversation ----------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
 from proctor.llm.outcome import Ask, Reply
 from proctor.llm.prompt import PromptSet
+from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, ask_until_read, spoken_text
 from proctor.metrics.score import Signature
 
@@ -315,6 +316,7 @@ class ModelReranker:
         secret: of the workspace, for fences.
         ask: makes the calls.
         picture: finds the pixels of images; without it they are shown by caption and description.
+        replying: what the user says of replies, over the protocol.
     """
 
     model: str
@@ -323,6 +325,7 @@ class ModelReranker:
     ask: Ask
     picture: FindPicture | None = None
     embedders: frozenset[str] = field(default=frozenset())
+    replying: Replying = field(default_factory=Replying)
 
     @property
     def name(self) -> str:
@@ -363,9 +366,10 @@ class ModelReranker:
         return rendered.with_media(shown.pictures) if shown.pictures else rendered.messages
 
     def _request(self, messages: tuple[Message, ...]) -> Request:
-        return Request(
-            model=self.model, messages=messages, parameters=Parameters(temperature=0.0, max_tokens=_TOKENS)
+        parameters = self.replying.over(
+            Parameters(temperature=0.0, max_tokens=_TOKENS), self.model, "reranker"
         )
+        return Request(model=self.model, messages=messages, parameters=parameters)
 
     def _talk(self, task: RerankTask) -> Conversation[tuple[float, ...] | str]:
         def problem(text: str) -> Unreadable | None:

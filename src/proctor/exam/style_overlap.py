@@ -23,6 +23,7 @@ from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
 from proctor.llm.outcome import Ask, Outcome, Reply
 from proctor.llm.prompt import PromptSet
+from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, ask_until_read, spoken_text
 from proctor.metrics.answer import style_overlap
 
@@ -131,6 +132,7 @@ class StyleClassifier:
     prompts: PromptSet
     secret: FenceSecret
     price: Callable[[str, Outcome], int | None] = field(default=lambda _model, _outcome: None)
+    replying: Replying = field(default_factory=Replying)
 
     def __post_init__(self) -> None:
         """Refuse to ask about nothing.
@@ -185,7 +187,8 @@ class StyleClassifier:
         )
 
     def _request(self, messages: tuple[Message, ...]) -> Request:
-        parameters = Parameters(temperature=0.0, max_tokens=_TOKENS)
+        own = Parameters(temperature=0.0, max_tokens=_TOKENS)
+        parameters = self.replying.over(own, self.model, "classifier")
         return Request(model=self.model, messages=messages, parameters=parameters)
 
     def _talk(self, question: Question, style: str) -> Conversation[StyleClaim]:

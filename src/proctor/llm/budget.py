@@ -75,11 +75,13 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
         model: name of the model, for messages.
         tokens: of prompt and reply together.
         cost: nano-dollars; None when the price of the model is not known.
+        paced: tokens that the pace is kept by until it is known how many it took; as many as at worst when None.
     """
 
     model: str
     tokens: int
     cost: int | None
+    paced: int | None = None
 
 
 class Reservation(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ import msgspec
 
 from proctor.llm.attempt import AttemptRecord, outcome_kind
 from proctor.llm.budget import BudgetReached, Need, Reservation
-from proctor.llm.outcome import FAILURE_KINDS, Failure, Outcome, Usage, is_final
+from proctor.llm.outcome import FAILURE_KINDS, Failure, Outcome, Truncated, Usage, is_final
 from proctor.llm.store import attempt_row, decode_outcome, storable
 from proctor.records import canonical_json
 
@@ -109,6 +109,7 @@ class Tally:
         lost: attempts that may have been charged although no reply came.
         feared: nano-dollars that these may have cost at worst, not in ``cost``, as far as prices are known.
         stopped: why nothing more is sent; empty while it is.
+        cut_off: replies that were cut off, by model and limit on tokens, and of them those without a word.
     """
 
     stored: int = 0
@@ -119,10 +120,15 @@ class Tally:
     lost: int = 0
     feared: int = 0
     stopped: str = ""
+    cut_off: dict[tuple[str, int | None], tuple[int, int]] = field(default_factory=dict)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, request: Request, outcome: Outcome) -> None:
         """Count an outcome."""
         kind = outcome_kind(outcome)
+        if isinstance(outcome, Truncated):
+            name = request.model, request.parameters.max_tokens
+            replies, silent = self.cut_off.get(name, (0, 0))
+            self.cut_off[name] = replies + 1, silent + (not outcome.text.strip())
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
 
 
@@ -224,7 +230,7 @@ class Call:
             if model.endpoint:
                 outcome = await means.flow.run(
                     model.endpoint,
-                    need.tokens,
+                    need.tokens if need.paced is None else need.paced,
                     lambda seconds: self._attempt(model, seconds),
                     self._on_attempt,
                 )

@@ -121,7 +121,7 @@ class Caller:
         """
         outcome = await self.answer(self.prepare(request, stage), NEVER, patient=True)
         assert outcome is not None
-        self.tally.add(outcome)
+        self.tally.add(request, outcome)
         return outcome
 
     async def close(self) -> None:

@@ -173,8 +173,8 @@ class Crew(Stop):
 
     async def _deliver(self, pairs: list[tuple[Request, Outcome]]) -> None:
         if pairs:
-            for _, outcome in pairs:
-                self._caller.tally.add(outcome)
+            for request, outcome in pairs:
+                self._caller.tally.add(request, outcome)
             await self._results.put(pairs)
 
 

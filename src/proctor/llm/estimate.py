@@ -21,8 +21,8 @@ from proctor.records import canonical_json
 __all__ = ["EarlierReplies", "Estimate", "Estimator", "Line", "Meter", "render_estimate"]
 
 _BATCH: Final = 500
-_UNLIMITED_REPLY: Final = 600
-"""Tokens that are expected of a reply that nothing limits and of whose like none is known."""
+_USUAL_REPLY: Final = 600
+"""Tokens that are expected of a reply of whose like none is known, where no thinking is asked for and no limit is lower."""
 
 
 class EarlierReplies(NamedTuple):
@@ -62,7 +62,8 @@ class Meter:
         reply = estimate_reply(request).worst
         price = self.prices.find(request.model)
         cost = None if price is None else _worst_cost(price, request, tokens, reply)
-        return Need(model=request.model, tokens=tokens.worst + reply, cost=cost)
+        paced = tokens.worst + min(reply, _usual_reply(request, reply))
+        return Need(model=request.model, tokens=tokens.worst + reply, cost=cost, paced=paced)
 
     def cost(self, model: str, usage: Usage) -> int | None:
         """Return nano-dollars of what was used, None when price or usage are not known."""
@@ -81,9 +82,9 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
         images: in the new calls.
         input: prompt tokens as expected.
         input_worst: prompt tokens at worst.
-        output: reply tokens as expected: by the mean of earlier replies, else by the requests' own limits.
+        output: reply tokens as expected: by the mean of earlier replies, else 600 each, and their limit where thinking is asked for.
         output_worst: reply tokens at worst.
-        earlier: replies that ``output`` is told by; 0 when by the limits, as an upper bound.
+        earlier: replies that ``output`` is told by; 0 when there are none.
         reply: tokens of each of them on average.
         cost: nano-dollars as expected; None when the price is not known.
         cost_worst: nano-dollars at worst.
@@ -270,7 +271,7 @@ class Estimator:
 
     def _count(self, line: _Sum, request: Request, copies: int) -> None:
         tokens, reply = estimate_tokens(request), estimate_reply(request)
-        usual = line.earlier.mean if line.earlier else reply.worst if reply.limited else _UNLIMITED_REPLY
+        usual = line.earlier.mean if line.earlier else _usual_reply(request, reply.worst)
         output = min(reply.worst, usual)
         line.new += copies
         line.guessed += copies if copies > 1 else 0
@@ -287,6 +288,10 @@ class Estimator:
             expected = price.of_tokens(tokens.expected, output, audio=tokens.audio)
             line.cost += copies * (expected + _media_cost(price, request))
             line.cost_worst += copies * _worst_cost(price, request, tokens, reply.worst)
+
+
+def _usual_reply(request: Request, worst: int) -> int:
+    return worst if request.parameters.reasoning not in {None, "none"} else _USUAL_REPLY
 
 
 def _worst_cost(price: Price, request: Request, tokens: TokenEstimate, reply: int) -> int:
@@ -384,7 +389,9 @@ def _remarks(estimate: Estimate) -> list[str]:
         if line.earlier and line.new
     ]
     if any(line.new and not line.earlier for line in estimate.lines):
-        remarks.append("tokens out without earlier replies: by the requests' own limits, an upper bound")
+        remarks.append(
+            f"tokens out without earlier replies: {_USUAL_REPLY} each, or the limit of a reply that thinks or is shorter"
+        )
     for price in dict.fromkeys(line.price for line in estimate.lines if line.price and line.new):
         models = ", ".join(
             dict.fromkeys(line.model for line in estimate.lines if line.price == price and line.new)

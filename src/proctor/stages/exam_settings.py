@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal
 
 from proctor.errors import UserError
-from proctor.settings import Settings, option
+from proctor.settings import option
+from proctor.stages.replies import ReplyOptions
 from proctor.stages.scoring import settings as scoring
 from proctor.stages.settings import Limit, Seed, Videos
 
@@ -31,7 +32,7 @@ MinCoverage = Annotated[
 ]
 
 
-class PredictSettings(Settings, frozen=True, kw_only=True):
+class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
     """Which items are answered, what a model is shown of them, and how it is asked."""
 
     section: ClassVar[str] = "predict"
@@ -99,7 +100,7 @@ class PredictSettings(Settings, frozen=True, kw_only=True):
     limit: Limit = None
 
 
-class JudgeSettings(Settings, frozen=True, kw_only=True):
+class JudgeSettings(ReplyOptions, frozen=True, kw_only=True):
     """Who marks which runs, and how a model is asked."""
 
     runs: Annotated[

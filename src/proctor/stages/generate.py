@@ -106,7 +106,7 @@ def generate(
             yield from generate_candidates(chosen, graphs, rules, seen=seen)
         if settings.models:
             asked = list(chosen)
-            with open_models(workspace, limits) as models:
+            with open_models(workspace, limits, settings) as models:
                 for name in settings.models:
                     who = model_generator(
                         models, workspace, graphs, settings, name, limits=limits, videos=videos
@@ -190,7 +190,7 @@ def estimate_generation(
     if not settings.models:
         return None
     chosen = list(_sample(workspace, graphs, settings, limit)[0])
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, settings) as models:
         who = [
             model_generator(models, workspace, graphs, settings, name, limits=limits, videos=videos)
             for name in settings.models
@@ -236,6 +236,7 @@ def model_generator(
         attach=ExamplePictures(models.media, view, workspace_videos(workspace, videos), models.left_out),
         price=models.price,
         published=workspace.published,
+        replying=models.replying,
     )
 
 

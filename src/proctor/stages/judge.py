@@ -137,7 +137,7 @@ def judge(
     result: dict[str, dict[str, int]] = {}
     if settings.match_options:
         names: dict[str, None] = {}
-        with open_models(workspace, limits) as models:
+        with open_models(workspace, limits, settings) as models:
             for run in runs:
                 who = _matcher(models, workspace, run, settings)
                 replies = unread(run.items, run.predictions)
@@ -145,7 +145,11 @@ def judge(
                 by_rule = _by_rule(workspace, run, place, None)
                 marks = matched_marks(run.items, by_rule, zip(replies, said, strict=True), who.name)
                 names |= dict.fromkeys(mark.judge for mark in marks)
-                settled = {"judge": marks[0].judge, "match_options": settings.match_options}
+                settled = {
+                    "judge": marks[0].judge,
+                    "match_options": settings.match_options,
+                    **settings.said(),
+                }
                 readings = count_readings(marks)
                 result[run.name] = {**_count(marks), **readings}
                 _write(workspace, run, marks, settled, {**readings, **models.remarks()})
@@ -215,13 +219,13 @@ def _judge_with_model(
 ) -> tuple[dict[str, tuple[str, dict[str, int]]], Closing]:
     """Have a model mark runs; return by run its name on the marks and how many there are of each sort, and what its calls came to."""
     found: dict[str, tuple[str, dict[str, int]]] = {}
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, settings) as models:
         for run in runs:
             judges = _model_judges(models, workspace, run, settings, limits)
             for who in reversed(judges):  # the first one is the one that scores are made of
                 marks = who.mark(run.items, run.predictions, models.ask(f"judge/{run.name}", seen))
                 write_jsonl(run.folder / "judgements" / f"{file_name(who.name)}.jsonl", marks)
-            settled = {"judge": judges[0].name, "repeats": settings.repeats}
+            settled = {"judge": judges[0].name, "repeats": settings.repeats, **settings.said()}
             found[run.name] = judges[0].name, _count(marks)
             _now_or_later(partial(_write, workspace, run, marks, settled, models.remarks()), later)
         return found, models.closing()
@@ -259,7 +263,7 @@ def estimate_judging(
     runs = [run for run in marked if run.by_model or settings.match_options]
     if not runs:
         return None
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, settings) as models:
 
         def stages() -> Iterator[tuple[str, Iterable[Request]]]:
             for run in runs:
@@ -389,6 +393,7 @@ def _model_judges(
             prompts=Prompts(templates, models.secret),
             repeat=k,
             price=models.price,
+            replying=models.replying,
         )
         for k in range(settings.repeats)
     ]
@@ -402,6 +407,7 @@ def _matcher(models: Models, workspace: Workspace, run: _Run, settings: JudgeSet
         library=exam_library(workspace, run.items, models.media),
         prompts=Prompts(models.prompts, models.secret),
         price=models.price,
+        replying=models.replying,
     )
 
 

@@ -35,6 +35,7 @@ class Limits(Settings, frozen=True, kw_only=True):
         budget: one (``llm.budget.Budget``) for several stages, in place of what the first three options say.
         rehearsal: that is going on (a ``stages.rehearsing.Rehearsing``), whose models are played.
         left_out: of a dry run, the recordings whose videos are not here: what is shown of them is not counted. None for a real run.
+        replies: what else was said of how models reply (a ``llm.replying.Replying``), such as for a stage of an experiment.
         listen: hears every request with the stage that makes it, to foresee what models will be asked.
         store: of calls (``llm.store.CallStore``), opened by whoever lets several jobs share it.
         halt: stops the calls (a ``llm.blocking.Halt``).
@@ -87,6 +88,7 @@ class Limits(Settings, frozen=True, kw_only=True):
     ] = False
     budget: Any = None
     rehearsal: Any = None
+    replies: Any = None
     listen: Any = None
     store: Any = None
     halt: Any = None

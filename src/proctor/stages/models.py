@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from proctor.errors import UserError
 from proctor.exam.function import Function, FunctionModel, load_function
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.llm.blocking import run_calls
@@ -26,11 +27,13 @@ from proctor.llm.outcome import Ask, Failure, Outcome
 from proctor.llm.pace import Pace, pace_of
 from proctor.llm.prices import PriceTable
 from proctor.llm.prompt import PromptSet
+from proctor.llm.replying import PUBLISHED, Replying
 from proctor.llm.store import CallStore
 from proctor.llm.unsent import Unsent
 from proctor.records import Json
 from proctor.stages.limits import Limits
 from proctor.stages.rehearsing import choose_models
+from proctor.stages.replies import REPLY_NAMES, ReplyOptions
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
@@ -38,10 +41,12 @@ __all__ = [
     "MEDIA",
     "Asked",
     "Closing",
+    "CutOff",
     "Limits",
     "Models",
     "flow_settings",
     "open_models",
+    "replies_said",
     "require_keys",
 ]
 
@@ -49,6 +54,35 @@ CALLS = "calls.sqlite"
 """Name of the call store in a workspace."""
 MEDIA = "media"
 """Name of the folder of pictures in a workspace."""
+
+
+_MORE_TOKENS: Final = 2_048
+"""What is proposed at least where replies were cut off."""
+
+
+class CutOff(msgspec.Struct, frozen=True, kw_only=True):
+    """Replies of a model that were cut off by one limit.
+
+    Attributes:
+        model: full name.
+        tokens: the limit; None for the provider's own.
+        replies: how many.
+        silent: of them, those that had not said a word: all of it was thinking.
+    """
+
+    model: str
+    tokens: int | None
+    replies: int
+    silent: int
+
+    @property
+    def told(self) -> str:
+        """What happened and what helps, for people."""
+        many = f"{self.replies:,} replies" if self.replies != 1 else "one reply"
+        at = "the provider's own limit" if self.tokens is None else f"{self.tokens:,} tokens"
+        silent = f" ({self.silent:,} before a word was said)" if self.silent else ""
+        more = max(_MORE_TOKENS, 1 << (4 * (self.tokens or 0) - 1).bit_length())
+        return f"{many} of {self.model} {'was' if self.replies == 1 else 'were'} cut off at {at}{silent}: --reply-tokens {more}"
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -66,6 +100,7 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         flow: how many calls each endpoint was found to bear.
         stopped: why calls were left that were not sent; empty when there are none.
         mute: calls were sent, and none of those who were asked has said anything in this stage, now or before.
+        cut_off: replies that were cut off, by model and limit.
     """
 
     sent: int
@@ -79,6 +114,7 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     flow: list[Pace]
     stopped: str
     mute: bool
+    cut_off: list[CutOff] = []
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -134,8 +170,14 @@ class Models:
     """Everything that a stage needs to ask models; from ``open_models``."""
 
     def __init__(
-        self, workspace: Workspace, store: CallStore, limits: Limits, resolve: Callable[[str], Model]
+        self,
+        workspace: Workspace,
+        store: CallStore,
+        limits: Limits,
+        resolve: Callable[[str], Model],
+        replying: Replying,
     ) -> None:
+        self.replying = replying
         self._store = store
         self._listen = limits.listen
         self._halt = limits.halt
@@ -262,26 +304,68 @@ class Models:
             flow=[pace_of(name, self._flow.starts_with(name), self._history) for name in endpoints],
             stopped=stopped,
             mute=tally.sent > 0 and not said,
+            cut_off=[
+                CutOff(model=model, tokens=tokens, replies=replies, silent=silent)
+                for (model, tokens), (replies, silent) in tally.cut_off.items()
+            ],
         )
 
 
 @contextmanager
-def open_models(workspace: Workspace, limits: Limits | None = None) -> Iterator[Models]:
+def open_models(
+    workspace: Workspace, limits: Limits | None = None, options: ReplyOptions | None = None
+) -> Iterator[Models]:
     """Open a workspace's call store and everything around it.
+
+    Args:
+        workspace: whose.
+        limits: what may be spent.
+        options: how models reply; more is said in ``limits``, and in the table ``[models]`` of ``proctor.toml``.
 
     Raises:
         UserError: if the store, the templates or the prices cannot be used, or the store is not of this workspace's kind.
     """
     limits = limits or Limits()
+    replying = replies_said(workspace, limits, options)
     resolve = choose_models(workspace.root, limits.calls, limits.rehearsal)
     shared: CallStore | None = limits.store
     # (an empty store is false)
     opened = CallStore.open(limits.calls or workspace.root / CALLS) if shared is None else shared
     try:
-        yield Models(workspace, opened, limits, resolve)
+        yield Models(workspace, opened, limits, resolve, replying)
     finally:
         if shared is None:
             opened.close()
+
+
+def replies_said(
+    workspace: Workspace, limits: Limits | None = None, options: ReplyOptions | None = None
+) -> Replying:
+    """Return all that is said of how models reply: options first, then ``limits``, then ``proctor.toml``.
+
+    Where nobody says how long replies may be, the published protocol keeps its own limits.
+
+    Raises:
+        UserError: if the file says what cannot be.
+    """
+    table = {
+        name: [
+            f"{who}={value[name]}"
+            for who, value in workspace.model_settings(REPLY_NAMES).items()
+            if name in value
+        ]
+        for name in REPLY_NAMES
+    }
+    try:
+        found = Replying.parse(table)
+    except UserError as error:
+        where = f"{workspace.file('proctor.toml')}: [models]"
+        raise UserError(error.message, where=where, hint=error.hint) from None
+    if workspace.published:
+        found = found.after(Replying.parse({"reply_tokens": (PUBLISHED,)}))
+    if limits is not None and limits.replies is not None:
+        found = limits.replies.after(found)
+    return found if options is None else options.replying().after(found)
 
 
 def require_keys(workspace: Workspace, names: Iterable[str], limits: Limits) -> None:

@@ -82,6 +82,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
         show: what a model was shown, where the kind is another one: the label of its view.
         source: hash of the file that the answers were read from, or of the module of the function that gave them; unset for others.
         named: name under which the answers came in, where they became several runs; unset otherwise.
+        replying: what was said of a model's replies, over the protocol; unset for nothing. Without their longest length: that one
+            may be raised for those that were cut off.
     """
 
     predictor: str
@@ -97,6 +99,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     show: str = ""
     source: str | msgspec.UnsetType = msgspec.UNSET
     named: str | msgspec.UnsetType = msgspec.UNSET
+    replying: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def asks_no_model(self) -> bool:
@@ -467,7 +470,7 @@ def _predict_with_model(
     limits: Limits,
     seen: Callable[[], None] | None,
 ) -> Predicted:
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, settings) as models:
         who = _predictor(models, workspace, group, view, answering, settings, limits)
         model = who.models["answer"]
         begun = _begin_model(workspace, group, who, settings)
@@ -476,8 +479,8 @@ def _predict_with_model(
         if asked and len(set(who.models.values())) > 1:
             models.require_prices(*who.models.values())  # before one of them is paid
         if parameters := group.kind.parameters(group.items[0].question.form):
-            models.expect(stage, model, parameters)
-        done = {"predictor": model, "view": view.label, **models.remarks()}
+            models.expect(stage, model, models.replying.over(parameters, model, "predictor"))
+        done = {"predictor": model, "view": view.label, **settings.said(), **models.remarks()}
         ask = models.ask(stage, seen)
         fresh = who.predict(asked, ask, interrupted=lambda there: begun.keep(there, done))
         calls = models.closing()
@@ -520,7 +523,7 @@ def estimate_prediction(
     chosen = _with_view(_groups(workspace, settings), settings)
     _require_one(settings, chosen)
     limits, answering = limits or Limits(), _answering(model)
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, settings) as models:
         if isinstance(model, str) and model.startswith(PERSON):
             return models.estimate(())
         stages = []
@@ -563,6 +566,7 @@ def _predictor(
         shrink=settings.shrink,
         function=function,
         price=models.price,
+        replying=models.replying,
         context=lambda name: found.context if (found := prices.find(name)) is not None else None,
     )
 
@@ -583,6 +587,7 @@ def _begin_model(
         questions=group.questions,
         show="" if isinstance(view, MomentView) else view.label,
         source=msgspec.UNSET if who.function is None else who.function.version,
+        replying=who.replying.drawn(who.models["answer"], "predictor") or msgspec.UNSET,
     )
     turns = {item.id: len(group.kind.turns(item, view)) for item in group.items}
     name = settings.run or group.name(run_name(who.name.removesuffix(f" ({view.label})"), view))

@@ -11,6 +11,7 @@ import msgspec
 from proctor.errors import UserError
 from proctor.records import Json
 from proctor.settings import Settings, option
+from proctor.stages.replies import REPLY_NAMES, ReplyOptions
 
 __all__ = [
     "BuildSettings",
@@ -78,7 +79,7 @@ class DeriveSettings(Settings, frozen=True, kw_only=True):
     ] = ""
 
 
-class GenerateSettings(Settings, frozen=True, kw_only=True):
+class GenerateSettings(ReplyOptions, frozen=True, kw_only=True):
     """Which examples are chosen, and who asks what about them.
 
     Raises:
@@ -185,8 +186,10 @@ class GenerateSettings(Settings, frozen=True, kw_only=True):
     def recorded(self) -> dict[str, Json]:
         """Return what was set, for the workspace's record: of rules without what only models have."""
         found: dict[str, Json] = {**msgspec.to_builtins(self), "per_recording": self.most_of_recording}
-        del found["protocol"]
-        return {n: v for n, v in found.items() if self.models or n not in _MODELS_ALONE}
+        for name in ("protocol", *REPLY_NAMES):
+            del found[name]
+        found |= self.said()
+        return {n: v for n, v in found.items() if self.models or n not in (*_MODELS_ALONE, *REPLY_NAMES)}
 
 
 class BuildSettings(Settings, frozen=True, kw_only=True):

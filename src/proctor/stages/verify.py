@@ -32,6 +32,7 @@ from proctor.stages.exam_library import exam_library
 from proctor.stages.models import CALLS, Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.questions import ASKED, required_questions
+from proctor.stages.replies import ReplyOptions
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
 from proctor.verify.agreement import AgainstPeople, machines_against_people
 from proctor.verify.filter_verdict import filter_annotator, filter_verdicts, funnel_verdicts
@@ -181,6 +182,7 @@ class ReviewOptions(TypedDict, total=False):
         videos: folder that the recordings' videos are relative to; the data set's by default.
         limit: review at most so many.
         limits: what the calls may cost, and where they are kept.
+        replies: how the model replies.
     """
 
     store: str | None
@@ -189,6 +191,7 @@ class ReviewOptions(TypedDict, total=False):
     videos: Path | None
     limit: int | None
     limits: Limits | None
+    replies: ReplyOptions | None
 
 
 def verify_with_model(
@@ -217,9 +220,12 @@ def verify_with_model(
     questions = required_questions(workspace)
     settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
     stage = f"verify/{file_name(model)}"
-    with open_store(workspace, settings) as verdicts, open_models(workspace, options.get("limits")) as models:
+    with (
+        open_store(workspace, settings) as verdicts,
+        open_models(workspace, options.get("limits"), options.get("replies")) as models,
+    ):
         who = model_verifier(models, workspace, model, questions, **options)
-        models.expect(stage, model, who.parameters)
+        models.expect(stage, model, models.replying.over(who.parameters, model, "verifier"))
         todo = _unreviewed(questions, who, verdicts)[: options.get("limit")]
         reviewed = who.verify(todo, models.ask(stage, seen))
         verdicts.append_many(reviewed.verdicts)
@@ -296,7 +302,7 @@ def estimate_verification(
     workspace = Workspace(root)
     questions = required_questions(workspace)
     settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
-    with open_models(workspace, options.get("limits")) as models:
+    with open_models(workspace, options.get("limits"), options.get("replies")) as models:
         who = model_verifier(models, workspace, model, questions, **options)
         todo = questions
         if "://" in settings["store"] or is_there(workspace.file(settings["store"])):
@@ -324,6 +330,7 @@ def model_verifier(
         models.secret,
         library,
         form=options.get("form", "text"),
+        replying=models.replying,
     )
     if view is None:
         return who

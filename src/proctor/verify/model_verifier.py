@@ -26,6 +26,7 @@ from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
 from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated
 from proctor.llm.prompt import PromptSet
+from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.records import Dropped
 from proctor.verify.llm_prompt import (
@@ -69,6 +70,7 @@ class ModelVerifier:
         attach: makes the frames of a question, for models that see; one whose frames cannot be made gets no verdict.
         view: short name of what is attached, for the note on each verdict.
         parameters: of the calls.
+        replying: what the user says of replies, over the protocol.
         now: the time that verdicts carry.
     """
 
@@ -82,6 +84,7 @@ class ModelVerifier:
     parameters: Parameters = field(
         default_factory=lambda: Parameters(temperature=0.0, max_tokens=REVIEW_TOKENS)
     )
+    replying: Replying = field(default_factory=Replying)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
     def __post_init__(self) -> None:
@@ -99,7 +102,8 @@ class ModelVerifier:
         """Return how questions of a kind are reviewed, for the note on each verdict; what was reviewed in another way is reviewed anew."""
         template = self.prompts[criteria_of(kind).template]
         seen = f", {self.view}" if self.view else ""
-        return f"{template.name}@{template.version} {template.hash}, {self.form}{seen}"
+        drawn = "".join(f", {n}={v}" for n, v in self.replying.drawn(self.model, "verifier").items())
+        return f"{template.name}@{template.version} {template.hash}, {self.form}{seen}{drawn}"
 
     def verify(self, questions: Sequence[Question], ask: Ask) -> Reviewed:
         """Review questions; those that share a request share its call.
@@ -166,6 +170,7 @@ class ModelVerifier:
         if self.form == "json":
             schema = dict(review_schema(len(question.proposals), criteria_of(question.kind)))
             parameters = msgspec.structs.replace(parameters, json_schema=schema)
+        parameters = self.replying.over(parameters, self.model, "verifier")
         return Request(model=self.model, messages=messages, parameters=parameters)
 
     def _repair(

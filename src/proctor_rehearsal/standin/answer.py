@@ -74,7 +74,7 @@ def count_used(call: Call, answer: Answer, *, media: bool = True) -> Used:
 
 
 def finish(call: Call, answer: Answer) -> Answer:
-    """Apply what the request asks of any reply: stop strings, then the limit on tokens."""
+    """Apply what the request asks of any reply: stop strings, then the limit on tokens, which counts thinking, too."""
     text, content = answer.text, call.content
     if answer.outcome != "reply":
         return answer
@@ -83,9 +83,13 @@ def finish(call: Call, answer: Answer) -> Answer:
         answer = msgspec.structs.replace(
             answer, text=text[: min(places)], stop=answer.stop or "stop_sequence"
         )
-    if content.max_tokens is not None and count_tokens(answer.text) > content.max_tokens:
-        return cut(answer, content.max_tokens)
-    return answer
+    if content.max_tokens is None:
+        return answer
+    left = content.max_tokens - count_tokens(answer.thinking)
+    if left < 0:  # it was cut off while it thought
+        thought = answer.thinking[: 4 * content.max_tokens]
+        return msgspec.structs.replace(answer, thinking=thought, text="", outcome="truncated", stop="")
+    return cut(answer, left) if count_tokens(answer.text) > left else answer
 
 
 def cut(answer: Answer, tokens: int) -> Answer:

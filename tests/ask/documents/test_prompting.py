@@ -153,12 +153,12 @@ def test_sides_take_turns() -> None:
 
 def test_requests_carry_what_they_are_made_with() -> None:
     prompt = answer_prompt(PromptKit(PROMPTS, SECRET), "What?", [TEXT])
-    request = prompt.request("openai/x", Parameters(temperature=0.0), draw=3)
+    request = prompt.request("openai/x", Parameters(temperature=0.0), "generator", draw=3)
     assert (request.model, request.messages, request.draw) == ("openai/x", prompt.messages, 3)
     assert (
         request.key
         == answer_prompt(PromptKit(PROMPTS, SECRET), "What?", [TEXT])
-        .request("openai/x", Parameters(temperature=0.0), draw=3)
+        .request("openai/x", Parameters(temperature=0.0), "generator", draw=3)
         .key
     )
 

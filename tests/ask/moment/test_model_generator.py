@@ -101,7 +101,7 @@ def test_the_published_parameters_and_three_pairs_are_asked_for() -> None:
     port = Port()
     generator().generate([example()], port)
     (request,) = port.asked
-    assert (request.parameters.temperature, request.parameters.max_tokens) == (0.7, 512)
+    assert (request.parameters.temperature, request.parameters.max_tokens) == (0.7, 4_096)
     assert request.parameters.json_schema is None
     assert "Give exactly 3 different questions" in request.messages[-1].text
     assert "Pour the water" in request.messages[-1].text

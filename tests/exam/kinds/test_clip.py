@@ -19,8 +19,8 @@ from proctor.exam.prediction import Prediction
 from proctor.exam.predictor import ModelPredictor
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
-from proctor.llm.message import Parameters
 from proctor.llm.outcome import Failure, Refusal, Reply, Truncated, Usage
+from proctor.llm.replying import Replying
 from proctor.stages.videos import Videos
 
 MODEL = "compat/toy@http://127.0.0.1:1/v1"
@@ -28,7 +28,13 @@ PROMPTS = evaluation_prompts()
 
 
 def predictor(
-    view: str = "question", videos=None, parameters=None, model=MODEL, shrink=True, prompts=PROMPTS, **asking
+    view: str = "question",
+    videos=None,
+    replying=None,
+    model=MODEL,
+    shrink=True,
+    prompts=PROMPTS,
+    **asking,
 ):
     return ModelPredictor(
         kind=KIND,
@@ -36,7 +42,7 @@ def predictor(
         models={"answer": model},
         library=Library(media=MediaStore(), videos=videos),
         prompts=Prompts(prompts, FenceSecret(b"0" * 32)),
-        parameters=parameters,
+        replying=replying or Replying(),
         shrink=shrink,
     )
 
@@ -181,12 +187,11 @@ def test_open_questions_are_answered_in_words() -> None:
     assert not {"letter", "rule", "order", "rotation"} & set(made.details)
     (cut,) = predictor().predict(clip_items([open_question]), Port(lambda r: Truncated(text="The tin")))
     assert cut.failure.startswith("truncated")
-    port = says("x")
-    predictor().predict(clip_items([question(2), open_question]), port)
-    assert {r.parameters.max_tokens for r in port.asked} == {CHOICE.max_tokens, ANSWER.max_tokens}
-    own = says("x")
-    predictor(parameters=Parameters(max_tokens=7)).predict(items(2), own)
-    assert own.asked[0].parameters.max_tokens == 7
+    for wanted, limits in (("published", {CHOICE.max_tokens, ANSWER.max_tokens}), ("7", {7})):
+        port = says("x")
+        who = predictor(replying=Replying.parse({"reply_tokens": (wanted,)}))
+        who.predict(clip_items([question(2), open_question]), port)
+        assert {r.parameters.max_tokens for r in port.asked} == limits
 
 
 def test_estimates_are_the_requests_that_are_made(folder) -> None:

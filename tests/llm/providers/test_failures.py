@@ -581,6 +581,16 @@ def test_thinking_is_left_out(content: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "text"),
+    [("<think>never closed", ""), ("<think>0</think>\nThe ans", "The ans"), ("The <think>", "The <think>")],
+)
+def test_thinking_is_left_out_of_what_was_cut_off(content: str, text: str) -> None:
+    choice = {"finish_reason": "length", "message": {"content": content}}
+    cut = parse_compat(200, {}, json.dumps({"choices": [choice]}).encode())
+    assert (type(cut), getattr(cut, "text", None)) == (Truncated, text)
+
+
+@pytest.mark.parametrize(
     "usage",
     [
         None,

@@ -405,7 +405,7 @@ def test_sampling_goes_to_the_models_that_take_it(
     ("model", "reasoning", "takes"),
     [
         ("gpt-4o-2024-08-06", None, True),
-        ("gpt-4.1", "low", True),
+        ("gpt-4.1", None, True),
         ("chatgpt-4o-latest", None, True),
         ("ft:gpt-4o:org::id", None, True),
         ("o1", None, False),
@@ -435,6 +435,133 @@ def test_a_temperature_goes_to_the_models_of_openai_that_take_it(
     assert unsent_parameters(f"openai/{model}", wanted) == (() if takes else ("temperature", "top_p"))
     compat = json.loads(joined(render_compat(request, MediaStore(), model)))
     assert compat["temperature"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "reasoning", "sent", "left"),
+    [
+        (
+            "openai/o3",
+            "high",
+            {"max_completion_tokens": 9000, "reasoning_effort": "high", "seed": 7},
+            ("temperature",),
+        ),
+        ("openai/o3", "5000", {"max_completion_tokens": 9000, "seed": 7}, ("reasoning", "temperature")),
+        (
+            "openai/gpt-4o",
+            "low",
+            {"max_completion_tokens": 9000, "seed": 7, "temperature": 0.5},
+            ("reasoning",),
+        ),
+        (
+            "openai/gpt-5.1",
+            "none",
+            {"max_completion_tokens": 9000, "seed": 7, "temperature": 0.5, "reasoning_effort": "none"},
+            (),
+        ),
+        (
+            "compat/m",
+            "high",
+            {"max_tokens": 9000, "seed": 7, "temperature": 0.5, "reasoning_effort": "high"},
+            (),
+        ),
+        (
+            "compat/m",
+            "none",
+            {
+                "max_tokens": 9000,
+                "seed": 7,
+                "temperature": 0.5,
+                "reasoning_effort": "none",
+                "chat_template_kwargs": {"enable_thinking": False},
+            },
+            (),
+        ),
+        (
+            "compat/m",
+            "5000",
+            {
+                "max_tokens": 9000,
+                "seed": 7,
+                "temperature": 0.5,
+                "chat_template_kwargs": {"enable_thinking": True, "thinking_budget": 5000},
+            },
+            (),
+        ),
+        (
+            "anthropic/claude-sonnet-4-5",
+            "5000",
+            {"max_tokens": 9000, "thinking": {"type": "enabled", "budget_tokens": 5000}},
+            ("seed", "temperature"),
+        ),
+        (
+            "anthropic/claude-sonnet-4-5",
+            "high",
+            {"max_tokens": 9000, "thinking": {"type": "enabled", "budget_tokens": 6750}},
+            ("seed", "temperature"),
+        ),
+        (
+            "anthropic/claude-sonnet-4-5",
+            "none",
+            {"max_tokens": 9000, "temperature": 0.5, "thinking": {"type": "disabled"}},
+            ("seed",),
+        ),
+        (
+            "anthropic/claude-opus-4-6",
+            "low",
+            {"max_tokens": 9000, "thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
+            ("seed", "temperature"),
+        ),
+        (
+            "anthropic/claude-3-5-haiku",
+            "low",
+            {"max_tokens": 9000, "temperature": 0.5},
+            ("reasoning", "seed"),
+        ),
+        ("anthropic/claude-sonnet-5", "5000", {"max_tokens": 9000}, ("reasoning", "seed", "temperature")),
+        (
+            "google/gemini-2.5-flash",
+            "5000",
+            {
+                "generationConfig": {
+                    "temperature": 0.5,
+                    "maxOutputTokens": 9000,
+                    "seed": 7,
+                    "thinkingConfig": {"thinkingBudget": 5000},
+                }
+            },
+            (),
+        ),
+        (
+            "google/gemini-2.0-flash",
+            "low",
+            {"generationConfig": {"temperature": 0.5, "maxOutputTokens": 9000, "seed": 7}},
+            ("reasoning",),
+        ),
+    ],
+)
+def test_each_provider_gets_its_own_words_for_how_to_reply(
+    name: str, reasoning: str, sent: dict[str, Any], left: tuple[str, ...], server: Any, media: MediaStore
+) -> None:
+    provider, _, model = name.partition("/")
+    server.say(REPLIES[provider])
+    address = f"{name}@{server.url}{PROVIDERS[provider][1]}"
+    wanted: dict[str, Any] = {"temperature": 0.5, "max_tokens": 9000, "reasoning": reasoning, "seed": 7}
+    assert isinstance(ask(address, media, **wanted), Reply)
+    asked = server.last.json
+    said = {key: value for key, value in asked.items() if key not in ("model", "messages", "contents")}
+    assert said == sent
+    assert unsent_parameters(address, Parameters(**wanted)) == left
+    assert model in (asked.get("model"), server.last.path.split("/")[-1].partition(":")[0])
+
+
+def test_thinking_that_leaves_no_room_is_never_sent(server: Any, media: MediaStore) -> None:
+    asked = ask(f"anthropic/claude-sonnet-4-5@{server.url}", media, max_tokens=1_000, reasoning="5000")
+    assert isinstance(asked, Failure)
+    assert (asked.kind, asked.message) == (
+        "bad_request",
+        "5,000 tokens of thinking leave nothing of a reply of 1,000.",
+    )
 
 
 def test_everything_is_sent_where_there_is_a_field_for_it() -> None:

@@ -8,7 +8,7 @@ is asked so by the blind filter, as the marker of answers in words asks it.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, Generic, Literal, TypeVar
 
@@ -28,6 +28,7 @@ from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated, is_settled
 from proctor.llm.prompt import PromptSet, Rendered
+from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, ask_until_read
 
 __all__ = ["Asked", "ConsistencyJudge", "Price", "ask_once_more", "call_notes", "no_price"]
@@ -154,6 +155,7 @@ class ConsistencyJudge:
         secret: of the workspace, for fences.
         structured: also sends the JSON Schema, for providers with structured output.
         repair: asks once more for a reply that cannot be read.
+        replying: what the user says of replies, over the protocol.
     """
 
     model: str
@@ -161,6 +163,7 @@ class ConsistencyJudge:
     secret: FenceSecret
     structured: bool = False
     repair: bool = True
+    replying: Replying = field(default_factory=Replying)
 
     def prompt(self, question: str, golds: Sequence[str], prediction: str) -> Rendered:
         """Return the prompt.
@@ -184,6 +187,7 @@ class ConsistencyJudge:
         if self.structured:
             parameters = msgspec.structs.replace(parameters, json_schema=dict(consistency_schema()))
         messages = self.prompt(question, golds, prediction).messages
+        parameters = self.replying.over(parameters, self.model, "judge")
         return Request(model=self.model, messages=messages, parameters=parameters)
 
     def judge(

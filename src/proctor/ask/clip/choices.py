@@ -46,6 +46,7 @@ from proctor.llm.converse import Conversation
 from proctor.llm.message import Image, Parameters, Request
 from proctor.llm.outcome import Failure, Outcome, Reply, is_settled
 from proctor.llm.prompt import Rendered
+from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.metrics.choice.letters import LETTERS
 from proctor.records import Dropped, content_hash
@@ -323,13 +324,6 @@ class _Notes:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
 
-def _request(
-    prompt: Rendered, model: str, parameters: Parameters, *, pictures: Sequence[Image] = (), draw: int = 0
-) -> Request:
-    messages = prompt.with_media(pictures) if pictures else prompt.messages
-    return Request(model=model, messages=messages, parameters=parameters, draw=draw)
-
-
 @dataclass(frozen=True, slots=True)
 class ChoiceMaker:
     """Gives questions options.
@@ -340,6 +334,7 @@ class ChoiceMaker:
         seed: of the run.
         settings: what can change the result.
         price: of calls.
+        replying: what the user says of replies, over the protocol.
     """
 
     prompts: ChoicePrompts
@@ -347,11 +342,36 @@ class ChoiceMaker:
     seed: int = 0
     settings: ChoiceSettings = field(default_factory=ChoiceSettings)
     price: Price = no_price
+    replying: Replying = field(default_factory=Replying)
 
     @property
     def config_hash(self) -> str:
         """Return a hash of everything but prompts and questions that can change the options."""
-        return content_hash([self.settings, self.models, self.seed])
+        return content_hash([self.settings, self.models, self.seed, *self.replying.identity])
+
+    def request(
+        self,
+        prompt: Rendered,
+        model: str,
+        role: Literal["write", "pick", "vote"],
+        *,
+        pictures: Sequence[Image] = (),
+        draw: int = 0,
+    ) -> Request:
+        """Return a call.
+
+        Args:
+            prompt: that is shown.
+            model: full name.
+            role: ``write``, ``pick`` or ``vote``.
+            pictures: of the question.
+            draw: number of the repetition.
+        """
+        settings = self.settings
+        own = {"write": settings.writing, "pick": settings.picking, "vote": settings.voting}[role]
+        parameters = self.replying.over(own, model, "assistant" if role == "vote" else "writer")
+        messages = prompt.with_media(pictures) if pictures else prompt.messages
+        return Request(model=model, messages=messages, parameters=parameters, draw=draw)
 
     def question(self, question: Known) -> Conversation[ChoiceResult]:
         """Attempt a question until there are options, all attempts are made, or a call fails."""
@@ -382,10 +402,10 @@ class ChoiceMaker:
         settings, voters = self.settings, self.models.assistants
         if settings.typed < settings.wrong:
             prompt = self.prompts.write(question, settings.written)
-            yield _request(prompt, self.models.writer, settings.writing, pictures=question.pictures)
+            yield self.request(prompt, self.models.writer, "write", pictures=question.pictures)
             written = [question.answer] * settings.written
             prompt = self.prompts.pick(question, written, settings.wrong - settings.typed)
-            yield _request(prompt, self.models.picks, settings.picking, pictures=question.pictures)
+            yield self.request(prompt, self.models.picks, "pick", pictures=question.pictures)
         rounds = (True, False) if settings.confirm == "off" else (True, False, False)
         for draw, with_context in enumerate(rounds):
             prompt = self.prompts.vote(
@@ -393,7 +413,7 @@ class ChoiceMaker:
             )
             pictures = question.pictures if with_context else ()
             for n, model in enumerate(voters):
-                yield _request(prompt, model, settings.voting, pictures=pictures, draw=draw * len(voters) + n)
+                yield self.request(prompt, model, "vote", pictures=pictures, draw=draw * len(voters) + n)
 
     def _attempt(
         self, question: Known, before: Sequence[ChoiceAttempt], notes: _Notes
@@ -467,7 +487,7 @@ class _Attempt:
         tried = dict.fromkeys(d.text for a in self.before for d in a.wrong if d.kind == "model")
         prompt = by.prompts.write(question, settings.written, tuple(tried))
         written = yield from self._read(
-            prompt, by.models.writer, settings.writing, read_wrong, WRITE_FORM, draw=self.number
+            prompt, by.models.writer, "write", read_wrong, WRITE_FORM, draw=self.number
         )
         texts = tuple(like_answer(text, question.answer) for text in written[: settings.written])
         if len(texts) < wanted:
@@ -476,7 +496,7 @@ class _Attempt:
         best = yield from self._read(
             prompt,
             by.models.picks,
-            settings.picking,
+            "pick",
             lambda outcome: read_best(outcome, len(texts)),
             PICK_FORM,
         )
@@ -502,14 +522,14 @@ class _Attempt:
         self,
         prompt: Rendered,
         model: str,
-        parameters: Parameters,
+        role: Literal["write", "pick"],
         read: Callable[[Outcome], tuple[Any, ...] | Unwritten],
         form: str,
         *,
         draw: int = 0,
     ) -> Talk[tuple[Any, ...]]:
         """Ask, read, and ask once more for the right form where a reply lacks it."""
-        request = _request(prompt, model, parameters, pictures=self.question.pictures, draw=draw)
+        request = self.by.request(prompt, model, role, pictures=self.question.pictures, draw=draw)
         (outcome,) = yield from self._hear(prompt, (request,))
         found = read(outcome)
         if isinstance(found, Unwritten) and isinstance(outcome, Reply) and self.by.settings.repair:
@@ -538,7 +558,7 @@ class _Attempt:
         pictures = self.question.pictures if informed else ()
         prompts = [self.by.prompts.vote(self.question, options, with_context=informed) for options in shown]
         requests = tuple(
-            _request(prompt, model, self.by.settings.voting, pictures=pictures)
+            self.by.request(prompt, model, "vote", pictures=pictures)
             for model, prompt in zip(assistants, prompts, strict=True)
         )
         outcomes = yield from self._hear(prompts[0], requests)

@@ -47,6 +47,7 @@ from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Parameters, Request
 from proctor.llm.outcome import Ask, Outcome, Truncated
 from proctor.llm.prompt import PromptSet, Rendered
+from proctor.llm.replying import Replying
 from proctor.records import Dropped
 
 __all__ = [
@@ -320,6 +321,7 @@ class Filters:
         secret: of the workspace, for fences.
         settings: what can change a verdict.
         price: of calls.
+        replying: what the user says of replies, over the protocol.
 
     Raises:
         UserError: if a filter has nobody to ask.
@@ -330,6 +332,7 @@ class Filters:
     secret: FenceSecret
     settings: FilterSettings = field(default_factory=FilterSettings)
     price: Price = no_price
+    replying: Replying = field(default_factory=Replying)
 
     def __post_init__(self) -> None:
         """See that everybody who is needed is there."""
@@ -357,8 +360,9 @@ class Filters:
         settings = self.settings
         model = self.models.consistency or self.models.judges[0]
         return ConsistencyJudge(
-            model, self.prompts, self.secret, structured=settings.structured, repair=settings.repair
-        )
+            model, self.prompts, self.secret, structured=settings.structured, repair=settings.repair,
+            replying=self.replying,
+        )  # fmt: skip
 
     # -- a question ----------------------------------------------------------------------------------------------
 
@@ -427,9 +431,13 @@ class Filters:
         messages = filter_messages(rendered, question)
         return [
             Request(
-                model=judges[n % len(judges)], messages=messages, parameters=parameters, draw=n // len(judges)
+                model=model,
+                messages=messages,
+                parameters=self.replying.over(parameters, model, "judge"),
+                draw=n // len(judges),
             )
             for n in range(votes)
+            for model in (judges[n % len(judges)],)
         ]
 
     def _judge(self, name: JudgedFilter, question: Known, request: Request) -> Talk[_Vote]:
@@ -473,7 +481,8 @@ class Filters:
 
     def _blind_request(self, model: str, question: Known) -> Request:
         messages = blind_prompt(question, self.prompts, self.secret).messages
-        return Request(model=model, messages=messages, parameters=self.settings.closed_book)
+        parameters = self.replying.over(self.settings.closed_book, model, "assistant")
+        return Request(model=model, messages=messages, parameters=parameters)
 
     def _closed_book(self, model: str, question: Known) -> Talk[_Vote]:
         """Have an assistant answer, and its answer judged."""

@@ -35,6 +35,7 @@ from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Parameters, Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated, is_settled
 from proctor.llm.prompt import PromptSet, Rendered
+from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.records import Dropped, content_hash
 
@@ -149,6 +150,7 @@ class PairGenerator:
         seed: of the run.
         settings: what can change the result.
         price: of calls.
+        replying: what the user says of replies, over the protocol.
     """
 
     models: PairModels
@@ -157,11 +159,12 @@ class PairGenerator:
     seed: int = 0
     settings: PairSettings = field(default_factory=PairSettings)
     price: Price = no_price
+    replying: Replying = field(default_factory=Replying)
 
     @property
     def config_hash(self) -> str:
         """A hash of everything but prompts and clips that can change the pairs."""
-        return content_hash([self.settings, self.models, self.seed])
+        return content_hash([self.settings, self.models, self.seed, *self.replying.identity])
 
     def clip(self, clip: ShownClip, level: Level, n: int) -> Conversation[TaskResult]:
         """Ask for pairs of a single clip.
@@ -198,7 +201,7 @@ class PairGenerator:
 
     def _sorting(self, question: str, answer: str, level: Level) -> tuple[Request, Rendered]:
         rendered = category_prompt(question, answer, level, self.prompts, self.secret)
-        parameters = self.settings.categorisation
+        parameters = self.replying.over(self.settings.categorisation, self.models.sorts, "categoriser")
         return Request(model=self.models.sorts, messages=rendered.messages, parameters=parameters), rendered
 
 
@@ -252,7 +255,7 @@ class _Work:
         return Request(
             model=self.by.models.generator,
             messages=self.rendered.messages,
-            parameters=parameters,
+            parameters=self.by.replying.over(parameters, self.by.models.generator, "generator"),
             draw=self.task.draw,
         )
 

@@ -137,14 +137,14 @@ class Examiner:
             NotAnswered: when a call failed in a way that may go away.
         """
         model = self.seeing if self.seeing and needs_lmm(sources) else self.answerer
-        outcome = yield answer_prompt(self.kit, question, sources).request(model, ANSWERING)
+        outcome = yield answer_prompt(self.kit, question, sources).request(model, ANSWERING, "assistant")
         answer = read_answer(settled(outcome))
         if isinstance(answer, Miss):
             _require_outcome(answer)
             return Examined("", 0)
         if answer.strip(" .!*").casefold() in ("", _UNKNOWN):
             return Examined("", 0)
-        request = mark_prompt(self.kit, question, reference, answer).request(self.marker, MARKING)
+        request = mark_prompt(self.kit, question, reference, answer).request(self.marker, MARKING, "judge")
         calls = yield from ask_until_read(request, _no_mark, _MARK_FORM)
         mark = read_mark(settled(calls[-1][1]))
         if isinstance(mark, Miss):

@@ -260,7 +260,10 @@ class DocumentsGenerator:
         settings = msgspec.to_builtins(self.settings)
         if settings["num_entities"] == NUM_ENTITIES:  # it could not be chosen once: the hash is what it was
             del settings["num_entities"]
-        return content_hash([settings, self.models, self.seed, self.retriever, style.hash, self.kit.limits])
+        kit = self.kit
+        return content_hash(
+            [settings, self.models, self.seed, self.retriever, style.hash, kit.limits, *kit.replying.identity]
+        )
 
     # -- a target ------------------------------------------------------------------------------------------------
 
@@ -565,7 +568,9 @@ class _Attempt:
         self.notes.models[role] = model
         if prompt.shortened:
             self.notes.checks["shortened"] = "; ".join(prompt.shortened)
-        request = prompt.request(model, parameters, draw=draw)
+        request = prompt.request(
+            model, parameters, "verifier" if role == "verifier" else "generator", draw=draw
+        )
         outcome = settled((yield request))
         found = read(outcome)
         if self.by.settings.repair and form and isinstance(outcome, Reply) and _is_unreadable(found):

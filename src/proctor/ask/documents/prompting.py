@@ -27,6 +27,7 @@ from proctor.llm.fence import FenceSecret, escape_text
 from proctor.llm.message import Image, Message, Parameters, Part, Request, Role, Text
 from proctor.llm.outcome import Failure, Outcome, Refusal, Truncated, is_settled
 from proctor.llm.prompt import PromptSet, Rendered
+from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, spoken_text
 
 __all__ = [
@@ -92,6 +93,7 @@ class PromptKit:
         picture: gives the pixels of images.
         limits: how much of a source is shown.
         published: replies have the form of the published protocol.
+        replying: what the user says of replies, over the protocol.
     """
 
     prompts: PromptSet
@@ -99,6 +101,7 @@ class PromptKit:
     picture: Picture = no_pixels
     limits: ShownLimits = field(default_factory=ShownLimits)
     published: bool = False
+    replying: Replying = field(default_factory=Replying)
     _shown: dict[str, tuple[Source, ShownSource]] = field(default_factory=dict, repr=False, compare=False)
 
     def make(
@@ -125,7 +128,12 @@ class PromptKit:
         rendered = self.prompts[template].render(self.secret, **values)
         messages = _turns(rendered, own or {}, pictures or {})
         return DocumentsPrompt(
-            messages, rendered.template, rendered.template_hash, (*cut, *rendered.shortened), bool(pictures)
+            messages,
+            rendered.template,
+            rendered.template_hash,
+            (*cut, *rendered.shortened),
+            bool(pictures),
+            self.replying,
         )
 
     def sources(self, sources: Sequence[Source]) -> dict[str, Any]:
@@ -172,6 +180,7 @@ class DocumentsPrompt:
         template_hash: of everything but the data; the style's own hash covers the style.
         shortened: what was left out of sources that are too long, in words.
         has_pixels: True when pictures are in it.
+        replying: what the user says of replies, over the protocol.
     """
 
     messages: tuple[Message, ...]
@@ -179,20 +188,23 @@ class DocumentsPrompt:
     template_hash: str
     shortened: tuple[str, ...] = ()
     has_pixels: bool = False
+    replying: Replying = field(default_factory=Replying)
 
     @property
     def text(self) -> str:
         """All texts, for reading and tests."""
         return "\n\n".join(message.text for message in self.messages)
 
-    def request(self, model: str, parameters: Parameters, *, draw: int = 0) -> Request:
+    def request(self, model: str, parameters: Parameters, role: str, *, draw: int = 0) -> Request:
         """Return the call.
 
         Args:
             model: full name.
-            parameters: what changes the reply.
+            parameters: the protocol's.
+            role: what the model is asked as.
             draw: number of the repetition where the same thing is asked several times.
         """
+        parameters = self.replying.over(parameters, model, role)
         return Request(model=model, messages=self.messages, parameters=parameters, draw=draw)
 
 

@@ -34,6 +34,7 @@ from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Image, Message, Parameters, Request
 from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated
 from proctor.llm.prompt import PromptSet, Rendered
+from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.showing import shown_graph
@@ -126,6 +127,7 @@ class ModelGenerator:
         parameters: of the calls.
         price: nano-dollars of a reply, None when not known.
         published: prompts show the procedure as the published ones do, ``Verb-`` tags and start and end nodes included.
+        replying: what the user says of replies, over the protocol.
 
     Raises:
         UserError: if there is no such template, or a number makes no sense.
@@ -144,6 +146,7 @@ class ModelGenerator:
     parameters: Parameters = field(default_factory=lambda: PUBLISHED)
     price: Callable[[str, Outcome], int | None] = field(default=lambda _model, _outcome: None)
     published: bool = False
+    replying: Replying = field(default_factory=Replying)
 
     def __post_init__(self) -> None:
         if self._template_name not in TEMPLATES:
@@ -253,6 +256,7 @@ class ModelGenerator:
         parameters = self.parameters
         if self.form == "json":
             parameters = msgspec.structs.replace(parameters, json_schema=dict(PAIRS_SCHEMA))
+        parameters = self.replying.over(parameters, self.model, "generator")
         return Request(model=self.model, messages=messages, parameters=parameters)
 
     def _repairs(self, prepared: _Prepared, first: Mapping[str, Outcome]) -> Iterator[Request]:

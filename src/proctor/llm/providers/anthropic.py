@@ -35,6 +35,7 @@ from proctor.llm.providers.wire import (
     split_system,
     text_content,
 )
+from proctor.llm.replying import EFFORTS
 
 __all__ = [
     "DEFAULT_MAX_TOKENS",
@@ -55,19 +56,60 @@ _OURS: Final = frozenset({"model", "messages", "system", "stream"})
 _SAMPLING: Final = re.compile(
     r"claude-(?:[23](?![0-9])|instant|(?:opus|sonnet|haiku)-4-(?:[0-6](?![0-9])|20\d{6}))"
 )
-_EFFORTS: Final = {
-    "minimal": "low",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "xhigh": "xhigh",
-    "max": "max",
-}
+_ADAPTIVE: Final = re.compile(r"claude-(?:opus|sonnet|haiku)-4-6")
+_THINKS_NEVER: Final = re.compile(r"claude-(?:2|instant|3(?!-7)(?!\.7))")
+_LEAST_THINKING: Final = 1_024
+"""Tokens of thinking that the protocol takes at least."""
 
 
 def takes_sampling(model: str) -> bool:
     """Return True for the models that take a temperature."""
     return _SAMPLING.match(model) is not None
+
+
+def thinking_of(model: str, reasoning: str | None, most: int) -> dict[str, Any]:
+    """Return the fields that say how much to think.
+
+    Models up to Haiku, Sonnet and Opus 4.5 take a number of tokens, which has to be less than those of the reply; a level is the
+    number that it stands for. Later ones take a level, and Sonnet and Opus 4.6 both. Claude 3.5 and before think never.
+
+    Args:
+        model: its name.
+        reasoning: a level or a number of tokens.
+        most: tokens of the reply.
+
+    Raises:
+        UserError: if it is neither, or leaves nothing of the reply.
+    """
+    if reasoning is None or _THINKS_NEVER.match(model):
+        return {}
+    if reasoning == "none":
+        return {"thinking": {"type": "disabled"}}
+    if reasoning.isdecimal():
+        return _budget(int(reasoning), most) if takes_sampling(model) else {}
+    if reasoning not in EFFORTS:
+        raise UserError(
+            f"{reasoning[:80]!r} is not an effort of reasoning.", hint=f"write {', '.join(EFFORTS)}"
+        )
+    if takes_sampling(model) and not _ADAPTIVE.match(model):
+        return _budget(min(EFFORTS[reasoning], most * 3 // 4), most)
+    effort = "low" if reasoning == "minimal" else reasoning
+    return {"thinking": {"type": "adaptive"}, "output_config": {"effort": effort}}
+
+
+def _budget(tokens: int, most: int) -> dict[str, Any]:
+    tokens = max(tokens, _LEAST_THINKING)
+    if tokens >= most:
+        raise UserError(
+            f"{tokens:,} tokens of thinking leave nothing of a reply of {most:,}.",
+            hint="raise --reply-tokens",
+        )
+    return {"thinking": {"type": "enabled", "budget_tokens": tokens}}
+
+
+def _thinks(model: str, reasoning: str | None) -> bool:
+    """Return True when a model is told to think: it draws as it likes then."""
+    return reasoning not in {None, "none"} and "thinking" in thinking_of(model, reasoning, 10**9)
 
 
 # -- rendering ---------------------------------------------------------------------------------------------------
@@ -101,20 +143,11 @@ def _fields(request: Request, model: str) -> dict[str, Any]:
         "model": model,
         "max_tokens": DEFAULT_MAX_TOKENS if wanted.max_tokens is None else wanted.max_tokens,
     }
-    if takes_sampling(model):
+    if takes_sampling(model) and not _thinks(model, wanted.reasoning):
         fields |= given(temperature=wanted.temperature, top_p=wanted.top_p)
     fields |= given(stop_sequences=wanted.stop or None)
-    output: dict[str, Any] = {}
-    if wanted.reasoning == "none":
-        fields["thinking"] = {"type": "disabled"}
-    elif wanted.reasoning is not None:
-        if wanted.reasoning not in _EFFORTS:
-            raise UserError(
-                f"{wanted.reasoning[:80]!r} is not an effort of reasoning.",
-                hint=f"write none, {', '.join(_EFFORTS)}",
-            )
-        fields["thinking"] = {"type": "adaptive"}
-        output["effort"] = _EFFORTS[wanted.reasoning]
+    fields |= thinking_of(model, wanted.reasoning, fields["max_tokens"])
+    output: dict[str, Any] = fields.pop("output_config", {})
     if wanted.json_schema is not None:
         output["format"] = {"type": "json_schema", "schema": wanted.json_schema}
     if output:
@@ -205,8 +238,10 @@ def parse_usage(usage: Any) -> Usage:
     )
 
 
-def _unsent(name: ModelName, _wanted: Parameters) -> tuple[str, ...]:
-    return ("seed",) if takes_sampling(name.model) else ("seed", "temperature", "top_p")
+def _unsent(name: ModelName, wanted: Parameters) -> tuple[str, ...]:
+    samples = takes_sampling(name.model) and not _thinks(name.model, wanted.reasoning)
+    unsent = ("seed",) if samples else ("seed", "temperature", "top_p")
+    return unsent if thinking_of(name.model, wanted.reasoning, 10**9) else (*unsent, "reasoning")
 
 
 @leaves_out(_unsent)

@@ -12,8 +12,8 @@ from proctor.errors import UserError
 from proctor.llm.http import Body
 from proctor.llm.keys import find_base_url, find_key
 from proctor.llm.media import MediaStore
-from proctor.llm.message import Message, Part, Request, Text
-from proctor.llm.model import Model, ModelName
+from proctor.llm.message import Message, Parameters, Part, Request, Text
+from proctor.llm.model import Model, ModelName, leaves_out
 from proctor.llm.outcome import Failure, Outcome, Reply, Truncated, Usage
 from proctor.llm.providers.wire import (
     HttpModel,
@@ -30,6 +30,7 @@ from proctor.llm.providers.wire import (
     separated,
     split_system,
 )
+from proctor.llm.replying import EFFORTS
 
 __all__ = ["parse_google", "parse_usage", "provider", "render_google"]
 
@@ -56,7 +57,9 @@ _BLOCKED: Final = frozenset(
         "PUP_LIMITED_DISABLED",
     }
 )
-_BUDGETS: Final = {"minimal": 512, "low": 1_024, "medium": 8_192, "high": 24_576, "xhigh": 24_576}
+_MOST_THINKING: Final = 24_576
+"""Tokens of thinking that Gemini 2.5 Flash takes at most."""
+_THINKS_NEVER: Final = re.compile(r"(?:models/)?gemini-(?:1|2\.0)(?![0-9])")
 _ROLES: Final = {"user": "user", "assistant": "model"}
 
 
@@ -98,7 +101,7 @@ def _fields(request: Request, model: str) -> dict[str, Any]:
     if wanted.json_schema is not None:
         config["responseMimeType"] = "application/json"
         config["responseJsonSchema"] = wanted.json_schema
-    if wanted.reasoning is not None:
+    if wanted.reasoning is not None and takes_thinking(model):
         config["thinkingConfig"] = _thinking(wanted.reasoning, model)
     fields: dict[str, Any] = {_CONFIG: config} if config else {}
     if wanted.extra:
@@ -109,16 +112,19 @@ def _fields(request: Request, model: str) -> dict[str, Any]:
     return fields
 
 
+def takes_thinking(model: str) -> bool:
+    """Return True for the models that take a field for thinking: those before Gemini 2.5 refuse it."""
+    return _THINKS_NEVER.match(model) is None
+
+
 def _thinking(effort: str, model: str) -> dict[str, Any]:
     """Return how much to think: a number of tokens for Gemini 2, a level for later models."""
-    if effort == "none":
-        return {"thinkingBudget": 0}
-    if effort not in _BUDGETS:
-        raise UserError(
-            f"{effort[:80]!r} is not an effort of reasoning.", hint=f"write none, {', '.join(_BUDGETS)}"
-        )
-    if model.startswith("gemini-2"):
-        return {"thinkingBudget": _BUDGETS[effort]}
+    if effort.isdecimal():
+        return {"thinkingBudget": int(effort)}
+    if effort not in EFFORTS:
+        raise UserError(f"{effort[:80]!r} is not an effort of reasoning.", hint=f"write {', '.join(EFFORTS)}")
+    if effort == "none" or model.startswith("gemini-2"):
+        return {"thinkingBudget": min(EFFORTS[effort], _MOST_THINKING)}
     return {"thinkingLevel": effort.upper()}
 
 
@@ -214,6 +220,11 @@ def parse_usage(usage: Any) -> Usage:
     )
 
 
+def _unsent(name: ModelName, _wanted: Parameters) -> tuple[str, ...]:
+    return () if takes_thinking(name.model) else ("reasoning",)
+
+
+@leaves_out(_unsent)
 def provider(name: ModelName) -> Model:
     """Return ``google/MODEL``: key in ``GOOGLE_API_KEY`` or ``GEMINI_API_KEY``, address in ``GOOGLE_BASE_URL`` or behind the name.
 

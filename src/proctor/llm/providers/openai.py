@@ -39,6 +39,7 @@ __all__ = [
     "provider",
     "render_chat",
     "render_openai",
+    "takes_effort",
     "takes_sampling",
 ]
 
@@ -55,6 +56,7 @@ _DETAILS: Final = frozenset({"auto", "low", "high", "original"})
 _THINKS_ALWAYS: Final = re.compile(r"o\d(?:-|\Z)|gpt-5(?:-|\Z)")
 _THINKS_WHEN_TOLD: Final = re.compile(r"gpt-5\.[1-4](?:-|\Z)")
 _THINKS: Final = re.compile(r"gpt-(?:5\.|[6-9]|[1-9]\d)")
+_THINKS_NEVER: Final = re.compile(r"(?:ft:)?(?:chatgpt-4|gpt-[34])(?![0-9])")
 
 
 class Dialect(msgspec.Struct, frozen=True):
@@ -118,7 +120,7 @@ def _fields(request: Request, model: str, dialect: Dialect) -> tuple[dict[str, A
     if not dialect.strict or takes_sampling(model, wanted.reasoning):
         fields |= given(temperature=wanted.temperature, top_p=wanted.top_p)
     fields |= given(**{dialect.max_tokens: wanted.max_tokens}, seed=wanted.seed, stop=wanted.stop or None)
-    fields |= given(reasoning_effort=wanted.reasoning)
+    fields |= _reasoning(model, wanted.reasoning, dialect)
     if wanted.json_schema is not None:
         fields["response_format"] = {
             "type": "json_schema",
@@ -152,6 +154,21 @@ def takes_sampling(model: str, reasoning: str | None) -> bool:
     if _THINKS_WHEN_TOLD.match(model):
         return reasoning in {None, "none"}
     return not _THINKS.match(model) or reasoning == "none"
+
+
+def takes_effort(model: str, reasoning: str | None) -> bool:
+    """Return True when a model of OpenAI takes an effort: GPT-4 and before think never, and there is no field for a number of tokens."""
+    return reasoning is None or not (reasoning.isdecimal() or _THINKS_NEVER.match(model))
+
+
+def _reasoning(model: str, reasoning: str | None, dialect: Dialect) -> dict[str, Any]:
+    """Return how much to think. Servers of open models take an effort, or what their chat templates know (vLLM, SGLang)."""
+    if dialect.strict:
+        return given(reasoning_effort=reasoning) if takes_effort(model, reasoning) else {}
+    if reasoning is not None and reasoning.isdecimal():
+        return {"chat_template_kwargs": {"enable_thinking": True, "thinking_budget": int(reasoning)}}
+    fields = given(reasoning_effort=reasoning)
+    return fields | {"chat_template_kwargs": {"enable_thinking": False}} if reasoning == "none" else fields
 
 
 def can_be_strict(schema: Any) -> bool:
@@ -250,6 +267,8 @@ def parse_chat(status: int, headers: Mapping[str, str], body: bytes, dialect: Di
     if choice.message.refusal:
         return said.ended(Refusal, choice.message.refusal)
     if said.stop in _LIMITS:
+        if not dialect.strict and text.lstrip().startswith("<think>"):
+            text = without_thought(text if "</think>" in text else f"{text}</think>")
         return said.ended(Truncated, text)
     if said.stop == "content_filter":
         return said.filtered("the provider's content filter stopped the reply")
@@ -288,7 +307,8 @@ def parse_usage(usage: Any) -> Usage:
 
 
 def _unsent(name: ModelName, wanted: Parameters) -> tuple[str, ...]:
-    return () if takes_sampling(name.model, wanted.reasoning) else ("temperature", "top_p")
+    unsent = () if takes_sampling(name.model, wanted.reasoning) else ("temperature", "top_p")
+    return unsent if takes_effort(name.model, wanted.reasoning) else (*unsent, "reasoning")
 
 
 @leaves_out(_unsent)

@@ -57,7 +57,7 @@ def audit(
     workspace = Workspace(root)
     clips = load_clips(workspace)
     planted = plant_audit(clips, seed=options.seed, each=each)
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, options) as models:
         models.require_prices(*options.names)
         filters = _filters(models, options, limits)
         run = run_filters(
@@ -100,7 +100,7 @@ def estimate_audit(
     workspace = Workspace(root)
     clips = load_clips(workspace)
     planted = plant_audit(clips, seed=options.seed, each=each)
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, options) as models:
         filters = _filters(models, options, limits)
         return models.estimate([("audit", filters.requests(planted.questions(clips)))])
 
@@ -112,6 +112,7 @@ def _filters(models: Models, options: FilterOptions, limits: Limits | None) -> F
         secret=models.secret,
         settings=msgspec.structs.replace(options.filters, exhaustive=True),
         price=models.price,
+        replying=models.replying,
     )
 
 

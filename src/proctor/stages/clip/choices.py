@@ -92,7 +92,7 @@ def make(
     names = options.models.all
     subject = _subject(workspace, options.on)
     questions = _questions(workspace, subject, options.seed)[: options.limit]
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, options) as models:
         models.require_prices(*names)
         run = make_choices(
             questions, _maker(models, options, limits), models.ask("choices"),
@@ -140,7 +140,7 @@ def estimate_choices(root: Path, options: ChoiceOptions, *, limits: Limits | Non
     """
     workspace = Workspace(root)
     questions = _questions(workspace, _subject(workspace, options.on), options.seed)[: options.limit]
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, options) as models:
         maker = _maker(models, options, limits)
         return models.estimate([("choices", (r for q in questions for r in maker.outline(q)))])
 
@@ -208,4 +208,5 @@ def _maker(models: Models, options: ChoiceOptions, limits: Limits | None) -> Cho
         seed=options.seed,
         settings=options.making,
         price=models.price,
+        replying=models.replying,
     )

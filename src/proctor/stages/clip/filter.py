@@ -87,7 +87,7 @@ def filter_questions(
     workspace = Workspace(root)
     who, how = options.models, options.filters  # before anything is read: what is lacking is said first
     questions = _questions(workspace, options.on)[: options.limit]
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, options) as models:
         models.require_prices(*options.names)
         filters = _filters(models, who, how, limits)
         run = run_filters(
@@ -145,7 +145,7 @@ def estimate_filters(root: Path, options: FilterOptions, *, limits: Limits | Non
     """
     workspace = Workspace(root)
     questions = _questions(workspace, options.on)[: options.limit]
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, options) as models:
         filters = _filters(models, options.models, options.filters, limits)
         return models.estimate([("filter", filters.requests(_known(workspace, questions, models)))])
 
@@ -199,4 +199,5 @@ def _filters(models: Models, who: FilterModels, how: FilterSettings, limits: Lim
         secret=models.secret,
         settings=how,
         price=models.price,
+        replying=models.replying,
     )

@@ -154,7 +154,7 @@ def generate(
     options = _as_before(workspace, options)
     found = found_clips(workspace, options)
     plan = _plan(found, options)
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, options) as models:
         models.require_prices(options.models.generator, options.models.sorts)
         run = generate_pairs(
             found.clips,
@@ -207,7 +207,7 @@ def estimate_pairs(root: Path, options: PairOptions, *, limits: Limits | None = 
 def _estimate(workspace: Workspace, options: PairOptions, limits: Limits | None) -> Estimate:
     found = found_clips(workspace, options)
     plan = _plan(found, options)
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, options) as models:
         generator = _generator(models, options, limits)
         sorting = (
             generator.category_request(
@@ -287,6 +287,7 @@ def _generator(models: Models, options: PairOptions, limits: Limits | None) -> P
         seed=options.seed,
         settings=PairSettings(),
         price=models.price,
+        replying=models.replying,
     )
 
 

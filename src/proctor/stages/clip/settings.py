@@ -9,7 +9,8 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.records import Json
-from proctor.settings import Settings, option
+from proctor.settings import option
+from proctor.stages.replies import ReplyOptions
 from proctor.stages.settings import Limit, Seed
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ChoiceOptions", "FilterOptions", "PairOptions"]
 
 
-class PairOptions(Settings, frozen=True, kw_only=True):
+class PairOptions(ReplyOptions, frozen=True, kw_only=True):
     """Who writes pairs, how many, and about which videos.
 
     Attributes:
@@ -71,13 +72,13 @@ class PairOptions(Settings, frozen=True, kw_only=True):
             {
                 "models": self.models, "data": [str(path) for path in self.data] or list(self.came_from),
                 "readers": list(self.dataset), "levels": list(self.level), "total": self.total, "per_clip": self.per_clip,
-                "videos": self.max_videos, "substeps": self.substeps, "seed": self.seed, "generator_settings": PairSettings(),
+                "videos": self.max_videos, "substeps": self.substeps, "seed": self.seed, "generator_settings": PairSettings(), **self.said(),
             }
         )  # fmt: skip
         return found
 
 
-class Assisted(Settings, frozen=True, kw_only=True):
+class Assisted(ReplyOptions, frozen=True, kw_only=True):
     """Who votes, and where to stop."""
 
     assistant: Annotated[
@@ -153,7 +154,7 @@ class FilterOptions(Assisted, frozen=True, kw_only=True):
         found: dict[str, Json] = msgspec.to_builtins(
             {
                 "models": self.models, "filter_settings": self.filters, "limit": self.limit,
-                "benchmark_share": self.benchmark_share, "cap": self.cap, "seed": self.seed,
+                "benchmark_share": self.benchmark_share, "cap": self.cap, "seed": self.seed, **self.said(),
             }
         )  # fmt: skip
         return found
@@ -203,6 +204,12 @@ class ChoiceOptions(Assisted, frozen=True, kw_only=True):
     def recorded(self) -> dict[str, Json]:
         """Return what was set, for the workspace's record."""
         found: dict[str, Json] = msgspec.to_builtins(
-            {"models": self.models, "choice_settings": self.making, "seed": self.seed, "limit": self.limit}
+            {
+                "models": self.models,
+                "choice_settings": self.making,
+                "seed": self.seed,
+                "limit": self.limit,
+                **self.said(),
+            }
         )
         return found

@@ -156,7 +156,7 @@ def build(
     corpus, dropped, drawn = _gathered(workspace, options, questions, seen)
     calls: Closing | None = None
     if options.verbaliser is not None:
-        described, lost, calls = _verbalise(workspace, corpus, options.verbaliser, limits, seen)
+        described, lost, calls = _verbalise(workspace, corpus, options.verbaliser, options, limits, seen)
         if (calls.stopped or calls.mute) and not (limits is not None and limits.accept_failures):
             # Images that were not asked about would be missing for good from a corpus that looks complete.
             return Built(
@@ -275,7 +275,7 @@ def estimate_corpus(root: Path, options: CorpusOptions, *, limits: Limits | None
         return None
     workspace = Workspace(root)
     corpus, _, _ = _gathered(workspace, options, [], None)
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, options) as models:
         who = _verbaliser(models, options.verbaliser, limits)
         return models.estimate([("verbalise", who.requests(corpus))])
 
@@ -356,10 +356,15 @@ def _from_dataset(dataset: Dataset, folder: Path) -> Iterator[Source | Dropped]:
 
 
 def _verbalise(
-    workspace: Workspace, corpus: Corpus, model: str, limits: Limits | None, seen: Callable[[], None] | None
+    workspace: Workspace,
+    corpus: Corpus,
+    model: str,
+    options: CorpusOptions,
+    limits: Limits | None,
+    seen: Callable[[], None] | None,
 ) -> tuple[Corpus, list[Dropped], Closing]:
     """Have images described that nobody has described; those that stay without a word are left out."""
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, options) as models:
         models.require_prices(model)
         told = _verbaliser(models, model, limits).verbalise(corpus, models.ask("verbalise", seen))
         closing = models.closing()
@@ -368,7 +373,13 @@ def _verbalise(
 
 def _verbaliser(models: Models, model: str, limits: Limits | None) -> Verbaliser:
     prompts = corpus_prompts(limits.prompts if limits else None)
-    return Verbaliser(model=model, prompts=prompts, secret=models.secret, media=models.media)
+    return Verbaliser(
+        model=model,
+        prompts=prompts,
+        secret=models.secret,
+        media=models.media,
+        replying=models.replying,
+    )
 
 
 # -- what it is ------------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ def estimate_documents(root: Path, options: DocumentsOptions, *, limits: Limits 
             limits, calls=str(played_calls), rehearsal=rehearsal, budget=None, max_cost=None,
             max_calls=None, max_tokens=None, requests_per_minute=None, tokens_per_minute=None,
         )  # fmt: skip
-        with open_models(workspace, playing) as models:
+        with open_models(workspace, playing, options) as models:
             generator = documents_generator(models, library, plan, options, sampler, limits)
             ask = models.ask("generate")
 

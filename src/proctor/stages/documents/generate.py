@@ -206,7 +206,7 @@ def generate(
     sampler = sampler_of(library, options)
     weak = weak_search(library, options.embedder)
     embed = _embed_questions(library, options.embedder)
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, options) as models:
         models.require_prices(*options.names)
         generator = documents_generator(models, library, plan, options, sampler, limits)
         run = generate_documents(
@@ -302,6 +302,7 @@ def documents_generator(
             secret=models.secret,
             picture=CorpusPictures(library.corpus, models.media),
             published=options.published,
+            replying=models.replying,
         ),
         seed=options.seed,
         settings=pipeline,

@@ -62,6 +62,7 @@ def style_overlap(
             prompts=evaluation_prompts(limits.prompts if limits else None),
             secret=models.secret,
             price=models.price,
+            replying=models.replying,
         )
         claims: list[StyleClaim] = who.classify(questions, models.ask("overlap", seen))
         closing = models.closing()

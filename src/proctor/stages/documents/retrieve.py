@@ -109,7 +109,7 @@ def estimate_retrieval(
     if not any(parse_retriever(spec).model for spec in options.retrievers):
         return None
     workspace = Workspace(root)
-    with closing(Library(workspace)) as library, open_models(workspace, limits) as models:
+    with closing(Library(workspace)) as library, open_models(workspace, limits, options) as models:
         questions = load_questions(workspace, options.questions, limit=options.limit)
 
         def requests() -> Iterator[Request]:
@@ -136,7 +136,7 @@ def _retrieved(
     folder = workspace.file(RETRIEVAL) / options.questions
     runs: list[RetrievalRun] = []
     calls: Closing | None = None
-    with open_models(workspace, limits) as models:
+    with open_models(workspace, limits, options) as models:
         for spec in options.retrievers:
             run = _run(library, questions, spec, options, models, limits)
             _write(folder, spec, run, questions)
@@ -281,4 +281,5 @@ def _model_reranker(library: Library, spec: str, models: Models, limits: Limits 
         secret=models.secret,
         ask=models.ask("retrieve"),
         picture=CorpusPictures(library.corpus, models.media),
+        replying=models.replying,
     )

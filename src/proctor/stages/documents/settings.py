@@ -10,6 +10,7 @@ import msgspec
 from proctor.errors import UserError
 from proctor.records import Json
 from proctor.settings import Settings, option
+from proctor.stages.replies import ReplyOptions
 from proctor.stages.settings import Limit, Seed
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ Wanted = Literal["off", "measure", "refuse"]
 DEFAULT_RETRIEVERS = ("bm25", "lsa", "bm25+lsa")
 
 
-class CorpusOptions(Settings, frozen=True, kw_only=True):
+class CorpusOptions(ReplyOptions, frozen=True, kw_only=True):
     """Where sources come from and how they are made."""
 
     files: Annotated[
@@ -102,7 +103,7 @@ class DedupeOptions(Settings, frozen=True, kw_only=True):
     )
 
 
-class RetrievalOptions(Settings, frozen=True, kw_only=True):
+class RetrievalOptions(ReplyOptions, frozen=True, kw_only=True):
     """What is searched and how.
 
     Attributes:
@@ -142,7 +143,7 @@ class RetrievalOptions(Settings, frozen=True, kw_only=True):
     limit: Limit = None
 
 
-class DocumentsOptions(Settings, frozen=True, kw_only=True):
+class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
     """How many questions of which styles are wanted, who writes and checks them, and what makes one too easy or too hard.
 
     Numbers are called as in SMMQG, and its values are the defaults.
@@ -328,6 +329,7 @@ class DocumentsOptions(Settings, frozen=True, kw_only=True):
                 "published": self.published, "combinations": list(self.combination), "embedder": self.embedder,
                 "seed": self.seed, "scale": self.scale, "beta": self.beta, "k_seed": self.k_seed,
                 "seed_modalities": self.seed_modalities, "document_quota": self.document_quota, "pipeline": self.pipeline,
+                **self.said(),
             }
         )  # fmt: skip
         return found

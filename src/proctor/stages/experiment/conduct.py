@@ -21,8 +21,9 @@ from proctor.stages.experiment.cells import CELLS, Cell, cells_of, join_workspac
 from proctor.stages.experiment.compare import compare_cells, write_grid
 from proctor.stages.experiment.stage import Chosen, Doing, Done, Plan, Stage, StoppedError
 from proctor.stages.limits import Limits
-from proctor.stages.models import CALLS, open_models, require_keys
+from proctor.stages.models import CALLS, open_models, replies_said, require_keys
 from proctor.stages.rehearsing import find_rehearser, played_in
+from proctor.stages.replies import ReplyOptions
 from proctor.stages.show import Show
 from proctor.workspace import Workspace
 
@@ -189,6 +190,7 @@ def prepare(
     )
     for name in names:
         ModelName.parse(name)
+    limits = msgspec.structs.replace(limits, replies=replies_said(Workspace(root), limits))
     doing = Doing(root, cells[0].chosen, limits, show, done)
     for cell in cells:
         for stage in plan.stages:
@@ -220,9 +222,19 @@ def walk(
                 with _cell(doing, stage, members, done) as within:
                     yield from walk(within, stages[place:], members, do, done)
             return
-        do(doing, stage, cells[0].chosen[stage.name])
+        settings = cells[0].chosen[stage.name]
+        do(_replying(doing, settings), stage, settings)
         done = (*done, stage)
     yield cells[0], doing
+
+
+def _replying(doing: Doing, settings: Settings) -> Doing:
+    """Return the same experiment, in which models reply as the settings of a stage say."""
+    if not isinstance(settings, ReplyOptions):
+        return doing
+    replies = settings.replying().after(doing.limits.replies)
+    limits = msgspec.structs.replace(doing.limits, replies=replies)
+    return doing.within(doing.root, doing.chosen, doing.cell, limits)
 
 
 @contextmanager

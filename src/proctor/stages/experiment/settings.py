@@ -10,6 +10,7 @@ from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptio
 from proctor.stages.documents.settings import CorpusOptions, DocumentsOptions, RetrievalOptions
 from proctor.stages.exam_settings import CalibrateSettings, JudgeFloors, MinCoverage, ScoreSettings
 from proctor.stages.experiment.outline import Outline
+from proctor.stages.replies import REPLY_NAMES, ReplyOptions
 from proctor.stages.settings import BuildSettings, GenerateSettings, Limit, ReportSettings, Seed, Videos
 
 __all__ = [
@@ -40,7 +41,7 @@ class ReadingSettings(Settings, frozen=True, kw_only=True):
     ] = "corrected"
 
 
-class ReviewSettings(Settings, frozen=True, kw_only=True):
+class ReviewSettings(ReplyOptions, frozen=True, kw_only=True):
     """Which models check questions beside the task graph's oracle."""
 
     verifier: Annotated[
@@ -48,7 +49,7 @@ class ReviewSettings(Settings, frozen=True, kw_only=True):
     ] = ()
 
 
-class AnswerSettings(Settings, frozen=True, kw_only=True):
+class AnswerSettings(ReplyOptions, frozen=True, kw_only=True):
     """Who answers, seeing what."""
 
     predictor: Annotated[
@@ -71,7 +72,7 @@ class AnswerSettings(Settings, frozen=True, kw_only=True):
     seed: Seed = 0
 
 
-class MarkSettings(Settings, frozen=True, kw_only=True):
+class MarkSettings(ReplyOptions, frozen=True, kw_only=True):
     """Who marks, and how; scores are made of the first judge's marks by the first rubric. Without one Proctor's rules mark."""
 
     judge: Annotated[
@@ -89,7 +90,7 @@ class MarkSettings(Settings, frozen=True, kw_only=True):
     judge_floors: JudgeFloors = False
 
 
-class CorpusAnswerSettings(Settings, frozen=True, kw_only=True):
+class CorpusAnswerSettings(ReplyOptions, frozen=True, kw_only=True):
     """Who answers from which sources, and who marks."""
 
     model: Annotated[
@@ -115,7 +116,7 @@ class CorpusAnswerSettings(Settings, frozen=True, kw_only=True):
     limit: Limit = None
 
 
-class OverlapSettings(Settings, frozen=True, kw_only=True):
+class OverlapSettings(ReplyOptions, frozen=True, kw_only=True):
     """Who says of which styles questions are."""
 
     classifier: Annotated[
@@ -124,7 +125,7 @@ class OverlapSettings(Settings, frozen=True, kw_only=True):
     ] = None
 
 
-class ClipAnswerSettings(Settings, frozen=True, kw_only=True):
+class ClipAnswerSettings(ReplyOptions, frozen=True, kw_only=True):
     """Who answers questions about clips, seeing what, and who marks open-ended answers."""
 
     predictor: Annotated[
@@ -152,6 +153,8 @@ class ClipAnswerSettings(Settings, frozen=True, kw_only=True):
     limit: Limit = None
 
 
+_SHARED = ("seed", *REPLY_NAMES)
+
 OUTLINES = {
     "moment": Outline(
         name="moment",
@@ -167,6 +170,7 @@ OUTLINES = {
             "report": ReportSettings,
         },
         flags={"source.protocol": "--protocol", "judge.judge": "--judge", "generate.template": "--template"},
+        shared=_SHARED,
     ),
     "documents": Outline(
         name="documents",
@@ -177,6 +181,7 @@ OUTLINES = {
             "answer": CorpusAnswerSettings,
             "overlap": OverlapSettings,
         },
+        shared=_SHARED,
     ),
     "clip": Outline(
         name="clip",
@@ -187,7 +192,7 @@ OUTLINES = {
             "predict": ClipAnswerSettings,
         },
         flags={"filter.judge": "--judge", "predict.judge": "--open-judge"},
-        shared=("seed", "assistant"),
+        shared=(*_SHARED, "assistant"),
     ),
 }
 """The stages of each experiment with their settings, in order."""

@@ -130,6 +130,8 @@ class Doing:
             f"{self.cell}: {name}" if self.cell else name, counts=msgspec.to_builtins(result), calls=calls
         )
         self.done.parts.append(part)
+        if calls is not None:
+            self.done.notes += [f"{part.name}: {cut.told}" for cut in calls.cut_off]
         if calls is not None and _ended_early(result):
             self.stop(f"{part.name}: {calls.stopped or 'no model said anything'}")
 

@@ -42,6 +42,7 @@ class Messages:
         if not call.path.endswith("/count_tokens"):
             expect(body, "max_tokens", int)
             content.max_tokens = number(body, "max_tokens")
+            self._thinking(body)
         system = expect(body, "system", (str, list), optional=True) or ""
         content.system = (
             system if isinstance(system, str) else "\n".join(expect(p, "text", str) for p in system)
@@ -54,6 +55,22 @@ class Messages:
             content.turns.append(Turn(role, self._text(message.get("content"), index, content)))
         self._format(body, content)
         return content
+
+    def _thinking(self, body: dict[str, Any]) -> None:
+        """Refuse what the provider refuses: no room beside thinking, and a draw of its own choice."""
+        thinking = expect(body, "thinking", dict, optional=True) or {}
+        if thinking.get("type") not in ("enabled", "adaptive"):
+            return
+        if thinking["type"] == "enabled":
+            budget = expect(thinking, "budget_tokens", int)
+            if budget < 1_024:
+                raise Rejected(
+                    "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
+                )
+            if budget >= body["max_tokens"]:
+                raise Rejected("`max_tokens` must be greater than `thinking.budget_tokens`.")
+        if body.get("temperature", 1) != 1:
+            raise Rejected("`temperature` may only be set to 1 when thinking is enabled.")
 
     def _text(self, said: Any, index: int, content: Content) -> str:
         if isinstance(said, str):
