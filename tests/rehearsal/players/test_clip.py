@@ -32,9 +32,13 @@ from proctor.ask.clip.prompting import ClipLimits, pair_prompt, show_part
 from proctor.ask.clip.record import Level, ShownClip
 from proctor.exam.kinds.clip_marker import read_consistency
 from proctor.exam.kinds.clip_prompt import STYLES, choice_prompt, open_prompt, text_prompt
-from proctor.exam.library import Prompts
+from proctor.exam.library import Library, Prompts
+from proctor.exam.marker import MarkPrompt
+from proctor.exam.matching import OPTIONS_MARKER
 from proctor.exam.predict_prompt import evaluation_prompts
+from proctor.exam.prediction import Prediction
 from proctor.llm.fence import FenceSecret
+from proctor.llm.media import MediaStore
 from proctor.llm.outcome import Reply
 from proctor.llm.prompt import Rendered
 from proctor.llm.structured import Unreadable
@@ -391,6 +395,20 @@ def test_systems_that_are_told_the_steps_need_no_workspace():
 
     assert share(letters(steps=True)) == 1.0
     assert 0.05 < share(letters(steps=False)) < 0.45, "a floor is right by chance"
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [("I would add some vinegar, 2 cups of it, to the bowl.", "B"), ("They cook something.", "")],
+)
+def test_a_matcher_says_which_option_a_reply_means(reply: str, letter: str):
+    (item,) = clip_items([ASKED])
+    said = Prediction(item_id="p", predictor="m", answer=reply)
+    prompt = OPTIONS_MARKER.prompt(item, said, Library(media=MediaStore()), ASKING)
+    assert isinstance(prompt, MarkPrompt)
+    for quality in (1.0, 0.0):
+        read = OPTIONS_MARKER.read(answer_to(prompt.rendered, quality=quality))
+        assert (read.rationale == letter) == (quality == 1.0)
 
 
 def test_open_questions(tmp_path: Path):
