@@ -10,7 +10,7 @@ import json
 import re
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -83,8 +83,8 @@ class Trouble(NamedTuple):
 
     code: str
     sent: int = 1
-    fault: dict[str, Any] = {}
-    bodies: dict[str, str] = {}
+    fault: Mapping[str, Any] = {}
+    bodies: Mapping[str, str] = {}
 
 
 def says(code: str, sent: int = 1, **bodies: Any) -> Trouble:

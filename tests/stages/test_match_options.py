@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.typed import proctor
 
 from proctor.errors import UserError
 from proctor.exam.prediction import Judgement
@@ -105,6 +106,8 @@ def test_only_what_no_rule_reads_is_sent_and_all_is_counted_apart(bench: Path) -
         "matched by a model": 2,
         "unparsed": 5,
     }
+    printed = proctor("score", str(bench), "--run", "mine", "--resamples", "100")
+    assert "mine: 2 replies read by rule, 2 matched by a model, 5 unread" in printed.out
     (run,) = next(e for e in load_exams(Workspace(bench)) if e.id == "clip-choice").runs
     assert run.table == table
 

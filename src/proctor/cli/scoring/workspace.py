@@ -81,6 +81,12 @@ def _tables(result: ScoredRuns) -> Iterator[str]:
         title = "run" if measure == "judge" else f"run ({measure})"
         further = [s.partition("=")[2] or s for s in slices][1:]
         yield table(lines, (title, "rank", "all", "failures wrong to right", "marked", *further, "judge"))
+    for name, scores in result.tables.items():
+        counts = scores.counts
+        matched = counts.get("matched by a model")
+        if matched is not None and (matched or counts["unparsed"]):
+            read = f"{counts['read by rule']:,} replies read by rule, {matched:,} matched by a model"
+            yield f"{name}: {read}, {counts['unparsed']:,} unread"
     if left := [f"not ranked: {line.run}: {line.why}" for line in result.runs if line.why]:
         yield "\n".join(left)
 
