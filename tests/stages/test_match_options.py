@@ -12,6 +12,9 @@ from proctor.errors import UserError
 from proctor.exam.prediction import Judgement
 from proctor.exam.question import Choice, Gold, Item, Open, Pick, Question, Text
 from proctor.records import read_jsonl, write_jsonl
+from proctor.report.compose import compose
+from proctor.report.data import ReportData, ReportOptions
+from proctor.report.parts import Cell, Table
 from proctor.stages.exam_settings import JudgeSettings, ScoreSettings
 from proctor.stages.judge import estimate_judging, judge
 from proctor.stages.predict import import_predictions
@@ -108,8 +111,17 @@ def test_only_what_no_rule_reads_is_sent_and_all_is_counted_apart(bench: Path) -
     }
     printed = proctor("score", str(bench), "--run", "mine", "--resamples", "100")
     assert "mine: 2 replies read by rule, 2 matched by a model, 5 unread" in printed.out
-    (run,) = next(e for e in load_exams(Workspace(bench)) if e.id == "clip-choice").runs
-    assert run.table == table
+    exam = next(e for e in load_exams(Workspace(bench)) if e.id == "clip-choice")
+    assert exam.runs[0].table == table
+    page = compose(ReportData(exams=(exam,)), ReportOptions(resamples=100))
+    (board,) = (
+        part
+        for s in page.sections
+        for part in s.parts
+        if isinstance(part, Table) and part.title == "Leaderboard"
+    )
+    cells = dict(zip(board.head, (c.text if isinstance(c, Cell) else c for c in board.rows[0]), strict=True))
+    assert (cells["Matched"], cells["Unread"]) == ("2", "5")
 
     judge(bench)  # without a model they are unread again
     assert {j.judge for j in marks(bench).values()} == {"letters-1"}
