@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from tests.golden.playing import Asked, Table, replaced
 
@@ -22,10 +22,9 @@ from proctor.ask.moment import promqa_prompt
 from proctor.llm import prompt
 from proctor.llm.message import Request, Text
 from proctor.procedure import showing
+from proctor.procedure.graph import TaskGraph
 
 __all__ = ["FAMILIES", "Family"]
-
-T = TypeVar("T")
 
 
 class Family(NamedTuple):
@@ -86,12 +85,18 @@ _CLOSED: Final[set[str]] = set()
 def _files_words(table: Table) -> Iterator[None]:
     """Procedures were shown as the data set's files have them."""
     _CLOSED.add(table.drawings["strips"][2] if "strips" in table.drawings else "")
-    with replaced(showing.shown_graph, _same), replaced(showing.shown_text, _same):
+    with replaced(showing.shown_graph, _same_graph), replaced(showing.shown_text, _same_text):
         yield
 
 
-def _same(shown: T) -> T:
-    return shown
+def _same_graph(graph: TaskGraph) -> TaskGraph:
+    return graph
+
+
+def _same_text(
+    text: str,
+) -> str:  # another function: whoever is put back is found by what stands in its place
+    return text
 
 
 def _has_ends(request: Request) -> bool:

@@ -69,6 +69,8 @@ def replaced(original: Any, replacement: Any) -> Iterator[None]:
                 for attribute in [n for n, value in vars(module).items() if value is old]:
                     setattr(module, attribute, new)
 
+    there = [m for name, m in sys.modules.items() if name.partition(".")[0] == "proctor" and m is not None]
+    assert not any(value is replacement for module in there for value in vars(module).values())
     swap(original, replacement)
     try:
         yield
