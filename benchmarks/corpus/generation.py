@@ -34,7 +34,7 @@ from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.corpus.collection import Corpus
 from proctor.corpus.index.lexical import LexicalIndex
 from proctor.corpus.source import Source, image_source, is_long_enough, table_source, text_source
-from proctor.stages.models import Limits, open_models
+from proctor.stages.models import Closing, Limits, open_models
 from proctor.workspace import Workspace
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "mmrag" / "sources.jsonl"
@@ -85,9 +85,9 @@ def measure(
         again, resent = generate(home, corpus, index, url, connections, given.targets)
         resumed = time.perf_counter() - start
     assert again.questions == run.questions
-    assert resent["sent"] == 0
+    assert resent.sent == 0
     return {
-        "run": run, "calls": calls["sent"], "wall": wall, "cpu": own, "server": served, "resumed": resumed,
+        "run": run, "calls": calls.sent, "wall": wall, "cpu": own, "server": served, "resumed": resumed,
     }  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def row(found: dict[str, Any], connections: int, given: argparse.Namespace) -> s
 
 def generate(
     home: Path, corpus: Corpus, index: LexicalIndex, url: str, connections: int, wanted: int
-) -> tuple[DocumentsRun, dict[str, Any]]:
+) -> tuple[DocumentsRun, Closing]:
     """Generate in a workspace; return the run and what its calls came to."""
     name = f"compat/one@{url}/v1"  # limits hold for each model: of one model the ideal is plain
     styles = load_styles()

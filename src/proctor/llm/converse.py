@@ -22,6 +22,11 @@ from proctor.llm.outcome import Ask, Outcome
 
 __all__ = ["IN_FLIGHT", "Conversation", "Feed", "converse"]
 
+_FIRST: Final = 64
+_MORE: Final = 8
+"""Conversations that begin before anything is asked, and with each outcome: making the first request of all of them may take
+seconds in which nothing is sent."""
+
 R = TypeVar("R")
 
 Conversation: TypeAlias = Generator[Request | tuple[Request, ...], Any, R]
@@ -126,15 +131,15 @@ def converse(
     hall = _Hall(iter(conversations), feed, in_flight, known)
     answers: Iterator[tuple[Request, Outcome]] | None = None
     try:
-        yield from hall.fill()
+        yield from hall.fill(_FIRST)
         if not hall.waiting:
             return
         answers = ask(feed)
         for request, outcome in answers:
-            ended = [*hall.deliver(request.key, outcome), *hall.fill()]
+            yield from hall.deliver(request.key, outcome)
+            yield from hall.fill(_MORE)  # (an end may have made it known what comes next)
             if not hall.waiting:
                 feed.end()
-            yield from ended
     finally:
         feed.end()  # before the calls are stopped: their maker may be waiting for the next request
         if isinstance(answers, Generator):
@@ -159,10 +164,11 @@ class _Hall(Generic[R]):
         self._going: dict[str, _Talk[R]] = {}
         self.waiting: dict[str, list[_Talk[R]]] = {}
 
-    def fill(self) -> list[tuple[str, R]]:
-        """Begin conversations while there is room; return those that ended at once."""
+    def fill(self, most: int) -> list[tuple[str, R]]:
+        """Begin conversations while there is room, so many that go on; return those that ended at once."""
         ended: list[tuple[str, R]] = []
-        while len(self._going) < self._most and (coming := next(self._coming, None)) is not None:
+        room = min(len(self._going) + most, self._most)
+        while len(self._going) < room and (coming := next(self._coming, None)) is not None:
             name, talk = coming
             if name in self._going:
                 raise ValueError(f"two conversations are called {name!r}")

@@ -123,7 +123,9 @@ class Flow:
         self._gates: dict[str, Gate] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._order = itertools.count()
-        self._sending: set[asyncio.Timeout] = set()
+        self._sending: dict[asyncio.Timeout, float] = {}
+        """Attempts in flight and when they are ended; one timer is for all of them, since a timer a call costs more than it."""
+        self._bell: asyncio.TimerHandle | None = None
         self._events: deque[FlowEvent] = deque(maxlen=_HISTORY)
         self._closed = False
         self._idle: asyncio.Event | None = None
@@ -245,8 +247,11 @@ class Flow:
 
     async def _send(self, attempt: Attempt, seconds: float) -> Outcome:
         """Send once; a model that does not keep its timeout is ended all the same."""
-        timeout = asyncio.timeout(seconds + _GRACE_SECONDS)
-        self._sending.add(timeout)
+        timeout = asyncio.timeout(None)
+        loop = asyncio.get_running_loop()
+        ends = self._sending[timeout] = loop.time() + seconds + _GRACE_SECONDS
+        if self._bell is None or ends < self._bell.when():
+            self._ring_at(loop, ends)
         try:
             async with timeout:
                 return await attempt(seconds)
@@ -255,7 +260,25 @@ class Flow:
                 return _CUT_OFF
             return Failure(kind="timeout", message=f"no outcome after {seconds:.3g} s", lost=True)
         finally:
-            self._sending.discard(timeout)
+            known = self._sending.pop(timeout, None) is not None  # not of a loop that has died
+            if known and not self._sending and self._bell is not None:
+                self._bell.cancel()
+                self._bell = None
+
+    def _ring_at(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
+        if self._bell is not None:
+            self._bell.cancel()
+        self._bell = loop.call_at(at, self._ring, loop)
+
+    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
+        """End the attempts whose time is over, and wait for the next one."""
+        self._bell, now = None, loop.time()
+        for timeout, ends in self._sending.items():
+            if ends <= now:
+                timeout.reschedule(now)
+        later = [ends for ends in self._sending.values() if ends > now]
+        if later:
+            self._ring_at(loop, min(later))
 
     # -- gates ----------------------------------------------------------------------------------------------------
 
@@ -268,6 +291,7 @@ class Flow:
         self._running = 0
         self._idle = None
         self._sending.clear()
+        self._bell = None
         self._loop = loop
         for gate in self._gates.values():
             gate.attach(loop)

@@ -31,7 +31,7 @@ __all__ = ["Claim", "Lane"]
 
 _MOST_JOBS: Final = 512
 """Jobs of one transaction; the databases take many more parameters than that."""
-_LINGER_SECONDS: Final = 0.002
+_LINGER_SECONDS: Final = 0.01
 _LONGEST_LINGER: Final = 0.05
 """How long a batch waits for more, when the one before it held more than one job: a quarter of what that took, within
 these limits. SQLite gives the lock to whoever asks at the right moment, so this is also when other processes get theirs."""
@@ -56,10 +56,13 @@ class _Job(NamedTuple):
     future: asyncio.Future[Any] | None = None
 
 
-_LOOK_SQLITE: Final = "SELECT key, outcome FROM proctor_calls WHERE outcome IS NOT NULL AND key IN (SELECT value FROM json_each(?))"
-_LOOK_POSTGRES: Final = (
-    "SELECT key, outcome FROM proctor_calls WHERE outcome IS NOT NULL AND key = ANY(%(keys)s)"
+_LOOK: Final = "SELECT key, outcome FROM proctor_calls WHERE outcome IS NOT NULL AND key "
+_CLAIMED: Final = (
+    "SELECT c.key, c.owner, o.host, o.pid, o.began, o.beat FROM proctor_call_claims c "
+    "LEFT JOIN proctor_call_owners o ON c.owner = o.owner WHERE c.key "
 )
+_OF_SQLITE: Final = "IN (SELECT value FROM json_each(?))"
+_OF_POSTGRES: Final = "= ANY(%(keys)s)"
 
 _Answers = list[tuple[_Job, Any]]
 
@@ -322,15 +325,10 @@ class Lane:
 
     def _others(self, connection: Connection, keys: list[str]) -> tuple[set[str], set[str]]:
         """Return the keys that a living process has claimed, and the names of owners that are gone."""
-        from sqlalchemy import select
-
-        claims, owners = tables().claims, tables().owners
-        columns = (claims.c.key, claims.c.owner, owners.c.host, owners.c.pid, owners.c.began, owners.c.beat)
-        query = select(*columns).join_from(claims, owners, claims.c.owner == owners.c.owner, isouter=True)
         busy: set[str] = set()
         gone: set[str] = set()
         alive: set[str] = set()
-        for key, name, host, pid, began, beat in connection.execute(query.where(claims.c.key.in_(keys))):
+        for key, name, host, pid, began, beat in self._statements.claimed(connection, keys):
             if name == self._owner.owner or name in gone:
                 continue
             if name not in alive and (
@@ -422,11 +420,19 @@ class _Statements:
         self.free = database.prepared(claims.delete().where(mine), ["k", "o"])
 
     def outcomes(self, connection: Connection, keys: Sequence[str]) -> dict[str, str]:
-        """Return the final outcomes of these keys, as JSON. All keys are one parameter, which is half the work."""
+        """Return the final outcomes of these keys, as JSON."""
         if not keys:
             return {}
+        rows = self._of_keys(connection, _LOOK, keys)
+        return {key: outcome for key, outcome in rows}  # noqa: C416 - rows are no pairs to dict's type
+
+    def claimed(self, connection: Connection, keys: Sequence[str]) -> Sequence[Any]:
+        """Return key, owner, host, process, its beginning and its beat of those keys that somebody has claimed."""
+        return self._of_keys(connection, _CLAIMED, keys)
+
+    def _of_keys(self, connection: Connection, query: str, keys: Sequence[str]) -> Sequence[Any]:
+        """Return what a query finds of these keys. All of them are one parameter, which is half the work."""
         if self._is_sqlite:
-            rows = connection.exec_driver_sql(_LOOK_SQLITE, (canonical_json(keys).decode(),))
-        else:
-            rows = connection.exec_driver_sql(_LOOK_POSTGRES, {"keys": list(keys)})
-        return {key: outcome for key, outcome in rows.all()}  # noqa: C416 - rows are no pairs to dict's type
+            given = (canonical_json(keys).decode(),)
+            return connection.exec_driver_sql(query + _OF_SQLITE, given).all()
+        return connection.exec_driver_sql(query + _OF_POSTGRES, {"keys": list(keys)}).all()

@@ -152,7 +152,9 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
             cached: of the prompt, read from a cache.
             audio: of the prompt, sound that is not cached.
         """
-        rates = next(rates for rates in reversed(self.rates) if rates.above == 0 or input > rates.above)
+        rates = self.rates[0]
+        if len(self.rates) > 1:
+            rates = next(rates for rates in reversed(self.rates) if rates.above == 0 or input > rates.above)
         cached = max(0, min(cached, input))
         audio = max(0, min(audio, input - cached))
         plain = max(0, input) - cached - audio

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,35 @@ def test_who_comes_later_goes_on_when_questions_are_alike():
     ]
     assert run.attempts[3].detail == "repeats b (the same words)"
     assert len(port.sent) == 5
+
+
+def test_the_next_wave_is_asked_for_while_somebody_is_still_busy_and_comes_out_the_same():
+    """One target is answered only when nothing else is asked any more: by then the repeated question has a new one."""
+    told_to = {"slow": ["last"], "a": ["who won?"], "b": ["Who won", "REFUSED", "who lost?"]}
+    asked: list[str] = []
+
+    def holding(requests: Any) -> Iterator[tuple[Request, Outcome]]:
+        patience = threading.Timer(3.0, requests.end)
+        patience.start()
+        held = []
+        while (taken := requests.take(1)) and len(asked) < 5:
+            asked.append(taken[0].messages[0].text)
+            if asked[-1].startswith("slow"):
+                held = taken
+            else:
+                yield taken[0], Reply(text="x")
+            if len(asked) == 5:
+                break
+        for request in held:
+            asked.append("slow is answered")
+            yield request, Reply(text="x")
+        patience.cancel()
+
+    targets = [Target(id=id, style="s", modalities=(1, 0, 0)) for id in told_to]
+    run = generate_documents(targets, Told(told_to), holding)  # type: ignore[arg-type]
+    assert asked == ["slow 0", "a 0", "b 0", "b 1", "b 2", "slow is answered"]
+    assert written(run) == written(told(told_to)[0])
+    assert run.waves == 2
 
 
 def test_questions_that_mean_the_same_are_one():

@@ -87,6 +87,14 @@ class DuplicateFilter:
             found += self._block(questions[start : start + _BLOCK])
         return found
 
+    def exact(self, question: Question) -> Repeats | None:
+        """Return what a question repeats by words or sources of those that were admitted so far."""
+        same = self._words.get(question_hash(question.text))
+        if same is not None:
+            return Repeats(of=same, by="words")
+        same = self._sources.get(sources_key(question))
+        return None if same is None else Repeats(of=same, by="sources")
+
     def _block(self, questions: Sequence[Question]) -> Iterator[Repeats | None]:
         vectors = None if self._embed is None else self._embed([q.text for q in questions])
         before = None if vectors is None else self._nearest_before(vectors)
@@ -94,25 +102,18 @@ class DuplicateFilter:
         stay: list[int] = []
         found: list[Repeats | None] = []
         for place, question in enumerate(questions):
-            repeats = self._exact(question)
+            repeats = self.exact(question)
             if repeats is None and before is not None and among is not None:
                 repeats = self._near_one(before[place], among[place], stay, questions)
             found.append(repeats)
             if repeats is None:
                 stay.append(place)
                 self._words[question_hash(question.text)] = question.id
-                self._sources[_sources_key(question)] = question.id
+                self._sources[sources_key(question)] = question.id
         self._ids += [questions[place].id for place in stay]
         if vectors is not None and stay:
             self._vectors.append(vectors[stay])
         return iter(found)
-
-    def _exact(self, question: Question) -> Repeats | None:
-        same = self._words.get(question_hash(question.text))
-        if same is not None:
-            return Repeats(of=same, by="words")
-        same = self._sources.get(_sources_key(question))
-        return None if same is None else Repeats(of=same, by="sources")
 
     def _nearest_before(self, vectors: NDArray[np.float32]) -> list[tuple[float, str]]:
         """Return for each row the highest cosine with a question of an earlier block, and whose it is."""
@@ -138,6 +139,7 @@ class DuplicateFilter:
         return Repeats(of=of, by="meaning", similarity=round(similarity, 6))
 
 
-def _sources_key(question: Question) -> tuple[str, str, tuple[str, ...]]:
+def sources_key(question: Question) -> tuple[str, str, tuple[str, ...]]:
+    """Return style, entity and gold sources: two questions with the same ones are one."""
     entity = document_facts(question).entity
     return question.facets["style"], normalise_question(entity), tuple(sorted(gold_of(question)))

@@ -2,7 +2,8 @@
 
 A wave leads every target through its attempts, each on its own. Then questions that repeat another one are dropped in the
 order of the targets, and their targets go on with the attempts that they have left: the next wave. What was accepted in an
-earlier wave stays.
+earlier wave stays. Where it is plain before a wave has ended that a question repeats another one, by words or sources, the
+calls of the next wave are made meanwhile; what comes of them is looked at when that wave is there.
 
 Calls are stored as they come back, so a run that was killed, stopped by its budget or ended by Ctrl-C is made again by calling
 ``generate_documents`` again: it pays for nothing twice and ends as if nothing had happened.
@@ -10,20 +11,29 @@ Calls are stored as they come back, so a run that was killed, stopped by its bud
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from proctor.ask.documents.duplicates import NEAR, DuplicateFilter, EmbedQuestions, Repeats
+from proctor.ask.documents.duplicates import (
+    NEAR,
+    DuplicateFilter,
+    EmbedQuestions,
+    Repeats,
+    question_hash,
+    sources_key,
+)
 from proctor.ask.documents.pipeline import DocumentsGenerator, TargetResult
 from proctor.ask.documents.record import AttemptRecord, Target
 from proctor.ask.documents.summary import UNTRIED, DocumentsSummary, summarise_documents
 from proctor.errors import UserError
 from proctor.exam.question import Question
 from proctor.llm.converse import IN_FLIGHT, Conversation, converse
-from proctor.llm.outcome import Ask
+from proctor.llm.message import Request
+from proctor.llm.outcome import Ask, Failure, Outcome
 from proctor.records import Dropped
 
 __all__ = ["TARGETS_AT_ONCE", "DocumentsRun", "Progress", "generate_documents"]
@@ -105,11 +115,16 @@ def generate_documents(
     kept = DuplicateFilter(embed, near=near)
     waves, interrupted = 0, False
     going = list(targets)
+    ahead = _Ahead(targets, generator, kept)
     while going and not interrupted:
         ended: set[str] = set()
+        talks = ahead.wave(_talks(generator, going, results))
         try:
-            for name, result in converse(_talks(generator, going, results), ask, in_flight=in_flight):
+            for name, result in converse(talks, ask, in_flight=in_flight):
+                if name not in results:  # of the next wave
+                    continue
                 results[name] = result
+                ahead.hear(result)
                 ended.add(name)
                 if progress is not None:
                     progress(result, waves)
@@ -128,6 +143,89 @@ def _talks(
     hops = {style.name for style in generator.styles if style.hops}
     for target in sorted(going, key=lambda target: target.style not in hops):
         yield target.id, generator.target(target, after=results[target.id])
+
+
+class _Ahead(Iterator[tuple[str, Conversation[TargetResult]]]):
+    """Conversations of a wave, among them those that go on with targets whose question is going to be turned away.
+
+    That it is turned away is a guess: what repeats is decided in the order of the targets when all have ended. The next wave
+    finds the replies there; a wrong guess costs calls, and never changes a result.
+    """
+
+    def __init__(
+        self, targets: Sequence[Target], generator: DocumentsGenerator, kept: DuplicateFilter
+    ) -> None:
+        self._places = {target.id: place for place, target in enumerate(targets)}
+        self._generator = generator
+        self._kept = kept
+        self._first: dict[object, TargetResult] = {}
+        self._talks: Iterator[tuple[str, Conversation[TargetResult]]] = iter(())
+        self._more: deque[tuple[str, Conversation[TargetResult]]] = deque()
+        self._known: dict[str, Outcome] = {}
+
+    def wave(self, talks: Iterator[tuple[str, Conversation[TargetResult]]]) -> _Ahead:
+        """Begin the next wave."""
+        self._talks = ((name, self._told(talk)) for name, talk in talks) if self._known else talks
+        self._first.clear()
+        self._more.clear()
+        return self
+
+    def __next__(self) -> tuple[str, Conversation[TargetResult]]:
+        """Return what is to begin next; there may be more after an end."""
+        return self._more.popleft() if self._more else next(self._talks)
+
+    def hear(self, result: TargetResult) -> None:
+        """Look at what came of a target in this wave."""
+        question = result.question
+        if question is None:
+            return
+        repeats = self._kept.exact(question)
+        if repeats is not None:
+            self._go_on(result, repeats)
+            return
+        keys = (("words", question_hash(question.text)), ("sources", sources_key(question)))
+        for by, key in keys:
+            there = self._first.setdefault((by, key), result)
+            if there is not result:
+                first, later = sorted((there, result), key=lambda one: self._places[one.target.id])
+                self._first[by, key] = first
+                self._go_on(later, Repeats(of=first.target.id, by="words" if by == "words" else "sources"))
+                return
+
+    def _go_on(self, result: TargetResult, repeats: Repeats) -> None:
+        turned = _turned_away(result, repeats)
+        talk = self._generator.target(turned.target, after=turned)
+        self._more.append((f"{result.target.id}\n{repeats.of}", self._kept_replies(talk)))
+
+    def _kept_replies(self, talk: Conversation[TargetResult]) -> Conversation[TargetResult]:
+        """Keep what is replied to a conversation; not its failures, since the wave that it belongs to may try again."""
+        heard: Any = None
+        while True:
+            try:
+                asked = talk.send(heard)
+            except StopIteration as end:
+                result: TargetResult = end.value
+                return result
+            heard = yield asked
+            requests, outcomes = ((asked,), (heard,)) if isinstance(asked, Request) else (asked, heard)
+            told = zip(requests, outcomes, strict=True)
+            self._known |= {r.key: o for r, o in told if not isinstance(o, Failure)}
+
+    def _told(self, talk: Conversation[TargetResult]) -> Conversation[TargetResult]:
+        """Give a conversation the replies that are there."""
+        heard: Any = None
+        while True:
+            try:
+                asked = talk.send(heard)
+            except StopIteration as end:
+                result: TargetResult = end.value
+                return result
+            requests = (asked,) if isinstance(asked, Request) else asked
+            there = tuple(self._known.get(r.key) for r in requests)
+            if None in there:
+                heard = yield asked
+            else:
+                heard = there[0] if isinstance(asked, Request) else there
 
 
 def _drop_repeats(
