@@ -72,7 +72,7 @@ def test_three_providers_overlap_and_every_byte_is_that_of_one_after_the_other(
         asking = [STAGES["predict"], STAGES["judge"]]
 
         ordered = done(one, plan, asking, Limits(listen=lambda *_: None).shared())
-        who.meeting = threading.Barrier(3, timeout=20)
+        who.meeting = threading.Barrier(3, timeout=90)
         overlapped = done(other, plan, asking, Limits().shared())
         assert len(who.met) == 6
         assert not [error for server in who.servers for error in server.errors]
