@@ -18,6 +18,7 @@ from proctor.report.parts import Cell, Table
 from proctor.stages.exam_settings import JudgeSettings, ScoreSettings
 from proctor.stages.judge import estimate_judging, judge
 from proctor.stages.predict import import_predictions
+from proctor.stages.questions import workspace_questions
 from proctor.stages.report_exams import load_exams
 from proctor.stages.score import score
 from proctor.workspace import Workspace
@@ -111,7 +112,11 @@ def test_only_what_no_rule_reads_is_sent_and_all_is_counted_apart(bench: Path) -
     }
     printed = proctor("score", str(bench), "--run", "mine", "--resamples", "100")
     assert "mine: 2 replies read by rule, 2 matched by a model, 5 unread" in printed.out
-    exam = next(e for e in load_exams(Workspace(bench)) if e.id == "clip-choice")
+    exam = next(
+        e
+        for e in load_exams(Workspace(bench), workspace_questions(Workspace(bench)))
+        if e.id == "clip-choice"
+    )
     assert exam.runs[0].table == table
     page = compose(ReportData(exams=(exam,)), ReportOptions(resamples=100))
     (board,) = (

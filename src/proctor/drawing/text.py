@@ -38,6 +38,8 @@ def show_text(text: str) -> str:
     A right-to-left override in an answer must not rearrange the page, and a NUL must not end a text: both are
     shown as their code point, ``⟨U+202E⟩``. Line feeds and tabs stay.
     """
+    if text.isprintable():  # most texts are, and none of the hidden characters is
+        return text
     return _HIDDEN.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", text.replace("\r\n", "\n"))
 
 

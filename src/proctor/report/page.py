@@ -11,12 +11,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from proctor.records import atomic_write
 from proctor.report.figures import draw_figure, figure_guide
@@ -88,12 +88,18 @@ def render_page(page: Page) -> str:
 def _environment() -> Environment:
     environment = new_environment()
     environment.filters.update(
-        line=lambda text: clip_line(str(text), _MAX_LINE),
-        cell=lambda text: clip_line(text, _MAX_LINE) if text.strip() else "",
+        line=lambda text: _line(str(text)),
+        cell=lambda text: _line(str(text)) if text.strip() else "",
         text=lambda text: clip_text(str(text), _MAX_TEXT),
         full=lambda cell: cell if isinstance(cell, Cell) else Cell(cell),
     )
     return environment
+
+
+@lru_cache(maxsize=10_000)
+def _line(text: str) -> Markup:
+    """Return a line as the page shows it; names and numbers stand on a page thousands of times."""
+    return escape(clip_line(text, _MAX_LINE))
 
 
 def _facets(page: Page) -> dict[str, list[str]]:

@@ -79,7 +79,8 @@ def report(
     """
     workspace = Workspace(root)
     settings = settings or workspace.resolve(ReportSettings)
-    exams = load_exams(workspace)
+    questions = workspace_questions(workspace)
+    exams = load_exams(workspace, questions)
     # the same choices as in 'proctor score', so that the page and scores.json show the same numbers
     how = workspace.resolve(ScoreSettings)
     options = ReportOptions(**how.resampling, min_coverage=how.min_coverage)
@@ -92,7 +93,6 @@ def report(
             where=str(root),
             hint="run first: proctor build, proctor generate clip or proctor generate documents",
         )
-    questions = workspace_questions(workspace)
     verdicts = standing_verdicts(workspace, questions)
     asked = _asked(questions, verdicts)
     finder = EvidenceFinder(workspace, exams, settings, videos)

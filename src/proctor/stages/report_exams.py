@@ -14,7 +14,7 @@ from proctor.errors import UserError
 from proctor.exam.kind import kind_named
 from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.prediction import Judgement
-from proctor.exam.question import Gold, Item
+from proctor.exam.question import Gold, Item, Question
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling, ScoreTable
 from proctor.llm.store import CallStore, Selection, StoredCall
@@ -25,7 +25,6 @@ from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.inputs import load_all_items, load_judgements, load_predictions
 from proctor.stages.models import CALLS
 from proctor.stages.predict import Form, RunInfo, form_of, items_of_run, read_run_info
-from proctor.stages.questions import workspace_questions
 from proctor.stages.score import benchmark_name, run_judgements, run_likeness
 from proctor.workspace import Workspace
 
@@ -34,14 +33,18 @@ __all__ = ["Described", "described_frames", "load_exams", "read_descriptions", "
 _TITLES: Final = {"moment": "moments", "clip": "clips", "documents": "documents"}
 
 
-def load_exams(workspace: Workspace) -> tuple[Exam, ...]:
+def load_exams(workspace: Workspace, questions: Sequence[Question]) -> tuple[Exam, ...]:
     """Return the exams: built items of every kind with the runs over them, and questions of other kinds that could be built.
+
+    Args:
+        workspace: that holds them.
+        questions: all of the workspace.
 
     Raises:
         UserError: if a file is broken, or a run does not belong to the items.
     """
     built = tuple(_built(workspace))
-    return (*built, *_unbuilt(workspace, {exam.kind for exam in built}))
+    return (*built, *_unbuilt(questions, {exam.kind for exam in built}))
 
 
 def _built(workspace: Workspace) -> Iterator[Exam]:
@@ -132,10 +135,10 @@ def _opinions(
     return tuple(found)
 
 
-def _unbuilt(workspace: Workspace, built: Collection[str]) -> Iterator[Exam]:
+def _unbuilt(questions: Sequence[Question], built: Collection[str]) -> Iterator[Exam]:
     """Yield questions that could be built as they were generated; of moments somebody has to approve first."""
     groups: dict[tuple[str, Form], list[Item]] = {}
-    for question in workspace_questions(workspace):
+    for question in questions:
         if question.kind in (MOMENT, *built) or question.provenance.get("set") == "data":
             continue  # a data set's own questions stand under Retrieval until they are built
         golds = tuple(Gold(value=p.value) for p in question.proposals if p.claim == "right")

@@ -322,12 +322,12 @@ def scored_tables(workspace: Workspace, kind: str) -> Iterator[tuple[RunInfo, Sc
     Raises:
         UserError: if a file is broken.
     """
-    items = load_all_items(workspace) if is_there(workspace.file("items.jsonl")) else []
-    for name in workspace.run_names():
-        folder = workspace.run_folder(name)
-        info = read_run_info(folder)
-        scored = info.kind == kind and is_there(folder / "scores.json")
-        if scored and info.items == items_hash(items_of_run(items, info)):
+    folders = [workspace.run_folder(name) for name in workspace.run_names()]
+    infos = [(folder, read_run_info(folder)) for folder in folders if is_there(folder / "scores.json")]
+    infos = [(folder, info) for folder, info in infos if info.kind == kind]
+    items = load_all_items(workspace) if infos and is_there(workspace.file("items.jsonl")) else []
+    for folder, info in infos:
+        if info.items == items_hash(items_of_run(items, info)):
             table: ScoreTable = read_json(folder / "scores.json", ScoreTable)
             yield info, table
 
