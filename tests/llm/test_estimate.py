@@ -53,6 +53,11 @@ def test_needs_are_on_the_safe_side() -> None:
     assert need.cost == tokens.worst * 2_500 + 128 * 10_000
     assert need.cost > (meter.cost(GPT, Usage(input=tokens.expected, output=128)) or 0)
     assert need.model == GPT
+    roomy = meter.need(
+        ask(limit=4_096)
+    )  # the pace is kept by what replies usually take, the budget by what they may
+    assert roomy.tokens - roomy.paced == 4_096 - 600
+    assert need.paced == need.tokens
 
 
 def test_a_model_without_a_price_has_no_cost() -> None:

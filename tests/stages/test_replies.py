@@ -13,13 +13,15 @@ from tests.typed import proctor
 
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice, Gold, Item, Pick, Question
+from proctor.llm.message import Parameters
 from proctor.llm.store import CallStore
 from proctor.records import read_json, read_jsonl, write_jsonl
 from proctor.samples import copy_sample
+from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.experiment.conduct import PLAN_FILE, Kept, choose, conduct
 from proctor.stages.experiment.moment import PLAN
 from proctor.stages.limits import Limits
-from proctor.stages.models import CALLS
+from proctor.stages.models import CALLS, replies_said
 from proctor.stages.predict import RunInfo
 from proctor.workspace import Workspace
 from proctor_rehearsal.rehearsal import open_rehearsal
@@ -101,6 +103,18 @@ def test_what_gives_other_replies_is_another_run(bench: Path, server: Standin) -
     (bench / "proctor.toml").write_text('[models."openai/o3"]\nwit = 1\n')
     wrong = proctor(*typed)
     assert (wrong.status, "unknown key 'wit' of openai/o3" in wrong.err) == (2, True)
+
+
+def test_a_published_workspace_has_the_published_limits_unless_others_are_said(bench: Path) -> None:
+    workspace, own = Workspace(bench), Parameters(max_tokens=128)
+    assert replies_said(workspace).over(own, A, "judge").max_tokens == 4_096
+    workspace.record("derive", settings={"protocol": "published"}, counts={})
+    assert replies_said(workspace).over(own, A, "judge").max_tokens == 128
+    (bench / "proctor.toml").write_text("[models.judge]\nreply_tokens = 900\n")
+    assert replies_said(workspace).over(own, A, "judge").max_tokens == 900
+    assert replies_said(workspace).over(own, A, "predictor").max_tokens == 128
+    typed = PredictSettings(reply_tokens=("5",))
+    assert replies_said(workspace, options=typed).over(own, A, "predictor").max_tokens == 5
 
 
 def test_an_experiment_keeps_what_was_said_and_varies_it(tmp_path: Path) -> None:

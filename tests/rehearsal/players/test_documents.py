@@ -50,7 +50,7 @@ STYLES = ("information-extraction", "compare-contrast", "numerical", "compound")
 
 
 def request(prompt: DocumentsPrompt, model: str = "compat/m@http://h/v1") -> Request:
-    return prompt.request(model, Parameters())
+    return prompt.request(model, Parameters(), "generator")
 
 
 def played(

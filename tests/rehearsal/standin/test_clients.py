@@ -328,6 +328,28 @@ def test_content_filters(
     assert blocked.prompt_feedback.block_reason == google_types.BlockedReason.SAFETY
 
 
+def test_thinking_is_part_of_the_reply(
+    standin: Standin, chat: openai.OpenAI, claude: anthropic.Anthropic
+) -> None:
+    standin.script(rules=[{"reply": "Yes.", "thinking": "0123456789" * 10}])  # 25 tokens, and one
+    for limit, text in ((10, ""), (25, ""), (26, "Yes.")):
+        choice = ask_chat(chat, max_completion_tokens=limit)
+        assert (choice.choices[0].message.content, choice.choices[0].finish_reason) == (
+            text,
+            "stop" if text else "length",
+        )
+        assert choice.usage.completion_tokens == limit
+    thinking = {"type": "enabled", "budget_tokens": 2_000}
+    assert ask_claude(claude, thinking=thinking, max_tokens=2_001).content[-1].text == "Yes."
+    for wrong, why in (
+        ({"max_tokens": 2_000}, "greater than `thinking.budget_tokens`"),
+        ({"max_tokens": 2_001, "extra_body": {"temperature": 0}}, "set to 1"),
+        ({"max_tokens": 2_001, "thinking": {**thinking, "budget_tokens": 100}}, "1024"),
+    ):
+        with pytest.raises(anthropic.BadRequestError, match=why):
+            ask_claude(claude, **{"thinking": thinking, **wrong})
+
+
 def test_length_and_stop(
     standin: Standin, chat: openai.OpenAI, claude: anthropic.Anthropic, gemini: genai.Client
 ) -> None:
