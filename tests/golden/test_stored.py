@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.golden.cells import PUBLISHED_LIMITS
 from tests.golden.now import differences
 from tests.golden.playing import Asked, Pictures, Table, replaying
 from tests.golden.test_replays import STORED, unpacked
@@ -175,7 +176,7 @@ def test_upgraded_runs_are_gone_on_with(store: str, tmp_path: Path) -> None:
     before = {path: records(path.read_text()) for path in bench.glob("runs/*/*.jsonl")}
     with replaying(asked, pictures, failures):
         for run, typed in GONE_ON[store].items():
-            again = ("--retry-failed", "--json")
+            again = (*PUBLISHED_LIMITS, "--retry-failed", "--json")
             done = proctor("predict", bench, *typed.format(w=bench).split(), *again)
             assert done.status == 0 or "no model said anything" in done.err, done.err  # again
             (told,) = done.json["runs"]
@@ -184,7 +185,7 @@ def test_upgraded_runs_are_gone_on_with(store: str, tmp_path: Path) -> None:
             }
             assert (told["run"], told.get("note", ""), told["asked_now"]) == (run, "", len(failed))
             if judge := JUDGES.get(run):
-                judged = proctor("judge", bench, "-r", run, "-j", judge)
+                judged = proctor("judge", bench, "-r", run, "-j", judge, *PUBLISHED_LIMITS)
                 assert judged.status == 0, judged.err
         rebuilt = (bench / "items.jsonl").read_bytes()
         runs = [word for run in GONE_ON[store] for word in ("-r", run)]
