@@ -185,7 +185,8 @@ def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(
         assert len(set(life.sent) - set(life.answered)) <= IN_FLIGHT + len(
             life.answered
         )  # only what was in flight is lost,
-        assert len(set(life.answered) - life.stored) <= IN_FLIGHT  # or on its way to the disk
+        # or on its way to the disk, whose place another call has by then
+        assert len(set(life.answered) - life.stored) <= 2 * IN_FLIGHT
         done = life.stored
     lost = Counter(key for life in lives for key in set(life.sent) - life.stored)
     assert told_by_http(models) == {key: 1 + lost[key] for key in once}

@@ -28,6 +28,7 @@ def live(workspace: str, data: str, url: str) -> None:
         choices=msgspec.structs.replace(usual.choices, writer=name("writer"), assistant=voters),
         systems=(name("predictor"),),
         judge=name("judge"),
+        matcher=name("judge"),
     )
     done = do(Path(workspace), how, limits=Limits(max_connections=8), show=quietly)
     assert not done.stopped, done.stopped

@@ -13,6 +13,7 @@ from proctor.exam.choice_floors import CHOICE_FLOORS
 from proctor.exam.clip_view import ClipView
 from proctor.exam.kinds.clip import KIND, require_a_video
 from proctor.exam.question import Footage
+from proctor.llm.outcome import is_settled
 from proctor.llm.model import PERSON
 from proctor.stages.build import build
 from proctor.stages.clip.choices import make
@@ -47,7 +48,7 @@ def _add(doing: Doing, name: str, result: Asked, left: int | None, dropped: str)
 
     Raises:
         KeyboardInterrupt: if that is what ended it; what was done is written.
-        StoppedError: if models owe an answer, unless failures are accepted.
+        StoppedError: if models owe an answer or calls failed for all, unless failures are accepted.
         UserError: if it left nothing to go on with.
     """
     if result.interrupted:
@@ -56,6 +57,12 @@ def _add(doing: Doing, name: str, result: Asked, left: int | None, dropped: str)
     if not result.complete:
         owed = getattr(result, "postponed", 0)
         doing.stop(f"{name}: {owed:,} are postponed, since models were not asked")
+    failed = (
+        {kind: n for kind, n in result.calls.outcomes.items() if is_settled(kind)} if result.calls else {}
+    )
+    if not left and failed:
+        told = ", ".join(f"{kind} {n:,}" for kind, n in failed.items())
+        doing.stop(f"{name}: nothing is left to go on with, since calls failed: {told}")
     if not left:
         raise UserError(
             f"nothing is left of the stage '{name}' to go on with.",
