@@ -73,7 +73,8 @@ def test_replies_are_expected_to_be_like_those_that_the_store_has(bench: Path, s
     first = estimate_judging(bench, ["annotations"], judge=name)
     assert first is not None
     (line,) = first.lines
-    assert (line.earlier, line.output) == (0, line.output_worst)
+    assert (line.earlier, line.output) == (0, 600 * line.new)
+    assert line.output < line.output_worst
     told = judge(bench, ["constant"], judge=name)
     second = estimate_judging(bench, ["annotations"], judge=name)
     assert second is not None
@@ -115,7 +116,7 @@ def test_a_dry_run_prints_it_and_sends_nothing(bench: Path, standin: Standin, pr
     assert done.status == 0, done.err
     assert "judge/constant" in done.out
     assert "IS NOT KNOWN" in done.out
-    assert "an upper bound" in done.out
+    assert "tokens out without earlier replies: 600 each" in done.out
     as_json = proctor(
         "judge",
         bench,

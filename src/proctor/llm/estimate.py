@@ -194,7 +194,7 @@ class Estimator:
         prices: today's, with the user's file, by default.
         known: says which of some request keys the store has a final outcome for; nothing is known by default.
         earlier: earlier replies in a stage by a model, None when there are none; their mean is what is expected. Without
-            them it is what the request allows, an upper bound (600 tokens where it sets no limit, a guess).
+            them 600 tokens (a guess), or what the request allows where that is less or thinking is asked for.
     """
 
     def __init__(
