@@ -13,8 +13,8 @@ from proctor.exam.choice_floors import CHOICE_FLOORS
 from proctor.exam.clip_view import ClipView
 from proctor.exam.kinds.clip import KIND, require_a_video
 from proctor.exam.question import Footage
-from proctor.llm.outcome import is_settled
 from proctor.llm.model import PERSON
+from proctor.llm.outcome import is_settled
 from proctor.stages.build import build
 from proctor.stages.clip.choices import make
 from proctor.stages.clip.filter import filter_questions
