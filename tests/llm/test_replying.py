@@ -47,6 +47,14 @@ def test_longer_protocols_and_those_without_a_limit_stay() -> None:
     assert Replying().over(schema, "a/b", "judge") == schema
 
 
+@pytest.mark.parametrize(("context", "tokens"), [(None, 4_096), (3_000, 750), (300, 128), (1_000_000, 4_096)])
+def test_a_raised_limit_leaves_room_for_the_prompt(context: int | None, tokens: int) -> None:
+    small = Replying(context=lambda _: context)
+    assert small.after(said(temperature="1")).over(OWN, "compat/small", "judge").max_tokens == tokens
+    named = said(reply_tokens="2048").after(small)
+    assert named.over(OWN, "compat/small", "judge").max_tokens == 2_048
+
+
 def test_the_more_precise_word_counts() -> None:
     who = said(temperature=("0.1", "judge=0.2", "openai/o3=0.3", "compat/x@http://h:1/v1=0.4"))
     drawn = {

@@ -58,14 +58,21 @@ def thinking_tokens(reasoning: str | None) -> int:
     return int(reasoning) if reasoning.isdecimal() else EFFORTS.get(reasoning, 0)
 
 
+def _not_known(_model: str) -> None:
+    return None
+
+
 class Replying(msgspec.Struct, frozen=True):
     """What was said of replies.
 
     Attributes:
         said: values by field of ``Parameters``, then by whom they are for: a model, a role, or everybody (an empty text).
+        context: prompt and reply tokens that a model takes, None when not known: a limit that nobody named is raised to no more
+            than a quarter of it.
     """
 
     said: Mapping[str, Mapping[str, Any]] = {}
+    context: Callable[[str], int | None] = _not_known
 
     @classmethod
     def parse(cls, options: Mapping[str, Iterable[object]]) -> Replying:
@@ -97,7 +104,8 @@ class Replying(msgspec.Struct, frozen=True):
             {
                 name: {**other.said.get(name, {}), **self.said.get(name, {})}
                 for name in (*other.said, *self.said)
-            }
+            },
+            self.context,
         )
 
     def of(self, model: str, role: str) -> dict[str, Any]:
@@ -133,7 +141,9 @@ class Replying(msgspec.Struct, frozen=True):
         if own.max_tokens is not None:
             reasoning = found.get("reasoning", own.reasoning)
             if wanted is None:
-                found["max_tokens"] = max(own.max_tokens, LEAST_TOKENS) + thinking_tokens(reasoning)
+                raised = max(own.max_tokens, LEAST_TOKENS) + thinking_tokens(reasoning)
+                room = self.context(model)
+                found["max_tokens"] = raised if room is None else min(raised, max(own.max_tokens, room // 4))
             elif wanted != PUBLISHED:
                 found["max_tokens"] = wanted
             elif reasoning is not None and reasoning.isdecimal():  # it is part of the reply

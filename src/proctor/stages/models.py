@@ -177,7 +177,7 @@ class Models:
         resolve: Callable[[str], Model],
         replying: Replying,
     ) -> None:
-        self.replying = replying
+        self.replying = msgspec.structs.replace(replying, context=self.context)
         self._store = store
         self._listen = limits.listen
         self._halt = limits.halt
@@ -255,6 +255,10 @@ class Models:
         """
         for name in names:
             self.budget.require_price(name, known=self._prices.find(name) is not None)
+
+    def context(self, model: str) -> int | None:
+        """Return how many tokens of prompt and reply together a model takes, None when that is not known."""
+        return found.context if (found := self._prices.find(model)) is not None else None
 
     def price(self, model: str, outcome: Outcome) -> int | None:
         """Return nano-dollars of an outcome, None when price or usage are not known."""

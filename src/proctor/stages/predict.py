@@ -24,7 +24,6 @@ from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
 from proctor.llm.model import FUNCTION, PERSON, is_asked
 from proctor.llm.outcome import is_settled
-from proctor.llm.prices import PriceTable
 from proctor.records import content_hash, file_sha256, read_json, write_json, write_jsonl
 from proctor.stages.answers import Answers, read_answers
 from proctor.stages.exam_library import exam_library
@@ -471,7 +470,7 @@ def _predict_with_model(
     seen: Callable[[], None] | None,
 ) -> Predicted:
     with open_models(workspace, limits, settings) as models:
-        who = _predictor(models, workspace, group, view, answering, settings, limits)
+        who = _predictor(models, workspace, group, view, answering, settings)
         model = who.models["answer"]
         begun = _begin_model(workspace, group, who, settings)
         asked = begun.unanswered(settings.limit, limits)
@@ -528,7 +527,7 @@ def estimate_prediction(
             return models.estimate(())
         stages = []
         for group, view in chosen:
-            who = _predictor(models, workspace, group, view, answering, settings, limits)
+            who = _predictor(models, workspace, group, view, answering, settings)
             begun = _begin_model(workspace, group, who, settings)
             stages.append(
                 (f"predict/{begun.folder.name}", who.requests(begun.unanswered(settings.limit, limits)))
@@ -543,14 +542,12 @@ def _predictor(
     view: View,
     answering: str | Function,
     settings: PredictSettings,
-    limits: Limits,
 ) -> ModelPredictor[Any]:
     """Return a model, or a function in its place, as a predictor of this workspace."""
     function = answering if isinstance(answering, Function) else None
     model = answering.name if isinstance(answering, Function) else answering
     if function is not None:
         models.functions[model] = function
-    prices = PriceTable.load(limits.prices) if limits.prices else PriceTable.load()
     library = exam_library(
         workspace, group.items, models.media, videos=settings.videos, left_out=models.left_out
     )
@@ -567,7 +564,7 @@ def _predictor(
         function=function,
         price=models.price,
         replying=models.replying,
-        context=lambda name: found.context if (found := prices.find(name)) is not None else None,
+        context=models.context,
     )
 
 
