@@ -57,7 +57,7 @@ def arguments(stage: str, bench: Path, models: Any) -> list[object]:
         case "predict":
             return ["predict", bench, "-p", models.name("answerer"), "--run", "toy"]
         case _:
-            return ["judge", bench, "--judge", models.name("marker")]
+            return ["judge", bench, "--judge", models.name("marker"), "--judge-floors"]
 
 
 @pytest.fixture

@@ -290,7 +290,7 @@ def test_every_fault_happens_once_and_the_server_lives(
         try:
             read_reply(sock)
         except (EOFError, ConnectionResetError):
-            assert kind in ("stall", "cut", "reset", "cut_body", "too_long")
+            assert kind in ("stall", "cut", "reset", "reset_body", "cut_body", "too_long")
     assert standin.requests[0].outcome == kind
     assert good(standin)
 
