@@ -23,7 +23,6 @@ from proctor.exam.marker import Marker, ModelMarker
 from proctor.exam.matching import OPTIONS_MARKER, count_readings, matched_marks, unread
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item, Open
-from proctor.exam.verdict.reply import read_verdict
 from proctor.llm.media import MediaStore
 from proctor.records import iter_jsonl, write_jsonl
 from proctor.stages.exam_library import exam_library
@@ -59,6 +58,8 @@ def read_replies(file: Path, scale: str) -> list[dict[str, Any]]:
     Raises:
         UserError: for another scale, a line that cannot be read (with its number), or an id that occurs twice.
     """
+    from proctor.exam.verdict.reply import read_verdict
+
     chosen = next((known for known in SCALES if known == scale), None)
     if chosen is None:
         raise UserError(f"--scale is {scale!r:.60}.", hint=f"one of {', '.join(SCALES)}")

@@ -6,11 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.question import Question
+from proctor.records import is_there
 from proctor.report.compose import write_report
 from proctor.report.data import About, Asked, Exam, Judging, ReportData, ReportOptions, Stage
 from proctor.report.examples import example_cards, take
@@ -18,13 +20,14 @@ from proctor.report.moment import moment_sections
 from proctor.report.parts import ExampleView, Section
 from proctor.report.standing import stand
 from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
+from proctor.stages.clip.reading import PAIRS
+from proctor.stages.documents.reading import CORPUS
 from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.inputs import load_items
 from proctor.stages.questions import workspace_questions
 from proctor.stages.rehearsing import played_in
 from proctor.stages.report_evidence import EvidenceFinder
 from proctor.stages.report_exams import described_frames, load_exams
-from proctor.stages.report_making import clip_making, document_results, document_writing, made_as
 from proctor.stages.score import benchmark_name, lacking_text
 from proctor.stages.settings import ReportSettings
 from proctor.stages.verify import costs_of, standing_verdicts
@@ -33,6 +36,9 @@ from proctor.verify.verdict import Verdict
 from proctor.workspace import StageRecord, Workspace
 
 __all__ = ["Reported", "report"]
+
+_SETTINGS: Final = ("pairs", "filter", "choices")
+"""Stages of clips whose settings the page shows."""
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +92,7 @@ def report(
     options = ReportOptions(**how.resampling, min_coverage=how.min_coverage)
     described = described_frames(workspace, [run for exam in exams for run in exam.runs])
     exams = tuple(_with_captions(exam, described.captions) for exam in exams)
-    making = (*clip_making(workspace), *document_writing(workspace))
+    making, results, method = _beside(workspace, exams)
     if not exams and not making:
         raise UserError(
             "there is nothing to report on: no items, no pairs, no questions.",
@@ -108,10 +114,10 @@ def report(
         judging=judging,
         shared=described.costs,
         making=(*_moments(workspace, exams, asked), *making),
-        results=tuple(document_results(workspace)),
+        results=results,
         examples=examples,
         missing_captions=described.missing,
-        method=tuple(made_as(workspace)),
+        method=method,
     )
     path = write_report(output or workspace.file("report.html"), data, options)
     workspace.keep("report", msgspec.structs.asdict(settings))
@@ -175,6 +181,33 @@ def _asked(questions: Sequence[Question], verdicts: Sequence[Verdict]) -> dict[s
         ids = {q.id for q in own}
         found[kind] = Asked(own, tuple(v for v in verdicts if v.candidate_id in ids))
     return found
+
+
+def _beside(
+    workspace: Workspace, exams: Sequence[Exam]
+) -> tuple[tuple[Section, ...], tuple[Section, ...], tuple[tuple[str, str], ...]]:
+    """Return of clips and documents how questions came about, what was measured beside answers, and what they were made with.
+
+    Their code is loaded only where there are some: it takes longer than a page of moments.
+    """
+    making: list[Section] = []
+    results: list[Section] = []
+    method = [
+        (f"settings: {name}", msgspec.json.encode(record.settings).decode()[:1_800])
+        for name, record in sorted(workspace.stages().items())
+        if name in _SETTINGS or name.startswith("clips/")
+    ]
+    if is_there(workspace.file(PAIRS)):
+        from proctor.stages.report_clips import clip_making
+
+        making += clip_making(workspace)
+    if is_there(workspace.file(CORPUS)) or any(exam.kind == "documents" for exam in exams):
+        from proctor.stages.report_documents import document_results, document_writing, documents_made_as
+
+        making += document_writing(workspace)
+        results += document_results(workspace)
+        method += documents_made_as(workspace)
+    return tuple(making), tuple(results), tuple(method)
 
 
 def _judging(workspace: Workspace) -> Judging | None:

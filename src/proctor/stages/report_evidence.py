@@ -16,9 +16,7 @@ from proctor.errors import MissingExtraError, UserError
 from proctor.exam.kinds.documents_question import document_facts, gold_of
 from proctor.exam.question import Footage, Item, Picture, Question, Source, Words, part_of
 from proctor.records import is_there
-from proctor.report.clip import clip_steps
 from proctor.report.data import Exam
-from proctor.report.documents import question_facts, source_view
 from proctor.report.examples import Evidence, spread
 from proctor.report.moment import moment_evidence
 from proctor.report.parts import SourceView
@@ -88,6 +86,8 @@ class EvidenceFinder:
             sources.append(clip)
             facts = (("filters", "; ".join(self._filtered.get(parent, ()))),)
         if (written := self._written.get(item.id)) is not None:
+            from proctor.report.documents import question_facts
+
             facts = tuple(question_facts(written, self._ranks.get(item.id, {})))
             sources += self._sources(document_facts(written).distractors[:_DISTRACTORS], "not cited")
         return Evidence(tuple(sources), facts)
@@ -103,9 +103,12 @@ class EvidenceFinder:
                 yield SourceView(part.id, "text", "", part.id, text=part.text)
 
     def _sources(self, ids: Iterable[str], role: str) -> Iterator[SourceView]:
-        corpus = self._corpus
-        for id_ in ids if corpus is not None else ():
-            if corpus is not None and (source := corpus.get(id_)) is not None:
+        if (corpus := self._corpus) is None:
+            return
+        from proctor.report.documents import source_view
+
+        for id_ in ids:
+            if (source := corpus.get(id_)) is not None:
                 pixels = corpus.pixels(source) if source.modality == "image" else None
                 yield source_view(source, role, _thumbnail(pixels) if pixels is not None else "")
 
@@ -124,6 +127,8 @@ class EvidenceFinder:
         workspace = self._workspace
         if not (is_there(workspace.file(PAIRS)) and is_there(workspace.file(CLIPS))):
             return {}
+        from proctor.report.clip import clip_steps
+
         clips = {clip.id: clip for clip in load_clips(workspace)}
         return {
             p.id: clip_steps(clips[p.clip_id], p.step_ids)

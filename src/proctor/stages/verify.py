@@ -38,14 +38,14 @@ from proctor.verify.agreement import AgainstPeople, machines_against_people
 from proctor.verify.filter_verdict import filter_annotator, filter_verdicts, funnel_verdicts
 from proctor.verify.llm_prompt import criteria_of, verification_prompts
 from proctor.verify.model_verifier import ModelVerifier, acceptance_funnel
-from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
 from proctor.verify.store import VerdictStore, split_stale, verdict_key
-from proctor.verify.verdict import Verdict
+from proctor.verify.verdict import DEFAULT_THRESHOLD, Verdict
 from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
 
 if TYPE_CHECKING:
     from proctor.ask.clip.filters import FilterResult
+    from proctor.verify.oracle.annotator import Oracle
 
 __all__ = [
     "DEFAULTS",
@@ -457,6 +457,8 @@ def _judged_by(annotator: str, how: str, store: VerdictStore) -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _oracle(threshold: float) -> Oracle:
+    from proctor.verify.oracle.annotator import Oracle  # its rules take long to load
+
     return Oracle(threshold=threshold)
 
 

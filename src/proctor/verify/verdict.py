@@ -10,10 +10,12 @@ import msgspec
 from proctor.exam.question import Question
 from proctor.procedure.graph import TaskGraph
 
-__all__ = ["Annotator", "AnnotatorKind", "AnswerVerdict", "Judgment", "Verdict"]
+__all__ = ["DEFAULT_THRESHOLD", "Annotator", "AnnotatorKind", "AnswerVerdict", "Judgment", "Verdict"]
 
 Judgment = Literal["right", "wrong", "unsure"]
 AnnotatorKind = Literal["human", "model", "oracle", "filter"]
+DEFAULT_THRESHOLD: Final = 0.8
+"""Confidence below which the oracle says "unsure"."""
 FILTER_PREFIX: Final = "filter:"
 """How the names of filters begin among annotators."""
 

@@ -12,14 +12,13 @@ from typing import Any, Final, Literal
 
 from proctor.errors import UserError
 from proctor.exam.judge import ANSWER_LIMIT, RuleJudge
+from proctor.exam.judge_marks import Scale
 from proctor.exam.kinds.example import Performed
 from proctor.exam.kinds.moment_question import shown_moment
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import MarkPrompt, Reading
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item, Procedure, gold_texts, part_of
-from proctor.exam.verdict.reading import Scale
-from proctor.exam.verdict.reply import read_verdict
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Parameters
 from proctor.llm.prompt import PromptSet, Rendered
@@ -274,6 +273,10 @@ class RubricMarker:
 
     def read(self, reply: str) -> Reading:
         """Read the verdict."""
+        from proctor.exam.verdict.reply import (
+            read_verdict,  # its rules take longer to load than all else here
+        )
+
         found = read_verdict(reply, self.rubric.scale)
         failure = "" if found.reason is None else f"{found.reason}: {found.detail}: {reply.strip()[:200]}"
         return Reading(found.score, found.rationale, found.problem, failure)

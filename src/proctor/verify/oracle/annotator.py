@@ -23,12 +23,9 @@ from proctor.verify.oracle.match import StepIndex
 from proctor.verify.oracle.moment import Moment
 from proctor.verify.oracle.question import Question, parse_question
 from proctor.verify.oracle.text import MAX_CHARACTERS, is_english, words
-from proctor.verify.verdict import AnnotatorKind, AnswerVerdict, Judgment, Verdict
+from proctor.verify.verdict import DEFAULT_THRESHOLD, AnnotatorKind, AnswerVerdict, Judgment, Verdict
 
 __all__ = ["DEFAULT_THRESHOLD", "Decision", "Oracle"]
-
-DEFAULT_THRESHOLD: Final = 0.8
-"""Confidence below which the oracle says "unsure"."""
 
 UNDECIDED: Final = 0.5
 

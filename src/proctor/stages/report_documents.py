@@ -1,19 +1,15 @@
-"""What the page says of single kinds: how their questions came about, and what was measured beside answers."""
+"""What the page says of questions about documents: the corpus, how they came about, and what was measured beside answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-import msgspec
-
-from proctor.ask.clip.choice_run import ChoiceSummary
 from proctor.ask.documents.record import AttemptRecord
 from proctor.errors import UserError
 from proctor.exam.concur import ConcurrenceTable, concur
 from proctor.exam.kinds.documents_question import ROLES
 from proctor.records import is_there, iter_jsonl, read_json
-from proctor.report.clip import ClipMaking, PairsSummary, clip_sections
 from proctor.report.documents import (
     Writing,
     concurrence_section,
@@ -22,21 +18,6 @@ from proctor.report.documents import (
     writing_sections,
 )
 from proctor.report.parts import Paragraph, Section, Table
-from proctor.stages.clip.audit import load_audit
-from proctor.stages.clip.reading import (
-    CHOICES,
-    CHOICES_SUMMARY,
-    KEPT,
-    PAIRS,
-    PAIRS_SUMMARY,
-    VERDICTS,
-    load_choices,
-    load_clips,
-    load_kept,
-    load_pairs,
-    load_training,
-    load_verdicts,
-)
 from proctor.stages.documents.concur import sheets_of
 from proctor.stages.documents.corpus import describe
 from proctor.stages.documents.generate import ATTEMPTS_FILE, SUMMARY
@@ -45,47 +26,9 @@ from proctor.stages.documents.reading import CORPUS, QUESTION_SETS, WRITTEN, cor
 from proctor.stages.documents.retrieve import load_table
 from proctor.workspace import Workspace
 
-__all__ = ["clip_making", "document_results", "document_writing", "made_as"]
+__all__ = ["document_results", "document_writing", "documents_made_as"]
 
-_SETTINGS: Final = ("pairs", "filter", "choices")
 _COMMANDS: Final = {"documents": "generate documents", "overlap": "experiment documents"}
-
-
-class _Summary(msgspec.Struct):
-    summary: PairsSummary = msgspec.field(default_factory=PairsSummary)
-
-
-class _Choices(msgspec.Struct):
-    summary: ChoiceSummary
-
-
-def clip_making(workspace: Workspace) -> Iterator[Section]:
-    """Yield how questions about clips came about."""
-    if not is_there(workspace.file(PAIRS)):
-        return
-    filtered = is_there(workspace.file(VERDICTS))
-    summary = workspace.file(PAIRS_SUMMARY)
-    choices: _Choices | None = None
-    if is_there(workspace.file(CHOICES)):
-        if not is_there(workspace.file(CHOICES_SUMMARY)):
-            raise UserError(
-                f"{CHOICES_SUMMARY} is not there.",
-                where=str(workspace.root),
-                hint=f"run again: proctor choices {workspace.root}",
-            )
-        choices = read_json(workspace.file(CHOICES_SUMMARY), _Choices)
-    made = ClipMaking(
-        pairs=load_pairs(workspace),
-        clips=load_clips(workspace),
-        summary=read_json(summary, _Summary).summary if is_there(summary) else PairsSummary(),
-        verdicts=load_verdicts(workspace) if filtered else None,
-        kept=load_kept(workspace) if filtered and is_there(workspace.file(KEPT)) else (),
-        audit=load_audit(workspace),
-        items=load_choices(workspace) if choices is not None else (),
-        choices=choices.summary if choices is not None else None,
-        training=load_training(workspace),
-    )
-    yield from clip_sections(made)
 
 
 def document_writing(workspace: Workspace) -> Iterator[Section]:
@@ -162,11 +105,8 @@ def _corpus(workspace: Workspace) -> Section:
     return Section("corpus", "Corpus", tuple(parts), facts)
 
 
-def made_as(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    """Yield what has to be known to make it again: settings, models, prompts, styles, rankings."""
-    for name, record in sorted(workspace.stages().items()):
-        if name in _SETTINGS or name.startswith("clips/"):
-            yield f"settings: {name}", msgspec.json.encode(record.settings).decode()[:1_800]
+def documents_made_as(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """Yield what has to be known to make them again: models, prompts, styles, rankings."""
     if is_there(workspace.file(CORPUS)):
         yield "corpus", corpus_of(workspace).fingerprint
     if is_there(workspace.file(WRITTEN)) and (questions := load_written(workspace)):

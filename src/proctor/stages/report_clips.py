@@ -1,0 +1,65 @@
+"""What the page says of clips: how questions about them came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from proctor.ask.clip.choice_run import ChoiceSummary
+from proctor.errors import UserError
+from proctor.records import is_there, read_json
+from proctor.report.clip import ClipMaking, PairsSummary, clip_sections
+from proctor.report.parts import Section
+from proctor.stages.clip.audit import load_audit
+from proctor.stages.clip.reading import (
+    CHOICES,
+    CHOICES_SUMMARY,
+    KEPT,
+    PAIRS_SUMMARY,
+    VERDICTS,
+    load_choices,
+    load_clips,
+    load_kept,
+    load_pairs,
+    load_training,
+    load_verdicts,
+)
+from proctor.workspace import Workspace
+
+__all__ = ["clip_making"]
+
+
+class _Summary(msgspec.Struct):
+    summary: PairsSummary = msgspec.field(default_factory=PairsSummary)
+
+
+class _Choices(msgspec.Struct):
+    summary: ChoiceSummary
+
+
+def clip_making(workspace: Workspace) -> Iterator[Section]:
+    """Yield how questions about clips came about, in a workspace that has pairs."""
+    filtered = is_there(workspace.file(VERDICTS))
+    summary = workspace.file(PAIRS_SUMMARY)
+    choices: _Choices | None = None
+    if is_there(workspace.file(CHOICES)):
+        if not is_there(workspace.file(CHOICES_SUMMARY)):
+            raise UserError(
+                f"{CHOICES_SUMMARY} is not there.",
+                where=str(workspace.root),
+                hint=f"run again: proctor choices {workspace.root}",
+            )
+        choices = read_json(workspace.file(CHOICES_SUMMARY), _Choices)
+    made = ClipMaking(
+        pairs=load_pairs(workspace),
+        clips=load_clips(workspace),
+        summary=read_json(summary, _Summary).summary if is_there(summary) else PairsSummary(),
+        verdicts=load_verdicts(workspace) if filtered else None,
+        kept=load_kept(workspace) if filtered and is_there(workspace.file(KEPT)) else (),
+        audit=load_audit(workspace),
+        items=load_choices(workspace) if choices is not None else (),
+        choices=choices.summary if choices is not None else None,
+        training=load_training(workspace),
+    )
+    yield from clip_sections(made)
