@@ -61,6 +61,11 @@ _MADE_BY: Final = {
     "examples.jsonl": "derive",
     "candidates.jsonl": "generate",
     "items.jsonl": "build",
+    "clips.jsonl": "generate clip",
+    "pairs.jsonl": "generate clip",
+    "open.jsonl": "filter",
+    "choices.jsonl": "choices",
+    "documents.jsonl": "generate documents",
 }
 
 

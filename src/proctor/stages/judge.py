@@ -135,26 +135,9 @@ def judge(
     """
     workspace, settings = Workspace(root), settings or JudgeSettings()
     runs, skipped = _marked_runs(workspace, settings)
-    result: dict[str, dict[str, int]] = {}
     if settings.match_options:
-        names: dict[str, None] = {}
-        with open_models(workspace, limits, settings) as models:
-            for run in runs:
-                who = _matcher(models, workspace, run, settings)
-                replies = unread(run.items, run.predictions)
-                said = who.mark(run.items, replies, models.ask(f"judge/{run.name}", seen))
-                by_rule = _by_rule(workspace, run, place, None)
-                marks = matched_marks(run.items, by_rule, zip(replies, said, strict=True), who.name)
-                names |= dict.fromkeys(mark.judge for mark in marks)
-                settled = {
-                    "judge": marks[0].judge,
-                    "match_options": settings.match_options,
-                    **settings.said(),
-                }
-                readings = count_readings(marks)
-                result[run.name] = {**_count(marks), **readings}
-                _write(workspace, run, marks, settled, {**readings, **models.remarks()})
-            return Judged(judge=", ".join(names), runs=result, skipped=skipped, calls=models.closing())
+        return _match_options(workspace, runs, skipped, settings, limits, place, seen)
+    result: dict[str, dict[str, int]] = {}
     asked = [run for run in runs if run.by_model]
     judges, calls = (
         _judge_with_model(workspace, asked, settings, limits, seen, later) if asked else ({}, None)
@@ -176,6 +159,33 @@ def judge(
         skipped=skipped,
         calls=calls,
     )
+
+
+def _match_options(
+    workspace: Workspace,
+    runs: Sequence[_Run],
+    skipped: dict[str, str],
+    settings: JudgeSettings,
+    limits: Limits | None,
+    place: Place,
+    seen: Callable[[], None] | None,
+) -> Judged:
+    """Mark by rule, and have a model say which option those replies mean that no rule reads."""
+    result: dict[str, dict[str, int]] = {}
+    names: dict[str, None] = {}
+    with open_models(workspace, limits, settings) as models:
+        for run in runs:
+            who = _matcher(models, workspace, run, settings)
+            replies = unread(run.items, run.predictions)
+            said = who.mark(run.items, replies, models.ask(f"judge/{run.name}", seen))
+            by_rule = _by_rule(workspace, run, place, None)
+            marks = matched_marks(run.items, by_rule, zip(replies, said, strict=True), who.name)
+            names |= dict.fromkeys(mark.judge for mark in marks)
+            settled = {"judge": marks[0].judge, "match_options": settings.match_options, **settings.said()}
+            readings = count_readings(marks)
+            result[run.name] = {**_count(marks), **readings}
+            _write(workspace, run, marks, settled, {**readings, **models.remarks()})
+        return Judged(judge=", ".join(names), runs=result, skipped=skipped, calls=models.closing())
 
 
 def _now_or_later(write: Callable[[], None], later: list[Callable[[], None]] | None) -> None:

@@ -165,7 +165,7 @@ class _Ahead(Iterator[tuple[str, Conversation[TargetResult]]]):
 
     def wave(self, talks: Iterator[tuple[str, Conversation[TargetResult]]]) -> _Ahead:
         """Begin the next wave."""
-        self._talks = ((name, self._told(talk)) for name, talk in talks) if self._known else talks
+        self._talks = ((name, self._remembering(talk)) for name, talk in talks) if self._known else talks
         self._first.clear()
         self._more.clear()
         return self
@@ -195,10 +195,10 @@ class _Ahead(Iterator[tuple[str, Conversation[TargetResult]]]):
     def _go_on(self, result: TargetResult, repeats: Repeats) -> None:
         turned = _turned_away(result, repeats)
         talk = self._generator.target(turned.target, after=turned)
-        self._more.append((f"{result.target.id}\n{repeats.of}", self._kept_replies(talk)))
+        self._more.append((f"{result.target.id}\n{repeats.of}", self._remembering(talk)))
 
-    def _kept_replies(self, talk: Conversation[TargetResult]) -> Conversation[TargetResult]:
-        """Keep what is replied to a conversation; not its failures, since the wave that it belongs to may try again."""
+    def _remembering(self, talk: Conversation[TargetResult]) -> Conversation[TargetResult]:
+        """Give a conversation the replies that are there, and keep the others; not failures, since the next wave may try again."""
         heard: Any = None
         while True:
             try:
@@ -206,26 +206,15 @@ class _Ahead(Iterator[tuple[str, Conversation[TargetResult]]]):
             except StopIteration as end:
                 result: TargetResult = end.value
                 return result
+            single = isinstance(asked, Request)
+            keys = [r.key for r in ((asked,) if isinstance(asked, Request) else asked)]
+            there = tuple(self._known.get(key) for key in keys)
+            if None not in there:
+                heard = there[0] if single else there
+                continue
             heard = yield asked
-            requests, outcomes = ((asked,), (heard,)) if isinstance(asked, Request) else (asked, heard)
-            told = zip(requests, outcomes, strict=True)
-            self._known |= {r.key: o for r, o in told if not isinstance(o, Failure)}
-
-    def _told(self, talk: Conversation[TargetResult]) -> Conversation[TargetResult]:
-        """Give a conversation the replies that are there."""
-        heard: Any = None
-        while True:
-            try:
-                asked = talk.send(heard)
-            except StopIteration as end:
-                result: TargetResult = end.value
-                return result
-            requests = (asked,) if isinstance(asked, Request) else asked
-            there = tuple(self._known.get(r.key) for r in requests)
-            if None in there:
-                heard = yield asked
-            else:
-                heard = there[0] if isinstance(asked, Request) else there
+            outcomes = (heard,) if single else heard
+            self._known |= {k: o for k, o in zip(keys, outcomes, strict=True) if not isinstance(o, Failure)}
 
 
 def _drop_repeats(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final
 
 from proctor.ask.clip.record import ChoiceItem, ClipPair, FilterVerdict, ShownClip
-from proctor.errors import UserError
 from proctor.records import is_there, read_json, read_jsonl
 from proctor.workspace import Workspace
 
@@ -46,7 +44,7 @@ def load_clips(workspace: Workspace) -> list[ShownClip]:
     Raises:
         UserError: naming the command that makes them.
     """
-    return read_jsonl(_required(workspace, CLIPS, "generate clip"), ShownClip)
+    return read_jsonl(workspace.require(CLIPS), ShownClip)
 
 
 def load_pairs(workspace: Workspace) -> list[ClipPair]:
@@ -55,7 +53,7 @@ def load_pairs(workspace: Workspace) -> list[ClipPair]:
     Raises:
         UserError: naming the command that makes them.
     """
-    return read_jsonl(_required(workspace, PAIRS, "generate clip"), ClipPair)
+    return read_jsonl(workspace.require(PAIRS), ClipPair)
 
 
 def load_kept(workspace: Workspace) -> list[ClipPair]:
@@ -64,7 +62,7 @@ def load_kept(workspace: Workspace) -> list[ClipPair]:
     Raises:
         UserError: naming the command that filters.
     """
-    return read_jsonl(_required(workspace, KEPT, "filter"), ClipPair)
+    return read_jsonl(workspace.require(KEPT), ClipPair)
 
 
 def load_training(workspace: Workspace) -> list[ClipPair]:
@@ -85,21 +83,10 @@ def load_choices(workspace: Workspace) -> list[ChoiceItem]:
     Raises:
         UserError: naming the command that makes them.
     """
-    return read_jsonl(_required(workspace, CHOICES, "choices"), ChoiceItem)
+    return read_jsonl(workspace.require(CHOICES), ChoiceItem)
 
 
 def subject_of_choices(workspace: Workspace) -> str:
     """Return of what the workspace's options were made; empty where that is not known."""
     path = workspace.file(CHOICES_SUMMARY)
     return str(read_json(path, dict[str, Any]).get("subject", "")) if is_there(path) else ""
-
-
-def _required(workspace: Workspace, name: str, command: str) -> Path:
-    path = workspace.file(name)
-    if not is_there(path):
-        raise UserError(
-            f"{name} is not there yet.",
-            where=str(workspace.root),
-            hint=f"run first: proctor {command} {workspace.root}",
-        )
-    return path

@@ -83,13 +83,7 @@ def load_written(workspace: Workspace) -> list[Question]:
     Raises:
         UserError: naming the command that makes them.
     """
-    path = workspace.file(WRITTEN)
-    if not is_there(path):
-        raise UserError(
-            f"{WRITTEN} is not there yet.",
-            where=str(workspace.root),
-            hint=f"run first: proctor generate documents {workspace.root}",
-        )
+    path = workspace.require(WRITTEN)
     questions: list[Question] = read_jsonl(path, Question)
     for question in questions:
         try:
