@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import logging
-import multiprocessing
 import os
 import pickle
 import signal
@@ -19,14 +18,16 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from proctor.errors import MissingExtraError, UserError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 __all__ = [
     "HERE",
@@ -305,9 +306,7 @@ def _run_processes(
     def submit(job: _Job[Any]) -> Future[_Reply]:
         try:
             return pool.submit(_call, function, job.item)
-        except (
-            BrokenProcessPool
-        ) as error:  # a worker died since the last look; the job waits for the new pool
+        except BrokenExecutor as error:  # a worker died since the last look; the job waits for the new pool
             broken: Future[_Reply] = Future()
             broken.set_exception(error)
             return broken
@@ -339,6 +338,9 @@ def _check_picklable(function: Callable[[Any], Any]) -> None:
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
     # Threads of this process (of Arrow, of Ray) may hold locks, which a forked child would never see released.
     return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_begin_worker)
 
@@ -347,7 +349,9 @@ def _begin_worker() -> None:
     """Leave Ctrl-C to the parent, and end with it, however it ends."""
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
+    from multiprocessing import parent_process
+
+    parent = parent_process()
     if parent is not None:
 
         def watch() -> None:
@@ -361,7 +365,7 @@ def _reply(future: Future[_Reply]) -> _Reply | None:
     """Return what came back; None where a worker died, this one's or another's."""
     try:
         return future.result()
-    except (BrokenProcessPool, CancelledError):
+    except (BrokenExecutor, CancelledError):
         return None
     except Exception as error:  # the item or its value cannot be pickled
         return None, _failure(error)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.exam.clip_set import clip_items, question
 
 from proctor.errors import UserError
-from proctor.exam.choice_scores import CREDIT
+from proctor.exam.choice import CREDIT
 from proctor.exam.kinds.clip import KIND
 from proctor.exam.prediction import Prediction
 from proctor.exam.scores import score_run

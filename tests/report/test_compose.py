@@ -12,7 +12,7 @@ import pytest
 from tests.report.exams import GRAPHS, make_item, make_run, small_data, small_exam, small_items
 from tests.report.pages import HOSTILE
 
-from proctor.exam.choice_scores import CREDIT
+from proctor.exam.choice import CREDIT
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice, Gold, Item, Open, Pick, Picture, Question, Text
 from proctor.exam.table import LetterRow, Letters, ScoreRow, ScoreTable

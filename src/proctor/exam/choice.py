@@ -25,6 +25,7 @@ from proctor.metrics.choice.letters import LETTERS
 from proctor.metrics.choice.reading import PARSER, parse_letter
 
 __all__ = [
+    "CREDIT",
     "CUT_OFF",
     "LETTERS_MARKER",
     "NO_LETTER",
@@ -46,6 +47,9 @@ __all__ = [
 
 
 Order = tuple[int, ...]
+
+CREDIT: Final = "credit"
+"""Detail of a floor's prediction: the share of its draws that would be right, which is its mark."""
 
 
 def shown_order(id_: str, options: int, seed: int | None = None) -> Order:

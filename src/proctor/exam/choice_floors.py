@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
 from proctor.errors import UserError
-from proctor.exam.choice import right_letter, spell_order
-from proctor.exam.choice_scores import CREDIT
+from proctor.exam.choice import CREDIT, right_letter, spell_order
 from proctor.exam.kind import Floor
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice, Item

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.choice import CUT_OFF, Choice, choice_of, order_of, right_letter, shown_letter
+from proctor.exam.choice import CREDIT, CUT_OFF, Choice, choice_of, order_of, right_letter, shown_letter
 from proctor.exam.matching import matched_letters, turn_of
 from proctor.exam.measured import Slices, signature_part
 from proctor.exam.prediction import Judgement, Prediction
@@ -28,10 +28,8 @@ from proctor.metrics.choice.marks import letter_balance, recall_spread
 from proctor.metrics.choice.reading import PARSER
 from proctor.metrics.score import Signature
 
-__all__ = ["CREDIT", "choice_marks"]
+__all__ = ["choice_marks"]
 
-CREDIT: Final = "credit"
-"""Detail of a floor's prediction: the share of its draws that would be right, which is its mark."""
 _MATCHED: Final = "matched"
 """Rule of a choice that a model read, where no rule could."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from proctor.exam.choice_scores import CREDIT
+from proctor.exam.choice import CREDIT
 from proctor.exam.corrected import CorrectedScore
 from proctor.exam.judge_marks import JudgeSetup, judge_sort
 from proctor.exam.prediction import Judgement, Prediction

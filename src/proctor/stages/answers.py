@@ -9,8 +9,7 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.choice import parse_order, rotations, spell_order
-from proctor.exam.choice_scores import CREDIT
+from proctor.exam.choice import CREDIT, parse_order, rotations, spell_order
 from proctor.exam.csv_rows import iter_csv_rows
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice, Item

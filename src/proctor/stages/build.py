@@ -19,10 +19,9 @@ from proctor.release.build import BuildRules, build_items, parse_rules
 from proctor.release.folder import write_release
 from proctor.release.manifest import ReleaseInfo, Source
 from proctor.stages.clip.reading import PAIRS, load_pairs
-from proctor.stages.exam_library import exam_library
+from proctor.stages.exam_library import LACKING, exam_library
 from proctor.stages.inputs import load_all_items
 from proctor.stages.questions import ASKED, required_questions
-from proctor.stages.score import LACKING
 from proctor.stages.settings import BuildSettings
 from proctor.stages.verify import has_store, open_store
 from proctor.verify.verdict import Verdict

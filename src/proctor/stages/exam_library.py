@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from proctor.exam.library import Library
 from proctor.exam.question import Footage, Item, Procedure, Source
@@ -16,7 +16,10 @@ from proctor.workspace import Workspace
 if TYPE_CHECKING:
     from proctor.exam.retrieval import Ranking
 
-__all__ = ["exam_library"]
+__all__ = ["LACKING", "exam_library"]
+
+LACKING: Final = "source-not-in-corpus"
+"""Why a question is no item whose sources the corpus does not have."""
 
 
 def exam_library(

@@ -13,11 +13,11 @@ import math
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
-import numpy as np
 
 from proctor.errors import UserError
 from proctor.exam.kinds.example import QUESTION_TYPES, Example
@@ -267,16 +267,13 @@ def _require_records(path: Path, records: Sized, hint: str) -> None:
 
 def _require_once(path: Path, type_: type[R], hashes: array[int], hint: str) -> None:
     """End at an id that occurred before; the ids themselves are read again only where two hashes are the same."""
-    values = np.frombuffer(hashes, np.uint64)
-    order = np.argsort(values)
-    same = np.flatnonzero(values[order[1:]] == values[order[:-1]])
-    suspects = {*order[same].tolist(), *order[same + 1].tolist()}
-    if not suspects:
+    twice = {one for one, other in pairwise(sorted(hashes)) if one == other}
+    if not twice:
         return
     first: dict[str, int] = {}
     records: Iterator[R] = iter_jsonl(path, type_)
     for number, record in enumerate(records, 1):
-        if number - 1 in suspects and first.setdefault(record.id, number) != number:
+        if hashes[number - 1] in twice and first.setdefault(record.id, number) != number:
             where = _where(path, number, record.id)
             raise UserError(f"its id is that of record {first[record.id]}, too.", where=where, hint=hint)
 

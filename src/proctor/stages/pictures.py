@@ -14,7 +14,6 @@ from proctor.exam.view import View
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image
 from proctor.llm.prompt import frame_labels
-from proctor.media.paint import encode_png
 from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash
 
@@ -60,6 +59,8 @@ class ExamplePictures:
         return Attached((*images, *(f.image for f in frames)), labels)
 
     def _procedure(self, graph: TaskGraph) -> Image:
+        from proctor.media.paint import encode_png
+
         def encode() -> tuple[bytes, int, int]:
             picture = draw_procedure(graph)
             return encode_png(picture), picture.shape[1], picture.shape[0]

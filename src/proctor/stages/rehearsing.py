@@ -8,11 +8,9 @@ entry point ``proctor.rehearsal``, whose object is a ``Rehearser``.
 from __future__ import annotations
 
 import ipaddress
-import urllib.request
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast
 from urllib.parse import urlsplit
@@ -317,6 +315,9 @@ def _played(root: Path, name: str) -> Model:
 
 def _plays(endpoint: str) -> bool:
     """Ask the server of a model whether it plays models; no other machine is asked."""
+    import urllib.request
+    from http.client import HTTPException
+
     host = urlsplit(endpoint).hostname or ""
     try:
         if host != "localhost" and not ipaddress.ip_address(host).is_loopback:

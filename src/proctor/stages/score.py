@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -22,6 +22,7 @@ from proctor.exam.table import Measure, Rank, Resampling, ScoreRow, ScoreTable, 
 from proctor.metrics.significance import Comparison
 from proctor.records import read_json, write_json
 from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
+from proctor.stages.exam_library import LACKING
 from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.inputs import load_all_items, load_judgements, load_predictions
 from proctor.stages.judge import chosen_runs
@@ -30,7 +31,6 @@ from proctor.stages.spread import Packed
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
-    "LACKING",
     "RunScore",
     "ScoredRuns",
     "benchmark_name",
@@ -330,10 +330,6 @@ def scored_tables(workspace: Workspace, kind: str) -> Iterator[tuple[RunInfo, Sc
         if info.items == items_hash(items_of_run(items, info)):
             table: ScoreTable = read_json(folder / "scores.json", ScoreTable)
             yield info, table
-
-
-LACKING: Final = "source-not-in-corpus"
-"""Why a question is no item whose sources the corpus does not have."""
 
 
 def lacking_text(workspace: Workspace) -> str:

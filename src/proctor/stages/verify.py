@@ -16,7 +16,6 @@ from proctor.ask.clip.record import RULE
 from proctor.ask.moment.model_generator import Attached
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
-from proctor.exam.frames import ShownFrame
 from proctor.exam.kinds.clip import clip_times
 from proctor.exam.kinds.moment import shown_frames, step_times, video_of
 from proctor.exam.kinds.moment_question import MOMENT, moment_example
@@ -34,7 +33,6 @@ from proctor.stages.naming import file_name
 from proctor.stages.questions import ASKED, required_questions
 from proctor.stages.replies import ReplyOptions
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
-from proctor.verify.agreement import AgainstPeople, machines_against_people
 from proctor.verify.filter_verdict import filter_annotator, filter_verdicts, funnel_verdicts
 from proctor.verify.llm_prompt import criteria_of, verification_prompts
 from proctor.verify.model_verifier import ModelVerifier, acceptance_funnel
@@ -45,6 +43,8 @@ from proctor.workspace import Workspace, is_there
 
 if TYPE_CHECKING:
     from proctor.ask.clip.filters import FilterResult
+    from proctor.exam.frames import ShownFrame
+    from proctor.verify.agreement import AgainstPeople
     from proctor.verify.oracle.annotator import Oracle
 
 __all__ = [
@@ -380,6 +380,8 @@ def against_people(root: Path) -> list[AgainstPeople]:
     Raises:
         UserError: if there are no questions.
     """
+    from proctor.verify.agreement import machines_against_people
+
     workspace = Workspace(root)
     questions = required_questions(workspace)
     return machines_against_people(questions, standing_verdicts(workspace, questions), costs_of(workspace))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import msgspec
 
-from proctor.corpus.collection import Corpus, load_corpus
 from proctor.corpus.question import CorpusQuestion
 from proctor.errors import UserError
 from proctor.exam.kinds.documents_question import as_asked, corpus_question, document_facts, gold_of
@@ -17,6 +16,7 @@ from proctor.records import content_hash, is_there, read_json, read_jsonl
 from proctor.workspace import Workspace
 
 if TYPE_CHECKING:
+    from proctor.corpus.collection import Corpus
     from proctor.exam.retrieval import Ranking, RetrievalRun
 
 __all__ = [
@@ -62,6 +62,8 @@ def corpus_of(workspace: Workspace) -> Corpus:
     Raises:
         UserError: naming the command that makes it, or if it is broken.
     """
+    from proctor.corpus.collection import load_corpus
+
     if not is_there(workspace.file(CORPUS)):
         raise UserError(
             "there is no corpus yet.",
