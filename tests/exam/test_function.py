@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 from tests.documents import document, items_of
 from tests.taking import judge
+from tests.typed import proctor
 
 from proctor.corpus.collection import write_corpus
 from proctor.corpus.source import image_source
@@ -114,6 +115,33 @@ def test_errors_and_what_is_no_text_are_failures_of_that_item(bench: Path) -> No
     )
 
 
+def test_what_was_raised_is_told_on_the_terminal(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (bench / "broken.py").write_text("def answer(shown):\n    return {}['flour']\n")
+    monkeypatch.chdir(bench)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    done = proctor("predict", bench, "-p", "python:broken:answer", "--form", "open", "--show", "steps")
+    assert done.status == 1
+    assert "failed: function 6" in done.out
+    assert "\n  function: KeyError: 'flour' (broken.py:2)" in done.out
+
+
+def test_a_call_that_cancels_itself_is_a_failure_and_a_coroutine_that_is_returned_is_awaited(
+    bench: Path,
+) -> None:
+    async def cancelled(_: ShownQuestion) -> str:
+        raise asyncio.CancelledError
+
+    async def answer() -> str:
+        return "A"
+
+    (run,) = Workspace(bench).predict(cancelled, STEPS)
+    assert run.failures == {"function": 4}
+    (run,) = Workspace(bench).predict(lambda _: answer(), msgspec.structs.replace(STEPS, run="returned"))
+    assert run.failures == {}
+    assert run.calls is not None
+    assert run.calls.unpriced == 0
+
+
 def test_coroutine_functions_overlap_and_others_are_called_one_after_the_other(bench: Path) -> None:
     most = {"now": 0, "plain": 0, "async": 0}
 
@@ -195,6 +223,7 @@ def test_a_killed_run_goes_on_and_a_changed_module_is_asked_anew(bench: Path) ->
         ("python:mine.py:answer", "not the name of a function"),
         ("python:nowhere_at_all:answer", "no module 'nowhere_at_all'"),
         ("python:broken_answers:answer", "cannot be imported: ZeroDivisionError"),
+        ("python:exits_at_once:answer", "cannot be imported: SystemExit: 2"),
         ("python:json:nothing", "no function 'nothing'"),
         ("python:sys:path", "no function 'path'"),
     ],
@@ -203,6 +232,7 @@ def test_what_is_no_function_is_told_before_anything_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, why: str
 ) -> None:
     (tmp_path / "broken_answers.py").write_text("1 / 0")
+    (tmp_path / "exits_at_once.py").write_text("import sys\nsys.exit(2)")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(UserError, match=why):

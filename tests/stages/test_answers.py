@@ -81,6 +81,12 @@ def test_digits_are_words_where_an_option_is_worded_so_and_a_number_never_is(ben
     assert (answers["q1"].answer, answers["q2"].answer) == ("3", "D")
 
 
+def test_numbers_of_a_table_with_gaps_are_numbers(bench: Path) -> None:
+    """What pandas writes once one answer is missing: 1 has become 1.0."""
+    import_predictions(written(bench, said("q1", 1.0), said("q3", "3.0")), bench, "mine")
+    assert {name: p.answer for name, p in made(bench, "mine").items() if p.answer} == {"q1": "B", "q3": "D"}
+
+
 @pytest.mark.parametrize(
     ("line", "code"),
     [
@@ -92,6 +98,8 @@ def test_digits_are_words_where_an_option_is_worded_so_and_a_number_never_is(ben
         (said("q1", "A", failure="timeout: 60 s"), "both"),
         (said("q1", "A", rotation=4), "rotation"),
         (said("q1", "A", rotation=0), "rotation"),
+        (said("q1", "A", details={"rotation": "0000000009"}), "rotation"),
+        (said("q1", "0000000009"), "no_option"),
         (said("q1", "A", details={"order": "ABCC"}), "order"),
         (said("q1", "A", details={"credit": "1"}), "details"),
         (said("clip-0", "A", rotation=0), "rotation"),

@@ -95,7 +95,8 @@ def closing_text(calls: Closing | None, failed: Mapping[str, int] | None = None)
     text += f"\nstopped: {calls.stopped}" if calls.stopped else ""
     if failed is None:
         failed = {name: n for name, n in calls.outcomes.items() if name in FAILURE_KINDS}
-    return text + (f"\n{failed_text(failed)}" if failed else "")
+    text += f"\n{failed_text(failed)}" if failed else ""
+    return text + "".join(f"\n  {kind}: {why}" for kind, why in calls.why.items() if kind in failed)
 
 
 def failed_text(kinds: Mapping[str, int]) -> str:

@@ -152,7 +152,7 @@ def load_function(name: str) -> Function:
             where=name,
             hint="run from the folder that holds it, or install its package",
         ) from None
-    except Exception as error:  # the user's code
+    except (Exception, SystemExit) as error:  # the user's code
         raise UserError(f"the module '{module}' cannot be imported: {told(error)}.", where=name) from error
     file = getattr(found, "__file__", None)
     for part in function.split("."):
@@ -232,12 +232,16 @@ class FunctionModel:
         try:
             async with asyncio.timeout(timeout) as limit:
                 return self._outcome(await cast("Awaitable[str | None]", self._answer(shown)))
-        except (Exception, SystemExit) as error:  # the user's code
+        except (Exception, SystemExit, asyncio.CancelledError) as error:  # the user's code
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise  # it is us who stop
             return Failure(kind="timeout" if limit.expired() else "function", message=_said(error))
 
     def _called(self, shown: ShownQuestion) -> Outcome:
         try:
-            return self._outcome(self._answer(shown))
+            said = self._answer(shown)
+            return self._outcome(asyncio.run(said) if inspect.iscoroutine(said) else said)
         except (Exception, SystemExit) as error:  # the user's code
             return Failure(kind="function", message=_said(error))
 

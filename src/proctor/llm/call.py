@@ -110,6 +110,7 @@ class Tally:
         feared: nano-dollars that these may have cost at worst, not in ``cost``, as far as prices are known.
         stopped: why nothing more is sent; empty while it is.
         cut_off: replies that were cut off, by model and limit on tokens, and of them those without a word.
+        why: what the first failure of each kind says.
     """
 
     stored: int = 0
@@ -121,6 +122,7 @@ class Tally:
     feared: int = 0
     stopped: str = ""
     cut_off: dict[tuple[str, int | None], tuple[int, int]] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
 
     def add(self, request: Request, outcome: Outcome) -> None:
         """Count an outcome."""
@@ -129,6 +131,8 @@ class Tally:
             name = request.model, request.parameters.max_tokens
             replies, silent = self.cut_off.get(name, (0, 0))
             self.cut_off[name] = replies + 1, silent + (not outcome.text.strip())
+        if isinstance(outcome, Failure):
+            self.why.setdefault(kind, outcome.message)
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
 
 

@@ -169,12 +169,12 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
         return images * self.per_image + -int(-seconds // 1)
 
     def of_usage(self, usage: Usage) -> int | None:
-        """Return nano-dollars of what was used; None when the provider did not count tokens.
+        """Return nano-dollars of what was used; None when tokens cost something and the provider did not count them.
 
         Providers do not say which prompt tokens were sound, so those count as text.
         """
         if usage.input is None or usage.output is None:
-            return None
+            return None if any(rate.input or rate.output for rate in self.rates) else 0
         return self.of_tokens(usage.input, usage.output, cached=usage.cached or 0)
 
 

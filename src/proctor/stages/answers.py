@@ -20,6 +20,8 @@ __all__ = ["Answers", "read_answers"]
 
 LONGEST: Final = 100_000
 """Characters of an answer; a longer one is left out, since no judge could be shown it."""
+_DIGITS: Final = 10
+"""A number of so many digits counts neither options nor rotations."""
 UNANSWERED: Final = "unanswered: the file has no answer to it"
 
 
@@ -29,7 +31,7 @@ class AnswerLine(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         item_id: of the item.
         answer: in words; of a question with options the letter, the option's words, or its number from 0 as in ``items.jsonl``
-            (in quotation marks only where no option is worded so).
+            (in quotation marks only where no option is worded so; ``1.0`` is number 1, as tables with gaps write it).
         failure: why there is no answer, beginning with a code that can be counted.
         rotation: number of the rotation of the options, where every rotation was asked; the options as printed are number 0.
         details: of the answer, as text; ``order`` says in which order the options were shown (``BCA``: B came first).
@@ -120,7 +122,7 @@ def _lines(file: Path) -> Iterator[AnswerLine]:
         return
     for number, row in iter_csv_rows(file, ("item_id", "answer")):
         turn = row.get("rotation") or None
-        if turn is not None and not turn.isdecimal():
+        if turn is not None and not (turn.isdecimal() and len(turn) < _DIGITS):
             raise UserError(f"{turn[:40]!r} is no number of a rotation.", where=f"{file}:{number}")
         yield AnswerLine(
             item_id=row["item_id"],
@@ -152,11 +154,12 @@ def _fitted(line: AnswerLine, item: Item | None) -> Prediction | tuple[str, str]
     worded = (
         isinstance(line.answer, str) and isinstance(form, Choice) and text in map(str.strip, form.options)
     )
-    if isinstance(form, Choice) and text.lstrip("-").isdecimal() and not worded:
+    number = text.removesuffix(".0")
+    if isinstance(form, Choice) and number.lstrip("-").isdecimal() and not worded:
         order = parse_order(details.get("order", ""), len(form.options)) or tuple(range(len(form.options)))
-        if text.startswith("-") or int(text[:9]) >= len(order):
+        if not number.isdecimal() or len(number) >= _DIGITS or int(number) >= len(order):
             return "no_option", f"there is no option number {text[:20]}: they are counted from 0"
-        details, text = {**details, "given": text}, LETTERS[order.index(int(text))]
+        details, text = {**details, "given": text}, LETTERS[order.index(int(number))]
     return Prediction(item_id=item.id, predictor="", answer=text, details=details)
 
 
@@ -174,7 +177,7 @@ def _order(line: AnswerLine, form: object) -> dict[str, str] | tuple[str, str]:
         return "order", f"{details['order'][:40]!r} is no order of its {count} options"
     if named is None:
         return dict(details)
-    if not named.isdecimal() or int(named[:9]) >= count:
+    if not named.isdecimal() or len(named) >= _DIGITS or int(named) >= count:
         return "rotation", f"{named[:20]!r} is none of its {count} rotations: they are counted from 0"
     order = spell_order(rotations(tuple(range(count)))[int(named)])
     return {"order": order, **details, "rotation": str(int(named))}

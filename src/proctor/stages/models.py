@@ -101,6 +101,7 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         stopped: why calls were left that were not sent; empty when there are none.
         mute: calls were sent, and none of those who were asked has said anything in this stage, now or before.
         cut_off: replies that were cut off, by model and limit.
+        why: what the first failure of each kind says, but for calls that were not sent.
     """
 
     sent: int
@@ -115,6 +116,7 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stopped: str
     mute: bool
     cut_off: list[CutOff] = []
+    why: dict[str, str] = {}
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -312,6 +314,7 @@ class Models:
                 CutOff(model=model, tokens=tokens, replies=replies, silent=silent)
                 for (model, tokens), (replies, silent) in tally.cut_off.items()
             ],
+            why={kind: why for kind, why in tally.why.items() if kind not in ("budget", "cancelled")},
         )
 
 

@@ -470,6 +470,28 @@ def test_what_an_error_means(parse: Any, status: int, body: Any, kind: str) -> N
     assert 0 < len(outcome.message) < 500
 
 
+@EVERY
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("However, you requested 4500 tokens (404 in the messages, 4096 in the completion).", True),
+        ("'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context", True),
+        ("You requested 4500 tokens: 404 from the input messages and 4096 tokens for the completion.", True),
+        ("Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 404", True),
+        ("input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", True),
+        ("max_tokens is too large: 100000. This model supports at most 16384 completion tokens.", True),
+        ("Unsupported parameter: 'max_tokens' is not supported with this model.", False),
+        ("the request exceeds the available context size", False),
+        ("prompt is too long: 210000 tokens > 200000 maximum", False),
+    ],
+)
+def test_a_limit_on_the_reply_that_does_not_fit_names_its_option(
+    parse: Any, message: str, told: bool
+) -> None:
+    outcome = parse(400, {}, json.dumps({"error": {"message": message}}).encode())
+    assert ("--reply-tokens" in outcome.message) == told
+
+
 NOT_REPLIES: dict[str, bytes] = {
     "empty": b"",
     "space": b"  \n",

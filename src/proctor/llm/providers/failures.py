@@ -126,6 +126,12 @@ _NO_CREDIT: Final = re.compile(
 _OVERLOADED: Final = re.compile(
     r"overloaded|server is busy|no available workers|loading model", re.IGNORECASE
 )
+_REPLY_LIMIT: Final = re.compile(
+    r"\b(?:in|for) the completion|max_(?:completion_|output_|new_)?tokens\b.{0,80}?"
+    r"(?:too large|exceed|must be (?:<|less|at most|smaller)|>|supports at most)",
+    re.IGNORECASE,
+)
+"""The limit on the reply does not fit: beside the prompt into the context (OpenAI, vLLM, SGLang, TGI, Anthropic), or at all."""
 _TITLE: Final = re.compile(rb"<title[^>]*>(.{0,200}?)</title>", re.IGNORECASE | re.DOTALL)
 
 
@@ -320,6 +326,8 @@ def _message(status: int, error: ErrorBody, body: bytes) -> str:
     if not said:
         said = _page_title(body) or _clean(body[:400].decode("utf-8", "replace")) or "no explanation"
     code = f" [{error.codes[0]}]" if error.codes else ""
+    if status in (400, 413, 422) and _REPLY_LIMIT.search(error.message):
+        said += " → allow shorter replies: --reply-tokens N"
     return redact(f"status {status}{code}: {said}")
 
 
