@@ -357,15 +357,23 @@ class Workspace:
     def model_settings(self, known: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return what ``proctor.toml`` says of models, by model or role: tables ``[models."openai/o3"]``, ``[models.judge]``.
 
+        What stands in ``[models]`` itself is for all of them, and stands under an empty name.
+
         Raises:
             UserError: if the file is not TOML, or holds something else there.
         """
         tables: Any = self._toml().get("models", {})
         found: dict[str, dict[str, Any]] = tables if isinstance(tables, dict) else {"models": tables}
         where = f"{self.file('proctor.toml')}: [models]"
+        if everybody := {name: value for name, value in found.items() if name in known}:
+            found = {"": everybody, **{who: values for who, values in found.items() if who not in known}}
         for who, values in found.items():
             if not isinstance(cast("object", values), dict):
-                raise UserError(f"{who} must be a table.", where=where, hint='such as [models."openai/o3"]')
+                raise UserError(
+                    f"{who} must be a table.",
+                    where=where,
+                    hint=f'such as [models."openai/o3"]; keys for all models: {", ".join(known)}',
+                )
             if strange := [name for name in values if name not in known]:
                 raise UserError(
                     f"unknown key '{strange[0]}' of {who}.",

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.golden.cells import PUBLISHED_LIMITS
 from tests.golden.now import differences
 from tests.golden.playing import Asked, Pictures, Table, replaying
 from tests.golden.test_replays import STORED, unpacked
@@ -176,7 +175,7 @@ def test_upgraded_runs_are_gone_on_with(store: str, tmp_path: Path) -> None:
     before = {path: records(path.read_text()) for path in bench.glob("runs/*/*.jsonl")}
     with replaying(asked, pictures, failures):
         for run, typed in GONE_ON[store].items():
-            again = (*PUBLISHED_LIMITS, "--retry-failed", "--json")
+            again = ("--retry-failed", "--json")  # the limits of replies stand in proctor.toml
             done = proctor("predict", bench, *typed.format(w=bench).split(), *again)
             assert done.status == 0 or "no model said anything" in done.err, done.err  # again
             (told,) = done.json["runs"]
@@ -185,7 +184,7 @@ def test_upgraded_runs_are_gone_on_with(store: str, tmp_path: Path) -> None:
             }
             assert (told["run"], told.get("note", ""), told["asked_now"]) == (run, "", len(failed))
             if judge := JUDGES.get(run):
-                judged = proctor("judge", bench, "-r", run, "-j", judge, *PUBLISHED_LIMITS)
+                judged = proctor("judge", bench, "-r", run, "-j", judge)
                 assert judged.status == 0, judged.err
         rebuilt = (bench / "items.jsonl").read_bytes()
         runs = [word for run in GONE_ON[store] for word in ("-r", run)]

@@ -115,6 +115,10 @@ def test_a_published_workspace_has_the_published_limits_unless_others_are_said(b
     assert replies_said(workspace).over(own, A, "predictor").max_tokens == 128
     typed = PredictSettings(reply_tokens=("5",))
     assert replies_said(workspace, options=typed).over(own, A, "predictor").max_tokens == 5
+    (bench / "proctor.toml").write_text("[models]\nreply_tokens = 600\njudge.reply_tokens = 900\n")
+    assert replies_said(workspace).over(own, A, "judge").max_tokens == 900
+    assert replies_said(workspace).over(own, A, "predictor").max_tokens == 600
+    assert replies_said(workspace, options=typed).over(own, A, "predictor").max_tokens == 5
 
 
 def test_an_experiment_keeps_what_was_said_and_varies_it(tmp_path: Path) -> None:

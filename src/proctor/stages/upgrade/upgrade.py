@@ -21,6 +21,7 @@ from proctor.stages.upgrade.documents import upgrade_documents
 from proctor.stages.upgrade.experiments import upgrade_experiment
 from proctor.stages.upgrade.moment import upgrade_moments
 from proctor.stages.upgrade.people import upgrade_people
+from proctor.stages.upgrade.replies import upgrade_replies
 from proctor.stages.upgrade.tables import leave_out_tables
 from proctor.stages.upgrade.written import upgrade_written
 from proctor.workspace import FORMAT, Workspace, format_of, write_format
@@ -29,6 +30,7 @@ __all__ = ["Upgraded", "upgrade"]
 
 _PARTS = (
     (2, upgrade_written),
+    (2, upgrade_replies),
     (1, upgrade_moments),
     (1, upgrade_clips),
     (1, upgrade_documents),
