@@ -210,7 +210,7 @@ class TaskGraph:
 
     def ids(self, mask: int, order: Sequence[str] | None = None) -> tuple[str, ...]:
         """Return the step ids of a bitset, in file order or in the given order."""
-        chosen = tuple(self.steps[i].id for i in _bits(mask))
+        chosen = tuple([self.steps[i].id for i in _bits(mask)])
         if order is None or len(chosen) < 2:
             return chosen
         wanted = set(chosen)
@@ -427,12 +427,14 @@ class TaskGraph:
         return tuple(reversed(order))
 
 
-def _bits(mask: int) -> Iterable[int]:
-    """Yield the numbers of the set bits, lowest first."""
+def _bits(mask: int) -> list[int]:
+    """Return the numbers of the set bits, lowest first."""
+    found = []
     while mask:
         low = mask & -mask
-        yield low.bit_length() - 1
+        found.append(low.bit_length() - 1)
         mask ^= low
+    return found
 
 
 # -- a task graph as somebody wrote it, before anything about it was checked ---------------------------------------

@@ -13,7 +13,7 @@ import math
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -305,9 +305,8 @@ def _is_sound(example: Example, graphs: _Graphs) -> bool:
     graph = graphs.get(example.activity_id)
     if graph is None or example.type not in QUESTION_TYPES or not 0 <= example.end < math.inf:
         return False
-    named = {s.step_id for s in (*example.all_next, *example.all_missing)}
-    named.update(s.step_id for group in (example.next_steps, example.missing_steps) for s in group or ())
-    named.update(i for pair in example.blocking for i in pair)
+    asked = (example.next_steps or (), example.missing_steps or ())
+    named = {s.step_id for s in chain(example.all_next, example.all_missing, *asked)}.union(*example.blocking)
     for done in example.performed:
         named.add(done.step_id)
         start, end = done.start, done.end

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from sqlalchemy import MetaData, Table
+    from sqlalchemy import Connection, Index, MetaData, Table
 
 __all__ = ["FIRST_KIND", "SCHEMA_VERSION", "Tables", "tables"]
 
@@ -180,6 +180,7 @@ def _work_tables(metadata: MetaData) -> tuple[Table, ...]:
         Table,
         Text,
         UniqueConstraint,
+        event,
         text,
     )
 
@@ -242,25 +243,15 @@ def _work_tables(metadata: MetaData) -> tuple[Table, ...]:
         Column("created_at", Float, nullable=False),
         sqlite_autoincrement=True,
     )
-    live = text("live")
-    Index(
-        "proctor_assignments_slot",
-        assignments.c.item_id,
-        assignments.c.stage,
-        assignments.c.slot,
-        unique=True,
-        sqlite_where=live,
-        postgresql_where=live,
-    )
-    Index(
-        "proctor_assignments_once",
-        assignments.c.item_id,
-        assignments.c.stage,
-        assignments.c.person_id,
-        unique=True,
-        sqlite_where=live,
-        postgresql_where=live,
-    )
+
+    def of_live_ones(index: Index, connection: Connection, **_: object) -> None:
+        # Said when it is made: named here, PostgreSQL's dialect would be loaded wherever a file is opened.
+        index.dialect_options[connection.dialect.name]["where"] = text("live")
+
+    place = (assignments.c.item_id, assignments.c.stage)
+    for name, last in (("slot", assignments.c.slot), ("once", assignments.c.person_id)):
+        index = Index(f"proctor_assignments_{name}", *place, last, unique=True)
+        event.listen(index, "before_create", of_live_ones)
     Index(
         "proctor_assignments_queue",
         assignments.c.person_id,
