@@ -179,9 +179,10 @@ class Workspace:
         """Return the folder of a run.
 
         Raises:
-            UserError: if the name could leave the folder of runs.
+            UserError: if the name could leave the folder of runs, or cannot be seen or typed.
         """
-        if not name or name.startswith(".") or any(c in name for c in "/\\\0") or len(name) > 120:
+        strange = name != name.strip() or not name.isprintable() or any(c in name for c in "/\\")
+        if not name or strange or name.startswith(".") or len(name) > 120:
             raise UserError(f"{name!r} cannot be the name of a run.", hint="use letters, digits, '-' and '_'")
         return self.runs / name
 

@@ -460,6 +460,7 @@ FLAGS = [
     ("build", ["--name", "../up"], "../up"),
     ("build", ["--version", ""], "version"),
     ("predict", ["-p", "clairvoyant"], "clairvoyant"),
+    ("predict", ["-p", "clairvoyant", "--dry-run"], "clairvoyant"),
     ("predict", ["-p", "constant", "--run", "../up"], "../up"),
     ("predict", ["-p", "constant", "-p", "annotations", "--run", "x"], "--run"),
     ("judge", ["--run", "nowhere"], "nowhere"),

@@ -136,7 +136,7 @@ def test_a_file_that_cannot_be_read_is_refused_and_nothing_is_written(
     assert sorted(bench.rglob("*")) == before
 
 
-@pytest.mark.parametrize("name", ["../mine", "", "a/b", "."])
+@pytest.mark.parametrize("name", ["../mine", "", "a/b", ".", " ", "a\nb"])
 def test_a_name_that_is_no_folder_is_refused(bench: Path, name: str) -> None:
     with pytest.raises(UserError, match="run"):
         import_predictions(written(bench, said("q0", "A")), bench, name)
@@ -174,7 +174,7 @@ def test_the_same_file_changes_nothing_another_one_replaces_and_says_so(bench: P
     (again,) = import_predictions(first, bench, "mine").runs
     assert (again.note, (bench / "runs/mine/predictions.jsonl").read_bytes()) == ("", before)
     (other,) = import_predictions(written(bench, said("q1", "C")), bench, "mine").runs
-    assert "all are asked again" in other.note
+    assert other.note == "run 'mine' held other answers; they are replaced"
     assert [p.answer for p in made(bench, "mine").values()] == [None, "C", None, None]
 
 

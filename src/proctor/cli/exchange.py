@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -133,7 +134,7 @@ def import_predictions(settings: Answered, output: Output) -> None:
     text = table(rows, ("run", "kind", "items", "with an answer or failure", "failed"))
     text += "".join(f"\n{r.run}: {r.note}" for r in result.runs if r.note)
     text += f"\n\nlines left out: {counted(result.dropped)}"
-    text += f"\nnext: proctor judge {settings.workspace} --run {settings.run}"
+    text += f"\nnext: proctor judge {settings.workspace} --run {shlex.quote(settings.run)}"
     emit(result, text, as_json=output.as_json)
 
 

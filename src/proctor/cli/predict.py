@@ -69,10 +69,11 @@ def predict(
     if not chosen:
         raise UserError("nobody answers these questions without a model.", hint="name one: --predictor MODEL")
     if dry_run.dry_run:
-        asked = [name for name in chosen if is_asked(name)]
         with trial(workspace, limits) as (workspace, limits):
-            found = [stage.estimate_prediction(workspace, m, settings, limits=limits) for m in asked]
-        emit_estimates(found, as_json=output.as_json)
+            found = {
+                name: stage.estimate_prediction(workspace, name, settings, limits=limits) for name in chosen
+            }
+        emit_estimates((found[name] for name in found if is_asked(name)), as_json=output.as_json)
         return
     show = partial(progress, quiet=output.as_json)
     results = stage.predict_with_several(workspace, chosen, settings, limits=limits, show=show)

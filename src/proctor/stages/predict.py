@@ -296,14 +296,25 @@ def predict(
         limits = (limits or Limits()).shared()
         model = _answering(predictor, trial=trial)
         return [_predict_with_model(workspace, g, view, model, settings, limits, seen) for g, view in chosen]
-    fitting = [group for group in groups if predictor in group.kind.floors(group.items)]
+    fitting = _answered_by(predictor, groups)
+    _require_one(settings, fitting)
+    return [_predict_with_floor(workspace, group, predictor, settings, seen) for group in fitting]
+
+
+def _answered_by(floor: str, groups: Sequence[_Group]) -> list[_Group]:
+    """Return the groups that a system without a model can answer.
+
+    Raises:
+        UserError: if it can answer none.
+    """
+    fitting = [group for group in groups if floor in group.kind.floors(group.items)]
     if not fitting:
         known = dict.fromkeys(name for group in groups for name in group.kind.floors(group.items))
         raise UserError(
-            f"there is no predictor '{predictor}'.", hint=f"known: {', '.join(known) or 'models'}"
+            f"there is no predictor '{floor}'.",
+            hint=f"a model is written PROVIDER/MODEL; without a model: {', '.join(known) or 'none'}",
         )
-    _require_one(settings, fitting)
-    return [_predict_with_floor(workspace, group, predictor, settings, seen) for group in fitting]
+    return fitting
 
 
 def _answering(predictor: str | Answering, *, trial: bool = False) -> str | Function:
@@ -506,11 +517,11 @@ def estimate_prediction(
     *,
     limits: Limits | None = None,
 ) -> Estimate:
-    """Say what a model's predictions would take, from the real prompts; nothing is sent.
+    """Say what predictions would take, from the real prompts; nothing is sent.
 
     Args:
         root: the workspace.
-        model: its name, or that of a function.
+        model: as the predictor of ``predict``; a system without a model, and a person, take nothing.
         settings: as ``predict``.
         limits: where calls and prices are kept.
 
@@ -519,12 +530,15 @@ def estimate_prediction(
     """
     workspace = Workspace(root)
     settings = settings or workspace.resolve(PredictSettings)
-    chosen = _with_view(_groups(workspace, settings), settings)
-    _require_one(settings, chosen)
+    groups = _groups(workspace, settings)
+    chosen: list[tuple[_Group, View]] = []
+    if not isinstance(model, str) or is_asked(model):
+        chosen = _with_view(groups, settings)
+        _require_one(settings, chosen)
+    elif not model.startswith(PERSON):
+        _require_one(settings, _answered_by(model, groups))
     limits, answering = limits or Limits(), _answering(model)
     with open_models(workspace, limits, settings) as models:
-        if isinstance(model, str) and model.startswith(PERSON):
-            return models.estimate(())
         stages = []
         for group, view in chosen:
             who = _predictor(models, workspace, group, view, answering, settings)
@@ -731,6 +745,8 @@ def _replaced(name: str, there: RunInfo, now: RunInfo) -> str:
     """Return in words why what a run had answered is not gone on with."""
     if there.predictor != now.predictor:
         return f"run '{name}' held answers of {there.predictor}; they are replaced"
+    if now.source is not msgspec.UNSET and now.view is None and not now.show:  # they were read from a file
+        return f"run '{name}' held other answers; they are replaced"
     if there.items != now.items:
         return f"the items have changed since run '{name}' was begun; all are asked again"
     return f"run '{name}' was begun by other settings or another version; all are asked again"
