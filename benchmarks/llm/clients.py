@@ -138,8 +138,10 @@ def proctor(job: dict[str, Any], folder: Path, clock: Clock) -> int:
     """From a generator of requests to stored outcomes, in one event loop."""
     from contextlib import aclosing
 
+    from proctor.llm.blocking import new_event_loop
     from proctor.llm.outcome import Reply
 
+    gc.set_threshold(50_000, 20, 50)  # as the commands have it
     ours = OurClient(folder, job["in_flight"])
 
     async def run(numbers: range) -> int:
@@ -156,7 +158,8 @@ def proctor(job: dict[str, Any], folder: Path, clock: Clock) -> int:
         finally:
             await ours.caller.close()
 
-    right = asyncio.run(main())
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        right = runner.run(main())
     job.update(commits=ours.store.lane.commits, encoded=ours.media.encoded, reads=ours.reads)
     assert ours.budget.spent.calls == job["count"] + job["warm"]
     assert ours.budget.spent.cost > 0

@@ -41,7 +41,6 @@ EXTRAS: Final[Mapping[str, str]] = {
     "torch": "transformers",
     "transformers": "transformers",
     "uvicorn": "studio",
-    "uvloop": "studio",
 }
 """The extra that brings a package, by the name it is imported by; a test holds it against all imports."""
 

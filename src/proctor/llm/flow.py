@@ -125,7 +125,8 @@ class Flow:
         self._order = itertools.count()
         self._sending: dict[asyncio.Timeout, float] = {}
         """Attempts in flight and when they are ended; one timer is for all of them, since a timer a call costs more than it."""
-        self._bell: asyncio.TimerHandle | None = None
+        self._bell: asyncio.Handle | None = None
+        self._rings = math.inf
         self._events: deque[FlowEvent] = deque(maxlen=_HISTORY)
         self._closed = False
         self._idle: asyncio.Event | None = None
@@ -250,7 +251,7 @@ class Flow:
         timeout = asyncio.timeout(None)
         loop = asyncio.get_running_loop()
         ends = self._sending[timeout] = loop.time() + seconds + _GRACE_SECONDS
-        if self._bell is None or ends < self._bell.when():
+        if self._bell is None or ends < self._rings:
             self._ring_at(loop, ends)
         try:
             async with timeout:
@@ -268,7 +269,7 @@ class Flow:
     def _ring_at(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
         if self._bell is not None:
             self._bell.cancel()
-        self._bell = loop.call_at(at, self._ring, loop)
+        self._bell, self._rings = loop.call_at(at, self._ring, loop), at
 
     def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
         """End the attempts whose time is over, and wait for the next one."""

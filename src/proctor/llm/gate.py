@@ -182,7 +182,8 @@ class Gate:
         self._waiting: list[tuple[int, int, _Waiter]] = []
         self._pushed = 0
         self._resting: set[asyncio.Future[None]] = set()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._rings = math.inf
         self.stopped: Failure | None = None
 
     # -- what calls do --------------------------------------------------------------------------------------------
@@ -380,10 +381,10 @@ class Gate:
 
     def _arm(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
         if self._timer is not None:
-            if not self._timer.cancelled() and abs(self._timer.when() - at) < 1e-6:
+            if abs(self._rings - at) < 1e-6:
                 return
             self._timer.cancel()
-        self._timer = loop.call_at(at, self._ring)
+        self._timer, self._rings = loop.call_at(at, self._ring), at
 
     def _ring(self) -> None:
         self._timer = None

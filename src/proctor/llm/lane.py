@@ -33,8 +33,11 @@ _MOST_JOBS: Final = 512
 """Jobs of one transaction; the databases take many more parameters than that."""
 _LINGER_SECONDS: Final = 0.01
 _LONGEST_LINGER: Final = 0.05
-"""How long a batch waits for more, when the one before it held more than one job: a quarter of what that took, within
-these limits. SQLite gives the lock to whoever asks at the right moment, so this is also when other processes get theirs."""
+"""How long a batch waits for more, when the one before it held more than one job, within these limits: a quarter of what that
+took, and of what a call takes where many are on their way, since each commit costs about as much as three calls. SQLite gives the
+lock to whoever asks at the right moment, so this is also when other processes get theirs."""
+_MANY: Final = 32
+"""Calls on their way from which on none waits for the lane: others are sent meanwhile."""
 
 
 class Claim(Enum):
@@ -93,6 +96,7 @@ class Lane:
         self._beaten = 0.0
         self._last_size = 0
         self._last_seconds = 0.0
+        self._call_seconds = 0.0
         self.commits = 0
         """How many writing transactions were committed."""
 
@@ -205,7 +209,8 @@ class Lane:
         except queue.Empty:
             return []
         if self._last_size > 1 and batch[0].kind not in ("lookup", "stop"):
-            time.sleep(min(_LONGEST_LINGER, max(_LINGER_SECONDS, self._last_seconds / 4)))
+            slowest = max(self._last_seconds, self._call_seconds if len(self._held) > _MANY else 0.0)
+            time.sleep(min(_LONGEST_LINGER, max(_LINGER_SECONDS, slowest / 4)))
         try:
             while len(batch) < _MOST_JOBS and batch[-1].kind != "stop":
                 batch.append(self._queue.get_nowait())
@@ -260,6 +265,8 @@ class Lane:
         self._held |= {job.key for job, answer in claimed if answer is Claim.OURS}
         self.commits += 1
         self._last_seconds = time.monotonic() - start
+        if rows:
+            self._call_seconds = sum(row["seconds"] for row in rows) / len(rows)
         return answers + claimed
 
     def _store(self, connection: Connection, jobs: list[_Job], known: dict[str, str]) -> _Answers:
