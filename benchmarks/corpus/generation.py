@@ -126,7 +126,7 @@ def generate(
             settings=DocumentsSettings(),
             price=models.price,
         )
-        run = generate_documents(targets, generator, models.ask("generate"), in_flight=2 * connections)
+        run = generate_documents(targets, generator, models.ask("generate"))
         return run, models.closing()
 
 

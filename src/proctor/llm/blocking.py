@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import queue
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager, nullcontext, suppress
@@ -66,11 +65,11 @@ def run_calls(
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
     """Return a loop of uvloop, which takes a tenth less time a call; of asyncio where there is no uvloop."""
-    if sys.platform != "win32":
+    try:
         import uvloop
-
-        return uvloop.new_event_loop()
-    return asyncio.new_event_loop()
+    except ImportError:  # Windows
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 class Halt:

@@ -101,9 +101,12 @@ def test_who_comes_later_goes_on_when_questions_are_alike():
     assert len(port.sent) == 5
 
 
-def test_the_next_wave_is_asked_for_while_somebody_is_still_busy_and_comes_out_the_same():
+@pytest.mark.parametrize(("second", "waves"), [("REFUSED", 2), ("WHO won", 3)])
+def test_the_next_waves_are_asked_for_while_somebody_is_still_busy_and_come_out_the_same(
+    second: str, waves: int
+):
     """One target is answered only when nothing else is asked any more: by then the repeated question has a new one."""
-    told_to = {"slow": ["last"], "a": ["who won?"], "b": ["Who won", "REFUSED", "who lost?"]}
+    told_to = {"slow": ["last"], "a": ["who won?"], "b": ["Who won", second, "who lost?"]}
     asked: list[str] = []
 
     def holding(requests: Any) -> Iterator[tuple[Request, Outcome]]:
@@ -127,7 +130,7 @@ def test_the_next_wave_is_asked_for_while_somebody_is_still_busy_and_comes_out_t
     run = generate_documents(targets, Told(told_to), holding)  # type: ignore[arg-type]
     assert asked == ["slow 0", "a 0", "b 0", "b 1", "b 2", "slow is answered"]
     assert written(run) == written(told(told_to)[0])
-    assert run.waves == 2
+    assert run.waves == waves
 
 
 def test_questions_that_mean_the_same_are_one():

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -122,6 +122,7 @@ def generate_documents(
         try:
             for name, result in converse(talks, ask, in_flight=in_flight):
                 if name not in results:  # of the next wave
+                    ahead.hear_next(result)
                     continue
                 results[name] = result
                 ahead.hear(result)
@@ -183,14 +184,24 @@ class _Ahead(Iterator[tuple[str, Conversation[TargetResult]]]):
         if repeats is not None:
             self._go_on(result, repeats)
             return
-        keys = (("words", question_hash(question.text)), ("sources", sources_key(question)))
-        for by, key in keys:
+        for by, key in _keys(question):
             there = self._first.setdefault((by, key), result)
             if there is not result:
                 first, later = sorted((there, result), key=lambda one: self._places[one.target.id])
                 self._first[by, key] = first
-                self._go_on(later, Repeats(of=first.target.id, by="words" if by == "words" else "sources"))
+                self._go_on(later, Repeats(of=first.target.id, by=by))
                 return
+
+    def hear_next(self, result: TargetResult) -> None:
+        """Look at what came of a target of the next wave: it goes on as well if it repeats what is there now."""
+        if (question := result.question) is None:
+            return
+        repeats = self._kept.exact(question)
+        for by, key in _keys(question):
+            if repeats is None and (there := self._first.get((by, key))) is not None:
+                repeats = Repeats(of=there.target.id, by=by)
+        if repeats is not None:
+            self._go_on(result, repeats)
 
     def _go_on(self, result: TargetResult, repeats: Repeats) -> None:
         turned = _turned_away(result, repeats)
@@ -215,6 +226,10 @@ class _Ahead(Iterator[tuple[str, Conversation[TargetResult]]]):
             heard = yield asked
             outcomes = (heard,) if single else heard
             self._known |= {k: o for k, o in zip(keys, outcomes, strict=True) if not isinstance(o, Failure)}
+
+
+def _keys(question: Question) -> tuple[tuple[Literal["words", "sources"], object], ...]:
+    return ("words", question_hash(question.text)), ("sources", sources_key(question))
 
 
 def _drop_repeats(
