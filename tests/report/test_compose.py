@@ -137,6 +137,10 @@ def test_the_summary_says_who_leads_and_what_is_missing() -> None:
         in text
     )
     assert summarize(stand(Exam("e", "e", small_items()), QUICK)) == "No run has been scored yet."
+    items = small_items()
+    runs = tuple(make_run(name, items, marks) for name, marks in (("low", "0"), ("one", "02"), ("two", "20")))
+    text = summarize(stand(Exam("e", "e", items, runs), QUICK))
+    assert "one, two share the first place of 3 systems with 50.0 of 100." in text
 
 
 def test_costs_that_are_not_known_for_all_are_lower_bounds() -> None:

@@ -151,6 +151,11 @@ def _sentences(standing: Standing, level: float) -> Iterator[str]:
         by_judge.setdefault(line.judge, []).append(line)
     for judge, lines in by_judge.items():
         judged = f" marked by {judge}" if len(by_judge) > 1 else ""
+        alike = [line.name.label for line in lines if line.rank.place == 1]
+        if len(alike) > 1:
+            names, score = ", ".join(alike), show_value(lines[0].value)
+            yield f"{names} share the first place of {len(lines)} systems{judged} with {score} of 100."
+            continue
         rank = f" is first of {len(lines)} systems{judged} with " if len(lines) > 1 else " scores "
         row = lines[0].row()
         ends = ""
