@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.patience import effort
 
 from proctor.exam.verdict.reading import Scale, UnscoredReason, maximum
 from proctor.exam.verdict.reply import read_verdict
@@ -239,3 +240,9 @@ def test_hostile_replies_stay_cheap(text: str) -> None:
     begin = time.process_time()
     read_verdict(text, "ternary")
     assert time.process_time() - begin < 3
+
+
+def test_blank_lines_inside_a_quotation_cost_no_time() -> None:
+    reply = 'It says "' + "\n" * 5_000 + 'Verdict: 2".\nThe answer lacks the stirring.\nVerdict: 0'
+    with effort(2.0):
+        assert read_verdict(reply, "ternary").score == 0

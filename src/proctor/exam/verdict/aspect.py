@@ -20,7 +20,7 @@ _IS_NAME = re.compile(_NAME, re.IGNORECASE)
 _IS_MARK = re.compile(r"score|rating|mark|grade|point", re.IGNORECASE)
 """Numbers under these names are verdicts, which are read as such; only words are levels."""
 _LINE = re.compile(
-    rf"^[\s|*_`#>+•-]*(?P<name>{_NAME})[\s*_`]*\??[*_`]*\s*[:=|][\s*_`\"']*(?P<value>[^\n|]{{1,40}}?)[\s*_`\"'.|!]*$",
+    rf"^(?:[^\S\n]|[|*_`#>+•-])*(?P<name>{_NAME})[\s*_`]*\??[*_`]*\s*[:=|][\s*_`\"']*(?P<value>[^\n|]{{1,40}}?)[\s*_`\"'.|!]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _WORDS: Final[tuple[tuple[re.Pattern[str], frozenset[Level]], ...]] = tuple(

@@ -44,7 +44,7 @@ _REFUSAL: Final = (
 )
 _REFUSED = re.compile(_REFUSAL, re.IGNORECASE)
 _REFUSED_LATER = re.compile(
-    rf"(?:^|[.!?\n]\s*)(?:(?:sorry|unfortunately)[^\n.]{{0,20}}?\s)?{_REFUSAL}", re.IGNORECASE
+    rf"(?:^|[.!?\n](?!\n)\s*)(?:(?:sorry|unfortunately)[^\n.]{{0,20}}?\s)?{_REFUSAL}", re.IGNORECASE
 )
 _APOLOGY = re.compile(
     r"(?:unfortunately|sorry|apologies|i apologi[sz]e)[^\n]{0,20}?[,.]\s*(?:but\s+)?", re.IGNORECASE
@@ -56,7 +56,7 @@ _NEXT_TURN = re.compile(
 _SCALE_STATED = re.compile(
     r"\b(?:scale|range)\b(?:\s+(?:used|is|was|of|from|runs?|goes|between))*\s*[:=(\[]?\s*(?:of|from|between)?\s*(?P<range>-?\d+\s*(?:-|–|—|to|\.\.|/|and)\s*\d+)"
     r"|\b(?:max(?:imum)?\.?|highest)\s+(?:possible\s+)?(?:score|mark|verdict|rating|grade|points?)\s*(?:is|of|:|=|are)?\s*(?P<max>\d+)"
-    r"|^\s*[*_`]*(?:max(?:imum)?|out of|total points)[*_`]*\s*[:=]\s*[*_`]*(?P<line>\d+)",
+    r"|^[^\S\n]*[*_`]*(?:max(?:imum)?|out of|total points)[*_`]*\s*[:=]\s*[*_`]*(?P<line>\d+)",
     re.IGNORECASE | re.MULTILINE,
 )
 _OTHER_LABEL = re.compile(

@@ -76,7 +76,7 @@ _UNSURE = re.compile(
     "|".join(
         (
             r"\b(?:I(?:['’]m|\s+am)?|we(?:['’]re|\s+are)?)\s+(?:\w+\s+){0,2}?(?:not\s+(?:\w+\s+){0,2}?(?:sure|certain|confident)|unsure|uncertain|guessing|torn|undecided)\b",
-            r"^\W*(?:(?:really|honestly)\s+)?(?:not\s+(?:sure|certain|confident)|unsure|uncertain)\b",
+            r"^[^\w\n]*(?:(?:really|honestly)\s+)?(?:not\s+(?:sure|certain|confident)|unsure|uncertain)\b",
             rf"\b(?:I|we)\s+{_NOT_ABLE}(?:(?:tell|say|decide|determine|know)(?:\s+(?:whether|if|for\s+sure|from)\b|\s*(?:[.,;!]|$))|(?:read|access|view|open|verify|see|find|check)\s+{_SHOWN}\s*(?:[.,;]|$|so\b|and\b|here\b|at\s+all\b))",
             r"\b(?:I|we)\s+(?:have\s+no\s+idea|(?:may|might|could)\s+(?:well\s+)?be\s+(?:wrong|mistaken|off)|have\s+not\s+decided|(?:have\s+)?(?:guess(?:ed)?|flipped|tossed))\b",
             r"\b(?:pure|wild|mere|random|blind|just\s+a|only\s+a|best|educated)\s+guess\b|\bguesswork\b|\bcoin[- ](?:flip|toss)|\btoss[- ]up\b|\bplaceholder\b",
