@@ -31,6 +31,7 @@ def pytest_collection_finish() -> None:
     """Keep what was collected out of the collector of garbage: it would look through twenty thousand tests again and again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def find_shared_data() -> Path | None:

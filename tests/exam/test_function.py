@@ -23,6 +23,7 @@ from proctor.errors import UserError
 from proctor.exam.function import ShownQuestion, load_function
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice, Gold, Item, Open, Pick, Question, Text
+from proctor.llm.store import CallStore
 from proctor.records import read_json, read_jsonl, write_jsonl
 from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.predict import RunInfo, estimate_prediction
@@ -201,7 +202,9 @@ def test_a_killed_run_goes_on_and_a_changed_module_is_asked_anew(bench: Path) ->
     while not asked.exists() or len(asked.read_text().split()) < 4:
         assert first.poll() is None
         time.sleep(0.01)
-    time.sleep(0.1)  # what was returned is stored by now
+    with CallStore.open(next(bench.rglob("calls.sqlite")), create=False) as store:
+        while len(store) < 3:
+            time.sleep(0.01)
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
     subprocess.run(typed, cwd=bench, check=True, capture_output=True)

@@ -34,6 +34,7 @@ import secrets
 import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -217,10 +218,15 @@ def escape_text(text: str, *, one_line: bool = False) -> str:
         one_line: line breaks are written as ``\n`` as well, so that a text stays one entry of a list.
     """
     if not _ORDINARY.fullmatch(text):
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-        text = _INVISIBLE.sub(lambda found: _shown(text, found), text)
-        text = _ESCAPED.sub(lambda found: "".join(map(_code, found[0])), text)
+        text = _escaped(text)
     return text.replace("\n", "\\n") if one_line else text
+
+
+@lru_cache(maxsize=1_024)  # a source stands in many prompts
+def _escaped(text: str) -> str:
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = _INVISIBLE.sub(lambda found: _shown(text, found), text)
+    return _ESCAPED.sub(lambda found: "".join(map(_code, found[0])), text)
 
 
 def _shown(text: str, found: re.Match[str]) -> str:

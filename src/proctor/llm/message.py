@@ -6,6 +6,7 @@ themselves are in a ``MediaStore``. Text comes first where the order is ours to 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
 import msgspec
@@ -149,7 +150,7 @@ class Parameters(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 _UNSET: Final = Parameters()
 
 
-class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict=True):
     """One call, complete: equal requests have equal keys and are paid for once.
 
     Attributes:
@@ -169,7 +170,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         if self.parameters is not _UNSET and self.parameters == _UNSET:
             msgspec.structs.force_setattr(self, "parameters", _UNSET)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """SHA-256 of the canonical form, 64 hex digits: the name of the call in the store."""
         import hashlib

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from proctor.ask.documents.prompting import SHOWN, Miss, requirement_in_words
@@ -132,6 +133,7 @@ def check_style(checks: Sequence[StyleCheck], answer: str) -> Miss | None:
 # -- texts compared --------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=8_192)  # titles and captions of a corpus are compared with every question
 def comparable(text: str) -> str:
     """Return a text for comparison: detokenised in any case, case-folded, one kind of quotes and dashes, single blanks."""
     plain = unicodedata.normalize("NFKC", text.translate(_QUOTES)).translate(_QUOTES)

@@ -50,7 +50,7 @@ SHOWN: Final = 300
 KINDS: Final[Mapping[Modality, str]] = {"text": "text", "table": "table", "image": "image, in words"}
 """What a prompt calls a source that is shown in words."""
 
-_MARK = re.compile(r"[ \t]*<<<(TURN|PICTURE|OWN) ([a-z0-9 -]+) ([0-9a-f]{16})>>>[ \t]*")
+_MARK = re.compile(r"<<<(TURN|PICTURE|OWN) ([a-z0-9 -]+) ([0-9a-f]{16})>>>[ \t]*")
 Picture = Callable[[Source], Image | None]
 """Returns the picture of an image as it will be sent, None where its pixels are not there."""
 
@@ -219,7 +219,7 @@ def _turns(rendered: Rendered, own: Mapping[str, str], pictures: Mapping[int, Im
         for found in _MARK.finditer(message.text):
             if found[3] != rendered.token:  # somebody else's text that looks like a mark
                 continue
-            pending += message.text[at : found.start()]
+            pending += message.text[at : found.start()].rstrip(" \t")
             at = found.end()
             kind, name = found[1], found[2]
             used.append((kind, name))
