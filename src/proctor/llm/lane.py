@@ -33,11 +33,12 @@ _MOST_JOBS: Final = 512
 """Jobs of one transaction; the databases take many more parameters than that."""
 _LINGER_SECONDS: Final = 0.01
 _LONGEST_LINGER: Final = 0.05
-"""How long a batch waits for more, when the one before it held more than one job, within these limits: a quarter of what that
-took, and of what a call takes where many are on their way, since each commit costs about as much as three calls. SQLite gives the
-lock to whoever asks at the right moment, so this is also when other processes get theirs."""
+"""How long a batch waits for more, where the one before it held more than one job and calls are many, within these limits: a
+quarter of what that took, and of what a call takes where very many are on their way, since each commit costs about as much as
+three calls. SQLite gives the lock to whoever asks at the right moment, so this is also when other processes get theirs."""
 _MANY: Final = 32
-"""Calls on their way from which on none waits for the lane: others are sent meanwhile."""
+_VERY_MANY: Final = 128
+"""Calls on their way above which a batch waits: those that wait for the lane are not missed then, others are sent meanwhile."""
 
 
 class Claim(Enum):
@@ -208,8 +209,9 @@ class Lane:
             batch = [self._queue.get(timeout=self._beat_seconds)]
         except queue.Empty:
             return []
-        if self._last_size > 1 and batch[0].kind not in ("lookup", "stop"):
-            slowest = max(self._last_seconds, self._call_seconds if len(self._held) > _MANY else 0.0)
+        held = len(self._held)
+        if self._last_size > 1 and held > _MANY and batch[0].kind not in ("lookup", "stop"):
+            slowest = max(self._last_seconds, self._call_seconds if held > _VERY_MANY else 0.0)
             time.sleep(min(_LONGEST_LINGER, max(_LINGER_SECONDS, slowest / 4)))
         try:
             while len(batch) < _MOST_JOBS and batch[-1].kind != "stop":

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -36,10 +36,7 @@ from proctor.llm.message import Request
 from proctor.llm.outcome import Ask, Failure, Outcome
 from proctor.records import Dropped
 
-__all__ = ["TARGETS_AT_ONCE", "DocumentsRun", "Progress", "generate_documents"]
-
-TARGETS_AT_ONCE: Final = 2 * IN_FLIGHT
-"""Targets that are worked on at a time: many, so that those that need all their attempts are found early and not at the end."""
+__all__ = ["DocumentsRun", "Progress", "generate_documents"]
 
 Progress = Callable[[TargetResult, int], None]
 """Told of every target that came to an end, with the number of the wave, from 0."""
@@ -92,7 +89,7 @@ def generate_documents(
     *,
     embed: EmbedQuestions | None = None,
     near: float = NEAR,
-    in_flight: int = TARGETS_AT_ONCE,
+    in_flight: int = IN_FLIGHT,
     progress: Progress | None = None,
 ) -> DocumentsRun:
     """Make questions for targets.
@@ -103,7 +100,7 @@ def generate_documents(
         ask: makes the calls.
         embed: gives questions vectors, to find those that mean the same; without it only words and sources count.
         near: cosine above which two questions are one.
-        in_flight: targets that are worked on at a time.
+        in_flight: targets that are worked on at a time: many, so that those that need all their attempts are found early.
         progress: told of every target that comes to an end.
 
     Raises:
