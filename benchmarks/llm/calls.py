@@ -5,7 +5,7 @@ is its own: all of its threads, after a warm-up that opens the connections. Idea
 when a call takes the server's latency and nothing else; without latency, the yardstick is raw aiohttp. inspect_ai is asked
 for when it can be imported, or when PROCTOR_BENCH_INSPECT names a Python that can.
 
-Run: python benchmarks/llm/calls.py [--only calls|memory|resume] (about four minutes on two quiet cores).
+Run: python benchmarks/llm/calls.py [--only calls|ratio|memory|resume] (about six minutes on two quiet cores).
 
 Client and server share the cores with all else: "without a core" is the share of the time in which the client's main thread
 could have run and did not. Where it is large, rates and shares tell about the machine; CPU time is less touched.
@@ -36,6 +36,7 @@ IMAGES = 10
 MEMORY_CALLS = 50_000
 RESUME_CALLS = 100_000
 LATENCY = 0.2
+PAIRS = 7
 
 
 def inspect_python() -> str | None:
@@ -120,6 +121,25 @@ def row(name: str, run: dict[str, Any], latency: float, yardstick: float, target
     )
 
 
+def ratio() -> None:
+    """Proctor's processor time a call by that of raw aiohttp, pair by pair, since the machine's speed drifts."""
+    with server("--check", "none", "--keep", "0", "--latency", str(LATENCY)) as (url, pid):
+        for in_flight in (100, 256):
+            pairs = [
+                [served(name, url, pid, in_flight, 0) for name in ("aiohttp", "proctor")]
+                for _ in range(PAIRS)
+            ]
+            found = statistics.median(ours["cpu"] / raw["cpu"] for raw, ours in pairs)
+            raw, ours = (
+                1_000 * statistics.median(p[n]["cpu"] / p[n]["count"] for p in pairs) for n in (0, 1)
+            )
+            print(
+                f"| text, 200 ms, {in_flight} in flight: Proctor by raw aiohttp, median of {PAIRS} pairs "
+                f"| {found:.2f} ({ours:.2f} by {raw:.2f} ms CPU a call) | ≤ 1.3 |",
+                flush=True,
+            )
+
+
 def memory() -> None:
     """Fifty thousand calls through the facade that stages use."""
     with server("--check", "none", "--keep", "0") as (url, _):
@@ -156,7 +176,7 @@ def resume() -> None:
             )
 
 
-PARTS = {"calls": calls, "memory": memory, "resume": resume}
+PARTS = {"calls": calls, "ratio": ratio, "memory": memory, "resume": resume}
 
 
 def main() -> None:

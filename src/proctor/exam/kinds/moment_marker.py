@@ -273,9 +273,8 @@ class RubricMarker:
 
     def read(self, reply: str) -> Reading:
         """Read the verdict."""
-        from proctor.exam.verdict.reply import (
-            read_verdict,  # its rules take longer to load than all else here
-        )
+        # (its rules take longer to load than all else here)
+        from proctor.exam.verdict.reply import read_verdict
 
         found = read_verdict(reply, self.rubric.scale)
         failure = "" if found.reason is None else f"{found.reason}: {found.detail}: {reply.strip()[:200]}"
