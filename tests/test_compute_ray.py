@@ -55,7 +55,7 @@ def check_an_item_that_always_kills_is_told(cluster: RayCluster, _: Path):
     assert [o.value for o in outcomes if not o.failure] == [0, 1, 3]
 
 
-def check_few_items_are_in_flight_and_an_end_leaves_nothing_behind(cluster: RayCluster, _: Path):
+def check_few_items_are_in_flight_and_an_end_leaves_nothing_behind(cluster: RayCluster, folder: Path):
     taken: list[int] = []
 
     def items() -> Iterator[int]:
@@ -71,6 +71,27 @@ def check_few_items_are_in_flight_and_an_end_leaves_nothing_behind(cluster: RayC
     assert ray.is_initialized()
     outcomes.close()
     assert not ray.is_initialized()
+    ends, waits = folder / "ends", folder / "waits"
+    for place in (ends, waits):
+        place.mkdir()
+    (ends / "go").touch()
+    outcomes = map_items(work.wait_until, [(str(ends), 0), (str(waits), 1)], on_ray(cluster.address))
+    assert next(outcomes).value == 0
+    began = waits / "began-1"
+    wait_until(lambda: began.exists() and began.read_text(), what="the second item is at work")
+    outcomes.close()
+    wait_until(lambda: not Path("/proc", began.read_text()).exists(), what="its worker is ended")
+
+
+def check_many_early_ends_leave_the_caller_alive(cluster: RayCluster, _: Path):
+    """Ray ends the process of who cancels a call that finishes at that moment."""
+    for number in range(200):
+        outcomes = map_items(work.square, range(100), on_ray(cluster.address), in_flight=3)
+        for _item in range(1 + number % 6):
+            next(outcomes)
+        time.sleep(0.0005 * (number % 7))
+        outcomes.close()
+    assert [o.value for o in map_items(work.square, range(4), on_ray(cluster.address))] == [0, 1, 4, 9]
 
 
 def check_a_node_that_goes_away_changes_nothing(cluster: RayCluster, folder: Path):
@@ -97,6 +118,7 @@ def check_a_node_that_goes_away_changes_nothing(cluster: RayCluster, folder: Pat
 CHECKS = (
     check_few_items_are_in_flight_and_an_end_leaves_nothing_behind,
     check_two_nodes_give_the_outcomes_of_one_machine,
+    check_many_early_ends_leave_the_caller_alive,
     check_a_worker_that_is_killed_changes_nothing,
     check_an_item_that_always_kills_is_told,
     check_a_node_that_goes_away_changes_nothing,

@@ -434,9 +434,8 @@ def _run_ray(
             yield window[0], _ray_reply(ray, window[0].handle, retries)
             window.popleft()
     finally:
-        for job in window:
-            with suppress(Exception):
-                ray.cancel(job.handle, force=True)
+        # No ray.cancel: it ends our process where a call finishes at that moment ("Tried to complete task that was not
+        # pending", seen with Ray 2.60). The end of our connection ends its calls; with the user's own they run out.
         if ours:
             ray.shutdown()
 
