@@ -52,6 +52,15 @@ def test_every_file_with_questions_is_read(store: str, tmp_path: Path) -> None:
     assert sets["styled"] == lines["documents.jsonl"]
 
 
+def test_an_example_that_occurs_twice_is_told_wherever_it_stands(tmp_path: Path) -> None:
+    workspace = stored("moment", tmp_path)
+    path = workspace.file("examples.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines, b'{"id":"nobody asks"}\n', b'{"id":"nobody asks"}\n']))
+    with pytest.raises(UserError, match=f"its id is that of record {len(lines) + 1}, too"):
+        workspace_questions(workspace)
+
+
 def question(id_: str, **other: object) -> Question:
     usual = {
         "kind": "documents", "text": "Why?", "form": Open(need="all"),
