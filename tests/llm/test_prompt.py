@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.ask.moment.promqa_prompt import generation_prompts
+from proctor.corpus.verbalise import corpus_prompts
 from proctor.errors import UserError
+from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Image, Request
 from proctor.llm.prompt import PromptSet, Rendered, frame_labels
+from proctor.verify.llm_prompt import verification_prompts
 
+SHIPPED = (
+    generation_prompts,
+    partial(generation_prompts, published=True),
+    evaluation_prompts,
+    verification_prompts,
+    corpus_prompts,
+)
 SECRET = FenceSecret(b"a secret of thirty-two bytes ...")
 
 GREETING = """---
@@ -448,6 +461,24 @@ def test_a_template_that_is_not_text(folder: Path) -> None:
     (folder / "mark.md.j2").write_bytes(b"\xff\xfe")
     with pytest.raises(UserError, match="not UTF-8"):
         PromptSet("evaluate", folder)
+
+
+def test_of_our_templates_one_is_read_when_it_is_asked_for_and_once(folder: Path) -> None:
+    (folder / "other.md.j2").write_text("without a header")
+    prompts = PromptSet("evaluate", folder)
+    assert prompts.names == ("mark", "other")
+    assert prompts["mark"] is PromptSet("evaluate", folder)["mark"]
+    for part in ("_end", "none"):
+        with pytest.raises(UserError, match="there is no template"):
+            prompts[part]
+    with pytest.raises(UserError, match="begins with a header"):
+        prompts["other"]
+
+
+@pytest.mark.parametrize("made", SHIPPED)
+def test_all_that_are_shipped_can_be_read(made: Callable[[], PromptSet]) -> None:
+    prompts = made()
+    assert [prompts[name].name for name in prompts.names] == list(prompts.names) != []
 
 
 # -- frames ------------------------------------------------------------------------------------------------------

@@ -350,7 +350,8 @@ class PromptSet:
         instead: folder of those of our templates that a protocol keeps in older words.
 
     Raises:
-        UserError: for a template that cannot be used, and for files of the user that replace nothing.
+        UserError: for the user's templates that cannot be used, and for files of the user that replace nothing. Of ours,
+            one is read when it is asked for.
     """
 
     def __init__(
@@ -358,8 +359,8 @@ class PromptSet:
     ) -> None:
         self.room = room
         files = _files(builtin) | (_files(instead) if instead is not None else {})
-        ours = _read_builtin(builtin, tuple(files.items()))
-        self._templates = ours
+        ours = _builtin(builtin, tuple(files.items()))
+        self._templates: Mapping[str, Template] = ours
         if own is not None:
             check_overrides(own)
             folder = own / room
@@ -435,12 +436,30 @@ def _files(folder: Path) -> dict[str, str]:
     return found
 
 
-@lru_cache(maxsize=64)
-def _read_builtin(folder: Path, texts: tuple[tuple[str, str], ...]) -> dict[str, Template]:
-    """Return our templates; compiling them takes longer than a small stage, and each stage of a job wants them."""
-    files = dict(texts)
-    places = {n: str(folder / f"{n}{_SUFFIX}") for n in files}
-    return {n: _read_template(n, files, places) for n in files if not n.startswith("_")}
+class _Builtin(Mapping[str, Template]):
+    """Our templates, each compiled when it is first asked for: all of them take longer than a small stage."""
+
+    def __init__(self, folder: Path, texts: tuple[tuple[str, str], ...]) -> None:
+        self._files = dict(texts)
+        self._places = {n: str(folder / f"{n}{_SUFFIX}") for n in self._files}
+        self._read: dict[str, Template] = {}
+
+    def __getitem__(self, name: str) -> Template:
+        if name not in self._read:
+            if name not in self._files or name.startswith("_"):
+                raise KeyError(name)
+            self._read[name] = _read_template(name, self._files, self._places)
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (n for n in self._files if not n.startswith("_"))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+_builtin = lru_cache(maxsize=64)(_Builtin)
+"""Each stage of a job wants them."""
 
 
 def _read_template(
