@@ -24,6 +24,7 @@ from proctor.llm.attempt import AttemptRecord
 from proctor.llm.blocking import run_calls
 from proctor.llm.budget import BudgetReached, Need, Reservation
 from proctor.llm.caller import Caller
+from proctor.llm.converse import Conversation, converse
 from proctor.llm.lane import Claim
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Parameters, Request, user
@@ -553,6 +554,23 @@ def test_one_bad_request_does_not_cost_the_others(setup: Setup) -> None:
     with pytest.raises(ZeroDivisionError):
         list(run_calls(setup.caller(), [ask(n) for n in range(40)]))
     assert len(setup.store) == 39
+
+
+def test_an_error_does_not_wait_for_requests_that_never_come(setup: Setup) -> None:
+    """What a conversation asks next hangs on an outcome that is not there; nothing is in flight to wait for."""
+
+    def talk() -> Conversation[None]:
+        yield ask("first")
+        yield ask("second")
+
+    def bug(_: str) -> Outcome:
+        raise ZeroDivisionError("a bug")
+
+    setup.model.answer = bug
+    begun = time.monotonic()
+    with pytest.raises(ZeroDivisionError):
+        list(converse([("one", talk())], lambda feed: run_calls(setup.caller(), feed, grace=60)))
+    assert time.monotonic() - begun < 50
 
 
 # -- for ordinary code -----------------------------------------------------------------------------------------

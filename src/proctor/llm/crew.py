@@ -63,6 +63,8 @@ class Crew(Stop):
             return
         self.stopping = True
         self._end_of_work()
+        if isinstance(self._requests, Feed):
+            self._requests.end()  # or the thread that takes from it waits for outcomes that never come
         until = time.monotonic() + grace
         try:
             while not main.done() and time.monotonic() < until:
