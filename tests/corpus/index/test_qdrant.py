@@ -17,10 +17,9 @@ from proctor.corpus.index.stores import build_store, store_name
 from proctor.errors import MissingExtraError, UserError
 
 pytest.importorskip("faiss", reason="needs the extra 'corpus'")
-qdrant_client = pytest.importorskip("qdrant_client", reason="needs the extra 'qdrant'")
 
-from proctor.corpus.index import qdrant  # noqa: E402
-from proctor.corpus.index.qdrant import QdrantStore  # noqa: E402
+from proctor.corpus.index import qdrant
+from proctor.corpus.index.qdrant import QdrantStore
 
 
 def unit(rows: int, seed: int = 0) -> NDArray[np.float32]:
@@ -31,8 +30,14 @@ def unit(rows: int, seed: int = 0) -> NDArray[np.float32]:
 MODALITIES = (np.arange(60) % 4 == 0).astype(np.int8)  # texts and tables
 
 
+@pytest.fixture(scope="module", autouse=True)
+def qdrant_client() -> Any:
+    """Its import takes seconds, and one worker alone needs it: not while tests are collected."""
+    return pytest.importorskip("qdrant_client", reason="needs the extra 'qdrant'")
+
+
 @pytest.fixture
-def client() -> Iterator[Any]:
+def client(qdrant_client: Any) -> Iterator[Any]:
     client = qdrant_client.QdrantClient(":memory:")
     yield client
     client.close()

@@ -18,10 +18,6 @@ from proctor.llm.providers.compat import render_compat
 from proctor.llm.providers.google import parse_google, render_google
 from proctor.llm.providers.openai import parse_openai, render_openai
 
-openai = pytest.importorskip("openai")
-anthropic = pytest.importorskip("anthropic")
-genai = pytest.importorskip("google.genai")
-
 SCHEMA = {
     "type": "object",
     "properties": {"answer": {"type": "string"}, "steps": {"type": "array", "items": {"type": "integer"}}},
@@ -90,6 +86,13 @@ def strict(type_: Any) -> Callable[[Any], Any]:
     return lambda value: exhaust(adapter.validate_python([value]))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def packages() -> None:
+    """Their import takes seconds, and one worker alone needs it: not while tests are collected."""
+    for name in ("openai", "anthropic", "google.genai"):
+        pytest.importorskip(name)
+
+
 # -- OpenAI ------------------------------------------------------------------------------------------------------
 
 
@@ -102,7 +105,9 @@ def openai_accepts() -> Callable[[Any], Any]:
 
 @pytest.fixture
 def openai_client(server: Any) -> Iterator[Any]:
-    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="sk-x", max_retries=0) as client:
+    from openai import OpenAI
+
+    with OpenAI(base_url=f"{server.url}/v1", api_key="sk-x", max_retries=0) as client:
         yield client
 
 
@@ -211,8 +216,10 @@ def anthropic_accepts() -> Callable[[Any], Any]:
 
 @pytest.fixture
 def anthropic_client(server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    from anthropic import Anthropic
+
     monkeypatch.delenv("ANTHROPIC_API_KEY")
-    with anthropic.Anthropic(base_url=server.url, api_key="sk-ant-x", max_retries=0) as client:
+    with Anthropic(base_url=server.url, api_key="sk-ant-x", max_retries=0) as client:
         yield client
 
 
@@ -301,6 +308,8 @@ def test_every_stop_reason_of_anthropics_package_is_known() -> None:
 
 @pytest.fixture
 def google_client(server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    from google import genai
+
     monkeypatch.delenv("GOOGLE_API_KEY")
     client = genai.Client(api_key="AIza-x", http_options=genai.types.HttpOptions(base_url=server.url))
     yield client

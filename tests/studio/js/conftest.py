@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import socket
@@ -25,7 +26,7 @@ HERE = Path(__file__).parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every test of this folder needs Chromium."""
     for item in items:
-        if HERE in Path(item.path).parents:
+        if str(item.path).startswith(f"{HERE}{os.sep}"):
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"))
 

@@ -25,7 +25,7 @@ PASSWORD = "a long and quiet river"
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if HERE in Path(item.path).parents:
+        if str(item.path).startswith(f"{HERE}{os.sep}"):
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"))
 
