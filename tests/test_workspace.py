@@ -106,6 +106,17 @@ class TestFiles:
         workspace.write_graphs({"g": diamond})
         assert workspace.graphs() == {"g": diamond}
 
+    def test_the_same_graphs_are_checked_once(
+        self, workspace: Workspace, diamond: TaskGraph, twins: TaskGraph
+    ) -> None:
+        workspace.write_graphs({"g": diamond})
+        once = workspace.graphs()
+        assert workspace.graphs()["g"] is once["g"]
+        once["h"] = twins  # it is the caller's own
+        assert workspace.graphs() == {"g": diamond}
+        workspace.write_graphs({"g": twins})
+        assert workspace.graphs() == {"g": twins}
+
     def test_dropped_are_counted_by_reason(self, workspace: Workspace) -> None:
         assert workspace.write_dropped("x", [Dropped("1", "b"), Dropped("2", "a"), Dropped("3", "b")]) == {
             "a": 1,

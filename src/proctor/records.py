@@ -29,6 +29,7 @@ __all__ = [
     "canonical_json",
     "content_hash",
     "decode",
+    "decode_document",
     "encode_jsonl",
     "file_sha256",
     "is_there",
@@ -183,7 +184,11 @@ def read_json(path: Path, type_: type[T] | Any = Any) -> T:
     Raises:
         UserError: if the file is missing, empty, not UTF-8, not JSON or of another shape.
     """
-    data = read_bytes(path)
+    return cast("T", decode_document(read_bytes(path), type_, path))
+
+
+def decode_document(data: bytes, type_: type[T] | Any, path: Path) -> T:
+    """Decode what a file with one JSON document holds; see ``read_json``."""
     if not data.removeprefix(_BOM).strip():
         raise UserError(
             "the file is empty, a JSON document was expected.",

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -26,6 +27,7 @@ from proctor.procedure.graph import GraphError, TaskGraph
 from proctor.records import (
     Dropped,
     atomic_write,
+    decode_document,
     file_sha256,
     read_bytes,
     read_json,
@@ -277,7 +279,7 @@ class Workspace:
         """
         path = self.require("graphs.json")
         try:
-            return read_json(path, dict[str, TaskGraph])
+            return dict(_decode_graphs(read_bytes(path), path))
         except GraphError as error:
             raise UserError(
                 f"{error}.",
@@ -522,6 +524,12 @@ class Workspace:
             return file_sha256(path) if path.is_file() else ""
 
         return [name for name, digest in digests.items() if now(name) != digest]
+
+
+@lru_cache(maxsize=4)
+def _decode_graphs(data: bytes, path: Path) -> dict[str, TaskGraph]:
+    """Return the task graphs of a file; checking them takes longer than a small stage, and each stage of a job wants them."""
+    return cast("dict[str, TaskGraph]", decode_document(data, dict[str, TaskGraph], path))
 
 
 def _without(record: StageRecord, names: Iterable[str]) -> StageRecord:

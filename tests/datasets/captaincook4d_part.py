@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 __all__ = ["write_part"]
@@ -10,13 +11,18 @@ __all__ = ["write_part"]
 EVERY = 6
 
 
-def write_part(whole: Path, folder: Path) -> Path:
-    """Write a data set in the published form with some of the recordings of another, and return its folder."""
+def write_part(whole: Path, folder: Path, *, shorter_than: float = math.inf) -> Path:
+    """Write a data set in the published form with every sixth of the recordings that are so short (seconds); return its folder."""
     (folder / "annotation_json").mkdir(parents=True)
     (folder / "task_graphs").symlink_to(whole / "task_graphs", target_is_directory=True)
     source = whole / "annotation_json"
     complete = json.loads((source / "complete_step_annotations.json").read_text())
-    kept = dict(list(complete.items())[::EVERY])
+    short = {
+        name: found
+        for name, found in complete.items()
+        if max(step["end_time"] for step in found["steps"]) < shorter_than
+    }
+    kept = dict(list(short.items())[::EVERY])
     errors = json.loads((source / "error_annotations.json").read_text())
     wanted = {
         "complete_step_annotations.json": kept,

@@ -46,7 +46,8 @@ def test_its_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.
     found = find_shared_data()
     if found is None:
         pytest.skip("needs the real annotations: set PROCTOR_DATA or place them in ../shared/data")
-    write_videos(tmp_path / "videos", write_part(found / "captaincook4d", tmp_path / "captaincook4d"))
+    data = write_part(found / "captaincook4d", tmp_path / "captaincook4d", shorter_than=320)
+    write_videos(tmp_path / "videos", data)
     said = []
     monkeypatch.chdir(tmp_path)
     with Standin(answer=Rehearsal(tmp_path / "bench", quality=0.8)) as server:
