@@ -31,7 +31,7 @@ from proctor.stages.verify import verify
 from proctor_rehearsal.standin import Answer, Call, Standin
 
 WORKER = '''
-import importlib, io, json, os, resource, signal, sys, traceback
+import gc, importlib, io, json, os, resource, signal, sys, traceback
 for name in ("cli.main", "cli.predict", "cli.judge", "cli.generate", "cli.score", "stages.predict", "stages.judge",
              "stages.generate", "stages.score", "stages.experiment.moment", "stages.experiment.foresee", "llm.providers.compat",
              "llm.registry"):
@@ -41,6 +41,8 @@ from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.ask.moment.promqa_prompt import generation_prompts
 for prepare in (genai_prices.data_snapshot.get_snapshot, evaluation_prompts, generation_prompts):
     prepare()
+gc.collect()
+gc.freeze()  # what all have in common is not looked through again, nor copied for it, in each of them
 TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "sqlite3.connect")
 
 touched = 0
@@ -95,6 +97,9 @@ def work(order):
         die_at(order["point"], order["root"], order["writes"])
     sys.argv = ["proctor", *order["arguments"]]
     from proctor.cli.main import main
+    if order["ends"]:
+        main()
+        sys.exit()
     status = 1
     try:
         main()
@@ -159,6 +164,7 @@ class Launcher:
         root: Path | None = None,
         writes: bool = False,
         powerless: bool = False,
+        ends: bool = False,
     ) -> Running:
         """Start a command.
 
@@ -171,6 +177,7 @@ class Launcher:
             root: see ``point``.
             writes: count only what changes files, and also the moments after opening and before syncing one.
             powerless: permissions of files hold, even for root.
+            ends: the interpreter ends as it does for a user; without it, the process is gone once the command is done.
         """
         self._count += 1
         out, err = (str(self._folder / f"{self._count}.{name}") for name in ("out", "err"))
@@ -182,6 +189,7 @@ class Launcher:
             "root": str(root),
             "writes": writes,
             "powerless": powerless,
+            "ends": ends,
             "out": out,
             "err": err,
         }
@@ -224,8 +232,14 @@ class Running:
         """Send it a signal."""
         os.kill(self.pid, number)
 
-    def wait(self) -> Ended:
-        """Wait for its end."""
+    def wait(self, seconds: float | None = None) -> Ended:
+        """Wait for its end; it is killed when it takes longer than so many seconds."""
+        if seconds is not None:
+            limit = time.monotonic() + seconds
+            while self.poll() is None and time.monotonic() < limit:
+                time.sleep(0.01)
+            if self.ended is None:
+                self.send(signal.SIGKILL)
         status = self._ask(patient=True)
         assert status is not None
         return Ended(status, *(path.read_text() if path.exists() else "" for path in (self.out, self.err)))

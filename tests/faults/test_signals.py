@@ -1,12 +1,14 @@
 """Ctrl-C once and twice, and SIGTERM: a clean message and status, what was paid for is kept, the rest comes later.
 
-Each command is a process of its own with an interpreter of its own, so that its end is the real one.
+Each command is a process of its own whose interpreter ends as it does for a user. Where the moment is any moment, the
+interpreter begins with the command, too; elsewhere it has imported everything before.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,12 +62,19 @@ def arguments(stage: str, bench: Path, models: Any) -> list[object]:
             return ["judge", bench, "--judge", models.name("marker"), "--judge-floors"]
 
 
-@pytest.fixture
-def ready(bench: Path, models: Any) -> Path:
-    """The benchmark with a run to be judged, and a slow server."""
+@pytest.fixture(scope="module")
+def answered(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The benchmark with a run to be judged; not to be changed."""
+    bench = Path(shutil.copytree(built, tmp_path_factory.mktemp("answered") / "bench"))
     assert proctor("predict", bench, "-p", "recipe-text", "--run", "floor").status == 0
-    models.script(latency=LATENCY)
     return bench
+
+
+@pytest.fixture
+def ready(answered: Path, tmp_path: Path, models: Any) -> Path:
+    """The benchmark with a run to be judged, and a slow server."""
+    models.script(latency=LATENCY)
+    return Path(shutil.copytree(answered, tmp_path / "bench"))
 
 
 @pytest.mark.parametrize(
@@ -78,17 +87,18 @@ def test_stopped_it_keeps_what_was_paid_and_goes_on_later(
     number: signal.Signals,
     ready: Path,
     models: Any,
+    launcher: Any,
     stored: Callable[[Path], int],
 ) -> None:
     line = arguments(stage, ready, models)
-    command = Command(*line)
+    command = launcher.start(*line, ends=True)
     assert models.await_count(20, command)
     command.send(number)
-    status, out, err = command.wait()
-    assert status == STATUS[number], err
-    assert "what was finished is kept, run the same command to go on" in err
-    assert err.count("\n") <= 3  # no traceback, no warnings
-    assert out == ""
+    ended = command.wait(60)
+    assert ended.status == STATUS[number], ended.err
+    assert "what was finished is kept, run the same command to go on" in ended.err
+    assert ended.err.count("\n") <= 3  # no traceback, no warnings
+    assert ended.out == ""
     counts = models.settle()
     answered = dict(models.server.log.answered_by_key)
     # Calls that were in flight had time to come in: all that was sent was answered, and all of it is stored.
@@ -99,32 +109,32 @@ def test_stopped_it_keeps_what_was_paid_and_goes_on_later(
     assert models.server.count > len(counts)
 
 
-def test_ctrl_c_twice_does_not_wait(ready: Path, models: Any, stored: Any) -> None:
+def test_ctrl_c_twice_does_not_wait(ready: Path, models: Any, launcher: Any, stored: Any) -> None:
     """The second one gives up what is in flight; what had come in is kept all the same."""
     models.script(rules=[], latency={"seconds": 600.0}, faults=[])
     line = arguments("predict", ready, models)
-    command = Command(*line)
+    command = launcher.start(*line, ends=True)
     assert models.await_count(16, command)
     command.send(signal.SIGINT)
     time.sleep(0.3)
     assert command.poll() is None  # calls in flight have a few seconds
     command.send(signal.SIGINT)
-    status, _, err = command.wait()
-    assert status == 130, err
-    assert "Traceback" not in err
+    ended = command.wait(60)
+    assert ended.status == 130, ended.err
+    assert "Traceback" not in ended.err
     assert stored(ready / "calls.sqlite") == 0
     models.script()
     assert proctor(*line).status == 0
 
 
-def test_a_stop_while_nothing_comes_back_ends_by_itself(ready: Path, models: Any) -> None:
+def test_a_stop_while_nothing_comes_back_ends_by_itself(ready: Path, models: Any, launcher: Any) -> None:
     models.script(latency={"seconds": 600.0})  # the wait for its end is shorter by far
-    command = Command(*arguments("judge", ready, models))
+    command = launcher.start(*arguments("judge", ready, models), ends=True)
     assert models.await_count(16, command)
     command.send(signal.SIGINT)
-    status, _, err = command.wait()
-    assert status == 130, err
-    assert "Traceback" not in err
+    ended = command.wait(60)
+    assert ended.status == 130, ended.err
+    assert "Traceback" not in ended.err
 
 
 TURNS = max(4, KILLS // 2)

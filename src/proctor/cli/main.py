@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from collections.abc import Mapping
@@ -90,4 +91,6 @@ def main() -> None:
     # Records are trees: looking for cycles among them as often as Python does by default finds none and takes a twentieth of the
     # nine stages' time.
     gc.set_threshold(50_000, 20, 50)
+    # The process gives all of it back: looking for cycles among everything that was imported, only to end, takes 0.2 s.
+    atexit.register(gc.freeze)
     sys.exit(run(app))
