@@ -234,6 +234,7 @@ def test_reading_is_the_same_twice(text: str, scale: Scale) -> None:
         '{"verdict": 1}\nUser:\n' * 9_000,
         "| verdict " * 19_000,
         ("Verdict: 2 out of " + "0" * 1_900 + "\n") * 100,
+        "Verdict: 2" + "\n " * 5_000 + "x",
     ],
 )
 def test_hostile_replies_stay_cheap(text: str) -> None:

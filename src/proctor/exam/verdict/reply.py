@@ -39,6 +39,8 @@ __all__ = ["read_verdict"]
 _FORMAT = re.compile("[\xad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe0f\ufeff]")
 _WIDE: Final = str.maketrans("０１２３４５６７８９：＊／（）．，＝", "0123456789:*/().,=")
 _LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
+_GAP = re.compile(r"\s{40,}")
+"""Looking for what takes a verdict back would take the square of its length: 10 s for 4,000 blank lines."""
 
 
 def read_verdict(reply: str, scale: Scale) -> VerdictReading:
@@ -53,6 +55,7 @@ def read_verdict(reply: str, scale: Scale) -> VerdictReading:
         reason = _AS_IT_IS.get(text.reason, "no_verdict")
         return VerdictReading(None, "", reason, detail=text.detail or WHY[reason])
     text = _LINE_ENDS.sub("\n", _FORMAT.sub("", text).translate(_WIDE))
+    text = _GAP.sub(lambda gap: "\n\n" if "\n" in gap[0] else " ", text)
     if not text.strip():
         return VerdictReading(None, "", "empty", detail=WHY["empty"])
     try:
