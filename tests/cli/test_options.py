@@ -5,6 +5,8 @@ from typing import Annotated, ClassVar, Literal
 from unittest.mock import patch
 
 import pytest
+from tests.typed import proctor
+from typer.main import get_command
 
 from proctor.cli.console import command_app, run
 from proctor.cli.options import Output, command_of, with_settings
@@ -107,3 +109,25 @@ def test_help_of_a_family_imports_no_numpy():
         "sys.exit('numpy' in sys.modules or 'proctor.metrics' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_a_command_is_made_once_in_a_process():
+    """What makes its options (the validators of each) takes longer than many a command's work: 10 ms for twenty options."""
+    from proctor.cli.main import app
+
+    root = get_command(app)
+    for group, name in ((root, "derive"), (root.get_command(None, "score"), "agreement")):
+        assert group.get_command(None, name) is group.get_command(None, name), name
+
+
+def test_what_was_typed_once_is_not_remembered(tmp_path):
+    """The same command serves again: a flag, a number and a list of the call before are gone."""
+    file = tmp_path / "labels.csv"
+    file.write_text(
+        "unit,annotator,label,kind\n" + "".join(f"u{i},{a},{i % 2},k\n" for i in range(4) for a in "AB")
+    )
+    usual = proctor("score", "agreement", file)
+    given = proctor("score", "agreement", file, "--json", "--resamples", "20", "--slice", "kind")
+    assert (usual.status, given.status) == (0, 0), usual.err + given.err
+    assert given.json["scores"]
+    assert proctor("score", "agreement", file) == usual

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, Final, NamedTuple, cast
@@ -117,7 +118,9 @@ def _load_brought(name: str, brought: Brought) -> Any:
     raise MissingExtraError(brought.package.replace("_", "-"), brought.extra, f"The command '{name}'")
 
 
+@cache
 def _command(name: str, app: Any) -> Any:
+    """Return the app's command, the same one each time: to make its options takes longer than many a command's work."""
     command = get_command(app)
     command.name = name
     return command

@@ -42,7 +42,8 @@ class _Apps(dict[str, typer.Typer]):
             _emit(table, as_json=output.as_json, latex=shape.latex, report=shape.report)
 
         score.__annotations__["settings"] = struct
-        return command_of(family, struct.__doc__ or "", score)
+        self[family] = command_of(family, struct.__doc__ or "", score)
+        return self[family]
 
 
 apps = _Apps()
