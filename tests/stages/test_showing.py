@@ -39,7 +39,7 @@ from proctor.stages.settings import GenerateSettings
 from proctor.workspace import Workspace
 from proctor_rehearsal.standin import Answer, Call, Standin
 
-RATE = 12
+RATE = 7
 """Frames a second of the videos: frame ``n`` shows its number and begins at ``n / RATE`` seconds."""
 SIZE = (160, 96)
 MODELS = {
@@ -106,7 +106,7 @@ def standin(server: Standin, shown: Shown, monkeypatch: pytest.MonkeyPatch) -> S
 def videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the videos are named as CaptainCook4D names its own."""
     folder = tmp_path_factory.mktemp("videos")
-    recipe = maker.Recipe(times=range(1_000), time_base=Fraction(1, RATE), size=SIZE, audio_seconds=5.0)
+    recipe = maker.Recipe(times=range(84 * RATE), time_base=Fraction(1, RATE), size=SIZE, audio_seconds=5.0)
     maker.make_video(folder / "lamp_1_96p.mp4", recipe)
     (folder / "sub").mkdir()
     maker.make_video(folder / "sub" / "lamp_2_96p.mp4", recipe)
@@ -366,12 +366,12 @@ def test_more_tokens_than_the_model_takes_are_fewer_frames(
     name = MODELS["compat"].format(standin.url)
     prices = tmp_path / "prices.json"
     prices.write_text(json.dumps({"prices": {"compat/qwen": {"input": 1, "output": 2, "context": 3000}}}))
-    view = View.parse("frames:60@144p:uniform")
+    view = View.parse("frames:40@144p:uniform")
     told = predict(bench, name, run="r", view=view, videos=videos, limit=4, limits=Limits(prices=prices))
     assert sum(told["shrunk"].values()) == 4
     for prediction in predictions(bench, "r"):
-        assert re.match(r"60 → \d+ frames \(compat: [\d,]+ tokens", prediction.details["shrunk"])
-        assert 1 <= len(prediction.frame_times) < 60
+        assert re.match(r"40 → \d+ frames \(compat: [\d,]+ tokens", prediction.details["shrunk"])
+        assert 1 <= len(prediction.frame_times) < 40
 
 
 # -- the clip itself -----------------------------------------------------------------------------------------------
@@ -455,7 +455,7 @@ def test_a_clip_that_is_too_large_is_lower(
 ) -> None:
     folder = tmp_path / "large"
     folder.mkdir()
-    recipe = maker.Recipe(times=range(200), time_base=Fraction(1, RATE), size=(480, 288))
+    recipe = maker.Recipe(times=range(14 * RATE), time_base=Fraction(1, RATE), size=(480, 288))
     maker.make_video(folder / "lamp_1.mp4", recipe)
     name = MODELS["google"].format(standin.url)
     view = View.parse("video:288p")
