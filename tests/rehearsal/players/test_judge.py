@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import pytest
 from tests.moments import with_example
@@ -78,13 +79,13 @@ def asked_for(
 
 @pytest.fixture(scope="module", name="cases")
 def all_cases(now: Now) -> list[Case]:
-    """Items with answers of all marks."""
+    """Every fourth item, with answers of all marks."""
     return list(_cases(now))
 
 
 def _cases(now: Now) -> Iterator[Case]:
     judge = RuleJudge()
-    for item in now.items:
+    for item in now.items[::4]:
         graph = now.graphs[moment_example(item.question).activity_id]
         sheet = answer_sheet(item, graph)
         for text in (*sheet.right[:2], *sheet.wrong):
@@ -104,7 +105,7 @@ def test_at_its_best_it_marks_as_the_rules_do_and_can_be_read(
     now: Now, request_of: Request, cases: list[Case], rubric: Rubric
 ) -> None:
     given, silent = Counter[int](), 0
-    for item, text, score in cases[::11]:
+    for item, text, score in cases[::5]:
         asked = asked_for(item, text, now, request_of, rubric)
         assert true_mark(asked, now) == score
         mark = read(asked, now, 1.0, rubric.scale)
@@ -119,7 +120,7 @@ def test_at_its_best_it_marks_as_the_rules_do_and_can_be_read(
 
 def test_replies_are_dressed_up_as_models_do(now: Now, request_of: Request, cases: list[Case]) -> None:
     forms = Counter[str]()
-    for item, text, _ in cases[::3]:
+    for item, text, _ in cases:
         for model in "ab":
             reply = play_judge(asked_for(item, text, now, request_of, model=model), now, 1.0, 0).text
             forms["bold"] += "**" in reply
@@ -142,11 +143,18 @@ def test_a_schema_gets_a_plain_object(now: Now, request_of: Request, cases: list
 
 
 Asks = list[tuple[Asked, int]]
+Asking = Callable[[Rubric, str], Asks]
 
 
-def asks(now: Now, request_of: Request, cases: list[Case], rubric: Rubric, model: str) -> Asks:
-    """Return requests with the marks that they deserve."""
-    return [(asked_for(i, t, now, request_of, rubric, model), score) for i, t, score in cases]
+@pytest.fixture(scope="module")
+def asks(now: Now, request_of: Request, cases: list[Case]) -> Asking:
+    """A function that returns requests with the marks that they deserve, of a rubric to a model; made once."""
+
+    @cache
+    def ask(rubric: Rubric, model: str) -> Asks:
+        return [(asked_for(i, t, now, request_of, rubric, model), score) for i, t, score in cases]
+
+    return ask
 
 
 def slips(asked: Asks, now: Now, rubric: Rubric, quality: float) -> Counter[str]:
@@ -164,11 +172,11 @@ def slips(asked: Asks, now: Now, rubric: Rubric, quality: float) -> Counter[str]
 
 @pytest.mark.parametrize(("context", "difficulty"), [("none", 1.0), ("recipe", 0.9), ("step", 0.8)])
 def test_slips_follow_quality_and_template(
-    now: Now, request_of: Request, cases: list[Case], context: Context, difficulty: float
+    now: Now, asks: Asking, context: Context, difficulty: float
 ) -> None:
     rubric = Rubric("ternary", context)
     # Two judges, one as strict as the other is lenient: together they slip as often as their quality says.
-    asked = [asks(now, request_of, cases[::5], rubric, model) for model in (STRICT, LENIENT)]
+    asked = [asks(rubric, model) for model in (STRICT, LENIENT)]
     for quality, spread in ((0.5, 0.12), (0.8, 0.08)):
         found = sum((slips(a, now, rubric, quality) for a in asked), Counter[str]())
         assert found["far"] == 0
@@ -178,14 +186,12 @@ def test_slips_follow_quality_and_template(
 
 @pytest.mark.parametrize("scale", ["binary", "ternary"])
 def test_a_lenient_judge_slips_upwards_and_a_strict_one_downwards(
-    now: Now, request_of: Request, cases: list[Case], scale: Scale
+    now: Now, asks: Asking, scale: Scale
 ) -> None:
     assert leniency(STRICT) < -0.7
     assert leniency(LENIENT) > 0.7
     rubric = Rubric(scale, "none")
-    low, high = (
-        slips(asks(now, request_of, cases[::3], rubric, name), now, rubric, 0.6) for name in (STRICT, LENIENT)
-    )
+    low, high = (slips(asks(rubric, name), now, rubric, 0.6) for name in (STRICT, LENIENT))
     assert high["up"] - high["down"] > low["up"] - low["down"] + 0.05 * low["all"]
 
 
@@ -217,6 +223,6 @@ def test_references_of_the_prompt_count_and_unknown_items_are_marked_as_well(
 def test_the_same_request_gets_the_same_mark_and_another_seed_others(
     now: Now, request_of: Request, cases: list[Case]
 ) -> None:
-    asked = [asked_for(i, t, now, request_of) for i, t, _ in cases[::5]]
+    asked = [asked_for(i, t, now, request_of) for i, t, _ in cases[::3]]
     once, again, other = ([read(a, now, 0.5, "ternary", seed) for a in asked] for seed in (0, 0, 1))
     assert once == again != other
