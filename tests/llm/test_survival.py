@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -112,16 +112,12 @@ class Launcher:
         assert errors == ""
 
 
-@pytest.fixture
-def launch() -> Iterator[Callable[[], Launcher]]:
-    launchers: list[Launcher] = []
-
-    def make() -> Launcher:
-        launchers.append(Launcher())
-        return launchers[-1]
-
-    yield make
-    for launcher in launchers:
+@pytest.fixture(scope="module")
+def launchers() -> Iterator[tuple[Launcher, Launcher]]:
+    """Two for all tests: what each imports takes half a second."""
+    both = Launcher(), Launcher()
+    yield both
+    for launcher in both:
         launcher.close()
 
 
@@ -161,10 +157,10 @@ def texts(replies: dict[str, Reply]) -> dict[str, tuple[str, object]]:
 
 
 @pytest.fixture
-def uninterrupted(tmp_path: Path, server: Standin, launch: Callable[[], Launcher]) -> dict[str, Reply]:
+def uninterrupted(tmp_path: Path, server: Standin, launchers: tuple[Launcher, Launcher]) -> dict[str, Reply]:
     """What a run without any accident leaves behind."""
     path = tmp_path / "uninterrupted.sqlite"
-    launcher = launch()
+    launcher, _ = launchers
     launcher.start(path, model_of(server))
     assert launcher.wait() == f"done {CALLS} Reply"
     assert seen(server) == {f"question {n}": 1 for n in range(CALLS)}
@@ -176,11 +172,11 @@ def uninterrupted(tmp_path: Path, server: Standin, launch: Callable[[], Launcher
 
 
 def test_sigkill_at_random_points(
-    tmp_path: Path, server: Standin, launch: Callable[[], Launcher], uninterrupted: dict[str, Reply]
+    tmp_path: Path, server: Standin, launchers: tuple[Launcher, Launcher], uninterrupted: dict[str, Reply]
 ) -> None:
     path = tmp_path / "calls.sqlite"
     rng = random.Random(4)
-    launcher = launch()
+    launcher, _ = launchers
     snapshots: list[tuple[dict[str, Reply], Counter[str]]] = []
     for _ in range(KILLS):
         pid = launcher.start(path, model_of(server))
@@ -213,10 +209,10 @@ def test_sigkill_at_random_points(
 
 
 def test_two_processes_at_once_and_one_is_killed(
-    tmp_path: Path, server: Standin, launch: Callable[[], Launcher], uninterrupted: dict[str, Reply]
+    tmp_path: Path, server: Standin, launchers: tuple[Launcher, Launcher], uninterrupted: dict[str, Reply]
 ) -> None:
     path = tmp_path / "calls.sqlite"
-    first, second = launch(), launch()
+    first, second = launchers
     pid = first.start(path, model_of(server))
     second.start(path, model_of(server))
     while server.count < 60:
@@ -233,21 +229,20 @@ def test_two_processes_at_once_and_one_is_killed(
 
 
 def test_two_processes_at_once_send_nothing_twice(
-    tmp_path: Path, server: Standin, launch: Callable[[], Launcher]
+    tmp_path: Path, server: Standin, launchers: tuple[Launcher, Launcher]
 ) -> None:
     path = tmp_path / "calls.sqlite"
-    both = launch(), launch()
-    for launcher in both:
+    for launcher in launchers:
         launcher.start(path, model_of(server))
-    assert [launcher.wait() for launcher in both] == [f"done {CALLS} Reply"] * 2
+    assert [launcher.wait() for launcher in launchers] == [f"done {CALLS} Reply"] * 2
     assert seen(server) == {f"question {n}": 1 for n in range(CALLS)}
 
 
 def test_a_full_disk_stops_the_run_and_costs_nothing_twice(
-    tmp_path: Path, server: Standin, launch: Callable[[], Launcher], uninterrupted: dict[str, Reply]
+    tmp_path: Path, server: Standin, launchers: tuple[Launcher, Launcher], uninterrupted: dict[str, Reply]
 ) -> None:
     path = tmp_path / "calls.sqlite"
-    launcher = launch()
+    launcher, _ = launchers
     launcher.start(path, model_of(server), limit=1_000_000)
     said = launcher.wait()
     assert said.startswith("error")
@@ -261,10 +256,10 @@ def test_a_full_disk_stops_the_run_and_costs_nothing_twice(
 
 
 def test_a_provider_that_fails_and_comes_back(
-    tmp_path: Path, server: Standin, launch: Callable[[], Launcher]
+    tmp_path: Path, server: Standin, launchers: tuple[Launcher, Launcher]
 ) -> None:
     path = tmp_path / "calls.sqlite"
-    launcher = launch()
+    launcher, _ = launchers
     launcher.start(path, model_of(server), 40)
     assert launcher.wait() == "done 40 Reply"
     server.script(faults=[{"kind": "status", "status": 400}])
