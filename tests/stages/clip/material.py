@@ -122,7 +122,7 @@ def plan(folder: Path | None, **more: Any) -> How:
     """Return a small plan: three assistants, one predictor, options and open answers."""
     data = (folder,) if folder is not None else ()
     made = How(
-        pairs=PairOptions(generator=WRITER, data=data, dataset=("steps",) if data else (), total=24, seed=3),
+        pairs=PairOptions(generator=WRITER, data=data, dataset=("steps",) if data else (), total=16, seed=3),
         filters=FilterOptions(judge=(JUDGE,), assistant=ASSISTANTS, benchmark_share=0.7, seed=3),
         choices=ChoiceOptions(writer=WRITER, assistant=ASSISTANTS, seed=3),
     )
