@@ -111,15 +111,18 @@ def test_stopped_it_keeps_what_was_paid_and_goes_on_later(
 
 def test_ctrl_c_twice_does_not_wait(ready: Path, models: Any, launcher: Any, stored: Any) -> None:
     """The second one gives up what is in flight; what had come in is kept all the same."""
-    models.script(rules=[], latency={"seconds": 600.0}, faults=[])
     line = arguments("predict", ready, models)
-    command = launcher.start(*line, ends=True)
-    assert models.await_count(16, command)
-    command.send(signal.SIGINT)
-    time.sleep(0.3)
-    assert command.poll() is None  # calls in flight have a few seconds
-    command.send(signal.SIGINT)
-    ended = command.wait(4)  # after the first alone, calls in flight would have five seconds
+    for _attempt in range(3):  # a machine that stands still for four seconds proves nothing
+        models.script(rules=[], latency={"seconds": 600.0}, faults=[])
+        command = launcher.start(*line, ends=True)
+        assert models.await_count(16, command)
+        command.send(signal.SIGINT)
+        time.sleep(0.3)
+        assert command.poll() is None  # calls in flight have a few seconds
+        command.send(signal.SIGINT)
+        ended = command.wait(4)  # after the first alone, calls in flight would have five seconds
+        if ended.status == 130:
+            break
     assert ended.status == 130, ended.err
     assert "Traceback" not in ended.err
     assert stored(ready / "calls.sqlite") == 0
