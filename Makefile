@@ -11,13 +11,11 @@ demo: $(VENV)/.demo
 # All tests. Chromium and PostgreSQL are installed when the machine allows it; tests that lack them say so.
 # Modules are compiled once for all workers and all processes that tests start, also where the environment says that
 # nothing is to be kept. Assertions are not rewritten for the whole suite (half of what collecting costs): what fails is run
-# again with its values. A quarter of the tests' time is waiting (for servers, locks, signals): hence one worker more than
-# there are cores.
-WORKERS = $$(($$(nproc) + 1))
+# again with its values.
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.dev $(VENV)/.system
 	$(BIN)/python -m compileall -q src tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --assert=plain || { $(BIN)/python -m pytest -n $(WORKERS) --last-failed --last-failed-no-failures none; exit 1; }
+	$(BIN)/python -m pytest -n auto --dist worksteal --assert=plain || { $(BIN)/python -m pytest -n auto --last-failed --last-failed-no-failures none; exit 1; }
 
 # Style, strict types, who may import whom.
 check: $(VENV)/.dev
