@@ -676,6 +676,27 @@ def test_a_tab_whose_submit_another_tab_sent_goes_on(studio: Any, desk: Any) -> 
     assert len(desk.rows("w1")) == 1
 
 
+SLOW_WORD = """const {set} = Object.getOwnPropertyDescriptor(BroadcastChannel.prototype, 'onmessage');
+Object.defineProperty(BroadcastChannel.prototype, 'onmessage', {set(hear) {
+    set.call(this, event => setTimeout(hear, 1500, event)); }});"""
+"""What other tabs say comes late, as on a machine that has much to do."""
+
+
+def test_a_tab_that_hears_late_of_its_submit_waits_for_the_word(studio: Any, desk: Any) -> None:
+    context = studio.context(init=SLOW_WORD)
+    page = studio.open(context)
+    desk.fault("/submit", status=503)
+    judge(page)
+    page.click("#submit")
+    chip_says(page, "1 waiting")
+    page.route("**/submit", lambda route: route.abort())
+    desk.set(faults=[])
+    home = studio.open(context, "/")
+    home.wait_for_selector("#toast:has-text('was submitted')")
+    page.evaluate("dispatchEvent(new Event('online'))")  # It finds nothing in the queue any more.
+    page.wait_for_url("**/w/w2")
+
+
 def test_a_queued_submit_that_is_refused_elsewhere_is_kept_and_named(studio: Any, desk: Any) -> None:
     context = studio.context()
     page = studio.open(context)

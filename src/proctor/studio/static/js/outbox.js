@@ -25,7 +25,7 @@ import { Backoff, isPassing, reasonOf, send } from "./wire.js";
 
 export const DRAFT_DELAY_MS = 400;
 const LOCK_PATIENCE_MS = 5000;
-const WORD_PATIENCE_MS = 500;
+const WORD_PATIENCE_MS = 5000;
 const FORGET_CLEAN_AFTER_MS = 30 * 24 * 3600 * 1000;
 
 /** This page's name towards the server; a new one for each load, so that two tabs can never pass for one. */
@@ -270,14 +270,14 @@ export class Outbox {
     else this.#unclaimed(entry, outcome);
   }
 
-  /** Somebody waits for a submit that is no longer queued: another tab sent it. */
+  /** Somebody waits for a submit that is no longer queued: another tab sent it, and its word may be on its way. */
   #missed() {
+    const ifGone = async (/** @type {string} */ key, /** @type {() => void} */ then) => {
+      if (!(await getQueued(this.#person, key))) then();
+    };
     for (const [key, resolve] of this.#waiters) {
-      setTimeout(() => {
-        void getQueued(this.#person, key).then((entry) => {
-          if (!entry) resolve({ kind: "unknown" });
-        });
-      }, WORD_PATIENCE_MS);
+      // What leaves the queue only after this look is told after it, however long the other tab takes to say so.
+      void ifGone(key, () => setTimeout(() => void ifGone(key, () => resolve({ kind: "unknown" })), WORD_PATIENCE_MS));
     }
   }
 
