@@ -273,7 +273,8 @@ class Visit:
                 page.goto(path)
             let_it_act(page)
         else:
-            page.goto(path)
+            # A server that has much to do answers with a page that looks again by itself, and would leave under a test's hands.
+            wait_until(lambda: "refresh" not in page.goto(path).headers, what=f"{path} itself")
         return page
 
     def _hear(self, message: Any) -> None:
