@@ -245,7 +245,8 @@ def deal_pairs(
 
     For pairs: counts of pairs differ by at most one, overall and inside every stratum, and loads
     by at most three. For single people loads differ by at most one, overall and inside every stratum. For larger
-    groups the sequence is a cyclic difference design, as flat as one of at most ``A`` base blocks can be.
+    groups the sequence is a cyclic difference design, as flat as one of at most ``A`` base blocks can be; with up to eleven
+    people and five an item, loads and counts of pairs differ by ``per_item + 2`` at most.
 
     Constraints are hard. If the plain deal respects them it is used; otherwise the evenest deal that does is
     solved for, and ``Deal`` says how even it is. Groups of more than two are then dealt from the evenest loads,
