@@ -35,6 +35,8 @@ __all__ = [
     "Iterate",
     "Kind",
     "Log",
+    "Performance",
+    "Performances",
     "Published",
     "ReadResult",
     "Split",
@@ -139,6 +141,29 @@ class ReadResult:
     about: Mapping[str, str] = field(default_factory=dict)
     manuals: tuple[Any, ...] = ()
     sources: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """A recording as it was annotated, nothing corrected: what published figures of recognition count.
+
+    Attributes:
+        recording: segments in the order of the file; the step id is that of the task graph, empty where the text is not
+            in it. Attributes: ``person`` and ``environment`` of the annotations, ``video_person`` of the table of videos.
+        keys: the annotation's own step id of each segment; the same in every recording.
+    """
+
+    recording: Recording
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Performances:
+    """All recordings of a folder as annotated, with the task graphs by activity id and what was left out."""
+
+    all: tuple[Performance, ...]
+    graphs: Mapping[str, TaskGraph]
+    dropped: tuple[Dropped, ...] = ()
 
 
 class Iterate(Protocol):
@@ -262,6 +287,7 @@ class Dataset:
         splits: that can be told again.
         questions: of a corpus: yields its questions (``corpus.question.CorpusQuestion``) lazily, as ``iterate`` does the
             sources; None where it has none.
+        performances: folder to the recordings as annotated, for recognising mistakes; None where there are no mistakes.
         spreads: ``read`` takes a ``place`` (``proctor.compute``), and reads record by record there.
     """
 
@@ -286,6 +312,7 @@ class Dataset:
     measure: Callable[[Path], Mapping[str, float]] | None = None
     splits: tuple[SplitRule, ...] = ()
     questions: Iterate | None = None
+    performances: Callable[[Path], Performances] | None = None
     spreads: bool = False
 
     def iter_records(

@@ -34,7 +34,7 @@ from proctor.datasets.captaincook4d.raw import (
     read_graphs,
     read_raw,
 )
-from proctor.datasets.captaincook4d.read import read_recordings_of
+from proctor.datasets.captaincook4d.read import read_performances, read_recordings_of
 from proctor.datasets.captaincook4d.splits import SPLITS
 from proctor.datasets.dataset import Corrections, DataFile, Dataset, Finding, Log, ReadResult
 
@@ -187,4 +187,5 @@ DATASET: Final = Dataset(
     published=PUBLISHED,
     measure=measure,
     splits=SPLITS,
+    performances=read_performances,
 )

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import pairwise
+from pathlib import Path
 
 import msgspec
 
@@ -24,14 +25,22 @@ from proctor.datasets.captaincook4d.raw import (
     RawRecording,
     RawStep,
     Recipe,
+    read_raw,
 )
 from proctor.datasets.corrections import Patch, PatchFile, load_patches
-from proctor.datasets.dataset import Correction, Corrections, Log, ReadResult
+from proctor.datasets.dataset import (
+    Correction,
+    Corrections,
+    Log,
+    Performance,
+    Performances,
+    ReadResult,
+)
 from proctor.datasets.lint import empty_order_mistakes
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Mistake, Recording, Segment, mistake_kind
 
-__all__ = ["as_annotated", "count_oddities", "read_recordings_of", "recipe_of"]
+__all__ = ["as_annotated", "count_oddities", "read_performances", "read_recordings_of", "recipe_of"]
 
 
 def count_oddities(
@@ -186,6 +195,33 @@ def as_annotated(source: RawRecording, recipe: Recipe) -> Recording:
     remaining = iter(ids)
     segments = tuple(make_segment(s, next(remaining) if s.description in known else "") for s in steps)
     return Recording(source.recording_id, recipe.graph.id, recipe.graph.name, segments)
+
+
+def read_performances(root: Path) -> Performances:
+    """Return every recording as annotated, nothing corrected; see ``Performance``.
+
+    A step whose times make no sense becomes one without times, and is told.
+
+    Raises:
+        UserError: if a file cannot be read.
+    """
+    raw, log = read_raw(root), Log()
+    found, graphs = [], {}
+    for source in raw.recordings:
+        recipe = recipe_of(source, raw, log)
+        if recipe is None:
+            continue
+        graphs[recipe.graph.id] = recipe.graph
+        for step in source.step_annotations:
+            if broken := _broken_times(step):
+                log.drop(f"{source.recording_id}:{step.step_id}", "bad_times", broken)
+                step.start_time = step.end_time = -1
+        recording = _with_information(as_annotated(source, recipe), raw)
+        video = raw.videos.get(source.recording_id)
+        attributes = {**recording.attributes, "video_person": video.person if video else ""}
+        keys = tuple(str(step.step_id) for step in source.step_annotations)
+        found.append(Performance(replace(recording, attributes=attributes), keys))
+    return Performances(tuple(found), graphs, tuple(log.dropped))
 
 
 def _recording(

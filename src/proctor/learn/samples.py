@@ -1,0 +1,240 @@
+"""What is recognised: one step of one recording, with all its executions. Source: CaptainCook4D (Peddi et al. 2024), Section 4.1.
+
+A sample is (recording, step): all executions of the step, in the order of the annotation. It is a mistake when one of
+its executions is (the released code looks at the last one only; ``labels("last")``). Steps without times cannot be
+seen; they are counted and listed. Steps are keyed by the annotation's id, never by text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.datasets.dataset import Dataset, Performance, guess_dataset
+from proctor.errors import UserError
+from proctor.procedure.graph import TaskGraph
+from proctor.procedure.recording import Segment
+from proctor.records import Dropped, content_hash
+
+__all__ = [
+    "KINDS",
+    "SPLITS",
+    "Division",
+    "Execution",
+    "SplitName",
+    "StepData",
+    "StepSample",
+    "Subset",
+    "divide",
+    "read_step_data",
+]
+
+KINDS: Final = ("order", "preparation", "measurement", "technique", "temperature", "timing")
+"""Kinds of mistakes that a step with times can carry; ``missing`` has none but four times, ``other`` eight in all."""
+
+SplitName = Literal["R", "P", "E", "S"]
+"""By recordings, persons, environments and steps, as in the code for error recognition."""
+
+SPLITS: Final[Mapping[str, str]] = {
+    "R": "er-recordings",
+    "P": "er-person",
+    "E": "er-environment",
+    "S": "steps",
+}
+
+Subset = Literal["train", "val", "test"]
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One time that a step was carried out: seconds, and the kinds of mistakes that it carries."""
+
+    start: float
+    end: float
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """Its length."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class StepSample:
+    """A step of a recording.
+
+    Attributes:
+        recording_id: where it was carried out.
+        step: the annotation's own id, the same in every recording.
+        node: its node in the task graph; empty where its text is not in it.
+        activity_id: of the task graph.
+        text: the instruction.
+        executions: at least one, in the order of the annotation.
+    """
+
+    recording_id: str
+    step: str
+    node: str
+    activity_id: str
+    text: str
+    executions: tuple[Execution, ...]
+
+    @property
+    def id(self) -> str:
+        """Unique in a data set."""
+        return f"{self.recording_id}:{self.step}"
+
+    @property
+    def mistaken(self) -> bool:
+        """Whether one of the executions carries a mistake of any kind."""
+        return any(e.kinds for e in self.executions)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of mistakes over all executions."""
+        return frozenset(kind for e in self.executions for kind in e.kinds)
+
+    @property
+    def seconds(self) -> float:
+        """Length of all executions together."""
+        return sum(e.seconds for e in self.executions)
+
+
+@dataclass(frozen=True)
+class StepData:
+    """All steps of a data set.
+
+    Attributes:
+        samples: in the order of the data set.
+        performances: by recording id, also what has no times (for what is missing and what the graph says).
+        graphs: by activity id.
+        dropped: steps that are no sample, with their reason.
+        name: of the data set.
+        hash: of the annotations.
+    """
+
+    samples: tuple[StepSample, ...]
+    performances: Mapping[str, Performance]
+    graphs: Mapping[str, TaskGraph]
+    dropped: tuple[Dropped, ...]
+    name: str
+    hash: str
+
+    def labels(self, rule: Literal["any", "last"] = "any") -> NDArray[np.bool_]:
+        """Return whether each sample is a mistake; shape (samples,).
+
+        Args:
+            rule: of its executions any (right), or the last (as the released code does).
+        """
+        if rule == "any":
+            return np.fromiter((s.mistaken for s in self.samples), np.bool_, len(self.samples))
+        return np.fromiter((bool(s.executions[-1].kinds) for s in self.samples), np.bool_, len(self.samples))
+
+    def of_kind(self, kind: str) -> NDArray[np.bool_]:
+        """Return whether each sample carries a mistake of a kind; shape (samples,)."""
+        return np.fromiter((kind in s.kinds for s in self.samples), np.bool_, len(self.samples))
+
+    @property
+    def recordings(self) -> tuple[str, ...]:
+        """The recording of each sample; what intervals are drawn over."""
+        return tuple(s.recording_id for s in self.samples)
+
+
+@dataclass(frozen=True)
+class Division:
+    """Which samples are trained on, chosen on and tested on.
+
+    Attributes:
+        split: its name.
+        train: places in ``StepData.samples``, increasing; likewise ``val`` and ``test``.
+        unassigned: recordings of the data set that the split leaves out.
+    """
+
+    split: str
+    train: NDArray[np.int64]
+    val: NDArray[np.int64]
+    test: NDArray[np.int64]
+    unassigned: tuple[str, ...] = field(default=())
+
+    def __getitem__(self, subset: Subset) -> NDArray[np.int64]:
+        places: NDArray[np.int64] = getattr(self, subset)
+        return places
+
+
+def read_step_data(folder: Path) -> tuple[StepData, Dataset]:
+    """Read the samples of a folder of annotations.
+
+    Raises:
+        UserError: if the data set is not known, has no mistakes of steps, or a file cannot be read.
+    """
+    dataset = guess_dataset(folder)
+    if dataset.performances is None:
+        raise UserError(
+            f"{dataset.title} says nothing of mistakes in steps.",
+            where=str(folder),
+            hint="use CaptainCook4D's annotations",
+        )
+    found = dataset.performances(folder)
+    samples: list[StepSample] = []
+    dropped = list(found.dropped)
+    for performance in found.all:
+        samples += _samples_of(performance, dropped)
+    if not samples:
+        raise UserError("no step has times, so there is nothing to recognise.", where=str(folder))
+    by_id = {p.recording.id: p for p in found.all}
+    return StepData(
+        tuple(samples), by_id, found.graphs, tuple(dropped), dataset.name, content_hash([by_id, found.graphs])
+    ), dataset
+
+
+def _samples_of(performance: Performance, dropped: list[Dropped]) -> list[StepSample]:
+    recording = performance.recording
+    groups: dict[str, list[Segment]] = {}
+    for key, segment in zip(performance.keys, recording.segments, strict=True):
+        if segment.start is None or segment.end is None:
+            kinds = ", ".join(sorted({m.kind for m in segment.mistakes})) or "no mistake"
+            dropped.append(Dropped(f"{recording.id}:{key}", "no_times", f"{kinds}; it cannot be seen"))
+        else:
+            groups.setdefault(key, []).append(segment)
+    return [
+        StepSample(
+            recording.id, key, segments[0].step_id, recording.activity_id, segments[0].text,
+            tuple(Execution(s.start or 0.0, s.end or 0.0, tuple(m.kind for m in s.mistakes)) for s in segments),
+        )
+        for key, segments in groups.items()
+    ]  # fmt: skip
+
+
+def divide(data: StepData, dataset: Dataset, folder: Path, split: SplitName) -> Division:
+    """Divide the samples as the released split files do, or, where these are missing, by their rule.
+
+    Raises:
+        UserError: if the data set has no such split, or a part of it is empty.
+    """
+    rule = next((r for r in dataset.splits if r.name == SPLITS[split]), None)
+    if rule is None:
+        raise UserError(f"{dataset.title} has no split '{SPLITS[split]}'.", hint="see proctor datasets info")
+    released = (
+        rule.released is not None and (folder / rule.released).exists() and rule.read_released is not None
+    )
+    subsets = rule.read_released(folder) if released and rule.read_released else rule.make(folder)
+    ids: Sequence[str] = [s.id for s in data.samples] if split == "S" else data.recordings
+    home = {id_: name for name, members in subsets.items() for id_ in members}
+    places = {
+        name: np.array([i for i, id_ in enumerate(ids) if home.get(id_) == name], dtype=np.int64)
+        for name in ("train", "val", "test")
+    }
+    for name, members in places.items():
+        if not members.size:
+            raise UserError(
+                f"no step is in '{name}' of the split {split}.",
+                where=str(folder),
+                hint="check the files of splits",
+            )
+    left = tuple(dict.fromkeys(r for r, id_ in zip(data.recordings, ids, strict=True) if id_ not in home))
+    return Division(split, places["train"], places["val"], places["test"], left)

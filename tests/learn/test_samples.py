@@ -1,0 +1,54 @@
+"""What is recognised: samples, labels and the published sizes of the splits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proctor.errors import UserError
+from proctor.learn.samples import Execution, SplitName, StepSample, divide, read_step_data
+
+SIZES = {
+    "R": ((3972, 1177), (681, 237), (671, 242)),
+    "P": ((3751, 1165), (823, 246), (750, 245)),
+    "E": ((3565, 1003), (895, 375), (864, 278)),
+    "S": ((3758, 1156), (776, 250), (799, 251)),
+}
+
+
+@pytest.mark.shared
+def test_published_sizes_of_the_splits(shared_data: Path) -> None:
+    folder = shared_data / "captaincook4d"
+    data, dataset = read_step_data(folder)
+    target, last = data.labels(), data.labels("last")
+    assert (len(data.samples), len(data.dropped), data.name) == (5333, 287, "captaincook4d")
+    for split, sizes in SIZES.items():
+        parts = divide(data, dataset, folder, split)  # type: ignore[arg-type]
+        found = tuple((parts[s].size, int(target[parts[s]].sum())) for s in ("train", "val", "test"))
+        assert found == sizes, split
+        assert parts.unassigned == (() if split == "S" else ("12_6",))
+    parts = divide(data, dataset, folder, "R")
+    assert [int(last[parts[s]].sum()) for s in ("train", "val", "test")] == [1171, 235, 241]  # the paper's
+    assert [int(data.of_kind(k)[parts.test].sum()) for k in ("technique", "timing", "temperature")] == [59, 26, 8]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("split", ["R", "P", "E"])
+def test_no_recording_is_in_two_parts(split: SplitName, shared_data: Path) -> None:
+    folder = shared_data / "captaincook4d"
+    data, dataset = read_step_data(folder)
+    parts = divide(data, dataset, folder, split)
+    homes = [{data.samples[i].recording_id for i in parts[s]} for s in ("train", "val", "test")]
+    assert not (homes[0] & homes[1] or homes[0] & homes[2] or homes[1] & homes[2])
+
+
+def test_a_sample_is_mistaken_when_one_of_its_executions_is() -> None:
+    sample = StepSample("1_7", "4", "2", "1", "Mix", (Execution(3, 5, ("timing",)), Execution(9, 10)))
+    assert sample.mistaken
+    assert (sample.seconds, sample.kinds, sample.id) == (3, {"timing"}, "1_7:4")
+
+
+def test_a_data_set_without_mistakes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError):
+        read_step_data(tmp_path)
