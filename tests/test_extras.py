@@ -23,6 +23,7 @@ NAMES: Final = {
     "argon2": "argon2-cffi",
     "faiss": "faiss-cpu",
     "markdown_it": "markdown-it-py",
+    "sklearn": "scikit-learn",
 }
 """Distributions that are not called like what is imported."""
 BROUGHT: Final = {"anyio", "markupsafe", "yarl", "genai_prices"}

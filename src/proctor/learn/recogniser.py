@@ -70,3 +70,7 @@ class Recogniser(Protocol):
     def reasons(self, places: Places, most: int = 5) -> Sequence[tuple[Reason, ...]]:
         """Return what moved each score most, the largest contribution first; empty where the model cannot say."""
         ...
+
+    def kind_scores(self, places: Places) -> Mapping[str, Floats]:
+        """Return the probability of each kind of mistake that the model knows, each of shape (places,); may be empty."""
+        ...
