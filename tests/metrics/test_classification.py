@@ -14,6 +14,7 @@ from proctor.metrics.classification import (
     METRICS,
     accuracy,
     average_precision,
+    between_roc_auc,
     chance_scores,
     count_outcomes,
     equal_error_rate,
@@ -25,6 +26,7 @@ from proctor.metrics.classification import (
     precision,
     recall,
     roc_auc,
+    within_roc_auc,
 )
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.score import Score, Signature
@@ -428,3 +430,50 @@ def test_catalogue_entries_point_to_functions_and_have_true_signatures():
     assert set(roc_auc(labels, scores, clusters=clusters, resamples=9).signature.parameters) <= set(
         Signature.parse(next(m for m in METRICS if m.name == "roc_auc").signature).parameters
     )
+
+
+PAIRS = [within_roc_auc, between_roc_auc]
+
+
+def test_knowing_the_recording_orders_nothing_within_it():
+    labels, scores = [1, 1, 1, 0, 0, 0, 0, 1], [9, 9, 9, 9, 1, 1, 1, 1]
+    groups = ["a"] * 4 + ["b"] * 4
+    assert within_roc_auc(labels, scores, clusters=groups).value == 0.5
+    assert between_roc_auc(labels, scores, clusters=groups).value == 0.9  # 9 of 10 pairs; 16 in all, 6 within
+    within, between = (m(labels, scores, clusters=groups).value for m in PAIRS)
+    assert roc_auc(labels, scores).value == (6 * within + 10 * between) / 16
+
+
+def test_a_recording_weighs_as_much_as_it_has_pairs():
+    labels, scores, groups = [1, 0, 0, 0, 1, 0], [9, 1, 2, 3, 0, 1], ["a"] * 4 + ["b"] * 2
+    assert within_roc_auc(labels, scores, clusters=groups).value == 3 / 4
+    assert macro_roc_auc(labels, scores, groups).value == 1 / 2
+
+
+@pytest.mark.parametrize("metric", PAIRS)
+def test_intervals_and_differences_of_pairs(metric):
+    labels, scores, clusters = made()
+    score = metric(labels, scores, clusters=clusters, resamples=400)
+    assert score.low < score.value < score.high
+    assert "cluster:recording" in str(score.signature)
+    assert metric(labels, scores, clusters=clusters, resamples=0).low is None
+    noisy = scores + np.random.default_rng(9).normal(size=labels.size)
+    difference = paired_difference(metric.__name__, labels, noisy, scores, clusters=clusters, resamples=400)
+    noise = metric(labels, noisy, clusters=clusters, resamples=0)
+    assert difference.value == pytest.approx(score.value - noise.value, abs=1e-12)
+    assert difference.low < difference.value < difference.high
+
+
+def test_pairs_without_recordings_or_without_pairs():
+    for metric in PAIRS:
+        with pytest.raises(MetricInputError, match="needs clusters"):
+            metric([1, 0], [1, 2])
+        with pytest.raises(MetricInputError, match="needs clusters"):
+            paired_difference(metric.__name__, [1, 0], [1, 2], [2, 1])
+        assert "every item" in metric([1, 1], [1, 2], clusters=["a", "b"]).note
+    for groups, metric in ((["a", "b"], within_roc_auc), (["a", "a"], between_roc_auc)):
+        score = metric([1, 0], [1, 2], clusters=groups)
+        assert math.isnan(score.value)
+        assert "recording" in score.note
+        found = paired_difference(metric.__name__, [1, 0], [1, 2], [2, 1], clusters=groups)
+        assert (math.isnan(found.value), found.note) == (True, score.note)

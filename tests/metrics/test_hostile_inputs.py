@@ -114,6 +114,7 @@ CALLS = {
     **dict.fromkeys(("interchangeable_pair_alpha", "order_set_jaccard", "pair_set_jaccard"), (ALTERNATIVES,)),
     **dict.fromkeys(("accuracy", "f1_score", "precision", "recall"), (RIGHT, [0, 1, 1, 1])),
     **dict.fromkeys(("average_precision", "choose_threshold", "equal_error_rate", "roc_auc"), (RIGHT, SCORES)),
+    **dict.fromkeys(("between_roc_auc", "within_roc_auc"), (RIGHT, SCORES)),
     **dict.fromkeys(("macro_average_precision", "macro_kind_roc_auc"), ({"k": RIGHT}, {"k": SCORES})),
     **dict.fromkeys(("comparable_tau", "is_valid_order", "precedence_f1", "violated_constraints", "violated_share"), (GRAPH, OTHER)),
     **dict.fromkeys(("cohen_kappa", "raw_agreement"), (YES, NO)),
@@ -135,6 +136,9 @@ CALLS = {
     **dict.fromkeys(("mean_segment_iou",), (PAIRS,)),
 }  # fmt: skip
 """A call of every public function that has a result."""
+
+NAMED = {name: {"clusters": ["r1", "r1", "r2", "r2"]} for name in ("between_roc_auc", "within_roc_auc")}
+"""What such a call needs by name."""
 
 FUNCTIONS = [name for name in metrics.__all__ if not isinstance(getattr(metrics, name), type)]
 HOSTILE = {
@@ -158,7 +162,7 @@ def outcome(name, arguments, **options):
     if "resamples" in (function.__kwdefaults__ or {}):
         options = {"resamples": 20, **options}
     try:
-        return function(*arguments, **options)
+        return function(*arguments, **{**NAMED.get(name, {}), **options})
     except REFUSALS as error:
         return error
 
@@ -186,7 +190,7 @@ def test_every_function_has_a_call_that_works():
 def test_misspelt_options_are_refused(option):
     for name, arguments in CALLS.items():
         with pytest.raises((TypeError, metrics.MetricInputError), match=option):
-            getattr(metrics, name)(*arguments, **{option: 0})
+            getattr(metrics, name)(*arguments, **NAMED.get(name, {}), **{option: 0})
 
 
 @pytest.mark.parametrize("what", HOSTILE)

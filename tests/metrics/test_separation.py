@@ -202,3 +202,54 @@ def test_large_matrices_are_worked_on_in_parts():
     whole = Ranking.of(labels, scores, clusters).roc_auc(counts)
     single = [float(Ranking.of(labels, scores, clusters).roc_auc(row[None, :])[0]) for row in counts[::40]]
     assert whole[::40].tolist() == single
+
+
+def pairs_by_hand(labels, scores, copies):
+    """Pairs of a mistake and a normal item counted one by one: (share right within copies, between clusters)."""
+    sums = {True: [0.0, 0.0], False: [0.0, 0.0]}
+    for label, score, (name, copy) in zip(labels, scores, copies, strict=True):
+        for other_label, other_score, (other_name, other_copy) in zip(labels, scores, copies, strict=True):
+            within = (name, copy) == (other_name, other_copy)
+            if label and not other_label and (within or name != other_name):
+                sums[within][0] += (score > other_score) + 0.5 * (score == other_score)
+                sums[within][1] += 1
+    return [won / pairs if pairs else np.nan for won, pairs in (sums[True], sums[False])]
+
+
+@settings(max_examples=80)
+@given(samples, st.integers(0, 1000))
+def test_pairs_within_and_between_equal_a_naive_count(items, seed):
+    labels, scores, clusters = columns(items)
+    names = sorted(set(clusters))
+    counts = np.random.default_rng(seed).integers(0, 4, size=(3, len(names)))
+    counts[0] = 1
+    ranking = Ranking.of(labels, scores, clusters)
+    place = np.array([names.index(c) for c in clusters])
+    for row, within, between in zip(
+        counts, ranking.within_roc_auc(counts), ranking.between_roc_auc(counts), strict=True
+    ):
+        drawn = np.repeat(np.arange(labels.size), row[place])
+        copies = [(clusters[i], copy) for i in range(labels.size) for copy in range(row[place[i]])]
+        expected = pairs_by_hand(labels[drawn], scores[drawn], copies)
+        assert [within, between] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    # walking down the ranking, as with many clusters, gives the same as the pairs of clusters
+    assert one(ranking.between_roc_auc()) == pytest.approx(
+        float(ranking.between_roc_auc(np.ones((40, len(names))))[0]), abs=1e-12, nan_ok=True
+    )
+
+
+def test_pairs_golden_by_hand():
+    labels, scores, clusters = [1, 0, 0, 1, 0], [3, 2, 3, 1, 4], ["a", "a", "b", "b", "c"]
+    ranking = Ranking.of(labels, scores, clusters)
+    assert one(ranking.within_roc_auc()) == (1 + 0) / 2
+    assert (
+        one(ranking.between_roc_auc()) == (0.5 + 0 + 0 + 0) / 4
+    )  # 3 with 3 of b, with 4 of c; 1 with a and c
+    assert one(ranking.within_roc_auc([[2, 1, 0]])) == 2 / 3
+    assert one(ranking.between_roc_auc([[2, 1, 0]])) == 2 * 0.5 / 4  # no pair between the copies of a
+
+
+def test_nothing_has_no_pairs():
+    for name in ("within_roc_auc", "between_roc_auc"):
+        assert np.isnan(one(getattr(Ranking.of([], [], []), name)(np.ones((1, 0)))))
+        assert np.isnan(one(getattr(Ranking.of([1, 1], [2, 3], ["a", "b"]), name)()))

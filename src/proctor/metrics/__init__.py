@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from proctor.metrics.classification import (
         accuracy,
         average_precision,
+        between_roc_auc,
         choose_threshold,
         equal_error_rate,
         f1_score,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         precision,
         recall,
         roc_auc,
+        within_roc_auc,
     )
     from proctor.metrics.clustering import key_step_f1, key_step_iou, key_step_precision, key_step_recall
     from proctor.metrics.concurrence import rank_concurrence
@@ -205,6 +207,7 @@ _NAMES: Final = {
     "classification": [
         "accuracy",
         "average_precision",
+        "between_roc_auc",
         "choose_threshold",
         "equal_error_rate",
         "f1_score",
@@ -214,6 +217,7 @@ _NAMES: Final = {
         "precision",
         "recall",
         "roc_auc",
+        "within_roc_auc",
     ],
     "clustering": ["key_step_f1", "key_step_iou", "key_step_precision", "key_step_recall"],
     "concurrence": ["rank_concurrence"],
@@ -337,6 +341,7 @@ __all__ = [
     "average_precision",
     "benjamini_hochberg",
     "best_of_references",
+    "between_roc_auc",
     "blind_pass_probability",
     "bootstrap_interval",
     "bootstrap_mean_intervals",
@@ -468,6 +473,7 @@ __all__ = [
     "violated_share",
     "vocabulary_share",
     "wilson_interval",
+    "within_roc_auc",
 ]
 
 

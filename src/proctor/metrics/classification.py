@@ -52,6 +52,7 @@ __all__ = [
     "accuracy",
     "aggregate_scores",
     "average_precision",
+    "between_roc_auc",
     "chance_scores",
     "choose_threshold",
     "clustered",
@@ -73,6 +74,7 @@ __all__ = [
     "score_of",
     "signature_of",
     "why_undefined",
+    "within_roc_auc",
 ]
 
 
@@ -81,6 +83,7 @@ __all__ = [
 NO_MISTAKE: Final = "no item of the reference is a mistake"
 _NO_NORMAL: Final = "every item of the reference is a mistake"
 NOTHING: Final = "there is nothing to score"
+_BOTH_CLASSES: Final = ("roc_auc", "equal_error_rate", "within_roc_auc", "between_roc_auc")
 NOT_CALLED: Final = "nothing was called a mistake: precision is set to 0, as published"
 
 
@@ -108,7 +111,7 @@ def why_undefined(name: str, n: int, positives: int) -> str:
         return NOTHING
     if not positives and name not in ("accuracy", "precision"):
         return NO_MISTAKE
-    return _NO_NORMAL if positives == n and name in ("roc_auc", "equal_error_rate") else ""
+    return _NO_NORMAL if positives == n and name in _BOTH_CLASSES else ""
 
 
 def given_settings(options: Options) -> Mapping[str, str]:
@@ -291,6 +294,46 @@ def equal_error_rate(reference: ArrayLike, scores: ArrayLike, **options: Unpack[
     )
 
 
+def within_roc_auc(reference: ArrayLike, scores: ArrayLike, **options: Unpack[Options]) -> Score:
+    """Share of the pairs of a mistake and a normal item *of the same recording* that are ranked right, ties half.
+
+    What knowing which recordings are bad cannot raise. All pairs are pooled, so that a recording weighs as much as
+    it has pairs; ``macro_roc_auc`` gives each recording the same weight.
+
+    Args:
+        reference: 1 or True for a mistake; shape (n,).
+        scores: higher means more likely a mistake; shape (n,).
+        **options: see ``Options``; ``clusters`` must be given. Under a resample, a recording that was drawn twice is
+            two recordings.
+
+    Returns:
+        Between 0 and 1, 0.5 for anything that is constant within recordings; undefined with a note when no
+        recording has both classes.
+
+    Raises:
+        MetricInputError: if clusters are missing, shapes differ or a score is not finite.
+    """
+    return _of_ranking("within_roc_auc", reference, scores, CURVES["within_roc_auc"], True, options)
+
+
+def between_roc_auc(reference: ArrayLike, scores: ArrayLike, **options: Unpack[Options]) -> Score:
+    """Share of the pairs of a mistake and a normal item *of two recordings* that are ranked right, ties half.
+
+    Args:
+        reference: 1 or True for a mistake; shape (n,).
+        scores: higher means more likely a mistake; shape (n,).
+        **options: see ``Options``; ``clusters`` must be given. Under a resample, two copies of one recording are not
+            two recordings: a pair of both does not count.
+
+    Returns:
+        Between 0 and 1; undefined with a note when no mistake has a normal item in another recording.
+
+    Raises:
+        MetricInputError: if clusters are missing, shapes differ or a score is not finite.
+    """
+    return _of_ranking("between_roc_auc", reference, scores, CURVES["between_roc_auc"], True, options)
+
+
 def macro_roc_auc(
     reference: ArrayLike, scores: ArrayLike, groups: Sequence[str], **options: Unpack[Options]
 ) -> Score:
@@ -341,23 +384,41 @@ Curve = Callable[[Ranking, Floats | None], Floats]
 def _of_ranking(
     name: str, reference: ArrayLike, scores: ArrayLike, curve: Curve, both_classes: bool, options: Options
 ) -> Score:
-    clusters = options.get("clusters")
+    clusters = _clusters_for(name, options)
     ranking = Ranking.of(reference, scores, clusters)
     n, positives = ranking.positive.size, int(ranking.positive.sum())
     signature = signature_of(name, {**given_settings(options), "ties": "half" if both_classes else "grouped"})
     if note := why_undefined(name, n, positives):
         return Score(math.nan, signature.having(interval="none"), n, note=note)
+    value = float(curve(ranking if name in _NO_PAIRS else Ranking.of(reference, scores), None)[0])
+    if math.isnan(value):
+        return Score(math.nan, signature.having(interval="none"), n, note=_NO_PAIRS[name])
     interval = None
     if clusters is not None:
         interval = interval_over_recordings(
             np.eye(ranking.clusters), lambda counts: curve(ranking, counts), options
         )
-    value = float(curve(Ranking.of(reference, scores), None)[0])
     return score_of(value, signature, n, interval, "", options)
+
+
+_NO_PAIRS: Final[Mapping[str, str]] = {
+    "within_roc_auc": "no recording has both mistakes and normal items",
+    "between_roc_auc": "no mistake has a normal item in another recording",
+}
+"""The metrics of pairs of clusters, and why one has no value although both classes occur."""
+
+
+def _clusters_for(metric: str, options: Options) -> Sequence[str] | None:
+    clusters = options.get("clusters")
+    if clusters is None and metric in _NO_PAIRS:
+        raise MetricInputError(f"{metric} needs clusters", "give the recording of each item as clusters=")
+    return clusters
 
 
 CURVES: Final[Mapping[str, Curve]] = {
     "roc_auc": lambda ranking, counts: ranking.roc_auc(counts),
+    "within_roc_auc": lambda ranking, counts: ranking.within_roc_auc(counts),
+    "between_roc_auc": lambda ranking, counts: ranking.between_roc_auc(counts),
     "average_precision": lambda ranking, counts: ranking.average_precision(counts),
     "equal_error_rate": lambda ranking, counts: ranking.equal_error_rate(counts),
 }
@@ -559,7 +620,8 @@ def paired_difference(
 
     Args:
         metric: ``accuracy``, ``precision``, ``recall``, ``f1_score`` (``a`` and ``b`` are decisions), or ``roc_auc``,
-            ``average_precision``, ``equal_error_rate`` (``a`` and ``b`` are scores).
+            ``within_roc_auc``, ``between_roc_auc``, ``average_precision``, ``equal_error_rate`` (``a`` and ``b`` are
+            scores).
         reference: 1 or True for a mistake; shape (n,).
         a: decisions or scores of the first system; shape (n,).
         b: of the second, for the same items; shape (n,).
@@ -578,7 +640,7 @@ def paired_difference(
     signature = signature_of(f"{metric}_difference", given_settings(options))
     if note := why_undefined(metric, labels.size, int(labels.sum())):
         return Score(math.nan, signature.having(interval="none"), labels.size, note=note)
-    clusters = options.get("clusters")
+    clusters = _clusters_for(metric, options)
     statistic: Callable[[Floats], Floats]
     if metric in STATISTICS:
         single = STATISTICS[metric]
@@ -597,6 +659,8 @@ def paired_difference(
             return curve(second, counts) - curve(first, counts)
 
         value = float(statistic(np.ones((1, first.clusters)))[0])
+        if math.isnan(value):
+            return Score(value, signature.having(interval="none"), labels.size, note=_NO_PAIRS[metric])
         sums = None if clusters is None else np.eye(first.clusters)
     interval = None if sums is None else interval_over_recordings(sums, statistic, options)
     return score_of(value, signature, labels.size, interval, "", options)
@@ -755,7 +819,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "Chance that a mistake scores above a normal item, ties counting half.",
         "Mann and Whitney 1947; Peddi et al. 2024 (CaptainCook4D)",
         "Needs scores: on hard labels it is the mean of recall and specificity. Pooled over recordings it also "
-        "rewards knowing which recordings are bad (see macro_roc_auc).",
+        "rewards knowing which recordings are bad (see within_roc_auc).",
     ),
     Metric(
         "average_precision",
@@ -780,6 +844,31 @@ METRICS: Final[tuple[Metric, ...]] = (
         "False-positive rate where it equals the miss rate, on the linearly interpolated ROC curve.",
         "Peddi et al. 2024 (CaptainCook4D)",
         "Less is better; 0.5 for any constant score.",
+    ),
+    Metric(
+        "within_roc_auc",
+        "ROC-AUC within recordings",
+        "classification",
+        "classification:within_roc_auc",
+        f"within_roc_auc{_TAIL}|ties:half",
+        "0 to 1",
+        "higher",
+        "Share of the pairs of a mistake and a normal item of the same recording that are ranked right, ties half.",
+        "ours",
+        "A recording weighs as much as it has pairs; one with one class has none. Knowing which recordings are bad "
+        "gives 0.5 here and a high pooled ROC-AUC.",
+    ),
+    Metric(
+        "between_roc_auc",
+        "ROC-AUC between recordings",
+        "classification",
+        "classification:between_roc_auc",
+        f"between_roc_auc{_TAIL}|ties:half",
+        "0 to 1",
+        "higher",
+        "Share of the pairs of a mistake and a normal item of two recordings that are ranked right, ties half.",
+        "ours",
+        "With many recordings nearly all pairs are of this sort, so the pooled ROC-AUC is close to it.",
     ),
     Metric(
         "macro_roc_auc",

@@ -150,6 +150,34 @@ class Ranking:
         many = self.clusters <= len(weights) and self.clusters**2 <= _PAIRS_AN_ITEM * self.positive.size
         return self._by_pairs(weights) if many else self._walked(weights, _roc_auc)
 
+    def within_roc_auc(self, counts: Floats | None = None) -> Floats:
+        """ROC-AUC over the pairs that lie in one cluster, ties half; ``nan`` where there is no such pair.
+
+        A cluster that counts twice is two clusters that are alike: it has its own pairs twice, and no pair of an
+        item of the one copy with an item of the other. Arguments and result as for ``roc_auc``.
+        """
+        weights = self._weights(counts)
+        won, pairs = self._pairs_within
+        with np.errstate(invalid="ignore", divide="ignore"):
+            result: Floats = (weights @ won) / (weights @ pairs)
+        return result
+
+    def between_roc_auc(self, counts: Floats | None = None) -> Floats:
+        """ROC-AUC over the pairs that lie in two different clusters, ties half; ``nan`` where there is none.
+
+        Two copies of one cluster are no different clusters: pairs between them do not count, because they would
+        bring what lies within clusters back in. Arguments and result as for ``roc_auc``.
+        """
+        weights = self._weights(counts)
+        within, own = self._pairs_within
+        hits, false = self._sizes
+        pairs = (weights @ hits) * (weights @ false)
+        won = np.where(pairs > 0, self.roc_auc(weights), 0.0) * pairs
+        squares = weights**2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            result: Floats = (won - squares @ within) / (pairs - squares @ own)
+        return np.clip(result, 0.0, 1.0)  # a difference of large sums may miss 0 by a rounding
+
     def average_precision(self, counts: Floats | None = None) -> Floats:
         """Area under the precision-recall curve as a sum over distinct scores; ``nan`` without a positive."""
         return self._walked(self._weights(counts), _average_precision)
@@ -173,12 +201,35 @@ class Ranking:
 
     def _by_pairs(self, weights: Floats) -> Floats:
         """ROC-AUC from the pairs won between every two clusters: the items are then no longer needed."""
-        hits = np.bincount(self.cluster, weights=self.positive, minlength=self.clusters)
-        false = np.bincount(self.cluster, weights=~self.positive, minlength=self.clusters)
+        hits, false = self._sizes
         with np.errstate(invalid="ignore", divide="ignore"):
             won = ((weights @ self._pairs_won) * weights).sum(axis=1)
             result: Floats = won / ((weights @ hits) * (weights @ false))
         return result
+
+    @cached_property
+    def _sizes(self) -> tuple[Floats, Floats]:
+        """Positives and normal items of each cluster."""
+        hits = np.bincount(self.cluster, weights=self.positive, minlength=self.clusters)
+        false = np.bincount(self.cluster, weights=~self.positive, minlength=self.clusters)
+        return hits.astype(np.float64), false.astype(np.float64)
+
+    @cached_property
+    def _pairs_within(self) -> tuple[Floats, Floats]:
+        """Of each cluster: how many of its own pairs are ranked right, ties half, and how many it has."""
+        hits, false = self._sizes
+        order = np.argsort(self.cluster, kind="stable")
+        cluster, normal = self.cluster[order], ~self.positive[order]
+        group = np.repeat(np.arange(self.starts.size), np.diff(self.starts, append=self.positive.size))[order]
+        fresh = np.ones(order.size, dtype=np.bool_)
+        fresh[1:] = (cluster[1:] != cluster[:-1]) | (group[1:] != group[:-1])
+        tied = np.cumsum(fresh) - 1
+        equal = np.bincount(tied, weights=normal)[tied] if order.size else np.zeros(0)
+        passed = np.cumsum(normal) - (np.cumsum(false) - false)[cluster]  # those above, and tied ones so far
+        last = np.append(np.flatnonzero(fresh)[1:], order.size)[tied] - 1 if order.size else tied
+        beaten = false[cluster] - passed[last] + 0.5 * equal
+        won = np.bincount(cluster, weights=np.where(normal, 0.0, beaten), minlength=self.clusters)
+        return won.astype(np.float64), hits * false
 
     @cached_property
     def _pairs_won(self) -> Floats:

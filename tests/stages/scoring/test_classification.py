@@ -18,6 +18,7 @@ from proctor.stages.scoring.options import ClassificationSettings
 score_classification = family("classification", "pred")
 
 FAST = {"resamples": 50}
+PER_RECORDING = ("ROC-AUC within recordings", "ROC-AUC between recordings", "ROC-AUC per recording")
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def files(write):
 def test_perfect(write):
     one = write("all.csv", "recording,step,label,score\na,1,1,0.9\na,2,0,0.1\nb,1,1,0.8\nb,2,0,0.3")
     table = score_classification(one, **FAST)
-    for metric in ("accuracy", "precision", "recall", "F1", "ROC-AUC", "PR-AUC", "ROC-AUC per recording"):
+    for metric in ("accuracy", "precision", "recall", "F1", "ROC-AUC", "PR-AUC", *PER_RECORDING):
         assert value(table, "all", metric).value == 1.0
     assert value(table, "all", "EER").value == 0.0
 
@@ -425,8 +426,12 @@ def test_frames_of_videos(write):
     """Anomaly detection: pooled and per video."""
     rows = [(v, f, int(f > 5), f + 100 * (v == "b")) for v in "ab" for f in range(10)]
     table = score_classification(write("f.csv", as_csv("video,frame,label,score", rows)), **FAST)
-    assert value(table, "all", "ROC-AUC per recording").value == 1.0
-    assert value(table, "all", "ROC-AUC").value < 0.8
+    within, between, mean = (value(table, "all", name).value for name in PER_RECORDING)
+    assert (within, mean) == (1.0, 1.0)
+    assert between < value(table, "all", "ROC-AUC").value < 0.8
+    table = score_classification(write("f.csv", as_csv("video,frame,label,score", rows)), resamples=0)
+    plain = value(table, "all", PER_RECORDING[0])
+    assert (plain.value, plain.low) == (1.0, None)  # recordings are known without an interval, too
 
 
 def test_one_class_is_undefined_with_a_note(write):

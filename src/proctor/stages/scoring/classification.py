@@ -93,6 +93,8 @@ LABELS: Final = {
     "roc_auc": "ROC-AUC",
     "average_precision": "PR-AUC",
     "equal_error_rate": "EER",
+    "within_roc_auc": "ROC-AUC within recordings",
+    "between_roc_auc": "ROC-AUC between recordings",
     "macro_roc_auc": "ROC-AUC per recording",
 }
 
@@ -107,6 +109,11 @@ _RANKINGS: Final = {
     "roc_auc": metrics.roc_auc,
     "average_precision": metrics.average_precision,
     "equal_error_rate": metrics.equal_error_rate,
+}
+
+_OF_PAIRS: Final = {
+    "within_roc_auc": metrics.within_roc_auc,
+    "between_roc_auc": metrics.between_roc_auc,
 }
 
 _OVER_KINDS: Final = {
@@ -171,6 +178,9 @@ def _scores(
         for name, ranking in _RANKINGS.items():
             yield score_row(line, name, ranking(truth, values, **options), samples)
         if labels is None and len(set(samples.recordings)) > 1:
+            paired: Options = {**options, "clusters": samples.recordings}
+            for name, ranking in _OF_PAIRS.items():
+                yield ScoreRow(LABELS[name], ranking(truth, values, **paired), line)
             score = metrics.macro_roc_auc(truth, values, samples.recordings, **options)
             yield ScoreRow(LABELS["macro_roc_auc"], score, line)
 
@@ -281,8 +291,10 @@ def difference_rows(
                 score = metrics.paired_difference(name, first.labels, calls[0], calls[1], **options)
                 yield score_row(line, name, score, first)
         if first.scores is not None and second.scores is not None:
-            for name in ("roc_auc", "average_precision"):
-                score = metrics.paired_difference(name, first.labels, first.scores, second.scores, **options)
+            paired: Options = {**options, "clusters": first.recordings}
+            for name in ("roc_auc", "average_precision", *_OF_PAIRS):
+                chosen = paired if name in _OF_PAIRS else options
+                score = metrics.paired_difference(name, first.labels, first.scores, second.scores, **chosen)
                 yield score_row(line, name, score, first)
 
 
