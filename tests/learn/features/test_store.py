@@ -279,3 +279,21 @@ def test_another_process_gets_the_place_not_the_rows(path: Path) -> None:
     sent = pickle.dumps(FeatureStore.open(path))
     assert len(sent) < 400
     assert np.array_equal(pickle.loads(sent).rows("1_7"), FeatureStore.open(path).rows("1_7"))
+
+
+def test_rows_that_are_maps_keep_their_shape(path: Path, tmp_path: Path) -> None:
+    assert FeatureStore.open(path).shape == ()
+    maps = np.arange(2 * 12, dtype=np.float32).reshape(2, 3, 2, 2)
+    keys = {"width": 12, "seconds": 1.0, "modality": "video", "backbone": "resnet50", "source": "test"}
+    with StoreWriter(tmp_path / "m", **keys, shape=(3, 2, 2)) as w:  # type: ignore[arg-type]
+        w.add("1_7", maps.reshape(2, 12))
+    store = FeatureStore.open(tmp_path / "m")
+    assert store.shape == (3, 2, 2)
+    assert (store.rows("1_7").reshape(-1, *store.shape) == maps).all()
+    with pytest.raises(ValueError, match="18 numbers, not 12"):
+        StoreWriter(tmp_path / "n", **keys, shape=(2, 3, 3))  # type: ignore[arg-type]
+    about = json.loads((tmp_path / "m" / "store.json").read_text())
+    about["about"]["shape"] = [3, 4]
+    (tmp_path / "m" / "store.json").write_text(json.dumps(about))
+    with pytest.raises(UserError, match="not possible"):
+        FeatureStore.open(tmp_path / "m")

@@ -75,6 +75,7 @@ class About(msgspec.Struct, frozen=True):
         backbone: what looked.
         source: where the rows come from, in words.
         version: of the files.
+        shape: of a row that is a map, (channels, height, width) in C order; empty where it is a vector.
     """
 
     width: int
@@ -83,6 +84,7 @@ class About(msgspec.Struct, frozen=True):
     backbone: str
     source: str
     version: int = VERSION
+    shape: tuple[int, ...] = ()
 
 
 class _Document(msgspec.Struct, frozen=True):
@@ -154,6 +156,11 @@ class FeatureStore:
     def seconds(self) -> float:
         """Seconds from one row to the next."""
         return self.about.seconds
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of a row that is a map: (channels, height, width); empty where it is a vector."""
+        return self.about.shape
 
     @property
     def modality(self) -> Modality:
@@ -233,6 +240,8 @@ def _check_document(document: _Document, where: Path) -> None:
     about = document.about
     ids = {held.id for held in document.recordings}
     good = 0 < about.width <= MAX_WIDTH and 0 < about.seconds < math.inf
+    shape = about.shape
+    good &= not shape or (len(shape) == 3 and min(shape) > 0 and math.prod(shape) == about.width)
     if not good or len(ids) < len(document.recordings) or any(held.rows < 0 for held in document.recordings):
         raise UserError(
             "widths, strides, rows or recordings in it are not possible.", where=str(where), hint=_AGAIN
@@ -294,6 +303,7 @@ class StoreWriter:
         modality: what was looked at.
         backbone: what looked.
         source: where the rows come from, in words; it is part of the hash.
+        shape: of a row that is a map, (channels, height, width); its product is ``width``.
         resume: keep what a former writer of the same features left.
 
     Raises:
@@ -310,13 +320,16 @@ class StoreWriter:
         modality: Modality,
         backbone: str,
         source: str,
+        shape: tuple[int, ...] = (),
         resume: bool = False,
     ) -> None:
+        if shape and math.prod(shape) != width:
+            raise ValueError(f"maps of shape {shape} have {math.prod(shape)} numbers, not {width}")
         if not 0 < width <= MAX_WIDTH or not 0 < seconds < math.inf:
             raise UserError(f"rows of {width} numbers every {seconds:g} s cannot be kept.", where=str(path))
         self.path = Path(path)
         self.part = self.path.with_name(f"{self.path.name}.part")
-        self.about = About(width, float(seconds), modality, backbone, source)
+        self.about = About(width, float(seconds), modality, backbone, source, shape=shape)
         self._held: dict[str, Held] = {}
         self._resume = resume
         self._rows: IO[bytes] | None = None
