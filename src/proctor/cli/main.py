@@ -46,6 +46,7 @@ _COMMANDS: Final = {
     "concur": ("concur", "Compare how two benchmarks rank the same systems."),
     "study": ("study", "Draw samples for people, deal forms, and evaluate what they say."),
     "datasets": ("datasets", "List, get, check, measure, split, cut and convert data sets."),
+    "features": ("features", "Convert, check and extract features of videos."),
     "graph": ("graph", "Check, convert, draw and induce task graphs."),
     "import": ("exchange", "Bring a published benchmark into a workspace."),
     "export": ("exchange", "Write a workspace as a published format."),

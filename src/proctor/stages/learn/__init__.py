@@ -1,0 +1,1 @@
+"""The commands of ``proctor learn`` and ``proctor features``, one function each."""
