@@ -41,6 +41,7 @@ _COMMANDS: Final = {
         "families",
         "Do all of this in one go: a whole experiment, about moments, documents or clips.",
     ),
+    "learn": ("learn", "Recognise mistakes in recorded steps: train, test, and see why."),
     "corpus": ("corpus", "Build a corpus of documents (texts, tables, images), and look at it."),
     "retrieve": ("retrieve", "Let retrievers search for the sources of questions."),
     "concur": ("concur", "Compare how two benchmarks rank the same systems."),

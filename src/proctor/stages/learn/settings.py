@@ -3,11 +3,69 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-from proctor.settings import Settings, argument
+from proctor.settings import Settings, argument, option
 
-__all__ = ["StoreSettings"]
+__all__ = ["MistakesSettings", "StoreSettings", "StudySettings"]
+
+ANNOTATIONS = option("Folder of the annotations, such as CaptainCook4D's.", metavar="DIR")
+SPLIT = option("By recordings (R), persons (P), environments (E) or steps (S), as in the code of the paper.")
+
+
+class MistakesSettings(Settings, frozen=True, kw_only=True):
+    """Train one model to recognise mistakes in steps, and test it."""
+
+    section = "learn.mistakes"
+
+    annotations: Annotated[Path, ANNOTATIONS]
+    features: Annotated[
+        tuple[Path, ...],
+        option("Store of features (proctor features); one for each modality.", metavar="STORE"),
+    ] = ()
+    model: Annotated[
+        Literal["floor", "step", "context", "sequence", "v1", "v2", "v3"],
+        option(
+            "floor, step and context see no pixels: rates and durations; the step in its task graph; what else the "
+            "recording shows. sequence is a transformer over these. v1, v2 and v3 are the paper's, and need --features."
+        ),
+    ] = "context"
+    context: Annotated[
+        Literal["causal", "offline"],
+        option("What context and sequence know of the recording: the past of the step, or all of it."),
+    ] = "causal"
+    split: Annotated[Literal["R", "P", "E", "S"], SPLIT] = "R"
+    observed: Annotated[
+        float, option("Share of the step that is seen, from its start: early recognition.", ge=0.01, le=1)
+    ] = 1.0
+    protocol: Annotated[
+        Literal["paper", "code", "right"],
+        option("What the paper says, what its released code does, or what is right; see docs/learn.md."),
+    ] = "right"
+    seed: Annotated[int, option("Of everything that is drawn.", ge=0)] = 0
+    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
+    out: Annotated[
+        Path | None, option("Folder for the run: predictions, reasons, checkpoints.", metavar="RUN")
+    ] = None
+
+
+class StudySettings(Settings, frozen=True, kw_only=True):
+    """Compare what needs no pixels: how far do rates, durations, the graph and the rest of the recording go?"""
+
+    section = "learn.study"
+
+    annotations: Annotated[Path, ANNOTATIONS]
+    splits: Annotated[
+        tuple[Literal["R", "P", "E", "S"], ...], option("Only this split (repeatable).", "--split")
+    ] = (
+        "R",
+        "P",
+        "E",
+        "S",
+    )
+    seeds: Annotated[int, option("Trainings of each model; their mean and deviation are told.", ge=1)] = 5
+    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
+    markdown: Annotated[Path | None, option("Write the tables to this page.", metavar="FILE")] = None
 
 
 class StoreSettings(Settings, frozen=True, kw_only=True):

@@ -1,0 +1,137 @@
+"""``proctor learn``: train and test what recognises mistakes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proctor.cli.console import counted, emit, group_app, progress, table
+from proctor.cli.options import Output, with_settings
+from proctor.stages.learn.settings import MistakesSettings, StudySettings
+
+if TYPE_CHECKING:
+    from proctor.learn.evaluate import Figure
+    from proctor.stages.learn.mistakes import LearnedMistakes, Part
+    from proctor.stages.learn.study import Spread
+
+app = group_app(
+    "Recognise mistakes in recorded steps: train models, test them, and see what they look at.\n\n"
+    "Everything is chosen on validation data. Every figure is told over all steps, within recordings and between them, "
+    "since mistakes cluster in recordings (docs/learn.md).\n\n"
+    "Example: proctor learn mistakes --annotations ~/data/captaincook4d --model context --split R"
+)
+
+
+@app.command()
+@with_settings
+def mistakes(settings: MistakesSettings, output: Output) -> None:
+    """Train one model to recognise mistakes in steps, and test it.
+
+    Without features a model sees rates, durations and the task graph alone, which says more than one would think.
+
+    Example: proctor learn mistakes --annotations ~/data/captaincook4d --model context --split R --seed 0 --json
+    """
+    from proctor.stages.learn.mistakes import learn_mistakes
+
+    result = learn_mistakes(settings)
+    emit(result, _text(result), as_json=output.as_json)
+
+
+def _text(result: LearnedMistakes) -> str:
+    rows = [(name, *_figures(part)) for name, part in (("test", result.test), ("val", result.val))]
+    header = (
+        "part",
+        "steps",
+        "mistakes",
+        "AUC",
+        "within recordings",
+        "between",
+        "in mistaken recordings",
+        "AP",
+    )
+    decisions = [
+        (f"{d.threshold:.3f} ({d.chosen_on})", *map(_percent, (d.accuracy, d.precision, d.recall, d.f1)))
+        for d in result.test.decided
+    ]
+    kinds = [
+        (k, v.positives, _percent(v.auc), _percent(v.average_precision)) for k, v in result.kinds.items()
+    ]
+    parts = [
+        f"{result.model}, split {result.split}, seed {result.seed}",
+        table(rows, header),
+        table(decisions, ("threshold", "accuracy", "precision", "recall", "F1")),
+    ]
+    if kinds:
+        parts.append(table(kinds, ("kind", "mistakes", "AUC", "AP")))
+    parts.append(f"chosen on {result.chosen_on}; left out: {counted(result.dropped)}")
+    return "\n\n".join(parts)
+
+
+def _figures(part: Part) -> tuple[object, ...]:
+    values = (
+        (part.auc, part.auc_interval),
+        (part.auc_within, part.auc_within_interval),
+        (part.auc_between, part.auc_between_interval),
+        (part.auc_mistaken, part.auc_mistaken_interval),
+        (part.average_precision, part.average_precision_interval),
+    )
+    return part.n, part.positives, *(_shown(value, interval) for value, interval in values)
+
+
+def _shown(value: float | None, interval: tuple[float, float] | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.1%}" if interval is None else f"{value:.1%} ({interval[0]:.1%} to {interval[1]:.1%})"
+
+
+def _percent(figure: Figure) -> str:
+    return "-" if figure.value is None else f"{figure.value:.1%}"
+
+
+@app.command()
+@with_settings
+def study(settings: StudySettings, output: Output) -> None:
+    """Compare what needs no pixels on every split, early and by kind of mistake: the tables of docs/learn.md.
+
+    Example: proctor learn study --annotations ~/data/captaincook4d --markdown docs/learn-numbers.md
+    """
+    from proctor.stages.learn.study import learn_study, study_jobs
+
+    total = settings.seeds * sum(1 for _ in study_jobs(settings))
+    with progress("training", total) as seen:
+        result = learn_study(settings, seen)
+    rows = [
+        (
+            r.split,
+            r.model,
+            f"{r.observed:.0%}",
+            r.n,
+            r.positives,
+            *map(_spread, (r.auc, r.within, r.between, r.mistaken)),
+        )
+        for r in result.rows
+    ]
+    header = (
+        "split",
+        "model",
+        "seen",
+        "steps",
+        "mistakes",
+        "AUC",
+        "within",
+        "between",
+        "in mistaken recordings",
+    )
+    kinds = [
+        (r.split, r.model, r.kind, r.positives, *map(_spread, (r.auc, r.within, r.average_precision)))
+        for r in result.kinds
+    ]
+    text = (
+        table(rows, header)
+        + "\n\n"
+        + table(kinds, ("split", "model", "kind", "mistakes", "AUC", "within", "AP"))
+    )
+    emit(result, text, as_json=output.as_json)
+
+
+def _spread(spread: Spread) -> str:
+    return "-" if spread.mean is None else f"{spread.mean:.1%} ± {spread.deviation:.1%}"

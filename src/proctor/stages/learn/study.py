@@ -1,0 +1,202 @@
+"""``proctor learn study``: the ablation without pixels, on every split, early and by kind; the tables of ``docs/learn.md``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from proctor.learn.evaluate import Figure, Recognised
+from proctor.learn.recogniser import Task
+from proctor.records import atomic_write
+from proctor.stages.learn.mistakes import recogniser_of, task_of, train
+from proctor.stages.learn.settings import MistakesSettings, StudySettings
+
+__all__ = ["KindRow", "Spread", "Study", "StudyRow", "learn_study", "study_jobs"]
+
+FRACTIONS: Final = (0.1, 0.25, 0.5)
+MODELS: Final = (("floor", "causal"), ("step", "causal"), ("context", "causal"), ("context", "offline"))
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """Mean and standard deviation over seeds, with the interval over recordings of the first seed; None: no value."""
+
+    mean: float | None
+    deviation: float
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, figures: Sequence[Figure]) -> Spread:
+        """Sum up one figure of several seeds."""
+        values = np.array([math.nan if f.value is None else f.value for f in figures])
+        if np.isnan(values).any():
+            return cls(None, 0.0, None, None)
+        deviation = float(values.std(ddof=1)) if values.size > 1 else 0.0
+        return cls(float(values.mean()), deviation, figures[0].low, figures[0].high)
+
+
+class StudyRow(msgspec.Struct, frozen=True):
+    """One model on one split, seeing a share of each step; figures of the test part."""
+
+    model: str
+    split: str
+    observed: float
+    seeds: int
+    n: int
+    positives: int
+    auc: Spread
+    within: Spread
+    between: Spread
+    mistaken: Spread
+
+
+class KindRow(msgspec.Struct, frozen=True):
+    """One kind of mistake against everything else, on one split."""
+
+    model: str
+    split: str
+    kind: str
+    positives: int
+    auc: Spread
+    within: Spread
+    average_precision: Spread
+
+
+class Study(msgspec.Struct, frozen=True):
+    """All rows, and which settings they were measured with."""
+
+    rows: tuple[StudyRow, ...]
+    kinds: tuple[KindRow, ...]
+    seeds: int
+    data_hash: str
+
+
+@dataclass(frozen=True)
+class _Job:
+    settings: MistakesSettings
+    task: Task
+
+
+def study_jobs(settings: StudySettings) -> Iterator[_Job]:
+    """Yield what is trained: every model on every split, and the causal one early."""
+    for split in settings.splits:
+        base = MistakesSettings(annotations=settings.annotations, split=split)
+        task = task_of(base)
+        for model, context in MODELS:
+            one = msgspec.structs.replace(base, model=model, context=context)
+            yield _Job(one, task)
+            if model == "context" and context == "causal":
+                for observed in FRACTIONS:
+                    yield _Job(
+                        msgspec.structs.replace(one, observed=observed), replace(task, observed=observed)
+                    )
+
+
+def learn_study(settings: StudySettings, seen: Callable[[], None] = lambda: None) -> Study:
+    """Train every model with every seed and sum up.
+
+    Args:
+        settings: which splits, how many seeds.
+        seen: called after each training (for progress bars).
+    """
+    rows, kinds = [], []
+    hashed = ""
+    for job in study_jobs(settings):
+        found = []
+        for seed in range(settings.seeds):
+            model = recogniser_of(msgspec.structs.replace(job.settings, seed=seed))
+            resamples = 0 if seed else settings.resamples
+            found.append(train(model, replace(job.task, seed=seed), resamples=resamples).test)
+            seen()
+        hashed = job.task.data.hash
+        rows.append(_row(model.name, job.settings, found))
+        if job.settings.observed == 1:
+            kinds += _kind_rows(model.name, job.settings.split, found)
+    study = Study(tuple(rows), tuple(kinds), settings.seeds, hashed)
+    if settings.markdown is not None:
+        with atomic_write(settings.markdown) as file:
+            file.write(as_markdown(study).encode())
+    return study
+
+
+def _row(model: str, settings: MistakesSettings, found: Sequence[Recognised]) -> StudyRow:
+    spreads = (
+        Spread.of([getattr(f, name) for f in found])
+        for name in ("auc", "auc_within", "auc_between", "auc_mistaken")
+    )
+    first = found[0]
+    return StudyRow(model, settings.split, settings.observed, len(found), first.n, first.positives, *spreads)
+
+
+def _kind_rows(model: str, split: str, found: Sequence[Recognised]) -> Iterator[KindRow]:
+    for kind, first in found[0].kinds.items():
+        spreads = (
+            Spread.of([getattr(f.kinds[kind], name) for f in found])
+            for name in ("auc", "auc_within", "average_precision")
+        )
+        yield KindRow(model, split, kind, first.positives, *spreads)
+
+
+def as_markdown(study: Study) -> str:
+    """Return the tables for ``docs/learn-numbers.md``, per cent; ± is the standard deviation over seeds."""
+    lines = [
+        "<!-- Written by `proctor learn study --markdown`; do not edit by hand. -->",
+        "# Mistakes without pixels: the numbers",
+        "",
+        (
+            f"ROC-AUC of the test part in per cent: mean of {study.seeds} seeds ± their standard deviation, and in brackets the "
+            "95 % interval over recordings of the first seed. What the columns mean: [learn.md](learn.md)."
+        ),
+        "",
+        "| split | model | seen | steps (mistakes) | pooled | within recordings | between | in mistaken recordings |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r.split} | {r.model} | {r.observed:.0%} | {r.n} ({r.positives}) | "
+        + " | ".join(_cell(s) for s in (r.auc, r.within, r.between, r.mistaken))
+        + " |"
+        for r in study.rows
+    ]
+    lines += [
+        "",
+        "## By kind of mistake",
+        "",
+        "Each kind against everything else; AP is the average precision, whose chance level is the share of the kind.",
+        "",
+        "| split | model | kind | mistakes | AUC | within recordings | AP |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r.split} | {r.model} | {r.kind} | {r.positives} | "
+        + " | ".join(_cell(s) for s in (r.auc, r.within, r.average_precision))
+        + " |"
+        for r in study.kinds
+    ]
+    for (split, model), group in _by_model(study.kinds).items():
+        values = [r.average_precision.mean for r in group if r.average_precision.mean is not None]
+        if values:
+            lines.append(f"| {split} | {model} | macro | | | | {np.mean(values):.1%} |")
+    return "\n".join(lines) + "\n"
+
+
+def _by_model(rows: Sequence[KindRow]) -> dict[tuple[str, str], list[KindRow]]:
+    groups: dict[tuple[str, str], list[KindRow]] = {}
+    for row in rows:
+        groups.setdefault((row.split, row.model), []).append(row)
+    return groups
+
+
+def _cell(spread: Spread) -> str:
+    if spread.mean is None:
+        return "-"
+    text = f"{spread.mean * 100:.1f} ± {spread.deviation * 100:.1f}"
+    return (
+        text
+        if spread.low is None or spread.high is None
+        else f"{text} ({spread.low * 100:.1f}–{spread.high * 100:.1f})"
+    )
