@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from proctor.errors import UserError
 from proctor.learn.evaluate import Decided, Figure, OfKind, Recognised, evaluate, threshold_of
 from proctor.learn.recogniser import Recogniser, Task
+from proctor.learn.runs import RunRecord, predicted_steps, require_free, write_run
 from proctor.learn.samples import divide, read_step_data
 from proctor.stages.learn.settings import MistakesSettings
 
@@ -42,16 +44,22 @@ class Part(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, found: Recognised) -> Part:
         """Flatten the figures, for machines that read JSON."""
-        flat: list[float | Interval] = []
-        for figure in (
-            found.auc,
-            found.auc_within,
-            found.auc_between,
-            found.auc_mistaken,
-            found.average_precision,
-        ):
-            flat += [figure.value, _interval(figure)]
-        return cls(found.n, found.positives, found.recordings, *flat, found.decided)  # type: ignore[arg-type]
+        return cls(
+            found.n,
+            found.positives,
+            found.recordings,
+            found.auc.value,
+            _interval(found.auc),
+            found.auc_within.value,
+            _interval(found.auc_within),
+            found.auc_between.value,
+            _interval(found.auc_between),
+            found.auc_mistaken.value,
+            _interval(found.auc_mistaken),
+            found.average_precision.value,
+            _interval(found.average_precision),
+            found.decided,
+        )
 
 
 def _interval(figure: Figure) -> Interval:
@@ -119,13 +127,7 @@ def recogniser_of(settings: MistakesSettings) -> Recogniser:
             where="--features",
             hint="use --model v1, v2 or v3",
         )
-    if settings.model == "floor":
-        from proctor.learn.tabular import Floor
-
-        return Floor()
-    from proctor.learn.tabular import ContextModel
-
-    return ContextModel("step" if settings.model == "step" else settings.context)
+    raise UserError(f"the model '{settings.model}' is not there yet.")
 
 
 def task_of(settings: MistakesSettings) -> Task:
@@ -166,8 +168,12 @@ def learn_mistakes(settings: MistakesSettings) -> LearnedMistakes:
     Raises:
         UserError: if annotations, split or features cannot be used, or a part of the split has one class only.
     """
-    task = task_of(settings)
-    trained = train(recogniser_of(settings), task, resamples=settings.resamples)
+    task, recogniser = task_of(settings), recogniser_of(settings)
+    if settings.out is not None:
+        require_free(settings.out, _record(settings, recogniser, task))
+    trained = train(recogniser, task, resamples=settings.resamples)
+    if settings.out is not None:
+        _write(settings.out, _record(settings, recogniser, task), trained)
     dropped = Counter(d.reason for d in task.data.dropped)
     return LearnedMistakes(
         model=trained.recogniser.name,
@@ -183,4 +189,41 @@ def learn_mistakes(settings: MistakesSettings) -> LearnedMistakes:
         val=Part.of(trained.val),
         kinds=trained.test.kinds,
         dropped=dict(dropped),
+        run=None if settings.out is None else str(settings.out),
+    )
+
+
+def _record(settings: MistakesSettings, recogniser: Recogniser, task: Task) -> RunRecord:
+    """What is asked, before anything is found."""
+    asked = {name: getattr(settings, name) for name in ("model", "context")}
+    return RunRecord(
+        model=recogniser.name,
+        split=settings.split,
+        data=task.data.name,
+        data_hash=task.data.hash,
+        seed=settings.seed,
+        protocol=settings.protocol,
+        observed=settings.observed,
+        settings=asked,
+    )
+
+
+def _write(folder: Path, record: RunRecord, trained: Trained) -> None:
+    """Write what was recognised of every step that was not trained on, and why."""
+    task, recogniser = trained.task, trained.recogniser
+    test, val = (
+        predicted_steps(
+            task.data,
+            places,
+            recogniser.scores(places),
+            reasons=recogniser.reasons(places),
+            kind_scores=recogniser.kind_scores(places),
+            observed=task.observed,
+            target=task.target,
+        )
+        for places in (task.division.test, task.division.val)
+    )
+    results = {"test": msgspec.to_builtins(trained.test), "val": msgspec.to_builtins(trained.val)}
+    write_run(
+        folder, msgspec.structs.replace(record, chosen=dict(trained.chosen), results=results), test, val
     )

@@ -104,7 +104,8 @@ def learn_study(settings: StudySettings, seen: Callable[[], None] = lambda: None
         settings: which splits, how many seeds.
         seen: called after each training (for progress bars).
     """
-    rows, kinds = [], []
+    rows: list[StudyRow] = []
+    kinds: list[KindRow] = []
     hashed = ""
     for job in study_jobs(settings):
         found = []
