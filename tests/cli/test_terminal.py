@@ -17,6 +17,8 @@ import pytest
 
 from proctor.cli import console
 from proctor.cli.datasets import _COMMANDS as DATASET_COMMANDS
+from proctor.cli.features import app as features_app
+from proctor.cli.learn import app as learn_app
 from proctor.cli.main import _COMMANDS
 from proctor.version import __version__
 
@@ -58,6 +60,8 @@ PATHS = [
             "graph",
             "corpus",
             "study",
+            "learn",
+            "features",
         )
     ),
     ["import", "promqa"],
@@ -71,6 +75,12 @@ PATHS = [
     *(["corpus", name] for name in ("build", "info", "embed", "dedupe")),
     *([command, name] for command in ("generate", "experiment") for name in ("documents", "clip")),
     ["export", "training"],
+    *(
+        [group, command.name or command.callback.__name__]
+        for group, app in (("learn", learn_app), ("features", features_app))
+        for command in app.registered_commands
+        if command.callback is not None
+    ),
     *(["study", name] for name in ("sample", "forms", "ratings", "manuals", "ballots")),
 ]
 
