@@ -57,6 +57,18 @@ def test_only_a_few_models_beat_always_error(script):
     assert split_r.found.endswith("3DResNet V1, ImageBind VADT")
 
 
+def test_early_zero_shot_and_anomaly(script):
+    (counts,) = findings(script, "early_recognition_counts")
+    assert counts.found.endswith("Omnivore V2, S Slowfast V2")
+    assert counts.found.startswith("14 follow")
+    assert [(f.printed, f.found) for f in findings(script, "zero_shot")[1:]] == [
+        ("6.7", "7.0"),
+        ("12.4", "0.7"),
+    ]
+    (blocks,) = findings(script, "anomaly")
+    assert blocks.printed == "50.65 and 49.65; 50.25 and 49.74"
+
+
 def test_one_misprint_explains_one_row(script):
     (finding,) = findings(script, "error_recognition_misprints")
     assert finding.where.endswith("R ImageBind A: recall")
