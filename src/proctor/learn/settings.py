@@ -49,9 +49,6 @@ class TrainSettings(msgspec.Struct, frozen=True, kw_only=True):
     save_seconds: float = 300.0
 
 
-_ELSEWHERE = frozenset({"epochs", "tensorboard", "save_seconds"})
-
-
 class TrainOptions(Settings, frozen=True, kw_only=True):
     """What a user sets of training; what is left out is as the model and the protocol say."""
 

@@ -1,0 +1,123 @@
+"""Processes that train together, started by torchrun: the gradients of all are added before each step.
+
+A group of n with batches accumulated a times learns what one process does that accumulates n·a. This module imports torch:
+import it late.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from proctor.errors import UserError
+
+__all__ = ["Group", "is_first", "joined", "started"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """This process among those that train together.
+
+    Attributes:
+        rank: its number.
+        size: how many they are; 1 needs no other.
+        device: of its tensors.
+    """
+
+    rank: int = 0
+    size: int = 1
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+
+    def share(self, module: nn.Module) -> None:
+        """Give all processes the weights of the first."""
+        if self.size > 1:
+            for value in module.state_dict().values():
+                dist.broadcast(value, 0)
+
+    def sum_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
+        """Add the gradients of all; one that had no batch of the last group adds zeros."""
+        if self.size == 1:
+            return
+        for p in parameters:
+            if p.grad is None:
+                p.grad = torch.zeros_like(p)
+        everything = torch.cat([p.grad.view(-1) for p in parameters if p.grad is not None])
+        dist.all_reduce(everything)
+        begin = 0
+        for p in parameters:
+            assert p.grad is not None
+            p.grad.copy_(everything[begin : begin + p.numel()].view_as(p))
+            begin += p.numel()
+
+    def sum(self, value: Tensor) -> Tensor:
+        """Add a value over all."""
+        if self.size > 1:
+            dist.all_reduce(value)
+        return value
+
+    def told(self, figure: Callable[[], float]) -> float:
+        """Let the first process find a figure, and tell all."""
+        if self.size == 1:
+            return figure()
+        value = torch.tensor([figure() if self.rank == 0 else 0.0], dtype=torch.float64, device=self.device)
+        dist.broadcast(value, 0)
+        return float(value)
+
+    def wait(self) -> None:
+        """Wait for all."""
+        if self.size > 1:
+            dist.barrier()
+
+
+def is_first() -> bool:
+    """Say whether this process is the one that prints and writes."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+@contextmanager
+def joined(device: torch.device) -> Iterator[Group]:
+    """Join the processes that torchrun started; alone without it."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        yield Group(device=device)
+        return
+    mine = not dist.is_initialized()
+    if mine:
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield Group(dist.get_rank(), size, device)
+    finally:
+        if mine:
+            dist.destroy_process_group()
+
+
+def started(devices: int, arguments: Sequence[str]) -> bool:
+    """Start this command once a device with torchrun, and wait; False where nothing is to be started.
+
+    Args:
+        devices: how many.
+        arguments: of ``python``, such as ``["-m", "proctor", "learn", "mistakes", …]``.
+
+    Raises:
+        UserError: if there are fewer GPUs, or a process failed.
+    """
+    if devices == 1 or "RANK" in os.environ:
+        return False
+    there = torch.cuda.device_count()
+    if 0 < there < devices:
+        raise UserError(f"there are {there} GPUs, not {devices}.", hint=f"train with --devices {there}")
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={devices}"]
+    done = subprocess.run([*torchrun, *arguments], check=False)  # noqa: S603 (our own command again)
+    if done.returncode:
+        raise UserError(
+            f"a process of {devices} ended with status {done.returncode}.", hint="see its message above"
+        )
+    return True

@@ -1,0 +1,416 @@
+"""The trainer: the same weights after any accident, words for what is wrong, several processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from proctor.errors import UserError
+from proctor.learn.settings import TrainOptions, TrainSettings
+from proctor.records import read_jsonl
+
+torch = pytest.importorskip("torch")
+from tests.learn.toy import SETTINGS, Toy  # noqa: E402
+
+from proctor.learn.checkpoints import read_checkpoint  # noqa: E402
+from proctor.learn.trainer import Epoch, Trained, fit, load_weights  # noqa: E402
+
+TOY = Path(__file__).with_name("toy.py")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def changed(**settings: Any) -> TrainSettings:
+    return msgspec.structs.replace(SETTINGS, **settings)
+
+
+def weights(toy: Toy) -> list[float]:
+    return [float(v) for p in toy.module.state_dict().values() for v in p.flatten()]
+
+
+def stored(path: Path) -> dict[str, list[float]]:
+    return {name: value.flatten().tolist() for name, value in read_checkpoint(path).weights.items()}
+
+
+def lines(folder: Path) -> list[tuple[Any, ...]]:
+    read: list[Epoch] = read_jsonl(folder / "log.jsonl", Epoch)
+    return [(e.epoch, e.loss, e.figure, e.lr, e.batches, e.best) for e in read]
+
+
+def test_it_learns_and_keeps_the_best(tmp_path: Path) -> None:
+    toy = Toy(dropout=0.0)
+    found = fit(toy, changed(epochs=30), tmp_path)
+    assert found.figure > 0.95
+    assert (
+        [e.figure for e in found.history][found.best - 1]
+        == found.figure
+        == max(e.figure for e in found.history)
+    )
+    assert toy.validate() == pytest.approx(found.figure)
+    assert not toy.module.training
+    assert [e.epoch for e in read_jsonl(tmp_path / "log.jsonl", Epoch)] == list(range(1, 31))
+    assert found.chosen == {
+        "epochs": 30,
+        "best_epoch": found.best,
+        "val_figure": found.figure,
+        "early": False,
+    }
+    again = Toy(dropout=0.0)
+    configuration = load_weights(tmp_path / "best.pt", again.module)
+    assert weights(again) == weights(toy)
+    assert configuration["lr"] == 0.05
+
+
+def test_a_folder_changes_nothing(tmp_path: Path) -> None:
+    inside, outside = Toy(), Toy()
+    fit(inside, SETTINGS, tmp_path)
+    fit(outside, SETTINGS)
+    assert weights(inside) == weights(outside)
+
+
+def test_the_last_weights_where_the_protocol_wants_them() -> None:
+    best, last = Toy(), Toy()
+    found = fit(best, changed(epochs=12))
+    assert found.best < 12
+    fit(last, changed(epochs=12, keep="last"))
+    until = Toy()
+    fit(until, changed(epochs=found.best))
+    assert weights(best) == weights(until) != weights(last)
+
+
+def test_seeds_and_the_callers_generators() -> None:
+    def trained(seed: int) -> list[float]:
+        toy = Toy()
+        fit(toy, changed(epochs=2), seed=seed)
+        return weights(toy)
+
+    torch.manual_seed(5)
+    random.seed(5)
+    before = (torch.rand(1).item(), random.random())
+    torch.manual_seed(5)
+    random.seed(5)
+    assert trained(1) == trained(1)
+    assert (torch.rand(1).item(), random.random()) == before
+    assert trained(1) != trained(2)
+
+
+def test_it_stops_when_nothing_becomes_better() -> None:
+    class Flat(Toy):
+        figures = iter([0.5, 0.7, 0.6, 0.7, 0.69, 0.9])
+
+        def validate(self) -> float:
+            return next(self.figures)
+
+    found = fit(Flat(), changed(patience=3))
+    assert (len(found.history), found.best, found.figure, found.early) == (5, 2, 0.7, True)
+
+
+def test_the_rate_falls_on_a_plateau() -> None:
+    class Same(Toy):
+        def validate(self) -> float:
+            return 0.5
+
+    found = fit(Same(), changed(epochs=6, plateau=1, lowest_lr=1e-3))
+    assert [e.lr for e in found.history] == pytest.approx([0.05, 0.05, 0.05, 0.005, 0.005, 0.001])
+    assert {e.lr for e in fit(Same(), changed(plateau=None)).history} == {0.05}
+
+
+def test_accumulated_batches_are_one_larger_batch() -> None:
+    large, small = Toy(dropout=0.0, size=8), Toy(dropout=0.0, size=4)
+    fit(large, changed(clip=0.1))
+    fit(small, changed(clip=0.1, accumulate=2))
+    assert weights(small) == pytest.approx(weights(large), abs=1e-5)
+
+
+def test_bf16_learns_about_the_same() -> None:
+    exact, short = Toy(dropout=0.0), Toy(dropout=0.0)
+    fit(exact, SETTINGS)
+    fit(short, changed(precision="bf16"))
+    assert weights(short) != weights(exact)
+    assert weights(short) == pytest.approx(weights(exact), abs=0.2)
+    assert next(short.module.parameters()).dtype == torch.float32
+
+
+# -- accidents
+
+
+def run_toy(
+    folder: Path, seconds: float = 0.0, dropout: float = 0.5, epochs: int = 6
+) -> subprocess.Popen[bytes]:
+    command = [sys.executable, str(TOY), str(folder), str(epochs), str(seconds), str(dropout)]
+    return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
+
+
+def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path: Path) -> None:
+    fit(Toy(), SETTINGS, tmp_path / "calm")
+    killed, places = 0, []
+    for wait in (0.05, 0.21, 0.37):
+        process = run_toy(tmp_path / "hurt", seconds=0.03)
+        last = tmp_path / "hurt" / "last.pt"
+        before = last.stat().st_mtime_ns if last.exists() else 0
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and (not last.exists() or last.stat().st_mtime_ns == before):
+            time.sleep(0.01)
+        time.sleep(wait)
+        process.send_signal(signal.SIGKILL)
+        killed += process.wait() == -signal.SIGKILL
+        place = read_checkpoint(last).place
+        places.append((place["epoch"], place["place"]))
+    assert killed == 3
+    assert places == sorted(places)
+    assert any(place for _, place in places)  # within an epoch
+    assert run_toy(tmp_path / "hurt").wait(120) == 0
+    for name in ("best.pt", "last.pt"):
+        assert stored(tmp_path / "hurt" / name) == stored(tmp_path / "calm" / name)
+    assert lines(tmp_path / "hurt") == lines(tmp_path / "calm")
+
+
+def test_a_finished_training_is_not_begun_again(tmp_path: Path) -> None:
+    first = fit(Toy(), SETTINGS, tmp_path)
+    again = Toy()
+    again.loss = None  # type: ignore[assignment, method-assign]
+    assert fit(again, SETTINGS, tmp_path) == first
+    longer = fit(Toy(), changed(epochs=8), tmp_path)
+    assert [e.loss for e in longer.history] == [e.loss for e in fit(Toy(), changed(epochs=8)).history]
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (lambda folder: fit(Toy(), changed(lr=0.01), folder), "lr is 0.05 there and 0.01 here"),
+        (lambda folder: fit(Toy(), SETTINGS, folder, seed=3), "seed is 0 there and 3 here"),
+        (lambda folder: fit(Toy(), SETTINGS, folder, about={"data": "b"}), "data is None there and 'b' here"),
+    ],
+)
+def test_a_checkpoint_of_another_configuration_is_refused(
+    tmp_path: Path, other: Callable[[Path], Trained], said: str
+) -> None:
+    fit(Toy(), SETTINGS, tmp_path)
+    with pytest.raises(UserError, match=said):
+        other(tmp_path)
+
+
+def test_another_network_is_refused(tmp_path: Path) -> None:
+    fit(Toy(), SETTINGS, tmp_path)
+    toy = Toy()
+    toy.module = torch.nn.Sequential(torch.nn.Linear(6, 3), torch.nn.Linear(3, 1))
+    with pytest.raises(UserError, match="network is"):
+        fit(toy, SETTINGS, tmp_path)
+    with pytest.raises(UserError, match="of another network"):
+        load_weights(tmp_path / "best.pt", toy.module)
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "bit", "text", "code"])
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path, damage: str) -> None:
+    fit(Toy(), SETTINGS, tmp_path)
+    path = tmp_path / "last.pt"
+    data = bytearray(path.read_bytes())
+    if damage == "cut":
+        data = data[: len(data) // 2]
+    elif damage == "empty":
+        data.clear()
+    elif damage == "bit":
+        data[len(data) // 2] ^= 4
+    elif damage == "text":
+        data = bytearray(b"not a checkpoint")
+    path.write_bytes(data)
+    if damage == "code":
+        torch.save({"format": "proctor-checkpoint-1", "place": _Evil(tmp_path / "ran")}, path)
+    with pytest.raises(UserError, match="checkpoint"):
+        fit(Toy(), SETTINGS, tmp_path)
+    assert not (tmp_path / "ran").exists()
+
+
+class _Evil:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.path,)
+
+
+def test_no_checkpoint_and_parts_of_one(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no checkpoint"):
+        load_weights(tmp_path / "best.pt", Toy().module)
+    torch.save({"format": "proctor-checkpoint-1", "configuration": {}}, tmp_path / "best.pt")
+    with pytest.raises(UserError, match="parts of the checkpoint are missing"):
+        load_weights(tmp_path / "best.pt", Toy().module)
+    torch.save({"weights": {}}, tmp_path / "best.pt")
+    with pytest.raises(UserError, match="no checkpoint of this Proctor"):
+        load_weights(tmp_path / "best.pt", Toy().module)
+
+
+@contextmanager
+def small_files(largest: int) -> Iterator[None]:
+    """Let no file of this process grow larger: what a full disk does to a write."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
+def test_a_full_disk_leaves_the_old_checkpoint(tmp_path: Path) -> None:
+    fit(Toy(), changed(epochs=2), tmp_path)
+    before = (tmp_path / "last.pt").read_bytes()
+    with small_files(4000), pytest.raises(UserError, match="cannot be written: File too large"):
+        fit(Toy(), SETTINGS, tmp_path)
+    assert (tmp_path / "last.pt").read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["best.pt", "last.pt", "log.jsonl"]
+    resumed, calm = Toy(), Toy()
+    fit(resumed, SETTINGS, tmp_path)
+    fit(calm, SETTINGS)
+    assert weights(resumed) == weights(calm)
+
+
+@pytest.mark.parametrize(("fits", "hint"), [(3, "--batch 2 --accumulate 4"), (0, "not even one item fits")])
+def test_out_of_memory_says_what_fits(fits: int, hint: str) -> None:
+    class Large(Toy):
+        def loss(self, items: Any) -> Any:
+            if len(items) > fits:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return super().loss(items)
+
+    with pytest.raises(UserError, match="a batch of 8 does not fit") as told:
+        fit(Large(), SETTINGS)
+    assert hint in str(told.value)
+
+
+def test_other_errors_are_not_called_memory() -> None:
+    class Wrong(Toy):
+        def loss(self, items: Any) -> Any:
+            raise RuntimeError("shapes cannot be multiplied")
+
+    with pytest.raises(RuntimeError, match="shapes"):
+        fit(Wrong(), SETTINGS)
+
+
+def test_a_loss_that_is_no_number_is_told() -> None:
+    class Exploding(Toy):
+        def loss(self, items: Any) -> Any:
+            return super().loss(items) * float("inf")
+
+    with pytest.raises(UserError, match=r"loss became (inf|nan) in epoch 1"):
+        fit(Exploding(), SETTINGS)
+
+
+def test_a_validation_part_without_a_figure_is_told() -> None:
+    class One(Toy):
+        def validate(self) -> float:
+            return float("nan")
+
+    with pytest.raises(UserError, match="validation part"):
+        fit(One(), SETTINGS)
+
+
+def test_nothing_to_train_on_is_told() -> None:
+    with pytest.raises(UserError, match="nothing to train on"):
+        fit(Toy(items=0), SETTINGS)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_told() -> None:
+    with pytest.raises(UserError, match="no GPU"):
+        fit(Toy(), changed(device="cuda"))
+
+
+# -- options, progress, TensorBoard
+
+
+def test_options_go_over_what_is_usual() -> None:
+    usual = TrainSettings(lr=1e-5, batch=1, clip=None)
+    assert TrainOptions().over(usual) == usual
+    assert TrainOptions(lr=0.2, tensorboard=True).over(usual) == msgspec.structs.replace(
+        usual, lr=0.2, tensorboard=True
+    )
+    with pytest.raises(UserError, match="--batch is 0"):
+        TrainOptions(batch=0)
+
+
+def test_progress_counts_the_batches_that_are_left(tmp_path: Path) -> None:
+    told: list[Any] = []
+
+    @contextmanager
+    def show(title: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+        told.append(total)
+        yield lambda: told.append(1)
+
+    fit(Toy(), changed(epochs=2), tmp_path, show=show)
+    assert (told[0], sum(told[1:])) == (10, 10)
+    told.clear()
+    fit(Toy(), changed(epochs=3), tmp_path, show=show)
+    assert (told[0], sum(told[1:])) == (5, 5)
+
+
+def test_tensorboard_is_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(UserError, match="pip install tensorboard"):
+        fit(Toy(), changed(tensorboard=True), tmp_path)
+    monkeypatch.undo()
+    pytest.importorskip("tensorboard")
+    fit(Toy(), changed(tensorboard=True), tmp_path)
+    assert list((tmp_path / "tensorboard").glob("events.*"))
+
+
+def test_deterministic_mode_ends_with_the_training() -> None:
+    class Looking(Toy):
+        seen = False
+
+        def validate(self) -> float:
+            self.seen |= torch.are_deterministic_algorithms_enabled()
+            return super().validate()
+
+    toy = Looking()
+    fit(toy, changed(deterministic=True))
+    assert toy.seen
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(TOY)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    two = tmp_path / "two"
+    done = subprocess.run(
+        [sys.executable, *command, str(two), "6", "0", "0"],
+        capture_output=True,
+        env=environment,
+        check=False,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    fit(Toy(dropout=0.0), changed(accumulate=2), tmp_path / "one")
+    one, together = stored(tmp_path / "one" / "best.pt"), stored(two / "best.pt")
+    logs = [
+        json.loads((p / "log.jsonl").read_text().splitlines()[-1])["epoch"] for p in (two, tmp_path / "one")
+    ]
+    assert logs == [6, 6]
+    assert together != stored_untrained()
+    for name, values in one.items():
+        assert np.abs(np.array(values) - np.array(together[name])).max() < 1e-5, name
+
+
+def stored_untrained() -> dict[str, list[float]]:
+    return {name: value.flatten().tolist() for name, value in Toy(dropout=0.0).module.state_dict().items()}
