@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from proctor.settings import Settings, argument, option
 
-__all__ = ["MistakesSettings", "StoreSettings", "StudySettings"]
+__all__ = ["MistakesSettings", "StoreSettings", "StudySettings", "TableSettings"]
 
 ANNOTATIONS = option("Folder of the annotations, such as CaptainCook4D's.", metavar="DIR")
 SPLIT = option("By recordings (R), persons (P), environments (E) or steps (S), as in the code of the paper.")
@@ -72,3 +72,29 @@ class StoreSettings(Settings, frozen=True, kw_only=True):
     """Which store of features is meant."""
 
     store: Annotated[Path, argument("Folder of a store of features.", "STORE")]
+
+
+class TableSettings(Settings, frozen=True, kw_only=True):
+    """Make a table of the paper again: what it prints, what is measured here, what knowing nothing gives."""
+
+    number: Annotated[
+        Literal["2", "3", "9", "11", "12"],
+        argument(
+            "2: trained; 3 and 9: asked, all mistakes and by kind; 11: from half a step; 12: windows.",
+            "TABLE",
+        ),
+    ]
+    annotations: Annotated[Path, ANNOTATIONS]
+    features: Annotated[
+        tuple[Path, ...],
+        option("Store of features (repeatable); what is missing is said in its row.", metavar="STORE"),
+    ] = ()
+    protocol: Annotated[
+        Literal["paper", "code", "right"],
+        option("What the paper says, what its released code does, or what is right; see docs/learn.md."),
+    ] = "right"
+    seed: Annotated[int, option("Of everything that is drawn.", ge=0)] = 0
+    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
+    form: Annotated[
+        Literal["text", "markdown", "latex"], option("How it is printed, without --json.", "--as")
+    ] = "text"

@@ -1,0 +1,140 @@
+"""Tables of the paper: printed rows, ours, chance, and what is missing; the model is a made one."""
+
+import numpy as np
+import pytest
+from tests.learn.made import make_data
+from typer.testing import CliRunner
+
+from proctor.cli.learn import app
+from proctor.errors import UserError
+from proctor.learn.features.store import StoreWriter
+from proctor.learn.recogniser import Task
+from proctor.stages.learn import tables
+from proctor.stages.learn.settings import TableSettings
+
+
+class Knowing:
+    """Knows nearly everything; the floor less."""
+
+    def __init__(self, settings):
+        self.name, self.settings = settings.model, settings
+
+    def fit(self, task):
+        self.task = task
+        noise = np.random.default_rng(task.seed).normal(size=task.target.size)
+        self.values = task.target + (5.0 if self.name == "floor" else 0.3) * noise
+        return {}
+
+    def scores(self, places):
+        return 1 / (1 + np.exp(-self.values[places]))
+
+    def reasons(self, places, most=5):
+        return [()] * len(places)
+
+    def kind_scores(self, places):
+        return {"order": self.scores(places)}
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """Made annotations and a made model; V2 cannot be trained."""
+    data, division = make_data()
+    seen = []
+
+    def recogniser_of(settings):
+        seen.append(settings)
+        if settings.model == "v2":
+            raise UserError("no torch.")
+        return Knowing(settings)
+
+    monkeypatch.setattr(tables, "recogniser_of", recogniser_of)
+    monkeypatch.setattr(tables, "task_of", lambda s: Task(data, division, data.labels(), s.seed, s.observed))
+    return seen
+
+
+def store(folder, name, backbone="Omnivore", modality="video"):
+    with StoreWriter(
+        folder / name, width=2, seconds=1.0, modality=modality, backbone=backbone, source="made"
+    ) as w:
+        w.add("1_0", np.zeros((3, 2)))
+    return folder / name
+
+
+def rows(table, **wanted):
+    return [r for r in table.rows if all(getattr(r, k) == v for k, v in wanted.items())]
+
+
+def test_table_2_without_features(made, tmp_path):
+    table = tables.table_of_paper(TableSettings(number="2", annotations=tmp_path, resamples=20))
+    assert len(rows(table, source="printed")) == 26
+    assert [round(r.values["F1"], 2) for r in rows(table, source="chance")] == [47.52, 52.85]
+    assert [r.name for r in rows(table, source="missing", split="R")] == [
+        "Omnivore", "Slowfast", "X3D", "3DResNet", "ImageBind",
+    ]  # fmt: skip
+    floor, context, offline = rows(table, source="ours", split="R")
+    assert floor.values["AUC"] < context.values["AUC"] == offline.values["AUC"]
+    assert 90 < context.values["within recordings"] <= 100
+    low, high = context.intervals["AUC"]
+    assert low <= context.values["AUC"] <= high
+    assert table.columns[:5] == ("accuracy", "precision", "recall", "F1", "AUC")
+    assert [s.context for s in made][:3] == ["causal", "causal", "offline"]
+    assert all(s.observed == 1 for s in made)
+
+
+def test_table_2_with_features(made, tmp_path):
+    stores = (store(tmp_path, "a"), store(tmp_path, "b", "ImageBind", "audio"))
+    table = tables.table_of_paper(
+        TableSettings(number="2", annotations=tmp_path, features=stores, resamples=0)
+    )
+    ours = {r.name for r in rows(table, source="ours", split="S")}
+    assert {"Omnivore video (a) V1", "ImageBind audio (b) V1", "video, audio V3"} < ours
+    missing = {r.name: r.note for r in rows(table, source="missing", split="S")}
+    assert missing["Omnivore video (a) V2"].startswith("no torch")
+    assert "--features" in missing["X3D"]
+    assert "Omnivore" not in missing
+    assert not any(r.intervals for r in table.rows)
+    assert {s.features for s in made if s.model == "v3"} == {stores}
+
+
+def test_table_11_sees_half_of_each_step(made, tmp_path):
+    table = tables.table_of_paper(TableSettings(number="11", annotations=tmp_path, resamples=0))
+    assert len(rows(table, source="printed")) == 16
+    assert {s.observed for s in made} == {0.5}
+    assert {s.context for s in made} == {"causal"}  # the offline one would tell how long the step took
+
+
+def test_table_9_is_by_kind(made, tmp_path):
+    table = tables.table_of_paper(TableSettings(number="9", annotations=tmp_path, resamples=0))
+    assert len(rows(table, source="chance")) == 7
+    assert {r.kind for r in rows(table, source="ours")} == {"order"}
+    (one,) = [r for r in table.rows if r.note.endswith("0.7")]
+    assert (one.name, one.kind, one.values["F1"]) == ("TimeChat V2", "missing", 12.4)
+
+
+def test_table_12_compares_windows(made, tmp_path):
+    stores = tuple(store(tmp_path, f"{k}s") for k in (1, 3, 4))
+    table = tables.table_of_paper(
+        TableSettings(number="12", annotations=tmp_path, features=stores, resamples=0)
+    )
+    first = rows(table, source="printed")[0]
+    assert list(first.values)[:3] == ["R@1 0.1", "R@1 0.2", "R@1 0.3"]
+    assert [r.name for r in rows(table, source="missing")] == [f"Omnivore video ({k}s) V2" for k in (1, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("form", "has"), [("text", "printed  all"), ("markdown", "| printed |"), ("latex", r"\toprule")]
+)
+def test_the_command_prints_every_form(made, tmp_path, form, has):
+    done = CliRunner().invoke(
+        app, ["table", "3", "--annotations", str(tmp_path), "--resamples", "0", "--as", form]
+    )
+    assert done.exit_code == 0, done.output
+    assert has in done.output
+    assert "its precision and recall give an F1 of 7.0" in done.output
+
+
+def test_every_training_is_counted(made, tmp_path):
+    seen = []
+    settings = TableSettings(number="11", annotations=tmp_path, resamples=0)
+    tables.table_of_paper(settings, lambda: seen.append(1))
+    assert len(seen) == sum(not job.missing for job in tables.table_jobs(settings)) == 4
