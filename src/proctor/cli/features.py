@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from proctor.cli.console import counted, emit, group_app, table
-from proctor.cli.options import Output, with_settings
-from proctor.stages.learn.settings import StoreSettings
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from proctor.cli.console import counted, emit, group_app, progress, table, warn
+from proctor.cli.options import Output, Spread, with_settings
+from proctor.stages.learn.settings import CheckStoreSettings, ConvertStoreSettings, StoreSettings
+
+if TYPE_CHECKING:
+    from proctor.stages.learn.features import Described, Unfit
 
 app = group_app(
     "Convert, check and extract features of videos.\n\n"
@@ -23,6 +32,10 @@ def info(settings: StoreSettings, output: Output) -> None:
     from proctor.stages.learn.features import describe_store
 
     found = describe_store(settings.store)
+    emit(found, _store_text(found), as_json=output.as_json)
+
+
+def _store_text(found: Described) -> str:
     rows = [
         ("backbone", found.backbone),
         ("modality", found.modality),
@@ -39,4 +52,72 @@ def info(settings: StoreSettings, output: Output) -> None:
     if found.lengths is not None:
         shortest, median, longest = found.lengths
         rows.insert(7, ("lengths", f"{shortest:,.0f} s to {longest:,.0f} s, median {median:,.0f} s"))
-    emit(found, table(rows), as_json=output.as_json)
+    return table(rows)
+
+
+@app.command()
+@with_settings
+def convert(settings: ConvertStoreSettings, spread: Spread, output: Output) -> None:
+    """Make a store of published features: .npz and .npy files, one a recording, or one a second.
+
+    One recording is read at a time. What cannot be read is left out and listed in STORE.dropped.jsonl. An interrupted conversion
+    leaves STORE.part; the same command goes on from there.
+
+    Example: proctor features convert ~/captaincook4d/features --backbone omnivore --out stores/omnivore
+
+    Example: proctor features convert mine --backbone dino --seconds 0.5 --out stores/dino
+    """
+    from proctor.compute import place_of
+    from proctor.stages.learn.features import convert_features
+
+    with progress("recordings", quiet=output.as_json) as step:
+        result = convert_features(settings, place=place_of(spread.workers), seen=step)
+    text = _store_text(result.store)
+    if result.resumed:
+        text += f"\n\n{result.resumed:,} recordings were there already"
+    if result.remark:
+        text += f"\n\n{result.store.backbone}: {result.remark}"
+    if result.unfit:
+        text += f"\n\n{_findings_text(result.unfit)}"
+    emit(result, text, as_json=output.as_json)
+    if result.dropped:
+        reasons = counted(Counter(d.reason for d in result.dropped))
+        warn(f"left out: {reasons}; listed in {result.dropped_file}")
+
+
+@app.command()
+@with_settings
+def check(settings: CheckStoreSettings, output: Output) -> None:
+    """Read all rows of a store and say what is odd, and where it does not fit the annotations. Nothing is changed.
+
+    Ends with status 2 when rows are damaged, or hold NaN.
+
+    Example: proctor features check stores/omnivore --annotations ~/data/captaincook4d
+    """
+    from proctor.stages.learn.features import check_store
+
+    with progress("recordings", quiet=output.as_json) as step:
+        result = check_store(settings.store, settings.annotations, settings.rule, seen=step)
+    if settings.rule is None:
+        text = _findings_text(result.findings) if result.findings else "nothing odd"
+    else:
+        rows = [(f.where, f.seen) for f in result.findings]
+        text = table(rows, ("where", "seen")) if rows else f"no finding of rule {settings.rule}"
+    emit(result, text, as_json=output.as_json)
+    if result.broken:
+        raise typer.Exit(2)
+
+
+_SHOWN: Final = 3
+
+
+def _findings_text(findings: Sequence[Unfit]) -> str:
+    from proctor.stages.learn.features import RULES
+
+    rows = []
+    for rule, what in RULES.items():
+        found = [f"{f.where} ({f.seen})" for f in findings if f.rule == rule]
+        more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+        if found:
+            rows.append((rule, len(found), what, "; ".join(found[:_SHOWN]) + more))
+    return table(rows, ("rule", "found", "what", "where"))

@@ -229,11 +229,16 @@ class FeatureStore:
         padded[: len(there)] = there
         return padded
 
-    def damaged(self) -> Iterator[str]:
-        """Yield the recordings whose rows are not those that were written; reads everything."""
-        for held in self.held.values():
-            if _hash(self.rows(held.id)) != held.hash:
-                yield held.id
+    def scan(self) -> Iterator[tuple[Held, NDArray[np.float16], bool]]:
+        """Yield each recording, its rows, and whether they are those that were written; holds one recording at a time.
+
+        Raises:
+            UserError: if the rows cannot be read.
+        """
+        with _unreadable_told(self.path / _ROWS), (self.path / _ROWS).open("rb") as stream:
+            for held in self.held.values():
+                rows = np.fromfile(stream, "<f2", held.rows * self.width).reshape(-1, self.width)
+                yield held, rows, _hash(rows) == held.hash
 
 
 def _check_document(document: _Document, where: Path) -> None:
@@ -257,12 +262,8 @@ _AGAIN: Final = "convert or extract the features once more, or restore a copy"
 
 def _mapped(path: Path, document: _Document) -> NDArray[np.float16]:
     shape = (sum(held.rows for held in document.recordings), document.about.width)
-    try:
+    with _unreadable_told(path):
         size = path.stat().st_size
-    except OSError as error:
-        raise UserError(
-            f"the rows of the store cannot be read: {error.strerror or error}.", where=str(path), hint=_AGAIN
-        ) from None
     expected = shape[0] * shape[1] * 2
     if size != expected:
         raise UserError(
@@ -273,10 +274,18 @@ def _mapped(path: Path, document: _Document) -> NDArray[np.float16]:
         )
     if not size:
         return np.zeros(shape, np.float16)
-    try:
+    with _unreadable_told(path):
         return np.memmap(path, "<f2", "r", shape=shape)
+
+
+@contextmanager
+def _unreadable_told(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise UserError(f"cannot be mapped: {error.strerror or error}.", where=str(path)) from None
+        raise UserError(
+            f"the rows of the store cannot be read: {error.strerror or error}.", where=str(path), hint=_AGAIN
+        ) from None
 
 
 def _hash(rows: NDArray[np.float16]) -> str:

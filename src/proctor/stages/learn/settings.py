@@ -7,7 +7,14 @@ from typing import Annotated, Literal
 
 from proctor.settings import Settings, argument, option
 
-__all__ = ["MistakesSettings", "StoreSettings", "StudySettings", "TableSettings"]
+__all__ = [
+    "CheckStoreSettings",
+    "ConvertStoreSettings",
+    "MistakesSettings",
+    "StoreSettings",
+    "StudySettings",
+    "TableSettings",
+]
 
 ANNOTATIONS = option("Folder of the annotations, such as CaptainCook4D's.", metavar="DIR")
 SPLIT = option("By recordings (R), persons (P), environments (E) or steps (S), as in the code of the paper.")
@@ -98,3 +105,46 @@ class TableSettings(Settings, frozen=True, kw_only=True):
     form: Annotated[
         Literal["text", "markdown", "latex"], option("How it is printed, without --json.", "--as")
     ] = "text"
+
+
+class ConvertStoreSettings(Settings, frozen=True, kw_only=True):
+    """Published features, and the store that is made of them."""
+
+    folder: Annotated[
+        Path, argument("Folder with the files of features, or the root of all that are published.")
+    ]
+    backbone: Annotated[
+        str,
+        option(
+            "omnivore, slowfast, x3d, 3dresnet, videomae, imagebind-video, -audio, -text or -depth; any other name with "
+            "--seconds."
+        ),
+    ]
+    out: Annotated[Path, option("Folder of the store to write.", metavar="STORE")]
+    annotations: Annotated[
+        Path | None,
+        option("Say which recordings of these annotations have no features, or too few.", metavar="DIR"),
+    ] = None
+    key: Annotated[
+        str | None, option("Name of the array in .npz files, where it is not the published one.")
+    ] = None
+    seconds: Annotated[
+        float | None, option("From one row to the next, where it is not as published.", ge=0.001)
+    ] = None
+    pool: Annotated[
+        int, option("Average so many rows to one; an incomplete last group is left out.", ge=1)
+    ] = 1
+    modality: Annotated[
+        Literal["video", "audio", "text", "depth"] | None,
+        option("Of a backbone of another name; video by default."),
+    ] = None
+    anew: Annotated[bool, option("Forget what an interrupted conversion left, in place of going on.")] = False
+
+
+class CheckStoreSettings(StoreSettings, frozen=True, kw_only=True):
+    """A store of features, and the annotations that it is to fit."""
+
+    annotations: Annotated[Path | None, option("Also compare it with these annotations.", metavar="DIR")] = (
+        None
+    )
+    rule: Annotated[str | None, option("List every finding of this rule, for example short.")] = None
