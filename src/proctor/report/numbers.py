@@ -7,16 +7,26 @@ from typing import Protocol
 
 from proctor.report.parts import Cell
 
-__all__ = ["count", "dollars", "guessed", "number", "show_p", "show_value", "signed"]
+__all__ = ["Estimate", "count", "dollars", "guessed", "number", "show_p", "show_value", "signed"]
 
 
-class _Estimate(Protocol):
+class Estimate(Protocol):
+    """A value with the ends of its interval; None where there is none."""
+
     @property
-    def value(self) -> float | None: ...
+    def value(self) -> float | None:
+        """The number."""
+        ...
+
     @property
-    def low(self) -> float | None: ...
+    def low(self) -> float | None:
+        """Lower end of the interval."""
+        ...
+
     @property
-    def high(self) -> float | None: ...
+    def high(self) -> float | None:
+        """Upper end."""
+        ...
 
 
 def show_value(value: float | None, digits: int = 1) -> str:
@@ -92,7 +102,7 @@ def _binomial(k: int, n: int, p: float) -> float:
 
 
 def number(
-    estimate: _Estimate | None,
+    estimate: Estimate | None,
     digits: int = 1,
     *,
     scale: float = 1.0,

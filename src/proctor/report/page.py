@@ -1,4 +1,4 @@
-"""Draws a page: one file that works offline, in light, dark, on a phone and on paper; its one script only filters examples.
+"""Draws a page: one file that works offline, in light, dark, on a phone and on paper; its scripts only filter examples and sort tables.
 
 All texts of the page are untrusted. Templates escape them, control characters are made visible, and a content security policy
 allows the page's own style and script by their hashes, pictures from ``data:`` and nothing else.
@@ -56,7 +56,8 @@ def render_page(page: Page) -> str:
     if len(set(ids)) < len(ids):
         raise ValueError("two sections have the same id")
     style = asset("base.css") + asset("figures.css") + asset("page.css")
-    script = asset("page.js") if page.examples else ""
+    sortable = any(isinstance(p, Table) and p.sortable for section in page.sections for p in section.parts)
+    scripts = [asset(name) for name, used in (("page.js", page.examples), ("sort.js", sortable)) if used]
     sources = [source for example in page.examples for source in example.sources if source.picture]
     for source in sources:
         if not _PICTURE.fullmatch(source.picture):
@@ -77,9 +78,9 @@ def render_page(page: Page) -> str:
             systems=list(dict.fromkeys(a.system for e in page.examples for a in e.answers)),
             codes=sorted({a.code for e in page.examples for a in e.answers if a.code}),
             open_examples=_OPEN,
-            policy=content_policy(style, [script] if script else []),
+            policy=content_policy(style, scripts),
             style=Markup(style),  # noqa: S704 - our own file
-            script=Markup(script),  # noqa: S704 - our own file
+            scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own files
         )
     )
 

@@ -74,6 +74,7 @@ class Table:
         note: below it.
         digits: whether all cells but the first are numbers, which are set flush right.
         words: columns that hold words all the same.
+        sortable: whether readers can sort it by a click on the head of a column.
     """
 
     title: str
@@ -82,6 +83,7 @@ class Table:
     note: str = ""
     digits: bool = True
     words: frozenset[int] = frozenset()
+    sortable: bool = False
 
     def __post_init__(self) -> None:
         """See that every line has all its cells."""
@@ -209,6 +211,7 @@ class AnswerView:
         mark: as printed.
         more: why it got the mark, what it was shown, what others say of it; one line each.
         code: mark as the filter of the examples knows it.
+        drawn: below the answer, drawn by this room: what moved a score.
     """
 
     system: str
@@ -216,6 +219,7 @@ class AnswerView:
     mark: str = ""
     more: tuple[str, ...] = ()
     code: str = ""
+    drawn: Markup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +260,8 @@ class Page:
         sections: in order.
         examples: shown in a section of their own after the others.
         left: how many questions are not among the examples.
+        examples_title: heading of the examples.
+        examples_note: what they are, in place of the sentence about questions.
         method: name and value of everything that has to be known to make it again.
     """
 
@@ -265,4 +271,6 @@ class Page:
     sections: tuple[Section, ...] = ()
     examples: tuple[ExampleView, ...] = ()
     left: int = 0
+    examples_title: str = "Examples"
+    examples_note: str = ""
     method: tuple[tuple[str, str], ...] = ()
