@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from proctor.cli.console import counted, emit, group_app, progress, table
 from proctor.cli.options import Output, with_settings
-from proctor.stages.learn.settings import MistakesSettings, StudySettings, TableSettings
+from proctor.stages.learn.settings import MistakesSettings, PageSettings, StudySettings, TableSettings
 
 if TYPE_CHECKING:
     from proctor.learn.evaluate import Figure
@@ -189,4 +189,24 @@ def _cell(row: PaperTableRow, column: str) -> str:
         value
         if ends is None or column not in ("AUC", "within recordings")
         else f"{value} [{ends[0]:.1f}, {ends[1]:.1f}]"
+    )
+
+
+@app.command()
+@with_settings
+def page(settings: PageSettings, output: Output) -> None:
+    """Draw runs side by side as one page: how well, what that means, and every step with what was said of it and why.
+
+    The page is one file that works offline. Runs of one page were tested on the same steps.
+
+    Example: proctor learn page runs/floor runs/causal runs/offline --out page.html
+    """
+    from proctor.stages.learn.page import draw_runs
+
+    result = draw_runs(settings)
+    notes = [f"note: {note}" for note in result.notes]
+    emit(
+        result,
+        "\n".join([f"{result.page}: {result.steps:,} steps, {', '.join(result.runs)}", *notes]),
+        as_json=output.as_json,
     )

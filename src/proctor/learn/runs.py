@@ -133,7 +133,7 @@ class PredictedStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         score: the probability of a mistake, or anything that is higher for more suspicious steps.
         observed: share of the step that was seen.
         reasons: what moved the score most, the largest first; empty where the model cannot say.
-        activity: the recipe.
+        activity: the recipe, for people.
         text: the instruction.
         times: start and end of each execution, in seconds.
         kind_scores: by kind of mistake, the score of its own detector; columns ``score:KIND`` of the file.
@@ -210,7 +210,7 @@ def predicted_steps(
                 kinds=tuple(sorted(sample.kinds)),
                 observed=observed,
                 reasons=tuple(why[k]),
-                activity=sample.activity_id,
+                activity=graph.name if (graph := data.graphs.get(sample.activity_id)) else sample.activity_id,
                 text=sample.text,
                 times=tuple((e.start, e.end) for e in sample.executions),
                 kind_scores={kind: values[k] for kind, values in by_kind.items()},

@@ -5,7 +5,7 @@ Runs stand side by side on the same test steps. Which of them is looked at close
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
@@ -19,7 +19,6 @@ from proctor.metrics.calibration import (
 )
 from proctor.metrics.classification import (
     CHANCE,
-    CURVES,
     average_precision,
     chance_scores,
     paired_difference,
@@ -27,7 +26,6 @@ from proctor.metrics.classification import (
 )
 from proctor.metrics.curves import CurveBand, precision_recall_band, roc_band
 from proctor.metrics.figure import IntervalPlot
-from proctor.report.charts import difference_chart
 from proctor.report.figures.clusters import draw_clusters
 from proctor.report.figures.curves import CURVES_GUIDE, Curve, Curves, draw_curves
 from proctor.report.learned_data import Learned, TestedRun
@@ -81,7 +79,7 @@ def learned_page(found: Learned, *, resamples: int = RESAMPLES) -> Page:
     sections.append(
         Section(
             "where",
-            "Where it goes wrong",
+            "Where it fails",
             (recipe_table(found.steps, found.runs, close), step_table(found.steps, close)),
         )
     )
@@ -127,7 +125,7 @@ def _summary(found: Learned) -> Section:
     if len(found.runs) > 1:
         for name in ("auc", "auc_within"):
             parts.append(_plot(f"ROC-AUC, {_FIGURES[name]}", found.runs, name))
-    return Section("summary", "Which step, or which recording?", tuple(parts), facts)
+    return Section("summary", "Step or recording?", tuple(parts), facts)
 
 
 def _figures_table(found: Learned) -> Table:
@@ -139,7 +137,11 @@ def _figures_table(found: Learned) -> Table:
     prior = show_value(100 * float(labels.mean())) if labels.size else "–"
     rows.append((Cell("knowing nothing", tone="floor", tag="chance"), *["50.0"] * 4, prior))
     rows += [
-        (Cell(p.name, p.source, "floor", tag="published"), show_value(p.auc), *[Cell("–", tone="soft")] * 4)
+        (
+            Cell(p.name, p.source, "floor", tag="published"),
+            show_value(p.auc, 2),
+            *[Cell("–", tone="soft")] * 4,
+        )
         for p in found.published
         if p.auc is not None
     ]
@@ -235,7 +237,7 @@ def _decisions(found: Learned) -> Section:
     rows += [
         (
             Cell(p.name, p.source, "floor", tag="published"),
-            *(show_value(getattr(p, name)) for name in _DECIDED),
+            *(show_value(getattr(p, name), 2) for name in _DECIDED),
         )
         for p in found.published
         if p.f1 is not None
@@ -255,49 +257,23 @@ def _decisions(found: Learned) -> Section:
 def _curves(found: Learned, resamples: int) -> Section:
     shown = found.runs[:_CURVES]
     some = f" The first {_CURVES} of {len(found.runs)} runs." if len(found.runs) > len(shown) else ""
-    bands = [
-        [
-            draw(run.labels, run.scores, found.recordings, resamples=min(resamples, 1_000))
-            for draw in (roc_band, precision_recall_band)
-        ]
-        for run in shown
-    ]
+
+    def picture(
+        title: str, x: str, y: str, draw: Callable[..., CurveBand], chance: tuple[float, float]
+    ) -> Drawn:
+        bands = (draw(r.labels, r.scores, found.recordings, resamples=min(resamples, 1_000)) for r in shown)
+        curves = tuple(_curve(run.name, band) for run, band in zip(shown, bands, strict=True))
+        return Drawn(title, draw_curves(Curves(title, x, y, curves, chance)))
+
     labels = found.closest.labels
     prior = float(labels.mean()) if labels.size else 0.0
-    whats = (
-        (
-            "ROC curves",
-            "steps without a mistake that are called one",
-            "mistakes that are called one",
-            (0.0, 1.0),
-        ),
-        (
-            "Precision and recall",
-            "recall: mistakes that are called one",
-            "precision: calls that are right",
-            (prior, prior),
-        ),
-    )
-    return Section(
-        "curves",
-        "Curves",
-        tuple(
-            Drawn(
-                title,
-                draw_curves(
-                    Curves(
-                        title,
-                        x,
-                        y,
-                        tuple(_curve(run.name, both[k]) for run, both in zip(shown, bands, strict=True)),
-                        chance,
-                    )
-                ),
-                CURVES_GUIDE + some,
-            )
-            for k, (title, x, y, chance) in enumerate(whats)
-        ),
-    )
+    calls = "mistakes that are called one"
+    parts = (
+        Paragraph(CURVES_GUIDE + some),
+        picture("ROC curves", "steps without a mistake that are called one", calls, roc_band, (0.0, 1.0)),
+        picture("Precision and recall", f"recall: {calls}", "precision: calls that are right", precision_recall_band, (prior, prior)),
+    )  # fmt: skip
+    return Section("curves", "Curves", parts)
 
 
 def _curve(name: str, band: CurveBand) -> Curve:
@@ -382,10 +358,10 @@ def _kinds(found: Learned) -> Iterator[Section]:
             "kind. “Any”: the model has no score for this kind, so its score for any mistake was taken, and mistakes of other "
             "kinds count as false alarms."
         )
-        head = ("", "mistakes", "chance", *(run.name for run in found.runs))
+        head = ("kind", "mistakes", "chance", *(run.name for run in found.runs))
         yield Section(
             "kinds",
-            "Kinds of mistakes",
+            "Kinds",
             (Table("By kind of mistake", head, tuple(rows), note, sortable=True),),
         )
 
@@ -425,28 +401,13 @@ def _differences(found: Learned, resamples: int) -> Iterator[Section]:
     alike = [(a, b) for a, b in pairs if np.array_equal(a.labels, b.labels)]
     if not alike:
         return
-    rows: list[Row] = []
-    for a, b in alike:
-        for metric, name in _COMPARED.items():
-            if metric not in CURVES:
-                continue
-            score = paired_difference(
-                metric, a.labels, a.scores, b.scores, clusters=found.recordings, resamples=resamples
-            )
-            clear = score.low is not None and score.high is not None and not score.low <= 0 <= score.high
-            tone = ("better" if score.value > 0 else "worse") if clear else ""
-            drawn = (
-                difference_chart(score.value, score.low, score.high, span=0.5)
-                if score.value == score.value
-                else None
-            )
-            rows.append(
-                (
-                    Cell(f"{b.name} − {a.name}", name),
-                    number(score, scale=100, sign=True, tone=tone),
-                    Cell(drawn=drawn),
-                )
-            )
+    rows: tuple[Row, ...] = tuple(
+        (
+            f"{b.name} − {a.name}",
+            *(_difference(metric, a, b, found.recordings, resamples) for metric in _COMPARED),
+        )
+        for a, b in alike
+    )
     left = len(pairs) - len(alike)
     note = (
         "Points of per cent. Both runs see the same resamples of recordings, so what makes a recording hard for both does not "
@@ -456,5 +417,13 @@ def _differences(found: Learned, resamples: int) -> Iterator[Section]:
     yield Section(
         "differences",
         "Differences",
-        (Table("The second run minus the first", ("", "difference", ""), tuple(rows), note),),
+        (Table("One run minus another", ("", *_COMPARED.values()), rows, note),),
+    )
+
+
+def _difference(metric: str, a: TestedRun, b: TestedRun, recordings: list[str], resamples: int) -> Cell:
+    score = paired_difference(metric, a.labels, a.scores, b.scores, clusters=recordings, resamples=resamples)
+    clear = score.low is not None and score.high is not None and not score.low <= 0 <= score.high
+    return number(
+        score, scale=100, sign=True, tone=("better" if score.value > 0 else "worse") if clear else ""
     )

@@ -151,7 +151,7 @@ def _card(step: TestedStep, place: int, runs: Sequence[TestedRun], largest: Sequ
     facts += [("times", times)] if times else []
     return ExampleView(
         f"{step.recording}:{step.step}",
-        step.recording,
+        f"{step.recording}, {'mistake' if mistaken else 'no mistake'}",
         step.text or f"Step {step.step}",
         f"{truth}.",
         tuple(facts),
@@ -183,7 +183,7 @@ def _why(reasons: Sequence[Why], largest: float) -> Markup:
 def _reason(reason: Why, largest: float) -> Markup:
     half = 50 * abs(reason.contribution) / largest if largest > 0 else 0.0
     up = reason.contribution > 0
-    bar = f'<rect class="{"up" if up else "down"}" x="{percent(50 if up else 50 - half)}" width="{percent(half)}" height="8"/>'
+    bar = f'<line class="zero" x1="50%" x2="50%" y1="0" y2="8"/><rect class="{"up" if up else "down"}" x="{percent(50 if up else 50 - half)}" width="{percent(half)}" height="8"/>'
     value = f"{reason.value:.3g}".replace("-", "−")
     return Markup("<li><span><bdi>{}</bdi> = {}</span>{}<span>{}</span></li>").format(
         label(reason.feature), value, plain_svg(8, bar, "chart"), signed(reason.contribution, 2)

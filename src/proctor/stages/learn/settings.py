@@ -16,6 +16,9 @@ __all__ = [
     "TableSettings",
 ]
 
+
+__all__ = ["MistakesSettings", "PageSettings", "StoreSettings", "StudySettings"]
+
 ANNOTATIONS = option("Folder of the annotations, such as CaptainCook4D's.", metavar="DIR")
 SPLIT = option("By recordings (R), persons (P), environments (E) or steps (S), as in the code of the paper.")
 
@@ -148,3 +151,18 @@ class CheckStoreSettings(StoreSettings, frozen=True, kw_only=True):
         None
     )
     rule: Annotated[str | None, option("List every finding of this rule, for example short.")] = None
+
+
+class PageSettings(Settings, frozen=True, kw_only=True):
+    """Draw runs side by side as one page: how well, what that means, and every step with what was said of it and why."""
+
+    runs: Annotated[tuple[Path, ...], argument("Folders of runs, on the same test steps.", metavar="RUN…")]
+    out: Annotated[Path, option("The page.", metavar="FILE")] = Path("page.html")
+    annotations: Annotated[
+        Path | None,
+        option("Folder of the annotations, for texts and times that a run does not hold.", metavar="DIR"),
+    ] = None
+    title: Annotated[str, option("Heading of the page.")] = ""
+    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves intervals and bands out.", ge=0)] = (
+        2_000
+    )

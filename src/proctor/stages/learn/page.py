@@ -1,0 +1,279 @@
+"""``proctor learn page``: read runs, evaluate them on the same steps, and draw them side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.errors import UserError
+from proctor.learn.evaluate import Figure, evaluate, threshold_of
+from proctor.learn.published import EARLY, SUPERVISED
+from proctor.learn.runs import PREDICTIONS, PredictedStep, Run, RunRecord, read_run
+from proctor.learn.samples import read_step_data
+from proctor.metrics.classification import roc_auc
+from proctor.report.learned import learned_page
+from proctor.report.learned_data import Decisions, Learned, Published, TestedRun, TestedStep
+from proctor.report.page import write_page
+from proctor.stages.learn.settings import PageSettings
+
+__all__ = ["LearnedPage", "draw_runs"]
+
+LADDER: Final[Mapping[str, str]] = {
+    "floor": "sees how often the step goes wrong, its duration, and whether one was left out before it",
+    "step": "sees the step alone, in its task graph",
+    "context-causal": "sees the step and the past of its recording",
+    "context-offline": "sees the whole recording",
+}
+"""Models without pixels, each of which sees more than the one before; runs of them stand in this order."""
+
+_TOLD: Final = {"validation": "best F1 on validation", "fixed": "fixed"}
+
+
+class LearnedPage(msgspec.Struct, frozen=True):
+    """What was drawn.
+
+    Attributes:
+        page: the file.
+        runs: names of the runs, as the page calls them.
+        steps: of the test part.
+        closest: the run that the page looks at closely, the best on validation data.
+        notes: what the reader has to know.
+    """
+
+    page: str
+    runs: tuple[str, ...]
+    steps: int
+    closest: str
+    notes: tuple[str, ...]
+
+
+def draw_runs(settings: PageSettings) -> LearnedPage:
+    """Read runs and write the page.
+
+    Raises:
+        UserError: if a folder is no run or damaged, runs are not of the same test steps, or the page cannot be written.
+    """
+    runs = [read_run(folder) for folder in settings.runs]
+    found = learned(runs, settings)
+    write_page(settings.out, learned_page(found, resamples=settings.resamples))
+    names = tuple(run.name for run in found.runs)
+    return LearnedPage(str(settings.out), names, len(found.steps), found.closest.name, tuple(found.notes))
+
+
+def learned(runs: Sequence[Run], settings: PageSettings) -> Learned:
+    """Evaluate runs on the same steps, sorted by recording and step.
+
+    Raises:
+        UserError: if a run has no test steps, is given twice, or was tested on other steps than the first.
+    """
+    twice = [str(f) for f, n in Counter(run.folder.resolve() for run in runs).items() if n > 1]
+    if twice:
+        raise UserError("the run is given twice.", where=twice[0], hint="name each run once")
+    steps = {run.folder: _in_order(run.test) for run in runs}
+    first = steps[runs[0].folder]
+    if not first:
+        raise UserError(
+            "the run has no test steps.", where=str(runs[0].folder / PREDICTIONS), hint="nothing can be drawn"
+        )
+    for run in runs[1:]:
+        _require_same_steps(runs[0], run, first, steps[run.folder])
+    places = {name: n for n, name in enumerate(LADDER)}
+    ordered = sorted(runs, key=lambda run: places.get(run.record.model, len(places)))
+    tested = [
+        _tested(run, name, steps[run.folder], settings.resamples)
+        for run, name in zip(ordered, _names(ordered), strict=True)
+    ]
+    splits = {run.record.split for run in runs}
+    about, notes = _about(first, settings.annotations, runs[0].record)
+    return Learned(
+        settings.title or "Recognising mistakes",
+        about,
+        tested,
+        tuple(_published(runs[0].record.split, tested)) if len(splits) == 1 else (),
+        (*notes, *_notes(runs, tested)),
+        ", ".join(sorted(splits)),
+    )
+
+
+def _in_order(rows: Sequence[PredictedStep]) -> list[PredictedStep]:
+    return sorted(rows, key=lambda row: (row.recording, row.step))
+
+
+def _require_same_steps(
+    a: Run, b: Run, first: Sequence[PredictedStep], other: Sequence[PredictedStep]
+) -> None:
+    ours, theirs = ({(row.recording, row.step) for row in rows} for rows in (first, other))
+    if ours != theirs:
+        raise UserError(
+            f"it was tested on other steps than {a.folder}: {len(theirs - ours):,} of its {len(theirs):,} are not among "
+            f"the {len(ours):,} there (splits {b.record.split} and {a.record.split}).",
+            where=str(b.folder),
+            hint="draw one page for each split",
+        )
+
+
+def _about(
+    rows: Sequence[PredictedStep], annotations: Path | None, record: RunRecord
+) -> tuple[list[TestedStep], list[str]]:
+    """Return what is known of the steps, and what of the annotations does not fit to the run."""
+    if annotations is None:
+        return [
+            TestedStep(row.recording, row.step, row.text, row.activity, row.times, row.kinds) for row in rows
+        ], []
+    data, _ = read_step_data(annotations)
+    samples = {(s.recording_id, s.step): s for s in data.samples}
+    found = []
+    for row in rows:
+        sample = samples.get((row.recording, row.step))
+        if sample is None:
+            found.append(TestedStep(row.recording, row.step, row.text, row.activity, row.times, row.kinds))
+            continue
+        recipe = data.performances[row.recording].recording.activity_name or sample.activity_id
+        times = tuple((e.start, e.end) for e in sample.executions)
+        found.append(
+            TestedStep(
+                row.recording,
+                row.step,
+                row.text or sample.text,
+                row.activity or recipe,
+                row.times or times,
+                row.kinds,
+            )
+        )
+    unknown = sum((row.recording, row.step) not in samples for row in rows)
+    notes = [f"{unknown:,} steps of the runs are not in {annotations}."] if unknown else []
+    if data.hash != record.data_hash:
+        notes.append(
+            f"The annotations in {annotations} are not those that the first run was made of: their hashes differ."
+        )
+    return found, notes
+
+
+def _notes(runs: Sequence[Run], tested: Sequence[TestedRun]) -> Iterator[str]:
+    if len({run.record.data_hash for run in runs}) > 1:
+        yield "The runs are of different versions of the annotations."
+    differ = sum(len({bool(run.labels[k]) for run in tested}) > 1 for k in range(len(tested[0].labels)))
+    if differ:
+        yield (
+            f"The runs' protocols label {differ:,} steps differently. Each run is scored by its own labels, and runs are "
+            "compared only where all labels agree."
+        )
+    for run in tested:
+        if run.chosen is None:
+            yield f"{run.name}: its validation part has not both kinds of steps, so nothing could be chosen on it."
+        if not run.probable:
+            yield f"{run.name}: scores are not between 0 and 1, so a threshold of 0.5 means nothing for it."
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """Name runs by their model and by what tells those of one model apart."""
+    told = [
+        {
+            "protocol": run.record.protocol,
+            "features": "+".join(source.backbone for source in run.record.features),
+            "target": run.record.target,
+            "observed": f"{run.record.observed:.0%} seen",
+            "seed": f"seed {run.record.seed}",
+            "folder": run.folder.name or str(run.folder),
+        }
+        for run in runs
+    ]
+    names = []
+    for run, own in zip(runs, told, strict=True):
+        alike = [other for r, other in zip(runs, told, strict=True) if r.record.model == run.record.model]
+        parts = []
+        for field, value in own.items():
+            if len(alike) > 1 and len({other[field] for other in alike}) > 1:
+                parts.append(value)
+                alike = [other for other in alike if other[field] == value]
+        names.append(", ".join(filter(None, (run.record.model, *parts))))
+    return [name if names.count(name) == 1 else f"{name} ({n})" for n, name in enumerate(names, start=1)]
+
+
+def _tested(run: Run, name: str, rows: Sequence[PredictedStep], resamples: int) -> TestedRun:
+    record = run.record
+    labels, scores = _labels(rows), _scores(rows)
+    val_labels, val_scores = _labels(run.val), _scores(run.val)
+    thresholds = {"validation": threshold_of(val_labels, val_scores), "fixed": 0.5}
+    if not val_labels.any():
+        del thresholds["validation"]
+    found = evaluate(
+        labels, scores, [row.recording for row in rows], thresholds=thresholds, resamples=resamples
+    )
+    figures = {
+        field: getattr(found, field)
+        for field in found.__struct_fields__
+        if isinstance(getattr(found, field), Figure)
+    }
+    chosen = roc_auc(val_labels, val_scores).value if len(run.val) else float("nan")
+    backbones = "+".join(source.backbone for source in record.features)
+    return TestedRun(
+        name=name,
+        sees=LADDER.get(record.model, f"sees {backbones}" if backbones else ""),
+        labels=labels,
+        scores=scores,
+        figures=figures,
+        decisions=tuple(
+            Decisions(
+                d.threshold,
+                _TOLD[d.chosen_on],
+                {"accuracy": d.accuracy, "precision": d.precision, "recall": d.recall, "f1": d.f1},
+            )
+            for d in found.decided
+        ),
+        reasons=tuple(row.reasons for row in rows),
+        kind_scores={kind: np.array([row.kind_scores[kind] for row in rows]) for kind in rows[0].kind_scores},
+        chosen=None if np.isnan(chosen) else chosen,
+        family=", ".join(
+            filter(None, (record.model, backbones, "" if record.protocol == "right" else record.protocol))
+        ),
+        seed=record.seed,
+        observed=record.observed,
+        method=tuple(_method(record)),
+    )
+
+
+def _labels(rows: Sequence[PredictedStep]) -> NDArray[np.bool_]:
+    return np.array([row.label for row in rows], dtype=np.bool_)
+
+
+def _scores(rows: Sequence[PredictedStep]) -> NDArray[np.float64]:
+    return np.array([row.score for row in rows], dtype=np.float64)
+
+
+def _method(record: RunRecord) -> Iterator[tuple[str, str]]:
+    yield (
+        "run",
+        f"{record.model}, split {record.split}, seed {record.seed}, protocol {record.protocol}, {record.observed:.0%} seen",
+    )
+    yield (
+        "data",
+        f"{record.data} {record.data_hash}; proctor {record.code}; configuration {record.configuration}",
+    )
+    for source in record.features:
+        yield (
+            "features",
+            f"{source.modality}: {source.backbone}, {source.width} wide, every {source.seconds:g} s, {source.hash}",
+        )
+    for name, values in (("settings", record.settings), ("chosen on validation", record.chosen)):
+        if values:
+            yield name, msgspec.json.encode(values, order="sorted").decode()
+
+
+def _published(split: str, tested: Sequence[TestedRun]) -> Iterator[Published]:
+    """Yield the best printed rows of the split by ROC-AUC and by F1, of models that saw as much of a step."""
+    seen = {run.observed for run in tested}
+    tables = [*(SUPERVISED if 1.0 in seen else ()), *(EARLY if 0.5 in seen else ())]
+    rows = [row for row in tables if row.split == split]
+    best = [max(rows, key=key) for key in (lambda r: r.auc or 0.0, lambda r: r.f1)] if rows else []
+    for row in dict.fromkeys(best):
+        yield Published(
+            row.name, row.auc, row.accuracy, row.precision, row.recall, row.f1,
+            f"best of Table {row.table}" + (f"; {row.note}" if row.note else ""),
+        )  # fmt: skip

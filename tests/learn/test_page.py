@@ -1,0 +1,208 @@
+"""The page of runs: what it says is what the runs hold, whatever they hold; nothing of it acts."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from tests.learn.planted_runs import HOSTILE, MODELS, planted_run, planted_steps
+from typer.testing import CliRunner
+
+from proctor.cli.learn import app
+from proctor.errors import UserError
+from proctor.learn.published import SUPERVISED
+from proctor.learn.runs import RunRecord, read_run, write_run
+from proctor.metrics.classification import paired_difference, roc_auc, within_roc_auc
+from proctor.stages.learn.page import draw_runs
+from proctor.stages.learn.settings import PageSettings
+
+
+def drawn(*folders: Path, **options: object) -> str:
+    out = folders[0].parent / "page.html"
+    draw_runs(PageSettings(runs=folders, out=out, resamples=0, **options))
+    return out.read_text("utf-8")
+
+
+def section(text: str, name: str) -> str:
+    found = re.search(rf'<section id="{name}".*?</section>', text, re.DOTALL)
+    assert found is not None, name
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", found[0]))
+
+
+@pytest.fixture(scope="module")
+def ladder(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("runs")
+    return [planted_run(folder / name, name) for name in reversed(MODELS)]
+
+
+def test_runs_stand_in_the_order_of_what_they_see_beside_chance_and_the_published(ladder: list[Path]) -> None:
+    text = section(drawn(*ladder), "summary")
+    places = [text.index(f" {name} ") for name in (*MODELS, "knowing nothing", "ImageBind VADT")]
+    assert places == sorted(places)
+    run = read_run(ladder[-1])
+    labels, scores = [r.label for r in run.test], [r.score for r in run.test]
+    names = [r.recording for r in run.test]
+    for value in (roc_auc(labels, scores), within_roc_auc(labels, scores, clusters=names, resamples=0)):
+        assert f"{100 * value.value:.1f}" in text
+    assert "65.25" in text  # as printed
+    within = sum(
+        int(np.sum([y for y, r in zip(labels, names, strict=True) if r == name]))
+        * int(np.sum([not y for y, r in zip(labels, names, strict=True) if r == name]))
+        for name in set(names)
+    )
+    assert f"Only {within:,} of them" in text
+    assert "context-offline: " in text  # the best on validation is looked at closely
+
+
+def test_decisions_stand_beside_what_knows_nothing(ladder: list[Path]) -> None:
+    text = section(drawn(*ladder), "decisions")
+    assert text.count("best F1 on validation") == text.count("fixed: 0.500") == 4
+    share = 100 * np.mean([r.label for r in read_run(ladder[0]).test])
+    assert f"always a mistake chance {share:.1f} {share:.1f} 100.0 {200 * share / (100 + share):.1f}" in text
+    best = max((row for row in SUPERVISED if row.split == "R"), key=lambda row: row.f1)
+    assert f"{best.f1:.2f}" in text
+
+
+def test_runs_are_compared_on_the_same_resamples(ladder: list[Path]) -> None:
+    text = section(drawn(*ladder[:2]), "differences")
+    offline, causal = (read_run(folder) for folder in ladder[:2])
+    labels = [r.label for r in offline.test]
+    value = paired_difference(
+        "roc_auc", labels, [r.score for r in causal.test], [r.score for r in offline.test]
+    ).value
+    assert f"context-offline − context-causal +{100 * value:.1f}" in text
+
+
+def test_each_step_says_what_was_predicted_and_why(tmp_path: Path) -> None:
+    planted_run(tmp_path / "a", "step", recordings=2)
+    text = drawn(tmp_path / "a")
+    steps = section(text, "examples")
+    assert text.count('<details class="example"') == 24
+    row = next(r for r in read_run(tmp_path / "a").test if r.recording == "2_1" and r.step == "3")
+    own = steps[steps.index("2_1, ") :]
+    assert f"{100 * row.score:.0f} %" in own
+    assert "3:00 to 3:42" in own
+    assert "minutes against normal = " in own
+    assert "−0.40" in own.replace("+0.40", "−0.40")
+    marks = re.findall(r'data-mark="([a-z ]+)"', text)
+    assert {*marks} <= {"right", "missed", "false alarm"}
+    assert len(marks) == 24
+
+
+def test_a_long_page_says_which_steps_it_leaves_out(tmp_path: Path) -> None:
+    planted_run(tmp_path / "a", "step", recordings=40)
+    text = drawn(tmp_path / "a")
+    shown = text.count('<details class="example"')
+    assert 120 <= shown <= 240
+    assert f"{480 - shown} of other recordings are left out" in section(text, "examples")
+    assert len(text) < 1_000_000
+
+
+def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
+    planted_run(tmp_path / "a", recordings=2, text=HOSTILE)
+    run = read_run(tmp_path / "a")
+    rows = [
+        msgspec.structs.replace(
+            row,
+            recording=row.recording + HOSTILE,
+            activity=HOSTILE,
+            kinds=(HOSTILE,) if row.label else (),
+            reasons=tuple(msgspec.structs.replace(r, feature=HOSTILE) for r in row.reasons),
+        )
+        for row in run.test
+    ]
+    record = msgspec.structs.replace(run.record, model=HOSTILE, settings={"x": HOSTILE})
+    write_run(tmp_path / "b", record, rows, run.val)
+    text = drawn(tmp_path / "b", title=HOSTILE)
+    assert text.count("<script") == 2  # our own
+    assert "<img" not in text
+    assert "\u202e" not in text
+    assert "default-src &#39;none&#39;" in text
+
+
+def test_the_page_is_the_same_again_and_asks_for_nothing(ladder: list[Path]) -> None:
+    text = drawn(*ladder)
+    assert text == drawn(*ladder)
+    assert not re.findall(r'(?:src|href)="(?!#)[^"]*"', text)
+    assert "http" not in re.sub(r"http-equiv|https?://www\.w3\.org/\S+", "", text)
+
+
+def _flat(label: bool | None, recordings: int = 3) -> list:
+    rows = planted_steps(recordings, 1, (1.0, 1.0))
+    return [msgspec.structs.replace(r, label=label, kinds=()) for r in rows] if label is not None else rows
+
+
+RECORD = RunRecord(model="step", split="R", data="d", data_hash="0")
+
+
+@pytest.mark.parametrize(
+    ("test", "val", "said"),
+    [
+        (_flat(False), _flat(None), "There is no curve"),
+        (_flat(True), _flat(None), "There is no curve"),
+        (_flat(None), _flat(False), "not both kinds of steps"),
+        (_flat(None), [], "not both kinds of steps"),
+        (_flat(None, 1), _flat(None), "no mistake"),
+        ([msgspec.structs.replace(r, score=5 * r.score) for r in _flat(None)], _flat(None), "not between 0 and 1"),
+        ([msgspec.structs.replace(r, text="", activity="", times=(), reasons=()) for r in _flat(None)], _flat(None), "step 3"),
+    ],
+)  # fmt: skip
+def test_odd_runs_are_drawn_and_told(test: list, val: list, said: str, tmp_path: Path) -> None:
+    write_run(tmp_path / "a", RECORD, test, val)
+    text = drawn(tmp_path / "a")
+    assert said in text
+    assert not re.search(
+        r"\bnan\b", re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL), re.IGNORECASE
+    )
+
+
+def test_a_run_without_steps_is_refused(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", RECORD, [], [])
+    with pytest.raises(UserError, match="no test steps"):
+        drawn(tmp_path / "a")
+
+
+def test_runs_of_other_steps_and_the_same_run_twice_are_refused(tmp_path: Path) -> None:
+    a = planted_run(tmp_path / "a")
+    b = planted_run(tmp_path / "b", recordings=18, split="P")
+    with pytest.raises(UserError, match="24 of its 216 are not among the 192"):
+        drawn(a, b)
+    with pytest.raises(UserError, match="twice"):
+        drawn(a, a)
+
+
+def test_runs_of_one_model_are_told_apart_and_summed_up(tmp_path: Path) -> None:
+    folders = [planted_run(tmp_path / f"s{n}", "step", seed=n) for n in range(2)]
+    folders.append(planted_run(tmp_path / "early", "step", observed=0.5))
+    folders += [planted_run(tmp_path / name, "v2", settings={"layers": n}) for n, name in enumerate("xy")]
+    text = drawn(*folders)
+    names = ("step, 100% seen, seed 0", "step, 100% seen, seed 1", "step, 50% seen", "v2, x", "v2, y")
+    assert all(f"<bdi>{name}</bdi>" in text for name in names)
+    assert "2 seeds" in section(text, "seeds")
+    assert " 50% " in section(text, "observed")
+    assert "Table 11" in section(text, "summary")
+
+
+def test_protocols_that_label_otherwise_are_told_and_not_compared(tmp_path: Path) -> None:
+    a = planted_run(tmp_path / "a")
+    run = read_run(a)
+    first = next(k for k, row in enumerate(run.test) if row.label)
+    rows = [msgspec.structs.replace(r, label=False) if k == first else r for k, r in enumerate(run.test)]
+    write_run(tmp_path / "b", msgspec.structs.replace(run.record, protocol="code"), rows, run.val)
+    text = drawn(a, tmp_path / "b")
+    assert "label 1 steps differently" in text
+    assert 'id="differences"' not in text
+
+
+def test_the_command_writes_the_page(ladder: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "p.html"
+    found = CliRunner().invoke(
+        app, ["page", *map(str, ladder), "--out", str(out), "--resamples", "20", "--json"]
+    )
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["closest"] == "context-offline"
+    assert out.read_text("utf-8").count('class="band') == 8
