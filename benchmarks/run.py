@@ -53,6 +53,7 @@ SECTIONS = {
         "corpus/generation.py",
     ),
     "Questions about clips": ("clip/pipeline.py",),
+    "Learning": ("learn/features.py",),
 }
 HEAD = ["| what | measured | target |", "|---|---|---|"]
 TARGET = HERE.parent / "docs" / "performance.md"

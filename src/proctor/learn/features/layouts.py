@@ -54,6 +54,7 @@ class Layout:
         remark: what one has to know of the rows.
         pool: so many rows are averaged to one; an incomplete last group is left out.
         floor: an incomplete last window has no row (else it has).
+        without: recordings that were never published.
     """
 
     backbone: str
@@ -65,6 +66,7 @@ class Layout:
     remark: str = ""
     pool: int = 1
     floor: bool = False
+    without: tuple[str, ...] = ()
 
     @property
     def stride(self) -> float:
@@ -93,7 +95,9 @@ def _second(backbone: str, width: int, remark: str) -> Layout:
 
 def _imagebind(modality: Modality, remark: str) -> Layout:
     keys, folder = ("video_embeddings",), f"segments_2/{modality}"
-    return Layout(f"imagebind-{modality}", modality, 2.0, 1024, keys, folder, remark, floor=True)
+    return Layout(
+        f"imagebind-{modality}", modality, 2.0, 1024, keys, folder, remark, floor=True, without=("12_6",)
+    )
 
 
 LAYOUTS: Final[Mapping[str, Layout]] = {

@@ -285,7 +285,9 @@ def _compare(held: Mapping[str, Held], recordings: Mapping[str, Recording], layo
     findings = [Unfit("unknown", id_, "not annotated") for id_ in held if id_ not in recordings]
     for id_, recording in recordings.items():
         if id_ not in held:
-            findings.append(Unfit("missing", id_, "no features"))
+            findings.append(
+                Unfit("missing", id_, "none published" if id_ in layout.without else "no features")
+            )
             continue
         rows = held[id_].rows
         timed = [
