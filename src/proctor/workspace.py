@@ -307,9 +307,11 @@ class Workspace:
             UserError: if the file is not TOML, a key is unknown or a value has another type.
         """
         path = self.file("proctor.toml")
-        table = self._toml().get(stage, {})
-        if not isinstance(table, dict):
-            raise UserError(f"[{stage}] must be a table.", where=str(path), hint=_FIX_SETTINGS)
+        table: Any = self._toml()
+        for name in stage.split("."):  # [learn.mistakes] is a table in a table
+            table = table.get(name, {})
+            if not isinstance(table, dict):
+                raise UserError(f"[{stage}] must be a table.", where=str(path), hint=_FIX_SETTINGS)
         for key, value in table.items():
             if key not in defaults:
                 known = ", ".join(defaults) or "none"

@@ -94,6 +94,32 @@ def test_what_is_not_typed_is_looked_for_in_the_workspace(tmp_path, capsys):
     assert "Kept:" not in capsys.readouterr().out  # headings belong to command_of
 
 
+class Nested(Settings, frozen=True, kw_only=True):
+    section: ClassVar[str] = "learn.nested"
+
+    draws: Annotated[int, option("Draws.")] = 3
+
+
+def test_a_command_without_a_workspace_looks_in_the_folder_that_it_is_run_in(tmp_path, monkeypatch, capsys):
+    seen = []
+
+    def nested(settings: Nested) -> None:
+        seen.append(settings.draws)
+
+    app = command_of("nested", "Nested.", nested)
+    monkeypatch.chdir(tmp_path)
+    assert typed(app) == 0
+    (tmp_path / "proctor.toml").write_text("[learn.nested]\ndraws = 7\n")
+    assert typed(app) == 0
+    assert typed(app, "--draws", 2) == 0
+    assert seen == [3, 7, 2]
+    (tmp_path / "proctor.toml").write_text("[learn.nested]\ndrawn = 7\n")
+    assert typed(app) == 2
+    assert "[learn.nested]: unknown key 'drawn'" in capsys.readouterr().err
+    (tmp_path / "proctor.toml").write_text("learn = 7\n")
+    assert typed(app) == 2
+
+
 def test_options_stand_under_their_heading(tmp_path, capsys):
     def make(workspace: Path, settings: Kept) -> None: ...
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_origin
 
 import typer
@@ -46,8 +47,9 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 
     A parameter that is annotated with an ``Outline`` gets what was typed for each stage of an experiment.
 
-    A struct with a ``section`` is read from the ``proctor.toml`` of the command's ``workspace``: what is typed comes
-    first, then what is written there, then the defaults of the struct::
+    A struct with a ``section`` is read from the ``proctor.toml`` of the command's ``workspace``, or of the folder that
+    a command without one is run in: what is typed comes first, then what is written there, then the defaults of the
+    struct::
 
         @app.command()
         @with_settings
@@ -78,7 +80,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapped(typed_in: typer.Context, **values: Any) -> None:
-        root: Any = values.get("workspace")
+        root: Any = values.get("workspace", Path())
         for name, outline in outlines.items():
             values[name] = _given(typed_in, outline, values)
         for name, struct in structs.items():
