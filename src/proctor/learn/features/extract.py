@@ -105,7 +105,7 @@ class Extracted:
         seconds: of the video.
     """
 
-    rows: tuple[NDArray[np.float16], ...]
+    rows: tuple[Floats, ...]
     silent: bool
     seconds: float
 
@@ -184,7 +184,7 @@ def extract_video(path: Path, looks: Looks) -> Extracted:
     film = look(path)
     windows = [extractor.window(seconds) for seconds in looks.windows]
     count = len(starts_of(film.seconds))
-    found = [np.zeros((count, extractor.width), np.float16) for _ in windows]
+    found = [np.zeros((count, extractor.width), np.float32) for _ in windows]
     if extractor.modality == "audio":
         stream: Any = iter_sounds(film, windows)
     else:
@@ -194,7 +194,7 @@ def extract_video(path: Path, looks: Looks) -> Extracted:
     def flush(kind: int) -> None:
         places, batch = zip(*waiting[kind], strict=True)
         rows = extractor.rows(batch, windows[kind].seconds)
-        found[kind][list(places)] = np.clip(rows, -_LARGEST, _LARGEST)
+        found[kind][list(places)] = rows
         waiting[kind].clear()
 
     for kind, row, seen in stream:
@@ -205,6 +205,3 @@ def extract_video(path: Path, looks: Looks) -> Extracted:
         if waiting[kind]:
             flush(kind)
     return Extracted(tuple(found), extractor.modality == "audio" and not film.sound, film.seconds)
-
-
-_LARGEST: Final = float(np.finfo(np.float16).max)
