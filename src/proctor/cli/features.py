@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import typer
 
 from proctor.cli.console import counted, emit, group_app, progress, table, warn
 from proctor.cli.options import Output, Spread, with_settings
-from proctor.stages.learn.settings import CheckStoreSettings, ConvertStoreSettings, StoreSettings
+from proctor.stages.learn.settings import (
+    CheckStoreSettings,
+    ConvertStoreSettings,
+    ExtractSettings,
+    StoreSettings,
+)
 
 if TYPE_CHECKING:
     from proctor.stages.learn.features import Described, Unfit
@@ -121,3 +127,33 @@ def _findings_text(findings: Sequence[Unfit]) -> str:
         if found:
             rows.append((rule, len(found), what, "; ".join(found[:_SHOWN]) + more))
     return table(rows, ("rule", "found", "what", "where"))
+
+
+@app.command()
+@with_settings
+def extract(settings: ExtractSettings, spread: Spread, output: Output) -> None:
+    """Extract features of videos into a store, a row a second; said again after a crash, it goes on where it was.
+
+    Videos that cannot be read are listed in STORE.dropped.jsonl. Plain features need no weights; those of models need a
+    local folder of them (docs/features.md says which files).
+
+    Example: proctor features extract videos/ --out stores/plain --features plain --workers 2
+
+    Example: proctor features extract videos/ --out stores/vit --features transformers --weights ~/models/vit --device cuda
+
+    Example: proctor features extract narrations/ --out stores/words --features text:st/~/models/minilm
+    """
+    from proctor.compute import place_of
+    from proctor.stages.learn import extract as stage
+
+    show = partial(progress, quiet=output.as_json)
+    found = stage.extract(settings, place=place_of(spread.workers), show=show)
+    rows = [(s.store, f"{s.window:g} s", s.recordings, s.rows, s.width) for s in found.stores]
+    text = table(rows, ("store", "window", "recordings", "rows", "numbers a row"))
+    said = [f"{found.hours:.2f} h at {found.rate:,.1f} times real time"] if found.hours else []
+    said += [f"{found.resumed} recordings were done before"] if found.resumed else []
+    said += [f"{found.silent} recordings without sound"] if found.silent else []
+    said += (
+        [f"left out: {counted(found.dropped)}, listed in {found.dropped_file}"] if found.dropped_file else []
+    )
+    emit(found, "\n".join([text, "", *said]), as_json=output.as_json)

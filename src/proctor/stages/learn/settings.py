@@ -10,6 +10,7 @@ from proctor.settings import Settings, argument, option
 __all__ = [
     "CheckStoreSettings",
     "ConvertStoreSettings",
+    "ExtractSettings",
     "MistakesSettings",
     "StoreSettings",
     "StudySettings",
@@ -166,3 +167,33 @@ class PageSettings(Settings, frozen=True, kw_only=True):
     resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves intervals and bands out.", ge=0)] = (
         2_000
     )
+
+
+class ExtractSettings(Settings, frozen=True, kw_only=True):
+    """What is looked at, by whom, and where the rows go."""
+
+    sources: Annotated[
+        tuple[Path, ...],
+        argument(
+            "Videos, or folders of them; for text narrations, or a data set for its steps.", "VIDEOS..."
+        ),
+    ]
+    out: Annotated[Path, option("Folder of the new store; of several windows STORE-1s, …", metavar="STORE")]
+    features: Annotated[
+        str,
+        option(
+            "plain, plain-sound, timm, timm:NAME, torchvision:NAME, transformers, depth (estimated), or text:EMBEDDER.",
+            metavar="WHAT",
+        ),
+    ] = "plain"
+    weights: Annotated[
+        Path | None, option("Local folder of the model's weights; nothing is downloaded.", metavar="DIR")
+    ] = None
+    window: Annotated[
+        tuple[float, ...], option("Seconds of a window, a row a second (repeatable).", ge=0.1, le=600)
+    ] = (1.0,)
+    frames: Annotated[
+        int | None, option("Frames of a window; the model's own number without it.", ge=1, le=1024)
+    ] = None
+    batch: Annotated[int | None, option("Windows at a time, for models; 8 without it.", ge=1, le=4096)] = None
+    device: Annotated[str, option("cpu, cuda, cuda:1: where models run.")] = "cpu"
