@@ -96,7 +96,7 @@ def _library(name: str) -> Any:
             raise MissingExtraError("transformers", "transformers", "Extracting features with it") from None
         raise UserError(
             f"Extracting features with it needs the package '{name}', which is not installed.",
-            hint=f"pip install {name}",
+            hint=f"pip install {name.partition('.')[0]}",
         ) from None
     except (RuntimeError, OSError, ImportError) as error:
         told = str(error).strip().splitlines()[0]
@@ -296,11 +296,9 @@ def _state_of(torch: Any, folder: Path) -> tuple[dict[str, Any], str]:
             where=str(folder),
             hint="keep one .safetensors, .bin, .pth or .pt file in the folder",
         )
+    safe = _library("safetensors.torch") if files[0].suffix == ".safetensors" else None
     try:
-        if files[0].suffix == ".safetensors":
-            state: Any = importlib.import_module("safetensors.torch").load_file(files[0])
-        else:
-            state = torch.load(files[0], map_location="cpu", weights_only=True)
+        state: Any = safe.load_file(files[0]) if safe else torch.load(files[0], "cpu", weights_only=True)
     except Exception as error:  # whatever pickle or safetensors make of a damaged file
         raise UserError(
             f"the weights cannot be read: {type(error).__name__}.",
