@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from proctor.cli.console import counted, emit, group_app, progress, table
 from proctor.cli.options import Output, with_settings
+from proctor.cli.zeroshot import zeroshot
 from proctor.stages.learn.settings import MistakesSettings, PageSettings, StudySettings, TableSettings
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ app = group_app(
     "since mistakes cluster in recordings (docs/learn.md).\n\n"
     "Example: proctor learn mistakes --annotations ~/data/captaincook4d --model context --split R"
 )
+
+app.command()(zeroshot)
 
 
 @app.command()

@@ -382,7 +382,7 @@ class Kind(ABC, Generic[V]):
 
 
 _GROUP: Final = "proctor.kinds"
-_OURS: Final = ("moment", "clip", "documents")
+_OURS: Final = ("moment", "clip", "documents", "step")
 """Kinds of this package, each the ``KIND`` of a module of ``proctor.exam.kinds``."""
 
 

@@ -23,6 +23,7 @@ from proctor_rehearsal.players.judge import play_judge
 from proctor_rehearsal.players.predictor import play_predictor
 from proctor_rehearsal.players.reading import Asked, read_call
 from proctor_rehearsal.players.slips import Player
+from proctor_rehearsal.players.step import StepsKnown, play_step
 from proctor_rehearsal.players.verifier import play_verifier
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.call import Call
@@ -62,6 +63,7 @@ class Rehearsal:
         self._lock = threading.Lock()
         self._knowledge = Knowledge(root / "corpus")
         self._answers = AnswersKnown(root)
+        self._steps = StepsKnown(root)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -74,6 +76,9 @@ class Rehearsal:
 
     def __call__(self, call: Call) -> Answer | None:
         """Reply to a request; None where it is no prompt of ours, or nothing in the workspace fits it."""
+        step = play_step(call, self.quality_of(call.model), self._seed, self._steps)
+        if step is not None:
+            return step
         clip = read_clip_call(call)
         if clip is not None:
             return play_clip(clip, self.quality_of(call.model), self._seed, self._answers)

@@ -66,6 +66,7 @@ __all__ = [
     "CHOICE",
     "KIND",
     "ClipAsking",
+    "clip_frames",
     "clip_times",
     "require_a_video",
 ]
@@ -234,7 +235,7 @@ class _Clip(Kind[ClipAsking]):
             raise UserError(
                 "the clip of the question is not known, so nothing of it can be shown.", where=item.id
             )
-        yield from _frames(clip, view.view, library, item.id)
+        yield from clip_frames(clip, view.view, library, item.id)
 
     def talk(
         self,
@@ -345,7 +346,12 @@ def require_a_video(clips: Iterable[Footage], videos: VideoFinder | None) -> Non
 # -- frames --------------------------------------------------------------------------------------------------------
 
 
-def _frames(clip: Footage, view: ClipView, library: Library, where: str) -> Exhibits:
+def clip_frames(clip: Footage, view: ClipView, library: Library, where: str) -> Exhibits:
+    """Yield the frames that a view shows of a clip, fewer or smaller ones where they are too much.
+
+    Raises:
+        UserError: if the clip has no video, or that shows nothing of it.
+    """
     path = _path(clip, library, where)
     # The rule that shrinks knows heights, not shares of the video's size.
     height = max(_LOWEST, round(library.frames.height(path) / DIVISORS[view.size]))

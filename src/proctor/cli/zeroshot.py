@@ -1,0 +1,93 @@
+"""``proctor learn zeroshot``: a vision-language model is asked about steps."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from proctor.cli.console import emit, progress, table
+from proctor.cli.models import closing_text, emit_estimates, end_with_status
+from proctor.cli.options import DryRun, Output, with_settings
+from proctor.stages.learn.zeroshot_settings import ZeroshotSettings
+from proctor.stages.limits import Limits
+
+if TYPE_CHECKING:
+    from proctor.exam.estimate import Estimate
+    from proctor.stages.learn.zeroshot import Zeroshot
+
+__all__ = ["zeroshot"]
+
+
+@with_settings
+def zeroshot(settings: ZeroshotSettings, limits: Limits, dry_run: DryRun, output: Output) -> None:
+    """Ask a vision-language model whether each step was carried out as it should be.
+
+    The same command goes on with a run that was stopped, and pays for nothing twice. Keys come from the environment.
+
+    Example: proctor learn zeroshot --annotations ~/data/captaincook4d --model google/gemini-2.5-pro --videos gopro -o v1 --dry-run
+
+    Example: proctor learn zeroshot --annotations ~/data/captaincook4d -m compat/eyes@http://host:8000/v1 --variant v2 -o v2
+    """
+    from proctor.stages.learn.zeroshot import estimate_zeroshot
+    from proctor.stages.learn.zeroshot import zeroshot as ask
+
+    if dry_run.dry_run:
+        emit_estimates(estimate_zeroshot(settings, limits), as_json=output.as_json)
+        return
+    result = ask(settings, limits=limits, show=partial(progress, quiet=output.as_json))
+    emit(result, _zeroshot_text(result), as_json=output.as_json)
+    end_with_status(*result.calls, accepted=limits.accept_failures)
+
+
+def _zeroshot_text(result: Zeroshot) -> str:
+    figures = result.figures
+    rows = [
+        (row.name, row.source, *(_share(e) for e in (row.accuracy, row.precision, row.recall, row.f1)))
+        for row in figures.rows
+    ]
+    clips = ", ".join(f"{n:,} {name}" for name, n in result.clips.items())
+    parts = [
+        f"{result.model}, {result.variant}, {figures.n:,} steps ({figures.mistakes:,} mistakes; clips: {clips})",
+        table(rows, ("who", "", "accuracy", "precision", "recall", "F1")),
+        figures.verdict,
+        table(
+            [(category, *said.values()) for category, said in figures.said.items()],
+            ("replies", *next(iter(figures.said.values()))),
+        ),
+    ]
+    if figures.categories:
+        measured = [
+            (
+                c.category,
+                c.asked,
+                c.mistakes,
+                c.unasked,
+                *(_share(row.f1) for row in (c.rows[0], c.rows[1], *c.rows[4:])),
+            )
+            for c in figures.categories
+        ]
+        header = (
+            "category",
+            "asked",
+            "mistakes",
+            "of them not asked",
+            "F1",
+            "always",
+            "Video-LLaVA",
+            "TimeChat",
+        )
+        parts.append(table(measured, header))
+    parts += [f"{run.run}: {closing_text(run.calls, run.failures)}" for run in result.runs]
+    return "\n\n".join(parts)
+
+
+def _share(figure: Estimate) -> str:
+    """Return a share per cent with its interval; a published one as it is printed."""
+    if figure.value is None:
+        return "–"
+    interval = (
+        ""
+        if figure.low is None or figure.high is None
+        else f" [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
+    )
+    return f"{100 * figure.value:.1f}{interval}" if figure.signature else f"{round(100 * figure.value, 2):g}"

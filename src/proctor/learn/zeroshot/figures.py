@@ -1,0 +1,191 @@
+"""What a run is worth: its figures, beside what the paper prints and what knowing nothing gives.
+
+The published rows (``learn.published``) imply the prevalence of all 5,700 entries. "Always a mistake" has an F1 of 51.3 there, which
+is more than every one of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.exam.estimate import Estimate
+from proctor.learn.published import ZERO_SHOT, ZERO_SHOT_KINDS, PublishedRow
+from proctor.learn.zeroshot.deciding import Replies
+from proctor.learn.zeroshot.questions import CATEGORIES
+from proctor.metrics import classification as metrics
+from proctor.metrics.classification import CHANCE, Chance
+
+__all__ = ["CategoryFigures", "Figures", "Row", "judge_calls", "table_of_categories"]
+
+Bools = NDArray[np.bool_]
+MEASURES: Final = ("accuracy", "precision", "recall", "f1_score")
+
+
+_NAMES: Final[dict[Chance, str]] = {
+    "always-error": "always a mistake",
+    "always-normal": "never a mistake",
+    "prior": "guessing at the rate",
+}
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """Figures of one way to call mistakes, 0 to 1.
+
+    Attributes:
+        name: who calls.
+        source: ``run``, ``chance`` or ``published``.
+        accuracy: with its interval over recordings, where there is one; likewise the others.
+    """
+
+    name: str
+    source: str
+    accuracy: Estimate
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+
+
+class CategoryFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """One category: over all entries, those that it was not asked of counting as "no mistake".
+
+    Attributes:
+        category: its name.
+        asked: entries that it was asked of.
+        mistakes: entries that carry such a mistake; ``unasked`` of them it was not asked of.
+        rows: the run, then what knowing nothing gives, then what is published.
+    """
+
+    category: str
+    asked: int
+    mistakes: int
+    unasked: int
+    rows: tuple[Row, ...]
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is worth.
+
+    Attributes:
+        n: entries that were scored.
+        mistakes: of them.
+        rows: the run, what knowing nothing gives, what is published.
+        categories: for V2.
+        said: by category, how many replies come to what.
+        verdict: in words, whether the run is better than calling everything a mistake.
+    """
+
+    n: int
+    mistakes: int
+    rows: tuple[Row, ...]
+    categories: tuple[CategoryFigures, ...] = ()
+    said: dict[str, dict[str, int]]
+    verdict: str
+
+
+def judge_calls(
+    name: str, variant: str, replies: Replies, calls: Bools, *, resamples: int = 2_000, seed: int = 0
+) -> Figures:
+    """Score calls of entries beside chance and what is published.
+
+    Args:
+        name: of the model.
+        variant: ``v1`` or ``v2``.
+        replies: what was said of the entries.
+        calls: which of the entries are called a mistake; shape (entries,).
+        resamples: of the bootstrap over recordings; 0 for no intervals.
+        seed: of it.
+    """
+    labels = np.array([e.mistaken for e in replies.entries], np.bool_)
+    clusters = [e.recording for e in replies.entries]
+    own = _row(name, labels, calls, clusters, resamples, seed)
+    chance = _chance(labels)
+    printed = map(_printed, ZERO_SHOT)
+    categories = table_of_categories(name, replies, resamples=resamples, seed=seed) if variant == "v2" else ()
+    return Figures(
+        n=labels.size,
+        mistakes=int(labels.sum()),
+        rows=(own, *chance, *printed),
+        categories=categories,
+        said=replies.counts(),
+        verdict=_verdict(own, chance[0]),
+    )
+
+
+def table_of_categories(
+    name: str, replies: Replies, *, resamples: int = 2_000, seed: int = 0
+) -> tuple[CategoryFigures, ...]:
+    """Score each category's question against the mistakes of this category, over all entries."""
+    clusters = [e.recording for e in replies.entries]
+    found = []
+    for category in CATEGORIES:
+        labels = np.array([category in e.kinds for e in replies.entries], np.bool_)
+        asked = replies.asked(category)
+        printed = map(_printed, (row for row in ZERO_SHOT_KINDS if row.kind == category))
+        found.append(
+            CategoryFigures(
+                category=category,
+                asked=int(asked.sum()),
+                mistakes=int(labels.sum()),
+                unasked=int((labels & ~asked).sum()),
+                rows=(
+                    _row(name, labels, replies.signals(category), clusters, resamples, seed),
+                    *_chance(labels),
+                    *printed,
+                ),
+            )
+        )
+    return tuple(found)
+
+
+def _row(name: str, labels: Bools, calls: Bools, clusters: Sequence[str], resamples: int, seed: int) -> Row:
+    drawn = {"clusters": clusters, "resamples": resamples, "seed": seed} if resamples else {}
+    scores = [getattr(metrics, measure)(labels, calls, **drawn) for measure in MEASURES]
+    accuracy, precision, recall, f1 = map(Estimate.of, scores)
+    return Row(name=name, source="run", accuracy=accuracy, precision=precision, recall=recall, f1=f1)
+
+
+def _chance(labels: Bools) -> list[Row]:
+    rows = []
+    for predictor in CHANCE:
+        scores = metrics.chance_scores(labels, predictor)
+        accuracy, precision, recall, f1 = (Estimate.of(scores[measure]) for measure in MEASURES)
+        rows.append(
+            Row(
+                name=_NAMES[predictor], source="chance",
+                accuracy=accuracy, precision=precision, recall=recall, f1=f1,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _printed(row: PublishedRow) -> Row:
+    """Return a printed row as it is printed, with what is wrong with it."""
+    values = (row.accuracy, row.precision, row.recall, row.f1)
+    accuracy, precision, recall, f1 = (Estimate(value=value / 100, note=row.note) for value in values)
+    return Row(
+        name=row.name, source="published", accuracy=accuracy, precision=precision, recall=recall, f1=f1
+    )
+
+
+def _verdict(own: Row, always: Row) -> str:
+    mine, all_ = own.f1.value, always.f1.value
+    if all_ is None:
+        return "There is no mistake among these entries, so F1 says nothing."
+    best = max(row.f1 for row in ZERO_SHOT)
+    said = (
+        f"Calling every step a mistake has an F1 of {100 * all_:.1f} here, and 51.3 on all 5,700 steps, which is more than every "
+        f"published row ({best:.1f} at most)."
+    )
+    if mine is None or math.isnan(mine):
+        return said
+    low = own.f1.low
+    if mine <= all_ + 1e-9:
+        return f"{said} This run has {100 * mine:.1f}: it is no better than not looking."
+    sure = "" if low is not None and low > all_ else ", but its interval reaches down to that"
+    return f"{said} This run has {100 * mine:.1f}: better than not looking{sure}."
