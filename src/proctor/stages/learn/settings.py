@@ -12,16 +12,17 @@ __all__ = [
     "ConvertStoreSettings",
     "ExtractSettings",
     "MistakesSettings",
+    "PageSettings",
     "StoreSettings",
     "StudySettings",
     "TableSettings",
 ]
 
-
-__all__ = ["MistakesSettings", "PageSettings", "StoreSettings", "StudySettings"]
-
 ANNOTATIONS = option("Folder of the annotations, such as CaptainCook4D's.", metavar="DIR")
 SPLIT = option("By recordings (R), persons (P), environments (E) or steps (S), as in the code of the paper.")
+PROTOCOL = option("What the paper says, what its released code does, or what is right; see docs/learn.md.")
+SEED = option("Of everything that is drawn.", ge=0)
+RESAMPLES = option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)
 
 
 class MistakesSettings(Settings, frozen=True, kw_only=True):
@@ -49,12 +50,9 @@ class MistakesSettings(Settings, frozen=True, kw_only=True):
     observed: Annotated[
         float, option("Share of the step that is seen, from its start: early recognition.", ge=0.01, le=1)
     ] = 1.0
-    protocol: Annotated[
-        Literal["paper", "code", "right"],
-        option("What the paper says, what its released code does, or what is right; see docs/learn.md."),
-    ] = "right"
-    seed: Annotated[int, option("Of everything that is drawn.", ge=0)] = 0
-    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
+    protocol: Annotated[Literal["paper", "code", "right"], PROTOCOL] = "right"
+    seed: Annotated[int, SEED] = 0
+    resamples: Annotated[int, RESAMPLES] = 2_000
     out: Annotated[
         Path | None, option("Folder for the run: predictions, reasons, checkpoints.", metavar="RUN")
     ] = None
@@ -75,7 +73,7 @@ class StudySettings(Settings, frozen=True, kw_only=True):
         "S",
     )
     seeds: Annotated[int, option("Trainings of each model; their mean and deviation are told.", ge=1)] = 5
-    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
+    resamples: Annotated[int, RESAMPLES] = 2_000
     markdown: Annotated[Path | None, option("Write the tables to this page.", metavar="FILE")] = None
 
 
@@ -100,12 +98,9 @@ class TableSettings(Settings, frozen=True, kw_only=True):
         tuple[Path, ...],
         option("Store of features (repeatable); what is missing is said in its row.", metavar="STORE"),
     ] = ()
-    protocol: Annotated[
-        Literal["paper", "code", "right"],
-        option("What the paper says, what its released code does, or what is right; see docs/learn.md."),
-    ] = "right"
-    seed: Annotated[int, option("Of everything that is drawn.", ge=0)] = 0
-    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
+    protocol: Annotated[Literal["paper", "code", "right"], PROTOCOL] = "right"
+    seed: Annotated[int, SEED] = 0
+    resamples: Annotated[int, RESAMPLES] = 2_000
     form: Annotated[
         Literal["text", "markdown", "latex"], option("How it is printed, without --json.", "--as")
     ] = "text"
