@@ -86,7 +86,8 @@ def learned_page(found: Learned, *, resamples: int = RESAMPLES) -> Page:
     lead = (
         "Each step of a recording gets a score: how likely is it that somebody made a mistake in it? "
         + (f"Test part of split {found.split}. " if found.split else "")
-        + "Nothing on this page was chosen on the test part.",
+        + f"{close.name} is looked at closely, because it is the best on validation data."
+        * (len(found.runs) > 1),
     )
     return Page(
         found.title,

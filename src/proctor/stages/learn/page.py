@@ -164,6 +164,8 @@ def _notes(runs: Sequence[Run], tested: Sequence[TestedRun]) -> Iterator[str]:
             f"The runs' protocols label {differ:,} steps differently. Each run is scored by its own labels, and runs are "
             "compared only where all labels agree."
         )
+    if "code" in {run.record.protocol for run in runs}:
+        yield "Protocol code does what was released, choices on the test part included: its figures are too high."
     for run in tested:
         if run.chosen is None:
             yield f"{run.name}: its validation part has not both kinds of steps, so nothing could be chosen on it."
