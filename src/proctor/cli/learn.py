@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal
 
 from proctor.cli.console import counted, emit, group_app, progress, table
 from proctor.cli.options import Output, with_settings
 from proctor.cli.zeroshot import zeroshot
-from proctor.stages.learn.settings import MistakesSettings, PageSettings, StudySettings, TableSettings
+from proctor.learn.settings import TrainOptions
+from proctor.stages.learn.settings import (
+    AnomalySettings,
+    MistakesSettings,
+    PageSettings,
+    StudySettings,
+    TableSettings,
+)
 
 if TYPE_CHECKING:
     from proctor.learn.evaluate import Figure
+    from proctor.stages.learn.anomaly import LearnedAnomaly
     from proctor.stages.learn.mistakes import LearnedMistakes, Part
     from proctor.stages.learn.study import Spread
     from proctor.stages.learn.tables import PaperTable, PaperTableRow
@@ -23,6 +32,10 @@ app = group_app(
 )
 
 app.command()(zeroshot)
+
+_STEPS: Final = (
+    "part", "steps", "mistakes", "AUC", "within recordings", "between", "in mistaken recordings", "AP",
+)  # fmt: skip
 
 
 @app.command()
@@ -42,16 +55,6 @@ def mistakes(settings: MistakesSettings, output: Output) -> None:
 
 def _text(result: LearnedMistakes) -> str:
     rows = [(name, *_figures(part)) for name, part in (("test", result.test), ("val", result.val))]
-    header = (
-        "part",
-        "steps",
-        "mistakes",
-        "AUC",
-        "within recordings",
-        "between",
-        "in mistaken recordings",
-        "AP",
-    )
     decisions = [
         (f"{d.threshold:.3f} ({d.chosen_on})", *map(_percent, (d.accuracy, d.precision, d.recall, d.f1)))
         for d in result.test.decided
@@ -61,7 +64,7 @@ def _text(result: LearnedMistakes) -> str:
     ]
     parts = [
         f"{result.model}, split {result.split}, seed {result.seed}",
-        table(rows, header),
+        table(rows, _STEPS),
         table(decisions, ("threshold", "accuracy", "precision", "recall", "F1")),
     ]
     if kinds:
@@ -213,3 +216,59 @@ def page(settings: PageSettings, output: Output) -> None:
         "\n".join([f"{result.page}: {result.steps:,} steps, {', '.join(result.runs)}", *notes]),
         as_json=output.as_json,
     )
+
+
+@app.command()
+@with_settings
+def anomaly(settings: AnomalySettings, training: TrainOptions, output: Output) -> None:
+    """Learn what normal recordings look like, and find the frames of the others that do not.
+
+    Labels are used for testing, and for the one threshold of steps; what is normal is learned from recordings without
+    mistakes alone.
+
+    Example: proctor learn anomaly --annotations ~/data/captaincook4d --features omnivore --block knn --per-step
+    """
+    from proctor.stages.learn.anomaly import learn_anomaly
+
+    result = learn_anomaly(settings, training, show=partial(progress, quiet=output.as_json))
+    emit(result, _anomaly_text(result), as_json=output.as_json)
+
+
+def _anomaly_text(result: LearnedAnomaly) -> str:
+    rows: list[tuple[object, ...]] = [
+        (
+            f"{result.block}, scores {'as they are' if post == 'none' else 'as published'}",
+            *(_percent_with(figure) for figure in (found.auc, found.auc_macro, found.eer)),
+        )
+        for post, found in result.frames.items()
+    ]
+    if result.published:
+        auc, eer = result.published
+        rows.append((f"{result.block} in the paper", f"{auc:.2%}", "-", f"{eer:.2%}"))
+    rows.append(("chance", "50.0%", "50.0%", "50.0%"))
+    found = next(iter(result.frames.values()))
+    counts = (
+        f"{found.frames:,} frames of {found.recordings} recordings, {found.anomalous:,} in mistaken steps; macro leaves out "
+        f"{found.one_class} recordings with one class"
+    )
+    if result.fallen_back:
+        counts += f"; {result.fallen_back:,} frames compared with all steps, since theirs is never normal"
+    steps = [(name, *_figures(part)) for name, part in (("test", result.test), ("val", result.val))]
+    learned = ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in result.learned.items()
+    )
+    return "\n\n".join(
+        [
+            f"{result.block}, split {result.split}, seed {result.seed}; learned and chosen: {learned}",
+            table(rows, ("frames", "AUC, all videos (micro)", "AUC, mean of videos (macro)", "EER")),
+            counts,
+            table(steps, _STEPS),
+            f"steps by the mean of their frames, scores: {result.post}; left out: {counted(result.dropped)}",
+        ]
+    )
+
+
+def _percent_with(figure: Figure) -> str:
+    interval = None if figure.low is None or figure.high is None else (figure.low, figure.high)
+    return _shown(figure.value, interval)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from proctor.settings import Settings, argument, option
 
 __all__ = [
+    "AnomalySettings",
     "CheckStoreSettings",
     "ConvertStoreSettings",
     "ExtractSettings",
@@ -192,3 +193,51 @@ class ExtractSettings(Settings, frozen=True, kw_only=True):
     ] = None
     batch: Annotated[int | None, option("Windows at a time, for models; 8 without it.", ge=1, le=4096)] = None
     device: Annotated[str, option("cpu, cuda, cuda:1: where models run.")] = "cpu"
+
+
+class AnomalySettings(Settings, frozen=True, kw_only=True):
+    """Learn what normal recordings look like, and find the frames that do not."""
+
+    section = "learn.anomaly"
+
+    annotations: Annotated[Path, ANNOTATIONS]
+    features: Annotated[
+        Path, option("Store of features (proctor features): rows, or maps for the blocks.", metavar="STORE")
+    ]
+    block: Annotated[
+        Literal["sspcab", "ssmctb", "knn", "mahalanobis"],
+        option(
+            "sspcab and ssmctb are the paper's: they predict each place of a map, or second, from those around it. knn and "
+            "mahalanobis measure how far a frame is from normal ones; compare with them first."
+        ),
+    ] = "mahalanobis"
+    split: Annotated[
+        Literal["R", "P", "E"],
+        option("By recordings (R), persons (P) or environments (E), as in the code of the paper."),
+    ] = "R"
+    per_step: Annotated[
+        bool, option("knn, mahalanobis: compare with normal frames of the step that is annotated there.")
+    ] = False
+    neighbours: Annotated[int, option("knn: how many.", ge=1)] = 5
+    most: Annotated[int, option("knn: normal frames that are kept, drawn evenly.", ge=1)] = 50_000
+    kernel: Annotated[int, option("sspcab, ssmctb: places that each of the convolutions covers.", ge=1)] = 1
+    dilation: Annotated[
+        int, option("sspcab, ssmctb: places from the hidden centre to the convolutions, less one.", ge=0)
+    ] = 1
+    window: Annotated[
+        int, option("sspcab, ssmctb: rows that are predicted together, without maps.", ge=1)
+    ] = 64
+    post: Annotated[
+        Literal["none", "published"],
+        option(
+            "Which scores are written: as they are, or from 0 to 1 within each video and smoothed over time, as published. "
+            "Both are evaluated."
+        ),
+    ] = "none"
+    sigma: Annotated[float, option("Seconds of the Gaussian that smooths published scores.", ge=0)] = 3.0
+    seed: Annotated[int, SEED] = 0
+    resamples: Annotated[int, RESAMPLES] = 1_000
+    out: Annotated[
+        Path | None,
+        option("Folder for the run: frames.jsonl, scores of steps, checkpoints.", metavar="RUN"),
+    ] = None
