@@ -30,7 +30,11 @@ def make_graph(activity: str) -> TaskGraph:
 
 
 def make_data(seed: int = 0, recordings: int = 40) -> tuple[StepData, Division]:
-    """Make recordings of which about half hold mistakes: steps begun too early, and steps that take thrice as long."""
+    """Make recordings of which about half hold mistakes.
+
+    These are one step begun too early, steps that take thrice as long, and mistakes of technique, which only the rest of the
+    recording tells.
+    """
     rng = np.random.default_rng(seed)
     graphs = {activity: make_graph(activity) for activity in ("1", "2")}
     samples: list[StepSample] = []
@@ -54,7 +58,9 @@ def _make_recording(rng: np.random.Generator, name: str, activity: str, mistaken
         slow = mistaken and rng.random() < 0.3
         usual = (10 + 5 * i) * (1 if activity == "1" else 2)
         seconds = float(usual * np.exp(0.2 * rng.normal()) * (3 if slow else 1))
-        kinds = (("order",) if i == early else ()) + (("timing",) if slow else ())
+        clumsy = mistaken and rng.random() < 0.3
+        planted = {"order": i == early, "timing": slow, "technique": clumsy}
+        kinds = tuple(kind for kind, here in planted.items() if here)
         executions = [Execution(now, now + seconds, kinds)]
         if rng.random() < 0.1:
             executions.append(Execution(now + seconds + 1, now + seconds + 4))
