@@ -55,6 +55,12 @@ def test_each_published_file_is_found_and_read(tmp_path: Path, backbone: str) ->
         assert np.array_equal(read_features(found, layout), rows)
 
 
+def test_columns_first_and_half_numbers_are_read(tmp_path: Path) -> None:
+    rows = rows_of(5, 3)
+    for array in (np.asfortranarray(rows), rows.astype(">f8"), rows.astype(np.float16)):
+        assert np.allclose(read(save(tmp_path / "1_7.npz", x=array)), rows, atol=1e-3)
+
+
 def test_rows_expected_of_a_video() -> None:
     assert LAYOUTS["omnivore"].expected(10.2) == 11  # an incomplete last second has a row
     assert LAYOUTS["omnivore"].expected(10.0) == 10

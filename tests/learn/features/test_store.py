@@ -33,10 +33,14 @@ def rows_of(n: int, seed: int = 0) -> np.ndarray:
 
 def fail_after(path: Path, recording_id: str) -> None:
     """Leave a writer that failed after its first recording."""
+    go_on_and_fail(path, recording_id, rows_of(2), resume=False)
 
+
+def go_on_and_fail(path: Path, recording_id: str, rows: np.ndarray, *, resume: bool = True) -> None:
     def write() -> None:
-        with writer(path) as w:
-            w.add(recording_id, rows_of(2))
+        with writer(path, resume=resume) as w:
+            assert recording_id not in w
+            w.add(recording_id, rows)
             raise KeyError
 
     with pytest.raises(KeyError):
@@ -98,10 +102,16 @@ def test_a_window_is_a_slice_of_the_rows_followed_by_zeros(
 
 
 def test_a_window_is_not_moved_by_rounding_and_never_empty(tmp_path: Path) -> None:
-    with StoreWriter(tmp_path / "s", width=1, seconds=0.1, modality="audio", backbone="b", source="t") as w:
-        w.add("r", np.arange(10.0)[:, None])
-    store = FeatureStore.open(tmp_path / "s")
-    assert 0.3 / 0.1 < 3  # the trap
+    def made(seconds: float) -> FeatureStore:
+        path = tmp_path / f"{seconds:g}"
+        with StoreWriter(path, width=1, seconds=seconds, modality="audio", backbone="b", source="t") as w:
+            w.add("r", np.arange(12.0)[:, None])
+        return FeatureStore.open(path)
+
+    assert 0.3 / 0.1 < 3  # the traps
+    assert 2.1 / 0.3 > 7
+    assert made(0.3).window("r", 1.8, 2.1).ravel().tolist() == [6]
+    store = made(0.1)
     assert store.window("r", 0.3, 0.6).ravel().tolist() == [3, 4, 5]
     assert store.window("r", 0.3, 0.3).ravel().tolist() == [3]
     for start, end in ((-1.0, 2.0), (3.0, 2.0), (0.0, math.inf), (math.nan, 2.0)):
@@ -174,10 +184,9 @@ def test_what_a_killed_writer_left_is_no_store_and_is_gone_on_from(path: Path, t
     assert not there.exists()
     with (tmp_path / "killed.part" / "journal.jsonl").open("ab") as journal:
         journal.write(b'{"id":"2_3","rows":4,')  # a line that was being written
+    go_on_and_fail(there, "2_3", rows_of(4, 1))
     with writer(there, resume=True) as w:
-        assert "1_7" in w
-        assert "2_3" not in w
-        w.add("2_3", rows_of(4, 1))
+        assert [held.id for held in w.held] == ["1_7", "2_3"]
     assert (there / "store.json").read_bytes() == (path / "store.json").read_bytes()
     assert (there / "rows.f16").read_bytes() == (path / "rows.f16").read_bytes()
 
@@ -247,6 +256,9 @@ def test_rows_that_are_cut_off_or_gone_are_refused(path: Path) -> None:
     whole = (path / "rows.f16").read_bytes()
     (path / "rows.f16").write_bytes(whole[:-1])
     with pytest.raises(UserError, match=r"53 bytes, but store.json tells of 9 rows of 3 numbers, 54 bytes"):
+        FeatureStore.open(path)
+    (path / "rows.f16").write_bytes(whole + b"0")
+    with pytest.raises(UserError, match="55 bytes"):
         FeatureStore.open(path)
     (path / "rows.f16").unlink()
     with pytest.raises(UserError, match="rows of the store cannot be read"):
