@@ -35,7 +35,8 @@ def zeroshot(settings: ZeroshotSettings, limits: Limits, dry_run: DryRun, output
         emit_estimates(estimate_zeroshot(settings, limits), as_json=output.as_json)
         return
     result = ask(settings, limits=limits, show=partial(progress, quiet=output.as_json))
-    emit(result, _zeroshot_text(result), as_json=output.as_json)
+    text = f"{_zeroshot_text(result)}\n\npage: {settings.out / 'page.html'}"
+    emit(result, text, as_json=output.as_json)
     end_with_status(*result.calls, accepted=limits.accept_failures)
 
 

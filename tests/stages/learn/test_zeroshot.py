@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import UserError
+from proctor.exam.question import Item
 from proctor.learn.runs import read_run
+from proctor.records import read_jsonl
 from proctor.stages.learn.zeroshot import Zeroshot, estimate_zeroshot, zeroshot
 from proctor.stages.learn.zeroshot_settings import ZeroshotSettings
 from proctor.stages.limits import Limits
@@ -72,6 +75,19 @@ def test_seven_questions_a_step_and_any_of_them_is_enough(annotations: Path, tmp
     other = [row for row in run.test if row.kinds == ("other",)]  # which no category asks for
     assert all(row.score == row.label for row in run.test if row not in other)
     assert run.test[0].kind_scores.keys() == figures.keys()
+    page = (tmp_path / "run" / "page.html").read_text()
+    assert result.figures.verdict in html.unescape(page)
+    for shown in (
+        "Video-LLaVA V2",
+        "TimeChat V1",
+        "always a mistake",
+        "guessing at the rate",
+        "Temperature",
+        "hedged",
+    ):
+        assert shown in page
+    first = read_jsonl(tmp_path / "run" / "items.jsonl", Item)[-1].question
+    assert first.text in html.unescape(page)
 
 
 def test_weights_are_fitted_on_the_validation_part_and_the_test_part_is_scored(

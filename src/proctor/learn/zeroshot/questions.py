@@ -24,7 +24,6 @@ __all__ = [
     "CATEGORY_TEMPLATES",
     "STEP",
     "Asker",
-    "Chosen",
     "Protocol",
     "Template",
     "Variant",
@@ -165,10 +164,6 @@ def categories_of(entry: Entry, variant: Variant, protocol: Protocol) -> tuple[s
         "timing": facts.time,
     }
     return tuple(category for category in CATEGORIES if there.get(category, True))
-
-
-Chosen = Mapping[str, Template]
-"""The wording of each category."""
 
 
 @dataclass(frozen=True)

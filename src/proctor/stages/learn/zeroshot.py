@@ -26,8 +26,10 @@ from proctor.learn.zeroshot.figures import Figures, judge_calls
 from proctor.learn.zeroshot.questions import CATEGORIES, Asker, Template, categories_of
 from proctor.llm.estimate import Estimate
 from proctor.records import Dropped, write_json, write_jsonl
+from proctor.report.page import write_page
 from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.inputs import load_predictions
+from proctor.stages.learn.zeroshot_page import zeroshot_page
 from proctor.stages.learn.zeroshot_settings import ZeroshotSettings
 from proctor.stages.limits import Limits
 from proctor.stages.models import Closing
@@ -41,7 +43,7 @@ __all__ = ["Zeroshot", "estimate_zeroshot", "zeroshot"]
 
 ASKED, DEVELOPED = "asked", "develop"
 """Sets of questions: those that are scored, and those on which wordings compete."""
-FIGURES, TEMPLATES = "figures.json", "templates.json"
+FIGURES, PAGE, TEMPLATES = "figures.json", "page.html", "templates.json"
 
 
 class Zeroshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,7 +209,7 @@ def zeroshot(settings: ZeroshotSettings, *, limits: Limits | None = None, show: 
 
     Run again, it goes on: what was answered is not asked again. Wordings compete first, where there are several; then all
     questions are asked, replies become decisions, and the folder gets ``predictions.jsonl``, ``validation.jsonl``, ``run.json``,
-    ``figures.json`` and ``templates.json``.
+    ``figures.json``, ``templates.json`` and ``page.html``.
 
     Args:
         settings: whom to ask about what.
@@ -237,8 +239,9 @@ def zeroshot(settings: ZeroshotSettings, *, limits: Limits | None = None, show: 
     scores, weights, scored = _decided(exam, replies)
     calls = scores > (0.5 if weights is None else weights.threshold)
     told = Replies(tuple(np.array(exam.entries, object)[scored]), replies.said)
+    who = settings.model.partition("@")[0]
     figures = judge_calls(
-        settings.model,
+        who,
         settings.variant,
         told,
         calls[scored],
@@ -262,7 +265,14 @@ def zeroshot(settings: ZeroshotSettings, *, limits: Limits | None = None, show: 
         "weights": msgspec.to_builtins(weights),
     }
     write_run(settings.out, msgspec.structs.replace(record, chosen=picked, results=found), test, val)
-    write_json(workspace.file(FIGURES), result)
+    # Which calls were made this time is no part of what came out.
+    write_json(workspace.file(FIGURES), msgspec.structs.replace(result, runs=()))
+    title = f"Zero-shot recognition of mistakes, {settings.variant.upper()}: {who}"
+    method = [(name, str(value)) for name, value in record.asked.items()]
+    marks = calls[scored].tolist()
+    write_page(
+        workspace.file(PAGE), zeroshot_page(title, figures, told, marks, items, answers, competitions, method)
+    )
     return result
 
 
