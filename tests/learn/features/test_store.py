@@ -99,6 +99,9 @@ def test_a_window_is_a_slice_of_the_rows_followed_by_zeros(
         whole = np.concatenate([1.0 + np.arange(2 * rows).reshape(rows, 2), np.zeros((90, 2))])
         first, last = math.floor(start / seconds), math.ceil((start + length) / seconds)
         assert np.array_equal(found, whole[first : max(last, first + 1)])
+        store = FeatureStore.open(path)
+        places = store.places("r", start, start + length)
+        assert np.array_equal(np.where(places[:, None] < 0, 0, store.matrix[places]), found)
 
 
 def test_a_window_is_not_moved_by_rounding_and_never_empty(tmp_path: Path) -> None:

@@ -216,18 +216,37 @@ class FeatureStore:
             UserError: if the store has none of the recording, or there is no such stretch.
         """
         rows = self.rows(recording_id)
-        if not 0 <= start <= end < math.inf:
-            raise UserError(
-                f"there is no stretch from second {start:g} to {end:g}.", where=f"recording '{recording_id}'"
-            )
-        first = math.floor(start / self.seconds + _NOISE)
-        last = max(first + 1, math.ceil(end / self.seconds - _NOISE))
+        first, last = self._stretch(recording_id, start, end)
         if last <= len(rows):
             return rows[first:last]
         padded = np.zeros((last - first, self.width), np.float16)
         there = rows[first:last]
         padded[: len(there)] = there
         return padded
+
+    @property
+    def matrix(self) -> NDArray[np.float16]:
+        """The rows of all recordings, a read-only view of the file; shape (rows, width)."""
+        return self._matrix
+
+    def places(self, recording_id: str, start: float, end: float) -> NDArray[np.int64]:
+        """Return where in ``matrix`` the rows of a stretch are, -1 past the end; those of ``window``, shape (rows,).
+
+        Raises:
+            UserError: as ``window``.
+        """
+        rows = len(self.rows(recording_id))
+        found = np.arange(*self._stretch(recording_id, start, end))
+        return np.where(found < rows, found + self._places[recording_id][0], -1)
+
+    def _stretch(self, recording_id: str, start: float, end: float) -> tuple[int, int]:
+        """Return the first row of a stretch, and the row after its last."""
+        if not 0 <= start <= end < math.inf:
+            raise UserError(
+                f"there is no stretch from second {start:g} to {end:g}.", where=f"recording '{recording_id}'"
+            )
+        first = math.floor(start / self.seconds + _NOISE)
+        return first, max(first + 1, math.ceil(end / self.seconds - _NOISE))
 
     def scan(self) -> Iterator[tuple[Held, NDArray[np.float16], bool]]:
         """Yield each recording, its rows, and whether they are those that were written; holds one recording at a time.
