@@ -127,7 +127,11 @@ def recogniser_of(settings: MistakesSettings) -> Recogniser:
             where="--features",
             hint="use --model v1, v2 or v3",
         )
-    raise UserError(f"the model '{settings.model}' is not there yet.")
+    from proctor.learn.tabular import ContextModel, Floor
+
+    if settings.model == "floor":
+        return Floor()
+    return ContextModel("step" if settings.model == "step" else settings.context)
 
 
 def task_of(settings: MistakesSettings) -> Task:
