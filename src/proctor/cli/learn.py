@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from proctor.cli.console import counted, emit, group_app, progress, table
+from proctor.cli.learn_paper import protocols
+from proctor.cli.learn_paper import table as paper_table
 from proctor.cli.options import Output, with_settings
 from proctor.cli.zeroshot import zeroshot
 from proctor.learn.settings import TrainOptions
@@ -14,7 +16,6 @@ from proctor.stages.learn.settings import (
     MistakesSettings,
     PageSettings,
     StudySettings,
-    TableSettings,
 )
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from proctor.stages.learn.anomaly import LearnedAnomaly
     from proctor.stages.learn.mistakes import LearnedMistakes, Part
     from proctor.stages.learn.study import Spread
-    from proctor.stages.learn.tables import PaperTable, PaperTableRow
 
 app = group_app(
     "Recognise mistakes in recorded steps: train models, test them, and see what they look at.\n\n"
@@ -32,6 +32,8 @@ app = group_app(
 )
 
 app.command()(zeroshot)
+app.command("table")(paper_table)
+app.command()(protocols)
 
 _STEPS: Final = (
     "part", "steps", "mistakes", "AUC", "within recordings", "between", "in mistaken recordings", "AP",
@@ -142,60 +144,6 @@ def study(settings: StudySettings, output: Output) -> None:
 
 def _spread(spread: Spread) -> str:
     return "-" if spread.mean is None else f"{spread.mean:.1%} ± {spread.deviation:.1%}"
-
-
-@app.command("table")
-@with_settings
-def paper_table(settings: TableSettings, output: Output) -> None:
-    """Make a table of CaptainCook4D's paper again: printed rows, ours, and what knowing nothing gives.
-
-    Rows that need features or models that were not given say what to give.
-
-    Example: proctor learn table 2 --annotations ~/data/captaincook4d
-    """
-    from proctor.stages.learn.tables import table_jobs, table_of_paper
-
-    with progress(
-        "training", sum(not job.missing for job in table_jobs(settings)), quiet=output.as_json
-    ) as seen:
-        result = table_of_paper(settings, seen)
-    emit(result, _paper_text(result, settings.form), as_json=output.as_json)
-
-
-def _paper_text(result: PaperTable, form: Literal["text", "markdown", "latex"]) -> str:
-    from proctor.report.grid import render_grid
-
-    several = any(row.kind for row in result.rows)
-    head = ("", "split", *(("kind",) if several else ()), "model", "steps", *result.columns)
-    notes = list(dict.fromkeys(row.note for row in result.rows if row.note))
-    body = [
-        (
-            row.source,
-            row.split,
-            *((row.kind,) if several else ()),
-            f"{row.name} [{notes.index(row.note) + 1}]" if row.note else row.name,
-            "" if row.n is None else f"{row.n}",
-            *(_cell(row, column) for column in result.columns),
-        )
-        for row in result.rows
-    ]
-    grid = render_grid(head, body, form, text_columns=4 if several else 3)
-    sign = "% " if form == "latex" else ""
-    below = (*(f"[{number}] {text}" for number, text in enumerate(notes, 1)), "", *result.notes)
-    ends = "  " if form == "markdown" else ""  # of a line that is not joined with the next
-    return "\n".join([f"{sign}{result.title}", "", grid, "", *(f"{sign}{line}{ends}" for line in below)])
-
-
-def _cell(row: PaperTableRow, column: str) -> str:
-    if column not in row.values:
-        return ""
-    value = f"{row.values[column]:.1f}" if row.source == "ours" else f"{row.values[column]:.2f}"
-    ends = row.intervals.get(column)
-    return (
-        value
-        if ends is None or column not in ("AUC", "within recordings")
-        else f"{value} [{ends[0]:.1f}, {ends[1]:.1f}]"
-    )
 
 
 @app.command()

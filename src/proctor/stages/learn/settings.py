@@ -14,6 +14,7 @@ __all__ = [
     "ExtractSettings",
     "MistakesSettings",
     "PageSettings",
+    "ProtocolsSettings",
     "StoreSettings",
     "StudySettings",
     "TableSettings",
@@ -241,3 +242,18 @@ class AnomalySettings(Settings, frozen=True, kw_only=True):
         Path | None,
         option("Folder for the run: frames.jsonl, scores of steps, checkpoints.", metavar="RUN"),
     ] = None
+
+
+class ProtocolsSettings(Settings, frozen=True, kw_only=True):
+    """Measure what each difference between the paper, its code and what is right changes."""
+
+    annotations: Annotated[Path, ANNOTATIONS]
+    model: Annotated[
+        Literal["floor", "step", "context"], option("Whose scores are decided and counted in both ways.")
+    ] = "context"
+    context: Annotated[Literal["causal", "offline"], option("What context knows of the recording.")] = (
+        "causal"
+    )
+    runs: Annotated[int, option("Trainings, of which one is chosen by test and one by validation.", ge=1)] = 5
+    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
+    markdown: Annotated[bool, option("Print the table of docs/learn.md.")] = False
