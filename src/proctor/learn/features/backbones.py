@@ -453,7 +453,7 @@ def _sounding(transformers: Any, folder: Path, name: str, identity: str, model: 
 # -- depth ---------------------------------------------------------------------------------------------------------
 
 _CELLS: Final = 8
-_BINS: Final = 16
+_BINS: Final = 15
 DEPTH_COLUMNS: Final[tuple[str, ...]] = (
     *(f"depth row {y} column {x}" for y in range(_CELLS) for x in range(_CELLS)),
     *(f"share of depth {k}/{_BINS}" for k in range(_BINS)),
@@ -472,15 +472,16 @@ def _open_depth(torch: Any, folder: Path, name: str) -> _Model:  # noqa: ARG001 
 
 
 def depth_rows(torch: Any, depth: Any) -> Any:
-    """Return the columns ``DEPTH_COLUMNS`` of estimated depth maps, each scaled to 0 … 1 by itself, since models know no metres.
+    """Return the columns ``DEPTH_COLUMNS`` of estimated depth maps, each scaled by itself, since models know no metres.
 
     Args:
         torch: the package.
         depth: shape (N, height, width).
     """
     flat = depth.flatten(1)
-    low, high = flat.min(dim=1).values, flat.max(dim=1).values
-    scaled = (depth - low[:, None, None]) / (high - low).clamp(min=1e-6)[:, None, None]
+    # single wild pixels must not set the scale: 2 % at either end are cut
+    low, high = (flat.kthvalue(max(1, round(share * flat.shape[1])), dim=1).values for share in (0.02, 0.98))
+    scaled = ((depth - low[:, None, None]) / (high - low).clamp(min=1e-6)[:, None, None]).clamp(0, 1)
     cells = torch.nn.functional.adaptive_avg_pool2d(scaled[:, None], _CELLS).flatten(1)
     bins = (scaled.flatten(1) * _BINS).long().clamp(max=_BINS - 1)
     shares = torch.nn.functional.one_hot(bins, _BINS).float().mean(dim=1)

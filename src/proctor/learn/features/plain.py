@@ -1,7 +1,8 @@
 """Plain features: colours, edges, motion, flow and sound, computed without any weights, so that the whole way runs anywhere.
 
 All columns lie around 0 to 1 (shares and differences as square roots), so that a network takes them as they are. Every column
-has a name: ``PLAIN_COLUMNS`` for pictures, ``SOUND_COLUMNS`` for sound; docs/features.md explains the groups.
+has a name: ``PLAIN_COLUMNS`` (136) for pictures, ``SOUND_COLUMNS`` (112) for sound; docs/features.md explains the groups.
+Both numbers are multiples of eight, as the heads of a transformer want it.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ _QUARTERS: Final = ("top left", "top right", "bottom left", "bottom right")
 
 PLAIN_COLUMNS: Final[tuple[str, ...]] = (
     *(f"{what} of {c}" for what in ("mean", "spread") for c in ("red", "green", "blue")),
+    "contrast",
+    "colourfulness",
     *(f"colour {r}{g}{b}" for r in range(_SHADES) for g in range(_SHADES) for b in range(_SHADES)),
     *(f"brightness {cell}" for cell in _CELLS),
     "brightness change",
@@ -81,6 +84,7 @@ def picture_features(images: Sequence[Image], seconds: float) -> Floats:
         [
             scaled.mean(axis=0),
             scaled.std(axis=0),
+            [luma.std(), np.ptp(scaled, axis=1).mean()],
             _colours(pixels),
             _cells(luma.mean(axis=0)),
             [luma.mean(axis=(1, 2)).std()],
@@ -222,7 +226,7 @@ def _flow_columns(luma: Floats, seconds: float) -> Floats:
 # -- sound ---------------------------------------------------------------------------------------------------------
 
 _MELS: Final = 40
-_CEPSTRA: Final = 13
+_CEPSTRA: Final = 15
 _HERTZ: Final = (20.0, 8_000.0)
 _FRAME: Final = AUDIO_RATE // 40
 _HOP: Final = AUDIO_RATE // 100
@@ -232,6 +236,7 @@ SOUND_COLUMNS: Final[tuple[str, ...]] = (
     *(f"mel {k} {what}" for what in ("mean", "spread") for k in range(_MELS)),
     *(f"cepstrum {k} {what}" for what in ("mean", "spread") for k in range(_CEPSTRA)),
     "loudness",
+    "loudest",
 )
 
 
@@ -274,6 +279,7 @@ def sound_features(samples: Floats) -> Floats:
     """
     levels = log_mel(samples)
     cepstra = scipy.fft.dct(levels, norm="ortho", axis=1)[:, :_CEPSTRA] / np.sqrt(_MELS)
-    loudness = np.log10(float(np.mean(np.square(samples))) + _QUIET) / 5 + 1 if len(samples) else -1.0
-    row = [levels.mean(axis=0), levels.std(axis=0), cepstra.mean(axis=0), cepstra.std(axis=0), [loudness]]
+    power = np.square(samples) if len(samples) else np.zeros(1)
+    loud = [np.log10(float(value) + _QUIET) / 5 + 1 for value in (power.mean(), power.max())]
+    row = [levels.mean(axis=0), levels.std(axis=0), cepstra.mean(axis=0), cepstra.std(axis=0), loud]
     return np.concatenate(row).astype(np.float32)
