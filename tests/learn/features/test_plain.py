@@ -101,7 +101,7 @@ def test_a_tone_sounds_in_its_mel_band_and_silence_in_none(tmp_path: Path) -> No
     silent = extract_video(write_film(tmp_path / "s.mp4", plain_colour(9, 9, 9), 8), Looks("plain-sound"))
     assert silent.silent
     assert silent.rows[0][0, :40].tolist() == pytest.approx([-1.0] * 40, abs=1e-6)
-    assert found["loudest"] == pytest.approx(np.log10(0.25) / 5 + 1, abs=0.03)
+    assert found["loudest"] == pytest.approx(np.log10(0.25) / 5 + 1, abs=0.1)
     assert silent.rows[0][0, -2:].tolist() == [-1.0, -1.0]
     assert len(PLAIN_COLUMNS) % 8 == len(SOUND_COLUMNS) % 8 == 0
 
