@@ -25,11 +25,20 @@ from numpy.typing import NDArray
 
 from proctor.errors import UserError
 from proctor.learn.history import Histories, History, StepKeys
-from proctor.learn.samples import KINDS, StepData
+from proctor.learn.samples import KINDS, StepData, StepSample
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.quantity import find_quantities
 
-__all__ = ["GROUPS", "SETTINGS", "Features", "Setting", "context_features"]
+__all__ = [
+    "GROUPS",
+    "SETTINGS",
+    "Features",
+    "Relations",
+    "Setting",
+    "context_features",
+    "moment_of",
+    "relations_of",
+]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -106,8 +115,15 @@ def context_features(
 
 
 @dataclass(frozen=True)
-class _Relations:
-    """A task graph as matrices over its nodes; ``direct[a, b]``: a is an immediate predecessor of b."""
+class Relations:
+    """A task graph as matrices over its nodes.
+
+    Attributes:
+        index: number of each node.
+        direct: ``direct[a, b]``: a is an immediate predecessor of b; shape (nodes, nodes).
+        above: likewise any predecessor.
+        action: whether a person performs it: neither start nor end; shape (nodes,).
+    """
 
     index: Mapping[str, int]
     direct: Bools
@@ -115,7 +131,8 @@ class _Relations:
     action: Bools
 
     @classmethod
-    def of(cls, graph: TaskGraph) -> _Relations:
+    def of(cls, graph: TaskGraph) -> Relations:
+        """Look at a graph."""
         n = len(graph.steps)
         direct, above = np.zeros((n, n), np.bool_), np.zeros((n, n), np.bool_)
         action = np.zeros(n, np.bool_)
@@ -128,7 +145,15 @@ class _Relations:
         return cls(graph.index, direct & kept, above & kept, action)
 
 
-_relations = lru_cache(maxsize=1024)(_Relations.of)
+relations_of = lru_cache(maxsize=1024)(Relations.of)
+
+
+def moment_of(sample: StepSample, observed: float = 1.0) -> float:
+    """Return when a step is judged: at its last end, or when the share of its last execution is over, in seconds."""
+    if observed < 1:
+        last = max(sample.executions, key=lambda e: (e.start, e.end))
+        return last.start + observed * last.seconds
+    return max(e.end for e in sample.executions)
 
 
 class _Recording:
@@ -146,25 +171,21 @@ class _Recording:
         self.start, self.end = np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
         self.step = np.array([r[2] for r in rows])
         self.owner = np.array([r[3] for r in rows])
-        self.history, self.observed = history, observed
+        self.history = history
         self.texts = [s.text for s in samples]
         self.activity = int(keys.activity[places[0]])
-        self.graph = _relations(data.graphs[samples[0].activity_id])
+        self.graph = relations_of(data.graphs[samples[0].activity_id])
         node = [self.graph.index.get(s.node, -1) for s in samples]
         self.node = np.array(node)[self.owner]
         self.own: Bools = self.owner[None, :] == np.arange(len(samples))[:, None]
         self.first = self.own.argmax(axis=1)
         self.last = self.own.shape[1] - 1 - self.own[:, ::-1].argmax(axis=1)
         self.sample_step = self.step[self.first]
-        self._look()
+        self._look(samples, observed)
 
-    def _look(self) -> None:
+    def _look(self, samples: Sequence[StepSample], observed: float) -> None:
         """Set the moment of each sample and what is seen then; shapes (k,) and (k, m)."""
-        if self.observed < 1:
-            length = self.end[self.last] - self.start[self.last]
-            self.moment = self.start[self.last] + self.observed * length
-        else:
-            self.moment = np.where(self.own, self.end, -np.inf).max(axis=1)
+        self.moment = np.array([moment_of(sample, observed) for sample in samples])
         self.begun = self.own | (self.start < self.moment[:, None])
         self.ended = self.begun & (self.end <= self.moment[:, None])
         self.z = (self._log_seconds() - self.history.usual[self.step]) / self.history.scatter[self.step]
