@@ -74,10 +74,16 @@ def _zeroshot_text(result: Zeroshot) -> str:
             "of them not asked",
             "F1",
             "always",
+            "guessing as often",
             "Video-LLaVA",
             "TimeChat",
         )
         parts.append(table(measured, header))
+    if result.worded or result.writing is not None:
+        many = ", ".join(
+            f"{category} {n:,} of {result.questions[category]:,}" for category, n in result.worded.items()
+        )
+        parts.append(f"written for their step: {many or 'none'}; {closing_text(result.writing)}")
     parts += [f"{run.run}: {closing_text(run.calls, run.failures)}" for run in result.runs]
     return "\n\n".join(parts)
 

@@ -1,7 +1,8 @@
 """Who is asked about a step: right with the chance of its quality where it is told when the step was, else it guesses.
 
 What a model would see is looked up in the workspace by the question and its times, since the stand-in sees no pixels. Of wrong
-replies ``HEDGED`` say neither yes nor no. Blind it says "yes" mostly (``YES``), or takes any option.
+replies ``HEDGED`` say neither yes nor no. Blind it says "yes" mostly (``YES``), or takes any option. Who writes
+questions writes those that pass the checks with the chance of its quality.
 """
 
 from __future__ import annotations
@@ -72,15 +73,26 @@ def play_step(call: Call, quality: float, seed: int, known: StepsKnown) -> Answe
     prompt = f"{call.system}\n{call.last}"
     for token in tokens_of(prompt):
         blocks, words = open_fences(prompt, token)
-        if "step question" not in blocks:
+        if not {"step question", "written step"} & blocks.keys():
             continue
         named = named_by(call, call.model, without(token, prompt))
+        if "written step" in blocks:
+            return _write(named, blocks["written step"], blocks["written model"], quality, seed)
         times = _TIMES.search(words)
         item = None if times is None else known.find((blocks["step question"], times[1], times[2]))
         if item is None:
             return _guess(named, blocks, seed)
         return _say(named, item, quality, draw(seed, call.model, item.id), seed)
     return None
+
+
+def _write(call: Call, step: str, model: str, quality: float, seed: int) -> Answer:
+    """Write a question about a step; who is wrong turns yes and no round, or forgets the step."""
+    if call.draw("right", seed) < quality:
+        return Answer(text=f"{model.rstrip('?')}, just as the step says: {step.rstrip('.')}?")
+    return Answer(
+        text=str(pick(call, (f"Did the person not do this: {step}?", "Was it fine?"), "wrong", seed))
+    )
 
 
 def _guess(call: Call, blocks: Mapping[str, str], seed: int) -> Answer:

@@ -12,6 +12,7 @@ import pytest
 from proctor.errors import UserError
 from proctor.exam.question import Item
 from proctor.learn.runs import read_run
+from proctor.learn.zeroshot.writing import Written
 from proctor.records import read_jsonl
 from proctor.stages.learn.zeroshot import Zeroshot, estimate_zeroshot, zeroshot
 from proctor.stages.learn.zeroshot_settings import ZeroshotSettings
@@ -34,6 +35,8 @@ def annotations(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def settings_for(annotations: Path, out: Path, url: str, **given: object) -> ZeroshotSettings:
     usual: dict[str, object] = {"show": "times", "sample": 150, "develop": 0, "resamples": 0}
+    if "writer" in given:
+        given["writer"] = str(given["writer"]).format(url=url)
     return ZeroshotSettings(
         annotations=annotations, out=out, model=f"compat/eyes@{url}/v1", **{**usual, **given}  # type: ignore[arg-type]
     )  # fmt: skip
@@ -139,6 +142,11 @@ def test_a_dry_run_counts_all_calls_and_writes_nothing(annotations: Path, tmp_pa
         told = estimate_zeroshot(settings, Limits())
         assert [e.calls for e in told] == [30, 150]
         assert not (tmp_path / "run" / "items.jsonl").exists()
+        asked = {"variant": "v2", "sample": 20, "writer": "compat/writer@{url}/v1"}
+        writing, exam = estimate_zeroshot(
+            settings_for(annotations, tmp_path / "run", server.url, **asked), Limits()
+        )
+        assert 20 < writing.calls < exam.calls
         assert server.count == before
 
 
@@ -158,6 +166,26 @@ def test_entries_without_a_clip_may_be_left_out_and_are_counted(annotations: Pat
     assert result.left_out == {"no_clip": 287}
     assert result.clips == {"step": 50}
     assert len((tmp_path / "run" / "zeroshot.dropped.jsonl").read_text().splitlines()) == 287
+
+
+def test_a_model_writes_questions_and_what_is_refused_is_asked_in_our_words(
+    annotations: Path, tmp_path: Path
+) -> None:
+    result = ask(annotations, tmp_path / "run", 0.6, variant="v2", sample=40, writer="compat/writer@{url}/v1")
+    written = read_jsonl(tmp_path / "run" / "written.jsonl", Written)
+    refused = [w for w in written if w.problem]
+    assert {w.problem for w in refused} <= {"turned round", "does not name the step", "no single question"}
+    assert 0.2 < len(refused) / len(written) < 0.6
+    items = read_jsonl(tmp_path / "run" / "items.jsonl", Item)
+    ours = {w.text for w in written if not w.problem}
+    said = {i.question.text for i in items if i.question.provenance["template"] == "written"}
+    assert said == ours
+    assert sum(result.worded.values()) == sum(i.question.text in ours for i in items)
+    assert "preparation" not in result.worded  # its options are ours
+    assert result.writing is not None
+    assert result.writing.sent == len(written)
+    with pytest.raises(UserError, match="no writer"):
+        ask(annotations, tmp_path / "v1", 1.0, writer="compat/writer@{url}/v1")
 
 
 def test_another_run_is_not_written_over(annotations: Path, tmp_path: Path) -> None:

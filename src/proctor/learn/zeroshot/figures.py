@@ -104,7 +104,7 @@ def judge_calls(
     labels = np.array([e.mistaken for e in replies.entries], np.bool_)
     clusters = [e.recording for e in replies.entries]
     own = _row(name, labels, calls, clusters, resamples, seed)
-    chance = _chance(labels)
+    chance = _chance(labels, calls)
     printed = map(_printed, ZERO_SHOT)
     categories = table_of_categories(name, replies, resamples=resamples, seed=seed) if variant == "v2" else ()
     return Figures(
@@ -113,7 +113,7 @@ def judge_calls(
         rows=(own, *chance, *printed),
         categories=categories,
         said=replies.counts(),
-        verdict=_verdict(own, chance[0]),
+        verdict=_verdict(own, chance[0], chance[-1]),
     )
 
 
@@ -135,7 +135,7 @@ def table_of_categories(
                 unasked=int((labels & ~asked).sum()),
                 rows=(
                     _row(name, labels, replies.signals(category), clusters, resamples, seed),
-                    *_chance(labels),
+                    *_chance(labels, replies.signals(category)),
                     *printed,
                 ),
             )
@@ -146,35 +146,36 @@ def table_of_categories(
 def _row(name: str, labels: Bools, calls: Bools, clusters: Sequence[str], resamples: int, seed: int) -> Row:
     drawn = {"clusters": clusters, "resamples": resamples, "seed": seed} if resamples else {}
     scores = [getattr(metrics, measure)(labels, calls, **drawn) for measure in MEASURES]
-    accuracy, precision, recall, f1 = map(Estimate.of, scores)
-    return Row(name=name, source="run", accuracy=accuracy, precision=precision, recall=recall, f1=f1)
+    return _named(name, "run", *map(Estimate.of, scores))
 
 
-def _chance(labels: Bools) -> list[Row]:
+def _chance(labels: Bools, calls: Bools) -> list[Row]:
     rows = []
     for predictor in CHANCE:
         scores = metrics.chance_scores(labels, predictor)
-        accuracy, precision, recall, f1 = (Estimate.of(scores[measure]) for measure in MEASURES)
-        rows.append(
-            Row(
-                name=_NAMES[predictor], source="chance",
-                accuracy=accuracy, precision=precision, recall=recall, f1=f1,
-            )
-        )  # fmt: skip
-    return rows
+        values = (Estimate.of(scores[measure]) for measure in MEASURES)
+        rows.append(_named(_NAMES[predictor], "chance", *values))
+    p, r = (float(part.mean()) if part.size else math.nan for part in (labels, calls))
+    # Expectations over calls that hang on nothing; of precision and F1 up to 1/n.
+    often = (p * r + (1 - p) * (1 - r), p, r, 2 * p * r / (p + r) if p + r else math.nan)
+    values = (Estimate(value=None if math.isnan(v) else v, n=labels.size) for v in often)
+    return [*rows, _named("guessing as often as this run", "chance", *values)]
+
+
+def _named(
+    name: str, source: str, accuracy: Estimate, precision: Estimate, recall: Estimate, f1: Estimate
+) -> Row:
+    return Row(name=name, source=source, accuracy=accuracy, precision=precision, recall=recall, f1=f1)
 
 
 def _printed(row: PublishedRow) -> Row:
     """Return a printed row as it is printed, with what is wrong with it."""
     values = (row.accuracy, row.precision, row.recall, row.f1)
-    accuracy, precision, recall, f1 = (Estimate(value=value / 100, note=row.note) for value in values)
-    return Row(
-        name=row.name, source="published", accuracy=accuracy, precision=precision, recall=recall, f1=f1
-    )
+    return _named(row.name, "published", *(Estimate(value=value / 100, note=row.note) for value in values))
 
 
-def _verdict(own: Row, always: Row) -> str:
-    mine, all_ = own.f1.value, always.f1.value
+def _verdict(own: Row, always: Row, often: Row) -> str:
+    mine, all_, guessed = own.f1.value, always.f1.value, often.f1.value
     if all_ is None:
         return "There is no mistake among these entries, so F1 says nothing."
     best = max(row.f1 for row in ZERO_SHOT)
@@ -182,10 +183,10 @@ def _verdict(own: Row, always: Row) -> str:
         f"Calling every step a mistake has an F1 of {100 * all_:.1f} here, and 51.3 on all 5,700 steps, which is more than every "
         f"published row ({best:.1f} at most)."
     )
-    if mine is None or math.isnan(mine):
+    if mine is None or guessed is None:
         return said
-    low = own.f1.low
+    said += f" This run has {100 * mine:.1f}; guessing as often as it calls mistakes has {100 * guessed:.1f}"
     if mine <= all_ + 1e-9:
-        return f"{said} This run has {100 * mine:.1f}: it is no better than not looking."
-    sure = "" if low is not None and low > all_ else ", but its interval reaches down to that"
-    return f"{said} This run has {100 * mine:.1f}: better than not looking{sure}."
+        return f"{said}. It is no better than not looking."
+    sure = "" if own.f1.low is not None and own.f1.low > all_ else ", but its interval reaches down to that"
+    return f"{said}. It is better than not looking{sure}."

@@ -216,7 +216,13 @@ class Asker:
             evidence=(
                 Footage(recording=entry.recording, start=entry.start, end=entry.end, video=entry.video),
             ),
-            facts={"entry": entry.id, "category": category, "right": right},
+            facts={
+                "entry": entry.id,
+                "category": category,
+                "right": right,
+                "step": entry.text,
+                "recipe": entry.recipe,
+            },
             facets={"category": category, "clip": entry.clip},
             cluster=entry.recording,
             provenance={"set": of or "asked", "template": template.name},

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from proctor.errors import UserError
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item
 from proctor.learn.runs import PredictedStep, RunRecord, require_free, write_run
@@ -24,6 +25,7 @@ from proctor.learn.zeroshot.deciding import Replies, Weights, fit_weights, read_
 from proctor.learn.zeroshot.entries import Entry, entries_of
 from proctor.learn.zeroshot.figures import Figures, judge_calls
 from proctor.learn.zeroshot.questions import CATEGORIES, Asker, Template, categories_of
+from proctor.learn.zeroshot.writing import Writer, reworded
 from proctor.llm.estimate import Estimate
 from proctor.records import Dropped, write_json, write_jsonl
 from proctor.report.page import write_page
@@ -32,7 +34,7 @@ from proctor.stages.inputs import load_predictions
 from proctor.stages.learn.zeroshot_page import zeroshot_page
 from proctor.stages.learn.zeroshot_settings import ZeroshotSettings
 from proctor.stages.limits import Limits
-from proctor.stages.models import Closing
+from proctor.stages.models import Closing, Models, open_models
 from proctor.stages.predict import Predicted, estimate_prediction, predict
 from proctor.stages.replies import REPLY_NAMES
 from proctor.stages.show import Show
@@ -43,7 +45,7 @@ __all__ = ["Zeroshot", "estimate_zeroshot", "zeroshot"]
 
 ASKED, DEVELOPED = "asked", "develop"
 """Sets of questions: those that are scored, and those on which wordings compete."""
-FIGURES, PAGE, TEMPLATES = "figures.json", "page.html", "templates.json"
+FIGURES, PAGE, TEMPLATES, WRITTEN = "figures.json", "page.html", "templates.json", "written.jsonl"
 
 
 class Zeroshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +63,9 @@ class Zeroshot(msgspec.Struct, frozen=True, kw_only=True):
         figures: what it is worth.
         templates: how wordings competed; empty where they did not.
         weights: of the combination, where it was fitted.
+        worded: by category, how many questions are a language model's; empty where none writes.
         runs: the exam's runs, those of the competition first.
+        writing: the closing line of the model that writes.
     """
 
     model: str
@@ -75,12 +79,14 @@ class Zeroshot(msgspec.Struct, frozen=True, kw_only=True):
     figures: Figures
     templates: tuple[Competition, ...] = ()
     weights: Weights | None = None
+    worded: dict[str, int] = {}
     runs: tuple[Predicted, ...] = ()
+    writing: Closing | None = None
 
     @property
     def calls(self) -> list[Closing]:
         """Closing lines of the models."""
-        return [run.calls for run in self.runs if run.calls is not None]
+        return [calls for calls in (self.writing, *(run.calls for run in self.runs)) if calls is not None]
 
 
 @dataclass(frozen=True)
@@ -163,7 +169,7 @@ class _Exam:
             "missing": s.missing,
             "combine": s.combine,
         }
-        asked |= {"part": s.part, "develop": s.develop, "sample": s.sample, **s.said()}
+        asked |= {"part": s.part, "writer": s.writer, "develop": s.develop, "sample": s.sample, **s.said()}
         return RunRecord(
             model=s.model, split=s.split, data=self.data.name, data_hash=self.data.hash,
             seed=s.seed, protocol=s.protocol, settings=asked,
@@ -195,9 +201,14 @@ def estimate_zeroshot(settings: ZeroshotSettings, limits: Limits) -> list[Estima
     exam = _Exam.of(settings)
     with trial(settings.out, limits) as (copy, tried):
         workspace = Workspace(copy)
+        written = []
+        if settings.writer is not None:
+            with open_models(workspace, tried, settings) as models:
+                requests = _writer(models, settings.writer).requests(exam.questions({}))
+                written.append(models.estimate([("zeroshot/write", requests)]))
         sets = {DEVELOPED: exam.development(), ASKED: exam.questions({})}
         write_jsonl(workspace.file("items.jsonl"), [item for items in sets.values() for item in items])
-        return [
+        return written + [
             estimate_prediction(copy, settings.model, exam.exam(which), limits=tried)
             for which, items in sets.items()
             if items
@@ -224,6 +235,10 @@ def zeroshot(settings: ZeroshotSettings, *, limits: Limits | None = None, show: 
     workspace = Workspace(settings.out)
     record = exam.record()
     require_free(settings.out, record)
+    if settings.writer is not None and settings.variant == "v1":
+        raise UserError(
+            "one question for all steps needs no writer.", hint="leave --writer out, or ask --variant v2"
+        )
     workspace.create()
     workspace.write_dropped("zeroshot", exam.dropped)
     chosen: dict[str, Template] = {}
@@ -233,7 +248,7 @@ def zeroshot(settings: ZeroshotSettings, *, limits: Limits | None = None, show: 
         developed, answers = _taken(workspace, exam, DEVELOPED, development, limits, show)
         chosen, competitions = choose_templates(exam.training, development, answers)
         write_json(workspace.file(TEMPLATES), competitions)
-    items = exam.questions(chosen)
+    items, writing = _worded(workspace, exam, exam.questions(chosen), limits, show)
     runs, answers = _taken(workspace, exam, ASKED, [*development, *items], limits, show)
     replies = read_replies(exam.entries, items, answers)
     scores, weights, scored = _decided(exam, replies)
@@ -254,7 +269,8 @@ def zeroshot(settings: ZeroshotSettings, *, limits: Limits | None = None, show: 
         clips=dict(Counter(e.clip for e in told.entries)),
         left_out=dict(Counter(d.reason for d in exam.dropped)),
         questions=dict(Counter(item.question.facets["category"] for item in items)),
-        figures=figures, templates=competitions, weights=weights, runs=(*developed, *runs),
+        figures=figures, templates=competitions, weights=weights, runs=(*developed, *runs), writing=writing,
+        worded=dict(Counter(i.question.facets["category"] for i in items if i.question.provenance["template"] == "written")),
     )  # fmt: skip
     rows = _rows(exam.entries, replies, scores, settings.variant)
     test = [row for row, mine in zip(rows, scored, strict=True) if mine]
@@ -266,7 +282,7 @@ def zeroshot(settings: ZeroshotSettings, *, limits: Limits | None = None, show: 
     }
     write_run(settings.out, msgspec.structs.replace(record, chosen=picked, results=found), test, val)
     # Which calls were made this time is no part of what came out.
-    write_json(workspace.file(FIGURES), msgspec.structs.replace(result, runs=()))
+    write_json(workspace.file(FIGURES), msgspec.structs.replace(result, runs=(), writing=None))
     title = f"Zero-shot recognition of mistakes, {settings.variant.upper()}: {who}"
     method = [(name, str(value)) for name, value in record.asked.items()]
     marks = calls[scored].tolist()
@@ -274,6 +290,24 @@ def zeroshot(settings: ZeroshotSettings, *, limits: Limits | None = None, show: 
         workspace.file(PAGE), zeroshot_page(title, figures, told, marks, items, answers, competitions, method)
     )
     return result
+
+
+def _writer(models: Models, name: str) -> Writer:
+    return Writer(name, models.prompts, models.secret, models.price, models.replying)
+
+
+def _worded(
+    workspace: Workspace, exam: _Exam, items: list[Item], limits: Limits, show: Show
+) -> tuple[list[Item], Closing | None]:
+    """Return the questions as a language model writes them for each step; as they are where nobody does."""
+    name = exam.settings.writer
+    if name is None:
+        return items, None
+    with open_models(workspace, limits, exam.settings) as models, show(f"{name}: writing") as seen:
+        written = _writer(models, name).write(items, models.ask("zeroshot/write", seen))
+        closing = models.closing()
+    write_jsonl(workspace.file(WRITTEN), written.values())
+    return [reworded(item, written) for item in items], closing
 
 
 def _taken(

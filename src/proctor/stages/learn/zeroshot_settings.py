@@ -80,6 +80,14 @@ class ZeroshotSettings(ReplyOptions, frozen=True, kw_only=True):
             ge=0,
         ),
     ] = 40
+    writer: Annotated[
+        str | None,
+        option(
+            "v2: a language model that writes each question for its step, as published; what it writes is checked and kept in "
+            "written.jsonl (default: our fixed wordings).",
+            metavar="MODEL",
+        ),
+    ] = None
     sample: Annotated[int | None, option("Ask only about so many steps, drawn by the seed.", ge=1)] = None
     resamples: Annotated[int, option("Of the intervals over recordings; 0 for none.", ge=0)] = 2_000
     seed: Annotated[int, option("Of everything that is drawn.", ge=0)] = 0
