@@ -131,6 +131,10 @@ def recogniser_of(settings: MistakesSettings) -> Recogniser:
 
     if settings.model == "floor":
         return Floor()
+    if settings.model == "sequence":
+        from proctor.learn.sequence import SequenceModel
+
+        return SequenceModel(settings.context)
     return ContextModel("step" if settings.model == "step" else settings.context)
 
 
