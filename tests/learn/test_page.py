@@ -15,10 +15,12 @@ from typer.testing import CliRunner
 from proctor.cli.learn import app
 from proctor.errors import UserError
 from proctor.learn.published import SUPERVISED
-from proctor.learn.runs import RunRecord, read_run, write_run
+from proctor.learn.runs import PredictedStep, RunRecord, read_run, write_run
 from proctor.metrics.classification import paired_difference, roc_auc, within_roc_auc
 from proctor.stages.learn.page import draw_runs
 from proctor.stages.learn.settings import PageSettings
+
+RECORD = RunRecord(model="step", split="R", data="d", data_hash="0")
 
 
 def drawn(*folders: Path, **options: object) -> str:
@@ -102,6 +104,80 @@ def test_a_long_page_says_which_steps_it_leaves_out(tmp_path: Path) -> None:
     assert len(text) < 1_000_000
 
 
+def _small(folder: Path, scores: tuple[float, ...], seed: int = 0) -> Path:
+    """Write a run of six steps of three recordings, whose threshold on validation data is 0.75."""
+
+    def row(n: int, score: float, label: bool, recipe: str) -> PredictedStep:
+        return PredictedStep(
+            recording=recipe[0], step=str(n), label=label, score=score, kinds=("timing",) if label else (), activity=recipe,
+            text=f"Do {n}", kind_scores={"timing": 0.5 + label / 4},
+        )  # fmt: skip
+
+    labels, recipes = (True, False, True, False, False, False), ("ale", "ale", "bun", "bun", "cod", "cod")
+    rows = [row(n, *parts) for n, parts in enumerate(zip(scores, labels, recipes, strict=True))]
+    val = [
+        row(n, score, label, "dip")
+        for n, (score, label) in enumerate([(0.9, True), (0.8, True), (0.7, False)])
+    ]
+    write_run(folder, msgspec.structs.replace(RECORD, seed=seed), rows, val)
+    return folder
+
+
+def test_what_is_wrong_is_decided_on_validation_data_and_stands_first(tmp_path: Path) -> None:
+    text = drawn(_small(tmp_path / "a", (0.9, 0.6, 0.3, 0.1, 0.1, 0.1)))
+    assert re.findall(r'data-mark="([a-z ]+)"', text) == [
+        "right",
+        "right",
+        "missed",
+        "right",
+        "right",
+        "right",
+    ]
+    where = section(text, "where")
+    assert "bun 1 recording 2 1 100.0 50.0 1 missed, 0 false alarms ale 1 recording 2 1 100.0 0.0" in where
+    assert where.index("Do 2 bun 1 1 1 0 0.30 –") < where.index("Do 0 ale 1 1 0 0 0.90 –")
+    assert "timing 2 33.3 100.0 AUC 100.0 Average" in section(text, "kinds")
+    assert re.findall(r"<title>(\w): (\d) of 2", text) == [("a", "1"), ("b", "1"), ("c", "0")]
+
+
+def test_seeds_are_summed_up(tmp_path: Path) -> None:
+    folders = [
+        _small(tmp_path / str(n), scores, n)
+        for n, scores in enumerate([(0.9, 0.1, 0.9, 0.1, 0.1, 0.1), (0.5,) * 6])
+    ]
+    assert "step 2 seeds 75.0 ± 35.4 75.0 ± 35.4" in section(drawn(*folders), "seeds")
+
+
+def test_steps_of_the_drawing_stand_in_the_order_of_their_start(tmp_path: Path) -> None:
+    """Ids of steps say nothing of their order: as words, 10 stands before 2."""
+    rows = [
+        msgspec.structs.replace(r, label=int(r.step) == 2, kinds=()) for r in planted_steps(2, 1, (1.0, 1.0))
+    ]
+    write_run(tmp_path / "a", RECORD, rows, planted_steps(2, 2, (1.0, 1.0)))
+    text = drawn(tmp_path / "a")
+    assert re.findall(r'<rect class="yes" x="\d+" y="(\d+)" width="8"', text) == [
+        "20",
+        "20",
+        "2",
+    ]  # the last one is the legend
+
+
+def test_many_runs_have_fewer_reasons_and_steps_each(tmp_path: Path) -> None:
+    run = read_run(planted_run(tmp_path / "s", "step", recordings=24))
+    rows = [msgspec.structs.replace(r, reasons=r.reasons * 3) for r in run.test]
+    folders = [tmp_path / str(n) for n in range(3)]
+    for seed, folder in enumerate(folders):
+        write_run(folder, msgspec.structs.replace(run.record, seed=seed), rows, run.val)
+    few, many = drawn(*folders[:2]), drawn(*folders)
+    counts = [
+        (text.count('<details class="example"'), text.count('class="why"'), text.count("<li><span>"))
+        for text in (few, many)
+    ]
+    assert [(why // steps, reasons // why) for steps, why, reasons in counts] == [(2, 5), (3, 3)]
+    assert counts[0][0] == 144
+    assert counts[1][0] == 144
+
+
 def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     planted_run(tmp_path / "a", recordings=2, text=HOSTILE)
     run = read_run(tmp_path / "a")
@@ -134,9 +210,6 @@ def test_the_page_is_the_same_again_and_asks_for_nothing(ladder: list[Path]) -> 
 def _flat(label: bool | None, recordings: int = 3) -> list:
     rows = planted_steps(recordings, 1, (1.0, 1.0))
     return [msgspec.structs.replace(r, label=label, kinds=()) for r in rows] if label is not None else rows
-
-
-RECORD = RunRecord(model="step", split="R", data="d", data_hash="0")
 
 
 @pytest.mark.parametrize(

@@ -117,11 +117,15 @@ def _summary(found: Learned) -> Section:
     parts += [_figures_table(found), Paragraph(_clustering(found))]
     parts.append(Fold("What the four figures mean", tuple(map(Paragraph, _MEANING.splitlines())), shown=True))
     by_recording: dict[str, list[bool]] = {}
-    for name, mistake in zip(recordings, labels.tolist(), strict=True):
-        by_recording.setdefault(name, []).append(mistake)
+    for k in sorted(range(len(recordings)), key=lambda k: found.steps[k].times[:1]):
+        by_recording.setdefault(recordings[k], []).append(bool(labels[k]))
     drawn = draw_clusters(list(by_recording.items()))
     parts.append(
-        Drawn("Mistakes cluster in recordings", drawn, "One column a recording, one square a step, in order.")
+        Drawn(
+            "Mistakes cluster in recordings",
+            drawn,
+            "One column a recording, one square a step, in the order of their start.",
+        )
     )
     if len(found.runs) > 1:
         for name in ("auc", "auc_within"):

@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from proctor.metrics.classification import roc_auc
-from proctor.report.figures.parts import join, label, percent, plain_svg
+from proctor.report.figures.parts import join, label, percent
 from proctor.report.learned_data import TestedRun, TestedStep, Why
 from proctor.report.numbers import count, show_value, signed
 from proctor.report.parts import AnswerView, Cell, ExampleView, Row, Table
@@ -19,8 +19,11 @@ __all__ = ["recipe_table", "step_cards", "step_table"]
 _STEPS: Final = 100
 """Lines of the table of steps."""
 _CARDS: Final = 240
-_ANSWERS: Final = 480
-"""What a page holds: one answer with its reasons is about a kilobyte."""
+_ANSWERS: Final = 640
+"""So many steps and answers are less than a megabyte."""
+_FEW_RUNS: Final = 2
+_REASONS: Final = (5, 3)
+"""Of each answer, with few and with many runs."""
 _RECIPE_RUNS: Final = 4
 
 
@@ -155,7 +158,10 @@ def _card(step: TestedStep, place: int, runs: Sequence[TestedRun], largest: Sequ
         step.text or f"Step {step.step}",
         f"{truth}.",
         tuple(facts),
-        answers=tuple(_answer(run, place, most) for run, most in zip(runs, largest, strict=True)),
+        answers=tuple(
+            _answer(run, place, most, _REASONS[len(runs) > _FEW_RUNS])
+            for run, most in zip(runs, largest, strict=True)
+        ),
         facets={
             "recording": step.recording,
             "recipe": step.recipe,
@@ -164,11 +170,11 @@ def _card(step: TestedStep, place: int, runs: Sequence[TestedRun], largest: Sequ
     )
 
 
-def _answer(run: TestedRun, place: int, largest: float) -> AnswerView:
+def _answer(run: TestedRun, place: int, largest: float, most: int) -> AnswerView:
     called, mistaken = bool(run.called[place]), bool(run.labels[place])
     mark = "right" if called == mistaken else "missed" if mistaken else "false alarm"
     score = f"{100 * run.scores[place]:.0f} %" if run.probable else show_value(float(run.scores[place]), 3)
-    reasons = run.reasons[place] if len(run.reasons) else ()
+    reasons = run.reasons[place][:most] if len(run.reasons) else ()
     text = f"{score}: {'a mistake' if called else 'no mistake'}"
     return AnswerView(run.name, text, mark, code=mark, drawn=_why(reasons, largest) if reasons else None)
 
@@ -183,10 +189,17 @@ def _why(reasons: Sequence[Why], largest: float) -> Markup:
 def _reason(reason: Why, largest: float) -> Markup:
     half = 50 * abs(reason.contribution) / largest if largest > 0 else 0.0
     up = reason.contribution > 0
-    bar = f'<line class="zero" x1="50%" x2="50%" y1="0" y2="8"/><rect class="{"up" if up else "down"}" x="{percent(50 if up else 50 - half)}" width="{percent(half)}" height="8"/>'
     value = f"{reason.value:.3g}".replace("-", "−")
-    return Markup("<li><span><bdi>{}</bdi> = {}</span>{}<span>{}</span></li>").format(
-        label(reason.feature), value, plain_svg(8, bar, "chart"), signed(reason.contribution, 2)
+    return Markup(
+        '<li><span><bdi>{}</bdi> = {}</span><svg aria-hidden="true"><rect class="{}" x="{}" width="{}" height="8"/></svg>'
+        "<span>{}</span></li>"
+    ).format(
+        label(reason.feature),
+        value,
+        "up" if up else "down",
+        percent(50 if up else 50 - half),
+        percent(half),
+        signed(reason.contribution, 2),
     )
 
 

@@ -25,10 +25,10 @@ from proctor.stages.learn.settings import PageSettings
 __all__ = ["LearnedPage", "draw_runs"]
 
 LADDER: Final[Mapping[str, str]] = {
-    "floor": "sees how often the step goes wrong, its duration, and whether one was left out before it",
-    "step": "sees the step alone, in its task graph",
-    "context-causal": "sees the step and the past of its recording",
-    "context-offline": "sees the whole recording",
+    "floor": "sees how often the step goes wrong, its length, and whether one was left out before it",
+    "step": "sees the same and more of the step: when it comes, what should have come before it",
+    "context-causal": "sees this of the step and of all steps before it in the recording",
+    "context-offline": "sees this of all steps of the recording, also those after it",
 }
 """Models without pixels, each of which sees more than the one before; runs of them stand in this order."""
 
