@@ -42,7 +42,7 @@ _STEPS: Final = (
 
 @app.command()
 @with_settings
-def mistakes(settings: MistakesSettings, output: Output) -> None:
+def mistakes(settings: MistakesSettings, options: TrainOptions, output: Output) -> None:
     """Train one model to recognise mistakes in steps, and test it.
 
     Without features a model sees rates, durations and the task graph alone, which says more than one would think.
@@ -51,7 +51,17 @@ def mistakes(settings: MistakesSettings, output: Output) -> None:
     """
     from proctor.stages.learn.mistakes import learn_mistakes
 
-    result = learn_mistakes(settings)
+    if options.devices > 1 and settings.model in ("v1", "v2", "v3"):
+        import sys
+
+        from proctor.learn.group import is_first, started
+
+        if started(options.devices, ["-m", "proctor", *sys.argv[1:]]):
+            return
+        if not is_first():
+            learn_mistakes(settings, options)
+            return
+    result = learn_mistakes(settings, options, progress)
     emit(result, _text(result), as_json=output.as_json)
 
 

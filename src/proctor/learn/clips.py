@@ -315,7 +315,7 @@ class ClipRecogniser:
                 hint="name a store of features",
             )
         order = ("video", "audio", "text", "depth")
-        self.name = variant
+        self.name: str = variant
         self._variant: Variant = variant
         self._stores = sorted(stores, key=lambda s: order.index(s.modality))
         self._options = options or TrainOptions()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -14,9 +16,14 @@ from numpy.typing import NDArray
 from proctor.errors import UserError
 from proctor.learn.evaluate import Decided, Figure, OfKind, Recognised, evaluate, threshold_of
 from proctor.learn.recogniser import Recogniser, Task
-from proctor.learn.runs import RunRecord, predicted_steps, require_free, write_run
+from proctor.learn.runs import FeatureSource, RunRecord, predicted_steps, require_free, write_run
 from proctor.learn.samples import divide, read_step_data
+from proctor.learn.settings import TrainOptions
 from proctor.stages.learn.settings import MistakesSettings
+from proctor.stages.show import Show
+
+if TYPE_CHECKING:
+    from proctor.learn.features.store import FeatureStore
 
 __all__ = ["LearnedMistakes", "Part", "Trained", "learn_mistakes", "train"]
 
@@ -113,14 +120,23 @@ class Trained:
     val: Recognised
 
 
-def recogniser_of(settings: MistakesSettings) -> Recogniser:
+def recogniser_of(
+    settings: MistakesSettings, options: TrainOptions | None = None, show: Show | None = None
+) -> Recogniser:
     """Return the model that is asked for, not yet fitted.
+
+    Args:
+        settings: which model.
+        options: what is set of training.
+        show: shows the progress of training.
 
     Raises:
         UserError: if it needs features and has none, or takes none and has some.
     """
     if settings.model in ("v1", "v2", "v3"):
-        raise UserError("not yet.")
+        from proctor.learn.clips import ClipRecogniser
+
+        return ClipRecogniser(settings.model, _stores(settings), options, settings.out, show)
     if settings.features:
         raise UserError(
             f"the model '{settings.model}' looks at no features.",
@@ -138,12 +154,23 @@ def recogniser_of(settings: MistakesSettings) -> Recogniser:
     return ContextModel("step" if settings.model == "step" else settings.context)
 
 
+def _stores(settings: MistakesSettings) -> list[FeatureStore]:
+    from proctor.learn.features.store import FeatureStore
+
+    return [FeatureStore.open(path) for path in settings.features]
+
+
 def task_of(settings: MistakesSettings) -> Task:
-    """Read the annotations and divide them."""
+    """Read the annotations and divide them; steps without features are left out, where a model needs these."""
     data, dataset = read_step_data(settings.annotations)
     division = divide(data, dataset, settings.annotations, settings.split)
     target = data.labels("last" if settings.protocol == "code" else "any")
-    return Task(data, division, target, settings.seed, settings.observed, settings.protocol)
+    task = Task(data, division, target, settings.seed, settings.observed, settings.protocol)
+    if not settings.features:
+        return task
+    from proctor.learn.clips import with_features
+
+    return with_features(task, _stores(settings))
 
 
 def train(recogniser: Recogniser, task: Task, *, resamples: int) -> Trained:
@@ -160,28 +187,47 @@ def _evaluated(
     recogniser: Recogniser, task: Task, places: NDArray[np.int64], threshold: float, resamples: int
 ) -> Recognised:
     kinds = {k: (task.data.of_kind(k)[places], s) for k, s in recogniser.kind_scores(places).items()}
+    scores = recogniser.scores(places)
+    thresholds = {"validation": threshold, "fixed": 0.5}
+    if task.protocol == "code":
+        thresholds["published"] = published_threshold(scores, task.division.split)
     return evaluate(
         task.target[places],
-        recogniser.scores(places),
+        scores,
         [task.data.samples[i].recording_id for i in places],
-        thresholds={"validation": threshold, "fixed": 0.5},
+        thresholds=thresholds,
         kinds=kinds,
         resamples=resamples,
     )
 
 
-def learn_mistakes(settings: MistakesSettings) -> LearnedMistakes:
+def published_threshold(scores: NDArray[np.float64], split: str) -> float:
+    """Return the threshold that decides as the released code does: 0.6 (S) or 0.4, of scores rescaled over the whole test set."""
+    low, high = float(scores.min()), float(scores.max())
+    return low + (0.6 if split == "S" else 0.4) * (high - low)
+
+
+def learn_mistakes(
+    settings: MistakesSettings, options: TrainOptions | None = None, show: Show | None = None
+) -> LearnedMistakes:
     """Train one model to recognise mistakes in steps, and test it.
+
+    Args:
+        settings: which model on which data.
+        options: what is set of training.
+        show: shows the progress of training.
 
     Raises:
         UserError: if annotations, split or features cannot be used, or a part of the split has one class only.
     """
-    task, recogniser = task_of(settings), recogniser_of(settings)
+    task, recogniser = task_of(settings), recogniser_of(settings, options, show)
     if settings.out is not None:
-        require_free(settings.out, _record(settings, recogniser, task))
+        require_free(settings.out, _record(settings, options, recogniser, task))
     trained = train(recogniser, task, resamples=settings.resamples)
-    if settings.out is not None:
-        _write(settings.out, _record(settings, recogniser, task), trained)
+    if (
+        settings.out is not None and os.environ.get("RANK", "0") == "0"
+    ):  # of several processes the first writes
+        _write(settings.out, _record(settings, options, recogniser, task), trained)
     dropped = Counter(d.reason for d in task.data.dropped)
     return LearnedMistakes(
         model=trained.recogniser.name,
@@ -201,9 +247,16 @@ def learn_mistakes(settings: MistakesSettings) -> LearnedMistakes:
     )
 
 
-def _record(settings: MistakesSettings, recogniser: Recogniser, task: Task) -> RunRecord:
+def _record(
+    settings: MistakesSettings, options: TrainOptions | None, recogniser: Recogniser, task: Task
+) -> RunRecord:
     """What is asked, before anything is found."""
     asked = {name: getattr(settings, name) for name in ("model", "context")}
+    asked |= {} if options is None else {"training": msgspec.to_builtins(options)}
+    features = tuple(
+        FeatureSource(store.modality, store.backbone, store.hash, store.width, store.seconds)
+        for store in _stores(settings)
+    )
     return RunRecord(
         model=recogniser.name,
         split=settings.split,
@@ -213,6 +266,7 @@ def _record(settings: MistakesSettings, recogniser: Recogniser, task: Task) -> R
         protocol=settings.protocol,
         observed=settings.observed,
         settings=asked,
+        features=features,
     )
 
 
