@@ -44,6 +44,7 @@ def open_backbone(looks: Looks) -> Extractor:
     """
     folder = looks.weights
     kind, _, name = looks.spec.partition(":")
+    name, _, layer = name.partition("@")
     if folder is None or not folder.is_dir():
         raise UserError(
             "the weights are missing: nothing is downloaded."
@@ -55,6 +56,8 @@ def open_backbone(looks: Looks) -> Extractor:
     torch = _torch(looks)
     model = _OPENERS[kind](torch, folder, name)
     model.model.eval().to(looks.device)
+    if layer:
+        _give_maps(model, layer)
     settled = _Settled(torch, looks, model)
     if model.modality == "audio":
         return _Ears(settled)
@@ -182,6 +185,8 @@ class _Model:
         prepare: of pictures; None for sound.
         frames: that a clip has; 0 for a model of single images, and for sound.
         listen: from samples at 16 kHz to the input of a model of sound.
+        layer: whose maps are given in place of pooled rows; empty for none.
+        shape: of these maps (channels, height, width), once the model has run.
     """
 
     name: str
@@ -192,6 +197,37 @@ class _Model:
     frames: int = 0
     modality: Modality = "video"
     listen: Callable[[Sequence[Floats]], Any] | None = None
+    layer: str = ""
+    shape: tuple[int, ...] = ()
+
+
+def _give_maps(model: _Model, layer: str) -> None:
+    """Have a model of single images give the maps of a layer, for detectors of anomalies; flattened, one picture a window.
+
+    Raises:
+        UserError: if it has no such layer, or (when run) what the layer gives are no maps.
+    """
+    if model.frames or model.prepare is None:
+        raise UserError("only models of single images give maps of a layer.", where=model.name)
+    inside = dict(model.model.named_modules())
+    if layer not in inside:
+        named = ", ".join(name for name in inside if name and "." not in name)
+        raise UserError(
+            f"it has no layer '{layer}'.", where=model.name, hint=f"there are {named}, and those inside"
+        )
+    seen: list[Any] = []
+    inside[layer].register_forward_hook(lambda *told: seen.append(told[2]))
+    pooled = model.run
+
+    def run(batch: Any) -> Any:
+        pooled(batch)
+        maps = seen.pop()
+        if getattr(maps, "ndim", 0) != 4:
+            raise UserError(f"the layer '{layer}' gives no maps of height and width.", where=model.name)
+        model.shape = tuple(maps.shape[1:])
+        return maps.flatten(1)
+
+    model.run, model.layer, model.name = run, layer, f"{model.name}@{layer}"
 
 
 def _open_timm(torch: Any, folder: Path, name: str) -> _Model:
@@ -536,9 +572,11 @@ class _Eyes:
         self.batch = settled.batch
         blank = np.zeros((self._prepare.height(_SOME), *_SIDE, 3), np.uint8)
         self.width = self.rows([[blank] * self.window(1.0).frames], 1.0).shape[1]
+        self.shape = self._model.shape
 
     def window(self, seconds: float) -> Window:
-        usual = self._model.frames or max(1, round(_IMAGES_A_SECOND * seconds))
+        images = 1 if self._model.layer else max(1, round(_IMAGES_A_SECOND * seconds))
+        usual = self._model.frames or images
         return Window(seconds, self._settled.frames or usual)
 
     def height(self, film: Film) -> int:
@@ -565,6 +603,8 @@ _SOME: Final = Film(Path(), 1.0, 320, 320, False)
 
 class _Ears:
     """A model that hears."""
+
+    shape: tuple[int, ...] = ()
 
     def __init__(self, settled: _Settled) -> None:
         self._settled = settled

@@ -31,6 +31,7 @@ SPECS: Final = (
     ("plain", "colours, edges, motion and flow; no weights"),
     ("plain-sound", "log-mel bands and cepstra; no weights"),
     ("timm[:NAME]", "an image model of timm; NAME where the folder has no config.json"),
+    ("torchvision:NAME@LAYER", "maps of a layer of an image model, also timm:NAME@LAYER; large"),
     ("torchvision:NAME", "an image or video model of torchvision"),
     ("transformers", "an image, video or sound model of transformers, CLIP's picture side too"),
     ("depth", "depth estimated by a model of transformers, in statistics"),
@@ -47,6 +48,7 @@ class Extractor(Protocol):
         modality: what is looked at.
         width: numbers a row.
         batch: windows that are given at a time.
+        shape: of a row that is a map, (channels, height, width); else empty.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Extractor(Protocol):
     modality: Modality
     width: int
     batch: int
+    shape: tuple[int, ...]
 
     def window(self, seconds: float) -> Window:
         """Return a window of this length with as many frames as are wanted; none for sound."""
@@ -117,6 +120,7 @@ class _Plain:
     modality: Modality = "video"
     width: int = len(PLAIN_COLUMNS)
     batch: int = 1
+    shape: tuple[int, ...] = ()
     identity: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -140,6 +144,7 @@ class _PlainSound:
     modality: Modality = "audio"
     width: int = len(SOUND_COLUMNS)
     batch: int = 1
+    shape: tuple[int, ...] = ()
 
     def window(self, seconds: float) -> Window:
         return Window(seconds)

@@ -105,7 +105,7 @@ def extract(settings: ExtractSettings, *, place: Place = HERE, show: Show) -> Ex
         writers = [
             stack.enter_context(
                 StoreWriter(
-                    folder, width=extractor.width, seconds=STRIDE, modality=extractor.modality,
+                    folder, width=extractor.width, seconds=STRIDE, modality=extractor.modality, shape=extractor.shape,
                     backbone=extractor.name, resume=True,
                     source=f"{source}, windows of {seconds:g} s, {extractor.window(seconds).frames} frames",
                 )

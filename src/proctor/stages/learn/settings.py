@@ -179,7 +179,8 @@ class ExtractSettings(Settings, frozen=True, kw_only=True):
     features: Annotated[
         str,
         option(
-            "plain, plain-sound, timm, timm:NAME, torchvision:NAME, transformers, depth (estimated), or text:EMBEDDER.",
+            "plain, plain-sound, timm, timm:NAME, torchvision:NAME, transformers, depth (estimated), text:EMBEDDER, or maps of a "
+            "layer for detectors of anomalies: timm:NAME@LAYER, torchvision:NAME@LAYER.",
             metavar="WHAT",
         ),
     ] = "plain"
