@@ -19,6 +19,9 @@ from proctor.stages.learn.settings import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from proctor.learn.anomaly.figures import FrameFigures
     from proctor.learn.evaluate import Figure
     from proctor.stages.learn.anomaly import LearnedAnomaly
     from proctor.stages.learn.mistakes import LearnedMistakes, Part
@@ -196,14 +199,15 @@ def _anomaly_text(result: LearnedAnomaly) -> str:
     rows: list[tuple[object, ...]] = [
         (
             f"{result.block}, scores {'as they are' if post == 'none' else 'as published'}",
-            *(_percent_with(figure) for figure in (found.auc, found.auc_macro, found.eer)),
+            *_of_frames(found),
         )
         for post, found in result.frames.items()
     ]
     if result.published:
         auc, eer = result.published
-        rows.append((f"{result.block} in the paper", f"{auc:.2%}", "-", f"{eer:.2%}"))
-    rows.append(("chance", "50.0%", "50.0%", "50.0%"))
+        rows.append((f"{result.block} in the paper", f"{auc:.2%}", "-", f"{eer:.2%}", "-"))
+    rows.append(("inside of any step (no pixels)", *_of_frames(result.any_step)))
+    rows.append(("chance", *["50.0%"] * 4))
     found = next(iter(result.frames.values()))
     counts = (
         f"{found.frames:,} frames of {found.recordings} recordings, {found.anomalous:,} in mistaken steps; macro leaves out "
@@ -219,7 +223,16 @@ def _anomaly_text(result: LearnedAnomaly) -> str:
     return "\n\n".join(
         [
             f"{result.block}, split {result.split}, seed {result.seed}; learned and chosen: {learned}",
-            table(rows, ("frames", "AUC, all videos (micro)", "AUC, mean of videos (macro)", "EER")),
+            table(
+                rows,
+                (
+                    "frames",
+                    "AUC, all videos (micro)",
+                    "AUC, mean of videos (macro)",
+                    "EER",
+                    "AUC inside of steps",
+                ),
+            ),
             counts,
             table(steps, _STEPS),
             f"steps by the mean of their frames, scores: {result.post}; left out: {counted(result.dropped)}",
@@ -227,6 +240,7 @@ def _anomaly_text(result: LearnedAnomaly) -> str:
     )
 
 
-def _percent_with(figure: Figure) -> str:
-    interval = None if figure.low is None or figure.high is None else (figure.low, figure.high)
-    return _shown(figure.value, interval)
+def _of_frames(found: FrameFigures) -> Iterator[str]:
+    for figure in (found.auc, found.auc_macro, found.eer, found.auc_in_steps):
+        interval = None if figure.low is None or figure.high is None else (figure.low, figure.high)
+        yield _shown(figure.value, interval)

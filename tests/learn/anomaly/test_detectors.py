@@ -262,6 +262,16 @@ def test_figures_micro_macro_and_equal_error_rate(tmp_path: Path) -> None:
     assert worse.auc.low is None
 
 
+def test_background_is_told_apart_from_steps_and_counted_by_itself(tmp_path: Path) -> None:
+    task = task_of(tmp_path)
+    inside = {i: (task.frames[i].step != BACKGROUND).astype(float) for i in task.test}
+    found = frame_figures(task, task.test, inside, 0)
+    outside = sum(int((task.frames[i].step == BACKGROUND).sum()) for i in task.test)
+    assert outside == 5 * 6
+    assert found.auc.value == pytest.approx(0.5 + 0.5 * outside / (found.frames - found.anomalous))
+    assert found.auc_in_steps.value == 0.5
+
+
 def test_one_class_in_the_test_part_has_no_figure_but_a_reason(tmp_path: Path) -> None:
     task = task_of(tmp_path)
     found = frame_figures(task, ("1_20",), {"1_20": np.zeros(len(task.frames["1_20"].step))}, 10)

@@ -44,6 +44,7 @@ def test_frames_and_steps_are_told_and_written(made: Callable[..., Any], tmp_pat
     assert frames["none"]["auc"]["value"] > 0.85
     assert frames["none"]["auc"]["low"] < frames["none"]["auc"]["value"]
     assert frames["published"]["auc"]["value"] != frames["none"]["auc"]["value"]
+    assert found["any_step"]["auc_in_steps"]["value"] == 0.5 < found["any_step"]["auc"]["value"]
     assert found["test"]["n"] == 24
     assert found["test"]["auc_within"] == 1
     rows = [json.loads(line) for line in (run / "frames.jsonl").read_text().splitlines()]
@@ -80,6 +81,7 @@ def test_a_block_is_trained_and_stands_beside_the_paper_and_chance(
     assert "ssmctb in the paper" in text
     assert "50.65%" in text
     assert "chance" in text
+    assert "inside of any step" in text
     assert "macro leaves out 3 recordings" in text
     assert {"best.pt", "log.jsonl", "frames.jsonl", "run.json"} <= {
         p.name for p in (tmp_path / "run").iterdir()

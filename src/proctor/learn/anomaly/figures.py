@@ -7,13 +7,14 @@ and leaves out videos with one class (a normal recording has no anomalous frame)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Final, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.learn.anomaly.frames import Floats, FrameTask
+from proctor.learn.anomaly.frames import BACKGROUND, Floats, FrameTask
 from proctor.learn.evaluate import Figure
 from proctor.metrics.classification import Options, equal_error_rate, macro_roc_auc, roc_auc
 
@@ -46,6 +47,7 @@ class FrameFigures(msgspec.Struct, frozen=True):
         auc: over all frames (micro).
         auc_macro: mean over recordings.
         eer: equal error rate over all frames.
+        auc_in_steps: over the frames inside of steps: background cannot be mistaken, and to tell it apart is no skill.
     """
 
     frames: int
@@ -55,6 +57,7 @@ class FrameFigures(msgspec.Struct, frozen=True):
     auc: Figure
     auc_macro: Figure
     eer: Figure
+    auc_in_steps: Figure
 
 
 class FrameRow(msgspec.Struct, frozen=True):
@@ -105,6 +108,8 @@ def frame_figures(
     videos = [id_ for id_ in ids for _ in task.frames[id_].step]
     options: Options = {"clusters": videos, "resamples": resamples}
     macro = macro_roc_auc(labels, values, videos, resamples=resamples)
+    inside = np.concatenate([task.frames[id_].step != BACKGROUND for id_ in ids])
+    of_steps: Options = {"clusters": list(compress(videos, inside)), "resamples": resamples}
     return FrameFigures(
         len(labels),
         int(labels.sum()),
@@ -113,6 +118,7 @@ def frame_figures(
         Figure.of(roc_auc(labels, values, **options)),
         Figure.of(macro),
         Figure.of(equal_error_rate(labels, values, **options)),
+        Figure.of(roc_auc(labels[inside], values[inside], **of_steps)),
     )
 
 

@@ -20,7 +20,7 @@ from proctor.learn.anomaly.figures import (
     post_process,
     step_scores,
 )
-from proctor.learn.anomaly.frames import Detector, Floats, FrameTask, frame_task
+from proctor.learn.anomaly.frames import BACKGROUND, Detector, Floats, FrameTask, frame_task
 from proctor.learn.evaluate import Recognised, evaluate, threshold_of
 from proctor.learn.features.store import FeatureStore
 from proctor.learn.published import ANOMALY
@@ -48,6 +48,8 @@ class LearnedAnomaly(msgspec.Struct, frozen=True):
         post: which scores are written, and scored by step.
         learned: how much was learned from, and what was chosen on validation data.
         frames: figures of frames of the test part, by post-processing.
+        any_step: the same for a score that is 1 inside of any step and 0 outside, whoever does what there: it uses the
+            annotated times, sees no pixel, and is above 0.5, since no frame outside of a step is anomalous.
         test: steps of the test part, each by the mean score of its frames.
         val: the same of the validation part, which the threshold is chosen on.
         fallen_back: frames of the test part that were not compared with their own step.
@@ -62,6 +64,7 @@ class LearnedAnomaly(msgspec.Struct, frozen=True):
     post: str
     learned: Mapping[str, object]
     frames: Mapping[PostName, FrameFigures]
+    any_step: FrameFigures
     test: Part
     val: Part
     fallen_back: int
@@ -109,8 +112,17 @@ def learn_anomaly(
     learned["threshold"] = threshold = threshold_of(data.labels()[places], values)
     val, test = (_steps(task, ids, scores, threshold, settings) for ids in (task.val, task.test))
     frames = {post: frame_figures(task, task.test, processed[post], settings.resamples) for post in POST}
+    inside = {id_: (task.frames[id_].step != BACKGROUND).astype(float) for id_ in task.test}
+    any_step = frame_figures(task, task.test, inside, settings.resamples)
     if settings.out is not None:
-        _write(settings, record, task, scores, learned, {"test": test, "val": val, "frames": frames})
+        _write(
+            settings,
+            record,
+            task,
+            scores,
+            learned,
+            {"test": test, "val": val, "frames": frames, "any_step": any_step},
+        )
     return LearnedAnomaly(
         block=detector.name,
         split=settings.split,
@@ -118,6 +130,7 @@ def learn_anomaly(
         post=settings.post,
         learned=learned,
         frames=frames,
+        any_step=any_step,
         test=Part.of(test),
         val=Part.of(val),
         fallen_back=sum(detector.fallen.get(id_, 0) for id_ in task.test),
