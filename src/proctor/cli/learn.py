@@ -15,6 +15,7 @@ from proctor.stages.learn.settings import (
     AnomalySettings,
     MistakesSettings,
     PageSettings,
+    RunsSettings,
     StudySettings,
 )
 
@@ -244,3 +245,33 @@ def _of_frames(found: FrameFigures) -> Iterator[str]:
     for figure in (found.auc, found.auc_macro, found.eer, found.auc_in_steps):
         interval = None if figure.low is None or figure.high is None else (figure.low, figure.high)
         yield _shown(figure.value, interval)
+
+
+@app.command()
+@with_settings
+def runs(settings: RunsSettings, output: Output) -> None:
+    """List the runs in a folder and below it, and what they found; what is damaged says how.
+
+    Example: proctor learn runs runs
+    """
+    from proctor.stages.learn.runs import list_runs
+
+    found = list_runs(settings)
+    share = "{:.1%}".format
+    rows = [
+        (run.run, run.wrong)
+        if run.wrong
+        else (
+            run.run,
+            run.model,
+            run.split,
+            run.seed,
+            f"{run.observed:.0%}",
+            *("-" if v is None else share(v) for v in (run.auc, run.auc_within)),
+        )
+        for run in found
+    ]
+    good = [row for row in rows if len(row) > 2]
+    text = table(good, ("run", "model", "split", "seed", "seen", "AUC", "within")) if good else "no runs"
+    wrong = [f"{row[0]}: {row[1]}" for row in rows if len(row) == 2]
+    emit(found, "\n".join([text, *wrong]), as_json=output.as_json)

@@ -15,6 +15,7 @@ __all__ = [
     "MistakesSettings",
     "PageSettings",
     "ProtocolsSettings",
+    "RunsSettings",
     "StoreSettings",
     "StudySettings",
     "TableSettings",
@@ -258,3 +259,9 @@ class ProtocolsSettings(Settings, frozen=True, kw_only=True):
     runs: Annotated[int, option("Trainings, of which one is chosen by test and one by validation.", ge=1)] = 5
     resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
     markdown: Annotated[bool, option("Print the table of docs/learn.md.")] = False
+
+
+class RunsSettings(Settings, frozen=True, kw_only=True):
+    """Which runs are listed."""
+
+    folder: Annotated[Path, argument("Folder that runs were written to.", metavar="FOLDER")]
