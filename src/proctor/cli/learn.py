@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from proctor.cli.console import counted, emit, group_app, progress, table
+from proctor.cli.console import counted, emit, group_app, progress, table, warn
 from proctor.cli.learn_paper import protocols
 from proctor.cli.learn_paper import table as paper_table
 from proctor.cli.options import Output, with_settings
@@ -66,6 +66,8 @@ def mistakes(settings: MistakesSettings, options: TrainOptions, output: Output) 
             learn_mistakes(settings, options)
             return
     result = learn_mistakes(settings, options, progress)
+    for note in result.notes:
+        warn(note)
     emit(result, _text(result), as_json=output.as_json)
 
 
@@ -193,6 +195,8 @@ def anomaly(settings: AnomalySettings, training: TrainOptions, output: Output) -
     from proctor.stages.learn.anomaly import learn_anomaly
 
     result = learn_anomaly(settings, training, show=partial(progress, quiet=output.as_json))
+    for note in result.notes:
+        warn(note)
     emit(result, _anomaly_text(result), as_json=output.as_json)
 
 

@@ -90,6 +90,7 @@ class LearnedMistakes(msgspec.Struct, frozen=True):
         val: the same of the validation part; optimistic, since the model was chosen on it.
         kinds: of the test part, by kind of mistake.
         dropped: steps that could not be used, by reason.
+        notes: on the split, such as that the released one is not there.
         run: folder of the run, where one was asked for.
     """
 
@@ -106,6 +107,7 @@ class LearnedMistakes(msgspec.Struct, frozen=True):
     val: Part
     kinds: Mapping[str, OfKind]
     dropped: Mapping[str, int]
+    notes: tuple[str, ...] = ()
     run: str | None = None
 
 
@@ -243,6 +245,7 @@ def learn_mistakes(
         val=Part.of(trained.val),
         kinds=trained.test.kinds,
         dropped=dict(dropped),
+        notes=task.division.notes,
         run=None if settings.out is None else str(settings.out),
     )
 
