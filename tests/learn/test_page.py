@@ -279,6 +279,8 @@ def test_protocols_that_label_otherwise_are_told_and_not_compared(tmp_path: Path
     rows = [msgspec.structs.replace(r, label=False) if k == first else r for k, r in enumerate(run.test)]
     write_run(tmp_path / "b", msgspec.structs.replace(run.record, protocol="code"), rows, run.val)
     text = drawn(a, tmp_path / "b")
+    low, high = min(r.score for r in rows), max(r.score for r in rows)
+    assert f"found on the test part: {low + 0.4 * (high - low):.3f}" in section(text, "decisions")
     assert "label 1 steps differently" in text
     assert 'id="differences"' not in text
 

@@ -19,7 +19,7 @@ from proctor.learn.recogniser import Recogniser, Task
 from proctor.learn.runs import FeatureSource, RunRecord, predicted_steps, require_free, write_run
 from proctor.learn.samples import divide, read_step_data
 from proctor.learn.settings import TrainOptions
-from proctor.stages.learn.settings import MistakesSettings
+from proctor.stages.learn.settings import MistakesSettings, PageSettings
 from proctor.stages.show import Show
 
 if TYPE_CHECKING:
@@ -224,12 +224,16 @@ def learn_mistakes(
     """
     task, recogniser = task_of(settings), recogniser_of(settings, options, show)
     if settings.out is not None:
-        require_free(settings.out, _record(settings, options, recogniser, task))
+        record = _record(settings, options, recogniser, task)
+        require_free(settings.out, record, overwrite=settings.overwrite)
+    elif settings.page is not None:
+        raise UserError("a page is drawn of a run.", where="--page", hint="name a folder for the run: --out")
     trained = train(recogniser, task, resamples=settings.resamples)
     if (
         settings.out is not None and os.environ.get("RANK", "0") == "0"
     ):  # of several processes the first writes
-        _write(settings.out, _record(settings, options, recogniser, task), trained)
+        _write(settings.out, record, trained, overwrite=settings.overwrite)
+        _draw(settings)
     dropped = Counter(d.reason for d in task.data.dropped)
     return LearnedMistakes(
         model=trained.recogniser.name,
@@ -273,7 +277,15 @@ def _record(
     )
 
 
-def _write(folder: Path, record: RunRecord, trained: Trained) -> None:
+def _draw(settings: MistakesSettings) -> None:
+    if settings.page is None or settings.out is None:
+        return
+    from proctor.stages.learn.page import draw_runs
+
+    draw_runs(PageSettings(runs=(settings.out,), out=settings.page, resamples=settings.resamples))
+
+
+def _write(folder: Path, record: RunRecord, trained: Trained, *, overwrite: bool = False) -> None:
     """Write what was recognised of every step that was not trained on, and why."""
     task, recogniser = trained.task, trained.recogniser
     test, val = (
@@ -289,6 +301,5 @@ def _write(folder: Path, record: RunRecord, trained: Trained) -> None:
         for places in (task.division.test, task.division.val)
     )
     results = {"test": msgspec.to_builtins(trained.test), "val": msgspec.to_builtins(trained.val)}
-    write_run(
-        folder, msgspec.structs.replace(record, chosen=dict(trained.chosen), results=results), test, val
-    )
+    found = msgspec.structs.replace(record, chosen=dict(trained.chosen), results=results)
+    write_run(folder, found, test, val, overwrite=overwrite)

@@ -20,6 +20,7 @@ from proctor.metrics.classification import roc_auc
 from proctor.report.learned import learned_page
 from proctor.report.learned_data import Decisions, Learned, Published, TestedRun, TestedStep
 from proctor.report.page import write_page
+from proctor.stages.learn.mistakes import published_threshold
 from proctor.stages.learn.settings import PageSettings
 
 __all__ = ["LearnedPage", "draw_runs"]
@@ -37,7 +38,11 @@ LADDER: Final[Mapping[str, str]] = {
 _MOSTLY: Final = 0.9
 """Of its steps must a run share with all others; where features are missing some models have a few steps less."""
 
-_TOLD: Final = {"validation": "best F1 on validation", "fixed": "fixed"}
+_TOLD: Final = {
+    "validation": "best F1 on validation",
+    "fixed": "fixed",
+    "published": "the released code's, found on the test part",
+}
 
 
 class LearnedPage(msgspec.Struct, frozen=True):
@@ -213,6 +218,8 @@ def _tested(run: Run, name: str, rows: Sequence[PredictedStep], resamples: int) 
     thresholds = {"validation": threshold_of(val_labels, val_scores), "fixed": 0.5}
     if not val_labels.any():
         del thresholds["validation"]
+    if record.protocol == "code":
+        thresholds["published"] = published_threshold(scores, record.split)
     found = evaluate(
         labels, scores, [row.recording for row in rows], thresholds=thresholds, resamples=resamples
     )

@@ -59,6 +59,11 @@ class MistakesSettings(Settings, frozen=True, kw_only=True):
     out: Annotated[
         Path | None, option("Folder for the run: predictions, reasons, checkpoints.", metavar="RUN")
     ] = None
+    page: Annotated[
+        Path | None,
+        option("Draw the run as a page too, as proctor learn page does; needs --out.", metavar="FILE"),
+    ] = None
+    overwrite: Annotated[bool, option("Write over a run of another configuration.")] = False
 
 
 class StudySettings(Settings, frozen=True, kw_only=True):
