@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from proctor.cli.console import emit, progress
 from proctor.cli.console import table as columns
 from proctor.cli.options import Output, with_settings
+from proctor.learn.settings import TrainOptions
 from proctor.stages.learn.settings import ProtocolsSettings, TableSettings
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ __all__ = ["protocols", "table"]
 
 
 @with_settings
-def table(settings: TableSettings, output: Output) -> None:
+def table(settings: TableSettings, training: TrainOptions, output: Output) -> None:
     """Make a table of CaptainCook4D's paper again: printed rows, ours, and what knowing nothing gives.
 
     Rows that need features or models that were not given say what to give.
@@ -29,7 +30,7 @@ def table(settings: TableSettings, output: Output) -> None:
     with progress(
         "training", sum(not job.missing for job in table_jobs(settings)), quiet=output.as_json
     ) as seen:
-        result = table_of_paper(settings, seen)
+        result = table_of_paper(settings, seen, training)
     emit(result, _paper_text(result, settings.form), as_json=output.as_json)
 
 
@@ -75,9 +76,9 @@ def protocols(settings: ProtocolsSettings, output: Output) -> None:
 
     Example: proctor learn protocols --annotations ~/data/captaincook4d
     """
-    from proctor.stages.learn.protocols import as_markdown, compare_protocols
+    from proctor.stages.learn.protocols import as_markdown, compare_protocols, trainings
 
-    with progress("training", settings.runs + 1, quiet=output.as_json) as seen:
+    with progress("training", trainings(settings), quiet=output.as_json) as seen:
         result = compare_protocols(settings, seen)
     rows = [
         (

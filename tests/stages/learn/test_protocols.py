@@ -9,6 +9,7 @@ from tests.stages.learn.test_tables import Knowing
 from typer.testing import CliRunner
 
 from proctor.cli.learn import app
+from proctor.learn.planted import plant
 from proctor.learn.recogniser import Task
 from proctor.metrics.classification import (
     average_precision,
@@ -33,6 +34,7 @@ class Unsure(Knowing):
 
 @pytest.fixture
 def made(monkeypatch):
+    monkeypatch.setattr(protocols, "_of_clips", lambda *_: {protocols.RUN: []})
     data, division = make_data()
     monkeypatch.setattr(protocols, "recogniser_of", Unsure)
     monkeypatch.setattr(
@@ -89,7 +91,7 @@ def test_one_run_has_no_choice_and_no_draws_no_interval(made, tmp_path):
     settings = ProtocolsSettings(annotations=tmp_path, runs=1, resamples=0)
     found = protocols.compare_protocols(settings, lambda: seen.append(1))
     assert measured(found, "run") == ()
-    assert len(seen) == 2
+    assert len(seen) == 2 == protocols.trainings(settings) - 7
     assert {row.low for one in found.differences for row in one.measured} == {None}
     assert {one.name for one in found.differences} > {one.name for one in protocols.UNMEASURED}
 
@@ -101,3 +103,24 @@ def test_the_command(made, tmp_path, more, has):
     assert done.exit_code == 0, done.output
     assert has in done.output
     assert "rescaled, 0.4" in done.output
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_networks_differ_in_one_thing(tmp_path, monkeypatch, given):
+    """On the features that are given, and on planted ones where none are."""
+    planted = plant(tmp_path, "easy", recordings=24, steps=5, width=8, lengths=(3, 8))
+    monkeypatch.setattr("proctor.learn.planted.plant", lambda *_, recordings: {240: planted}[recordings])
+    stores = (planted.stores[0].path,) if given else ()
+    seen = []
+    settings = ProtocolsSettings(
+        annotations=tmp_path, features=stores, epochs=2 if given else 1, resamples=20
+    )
+    found = protocols._of_clips(settings, planted.task if given else None, lambda: seen.append(1))
+    assert len(seen) == 7
+    (run,), (vote,), (positions,), (early,) = (found[k] for k in ("run", "vote", "positions", "early"))
+    assert (run.model, run.split, positions.model) == ("v1", "planted", "v2")
+    assert run.right == vote.right != early.right  # one network, seen whole
+    assert run.published >= run.right  # chosen by the very figure that is told
+    assert vote.published != vote.right
+    assert positions.published != positions.right
+    assert early.low <= early.published - early.right <= early.high

@@ -41,7 +41,7 @@ def made(monkeypatch):
     data, division = make_data()
     seen = []
 
-    def recogniser_of(settings):
+    def recogniser_of(settings, options=None):
         seen.append(settings)
         if settings.model == "v2":
             raise UserError("no torch.")

@@ -1,14 +1,17 @@
 """``proctor learn protocols``: where paper, released code and what is right differ, and how much each difference changes.
 
-One model is trained once; then its scores are decided and counted in both ways on the same steps. Source: CaptainCook4D
+What needs no pixels is measured on the annotations: a model is trained once, and its scores are decided and counted in both
+ways on the same steps. What networks do is measured on stores of features, or on planted ones (``learn.planted``). Source: CaptainCook4D
 (Peddi et al. 2024), Section 4, and its released code.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from pathlib import Path
+from typing import Final, Literal
 
 import msgspec
 import numpy as np
@@ -16,7 +19,9 @@ from msgspec.structs import replace as replace_settings
 from numpy.typing import NDArray
 
 from proctor.learn.evaluate import threshold_of
+from proctor.learn.features.store import FeatureStore
 from proctor.learn.recogniser import Recogniser, Task
+from proctor.learn.settings import TrainOptions
 from proctor.metrics.classification import (
     PUBLISHED_THRESHOLDS,
     Options,
@@ -33,7 +38,15 @@ from proctor.metrics.score import Score
 from proctor.stages.learn.mistakes import recogniser_of, task_of
 from proctor.stages.learn.settings import MistakesSettings, ProtocolsSettings
 
-__all__ = ["DIFFERENCES", "Difference", "Measured", "Protocols", "as_markdown", "compare_protocols"]
+__all__ = [
+    "DIFFERENCES",
+    "Difference",
+    "Measured",
+    "Protocols",
+    "as_markdown",
+    "compare_protocols",
+    "trainings",
+]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -100,7 +113,7 @@ DIFFERENCES: Final[dict[str, Difference]] = {
         paper="",
         code="that of the last execution",
         right="a mistake in any execution",
-        inflates="nothing much; mistakes that were put right vanish",
+        inflates="nothing measurable; mistakes that were put right vanish",
     ),
     VOTE: Difference(
         name="from seconds to the step",
@@ -114,7 +127,7 @@ DIFFERENCES: Final[dict[str, Difference]] = {
         paper="",
         code="scores rescaled to 0…1 over the test set, then 0.4 (R) or 0.6 (S), typed in",
         right="the best F1 on validation, unscaled",
-        inflates="F1 and accuracy, where the constant was found on the test set; each call depends on all others",
+        inflates="F1 and accuracy, where the constant was found on the test set; every call depends on all others",
     ),
     RUN: Difference(
         name="which epoch, which run",
@@ -128,14 +141,14 @@ DIFFERENCES: Final[dict[str, Difference]] = {
         paper="positional encoding",
         code="none",
         right="none by default; an option",
-        inflates="nothing: the printed figures are of the model without",
+        inflates="nothing; the printed figures are of the model without",
     ),
     EARLY: Difference(
         name="first half of a step",
         paper="half of the step is seen",
         code="the first ⌊N/2⌋ rows of all executions joined",
         right="the first half of each execution, at least one row",
-        inflates="figures of steps that are executed twice: their whole first execution is seen",
+        inflates="nothing measurable; of a step that is executed twice the whole first execution is seen",
     ),
     HARD: Difference(
         name="area under the precision-recall curve",
@@ -251,7 +264,7 @@ def compare_protocols(settings: ProtocolsSettings, seen: Callable[[], None] = la
 
     Args:
         settings: annotations, model, split.
-        seen: called after each training (for progress bars); ``settings.runs`` and one for split S.
+        seen: called after each training (for progress bars); ``trainings`` says how often.
 
     Raises:
         UserError: if annotations cannot be used or the model cannot be trained.
@@ -269,16 +282,17 @@ def compare_protocols(settings: ProtocolsSettings, seen: Callable[[], None] = la
     steps = _Scored.of(recogniser_of(replace_settings(one, split="S")), by_steps)
     seen()
     first, n = runs[0], settings.resamples
-    measured: dict[str, tuple[Measured, ...]] = {
-        LABEL: tuple(_label(first)),
-        THRESHOLD: (*_threshold(first, n), *_threshold(steps, n)),
-        RUN: tuple(_choice_of_run(runs, n)),
-        HARD: tuple(_hard(first, n)),
-        SPLIT: tuple(_split(first, steps)),
-        POOLED: tuple(_pooled(first)),
+    measured: dict[str, list[Measured]] = {
+        **_of_clips(settings, task, seen),
+        LABEL: list(_label(first)),
+        THRESHOLD: [*_threshold(first, n), *_threshold(steps, n)],
+        HARD: list(_hard(first, n)),
+        SPLIT: list(_split(first, steps)),
+        POOLED: list(_pooled(first)),
     }
+    measured[RUN] += _choice_of_run(runs, n)
     found = tuple(
-        replace_settings(difference, measured=measured.get(name, ()))
+        replace_settings(difference, measured=tuple(measured.get(name, ())))
         for name, difference in DIFFERENCES.items()
     )
     return Protocols((*found, *UNMEASURED), first.target.size, int(first.target.sum()))
@@ -318,17 +332,72 @@ def _choice_of_run(runs: Sequence[_Scored], resamples: int) -> Iterator[Measured
     test = [roc_auc(run.target, run.test, **plain).value for run in runs]
     val = [roc_auc(run.target_val, run.val, **plain).value for run in runs]
     best, right = runs[int(np.argmax(test))], runs[int(np.argmax(val))]
-    options = right.options(resamples)
-    row = right.measured(
-        "ROC-AUC",
-        roc_auc(best.target, best.test, **plain),
-        roc_auc(right.target, right.test, **plain),
-        paired_difference("roc_auc", right.target, right.test, best.test, **options),
-    )
+    row = _paired(best, right, resamples)
     spread = float(np.std(test, ddof=1))
     yield replace_settings(
         row, note=f"one of {len(runs)} seeds chosen; their deviation is {100 * spread:.1f} points"
     )
+
+
+def _paired(published: _Scored, right: _Scored, resamples: int) -> Measured:
+    """Compare the ROC-AUC of two ways to score the same steps."""
+    options = right.options(resamples)
+    return right.measured(
+        "ROC-AUC",
+        roc_auc(published.target, published.test),
+        roc_auc(right.target, right.test),
+        paired_difference("roc_auc", right.target, right.test, published.test, **options),
+    )
+
+
+def _of_clips(settings: ProtocolsSettings, task: Task, seen: Callable[[], None]) -> dict[str, list[Measured]]:
+    """Train networks on the features that were given, or on planted ones, in two ways that differ in one thing."""
+    from proctor.learn.clips import with_features
+    from proctor.learn.planted import plant
+
+    if settings.features:
+        stores = tuple(map(FeatureStore.open, settings.features))
+        return _of_stores(settings, with_features(task, stores), stores, seen)
+    with tempfile.TemporaryDirectory() as folder:
+        planted = plant(Path(folder), "medium", recordings=settings.planted)
+        return _of_stores(settings, planted.task, planted.stores, seen)
+
+
+def _of_stores(
+    settings: ProtocolsSettings, task: Task, stores: Sequence[FeatureStore], seen: Callable[[], None]
+) -> dict[str, list[Measured]]:
+    from proctor.learn.clips import ClipRecogniser, Way
+
+    options = TrainOptions(epochs=settings.epochs, patience=settings.epochs)
+    plain = Way("none", "mean", by_execution=True)
+
+    def scored(way: Way, of: Task = task, variant: Literal["v1", "v2"] = "v1") -> _Scored:
+        found = _Scored.of(ClipRecogniser(variant, stores, options, way=way), of)
+        seen()
+        return found
+
+    chosen_by_test = replace(task, division=replace(task.division, val=task.division.test))
+    half = replace(task, observed=0.5)
+    n = settings.resamples
+    right = scored(plain)
+    pairs = {
+        RUN: (scored(plain, chosen_by_test), right),
+        VOTE: (scored(replace(plain, decision="vote")), right),
+        POSITIONS: (
+            scored(replace(plain, positions="sinusoidal"), variant="v2"),
+            scored(plain, variant="v2"),
+        ),
+        EARLY: (scored(replace(plain, by_execution=False), half), scored(plain, half)),
+    }
+    notes = {RUN: "epoch", EARLY: "half of each step is seen"}
+    return {
+        name: [replace_settings(_paired(*both, n), note=notes.get(name, ""))] for name, both in pairs.items()
+    }
+
+
+def trainings(settings: ProtocolsSettings) -> int:
+    """Return how many models are trained: of the recordings' context, of split S, and seven networks."""
+    return settings.runs + 8
 
 
 def _hard(one: _Scored, resamples: int) -> Iterator[Measured]:

@@ -256,7 +256,15 @@ class ProtocolsSettings(Settings, frozen=True, kw_only=True):
     context: Annotated[Literal["causal", "offline"], option("What context knows of the recording.")] = (
         "causal"
     )
-    runs: Annotated[int, option("Trainings, of which one is chosen by test and one by validation.", ge=1)] = 5
+    features: Annotated[
+        tuple[Path, ...],
+        option(
+            "Store of features for what networks do (repeatable); planted ones without it.", metavar="STORE"
+        ),
+    ] = ()
+    planted: Annotated[int, option("Recordings of planted features.", ge=12)] = 240
+    epochs: Annotated[int, option("Of networks.", ge=1)] = 15
+    runs: Annotated[int, option("Trainings, of which one is chosen by test and one by validation.", ge=1)] = 3
     resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
     markdown: Annotated[bool, option("Print the table of docs/learn.md.")] = False
 
