@@ -14,11 +14,13 @@ from typer.testing import CliRunner
 
 from proctor.cli.learn import app
 from proctor.errors import UserError
+from proctor.learn.evaluate import evaluate
 from proctor.learn.published import SUPERVISED
 from proctor.learn.runs import PredictedStep, RunRecord, read_run, write_run
 from proctor.metrics.classification import paired_difference, roc_auc, within_roc_auc
 from proctor.stages.learn.page import draw_runs
-from proctor.stages.learn.settings import PageSettings
+from proctor.stages.learn.runs import list_runs
+from proctor.stages.learn.settings import PageSettings, RunsSettings
 
 RECORD = RunRecord(model="step", split="R", data="d", data_hash="0")
 
@@ -242,10 +244,20 @@ def test_a_run_without_steps_is_refused(tmp_path: Path) -> None:
 def test_runs_of_other_steps_and_the_same_run_twice_are_refused(tmp_path: Path) -> None:
     a = planted_run(tmp_path / "a")
     b = planted_run(tmp_path / "b", recordings=18, split="P")
-    with pytest.raises(UserError, match="24 of its 216 are not among the 192"):
+    with pytest.raises(UserError, match=r"of its 216 test steps all runs have 192 only \(splits P, R\)"):
         drawn(a, b)
     with pytest.raises(UserError, match="twice"):
         drawn(a, a)
+
+
+def test_few_steps_that_not_all_runs_have_are_left_out_and_counted(tmp_path: Path) -> None:
+    a = planted_run(tmp_path / "a")
+    run = read_run(a)
+    write_run(tmp_path / "b", msgspec.structs.replace(run.record, model="v1"), run.test[::-1][:-3], run.val)
+    text = drawn(a, tmp_path / "b")
+    assert "Left out: 3 steps that not every run was tested on." in text
+    assert "189" in section(text, "summary")
+    assert ">0.0<" in text[text.index('id="differences"') :]  # the same scores for the same steps
 
 
 def test_runs_of_one_model_are_told_apart_and_summed_up(tmp_path: Path) -> None:
@@ -267,6 +279,8 @@ def test_protocols_that_label_otherwise_are_told_and_not_compared(tmp_path: Path
     rows = [msgspec.structs.replace(r, label=False) if k == first else r for k, r in enumerate(run.test)]
     write_run(tmp_path / "b", msgspec.structs.replace(run.record, protocol="code"), rows, run.val)
     text = drawn(a, tmp_path / "b")
+    low, high = min(r.score for r in rows), max(r.score for r in rows)
+    assert f"found on the test part: {low + 0.4 * (high - low):.3f}" in section(text, "decisions")
     assert "label 1 steps differently" in text
     assert 'id="differences"' not in text
 
@@ -279,3 +293,25 @@ def test_the_command_writes_the_page(ladder: list[Path], tmp_path: Path) -> None
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["closest"] == "context-offline"
     assert out.read_text("utf-8").count('class="band') == 8
+
+
+def test_runs_of_a_folder_are_listed_with_what_they_found(tmp_path: Path) -> None:
+    run = read_run(planted_run(tmp_path / "a" / "b", "step", seed=3))
+    labels, scores, names = zip(*((r.label, r.score, r.recording) for r in run.test), strict=True)
+    results = {"test": evaluate(np.array(labels), np.array(scores), names, thresholds={}, resamples=0)}
+    record = msgspec.structs.replace(run.record, results=msgspec.to_builtins(results))
+    write_run(tmp_path / "a" / "b", record, run.test, run.val)
+    planted_run(tmp_path / "a" / "c")
+    planted_run(tmp_path / "d")
+    (tmp_path / "d" / "validation.jsonl").unlink()
+    found = CliRunner().invoke(app, ["runs", str(tmp_path)])
+    assert found.exit_code == 0, found.output
+    auc, within = (
+        100 * f.value for f in (results["test"].auc, results["test"].auc_within) if f.value is not None
+    )
+    lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
+    assert f"{tmp_path}/a/b step R 3 100% {auc:.1f}% {within:.1f}%" in lines
+    assert f"{tmp_path}/a/c floor R 0 100% - -" in lines
+    assert f"{tmp_path}/d: there is no such file." in lines
+    with pytest.raises(UserError, match="no such folder"):
+        list_runs(RunsSettings(folder=tmp_path / "e"))

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from proctor.datasets.dataset import SplitRule
 from proctor.errors import UserError
-from proctor.learn.samples import Execution, SplitName, StepSample, divide, read_step_data
+from proctor.learn.samples import (
+    Division,
+    Execution,
+    SplitName,
+    StepData,
+    StepSample,
+    divide,
+    read_step_data,
+)
 
 SIZES = {
     "R": ((3972, 1177), (681, 237), (671, 242)),
@@ -61,38 +70,60 @@ def test_a_data_set_without_mistakes_is_refused(tmp_path: Path) -> None:
         read_step_data(tmp_path)
 
 
-def test_a_plain_folder_is_read_as_annotated_and_dealt_out_by_what_must_not_be_shared() -> None:
-    from proctor.samples import path
+# -- splits that cannot be ------------------------------------------------------------------------------------------
 
-    data, dataset = read_step_data(path())
-    assert (len(data.samples), int(data.labels().sum()), data.name) == (116, 27, "plain")
-    assert {d.reason for d in data.dropped} == {"no_times"}
-    steps = {
-        s.activity_id: {o.step for o in data.samples if o.activity_id == s.activity_id} for s in data.samples
-    }
-    assert len(steps) == 3
-    assert len(set.union(*steps.values())) == sum(
-        map(len, steps.values())
-    )  # "1" of two activities is not one step
-    for split, attribute in (("R", None), ("P", "person"), ("E", "place")):
-        parts = divide(data, dataset, path(), split)  # type: ignore[arg-type]
-        shared = [
-            {
-                s.recording_id if attribute is None else data.performances[s.recording_id].recording.attributes[attribute]
-                for s in (data.samples[i] for i in parts[subset])
-            }
-            for subset in ("train", "val", "test")
-        ]  # fmt: skip
-        assert sum(map(len, shared)) == len(set.union(*shared)), split
-        assert sum(parts[s].size for s in ("train", "val", "test")) == 116
-        assert parts.unassigned == ()
-    by_recording = divide(data, dataset, path(), "R")
-    assert {data.samples[i].activity_id for i in by_recording.test} == set(steps)
-    assert {data.samples[i].activity_id for i in by_recording.val} == set(steps)
-    with pytest.raises(UserError, match="no released split by steps"):
-        divide(data, dataset, path(), "S")
-    bare = {
-        id_: replace(p, recording=replace(p.recording, attributes={})) for id_, p in data.performances.items()
-    }
-    with pytest.raises(UserError, match="no attribute 'person'"):
-        divide(replace(data, performances=bare), dataset, path(), "P")
+
+def step(recording: str, key: str, mistaken: bool) -> StepSample:
+    return StepSample(recording, key, key, "1", "Mix", (Execution(3, 5, ("timing",) if mistaken else ()),))
+
+
+def divided(
+    parts: dict[str, tuple[str, ...]], folder: Path, *, mistakes: bool = True, released: str | None = None
+) -> Division:
+    """Divide recordings a to f, of one mistaken and one normal step each (f: two normal ones)."""
+    samples = tuple(step(r, key, mistakes and key == "1" and r != "f") for r in "abcdef" for key in "12")
+    rule = SplitRule("er-recordings", "", lambda _: parts, released, lambda _: {**parts, "val": ("e",)})
+    dataset = SimpleNamespace(title="made up", splits=(rule,))
+    return divide(StepData(samples, {}, {}, (), "made", ""), dataset, folder, "R")  # type: ignore[arg-type]
+
+
+GOOD = {"train": ("a", "b"), "val": ("c",), "test": ("d",)}
+
+
+def test_a_sound_split_is_taken_as_it_is(tmp_path: Path) -> None:
+    found = divided(GOOD, tmp_path)
+    assert (found.train.tolist(), found.val.tolist(), found.test.tolist()) == ([0, 1, 2, 3], [4, 5], [6, 7])
+    assert (found.unassigned, found.notes) == (("e", "f"), ())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"test": ("d", "b")}, "'b' is in 'train' and in 'test'"),
+        ({"test": ()}, "no step is in 'test'"),
+        ({"test": ("f",)}, "all 2 steps in 'test' of the split R are without mistake"),
+        ({"val": ("f",)}, "all 2 steps in 'val' of the split R are without mistake"),
+    ],
+)
+def test_a_split_that_cannot_be_used_is_refused(
+    tmp_path: Path, change: dict[str, tuple[str, ...]], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        divided(GOOD | change, tmp_path)
+
+
+def test_labels_without_any_mistake_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="are the labels of another version"):
+        divided(GOOD, tmp_path, mistakes=False)
+
+
+def test_a_split_that_is_not_the_released_one_or_names_strangers_says_so(tmp_path: Path) -> None:
+    found = divided(GOOD | {"test": ("d", "z")}, tmp_path, released="splits.json")
+    assert found.val.tolist() == [4, 5]
+    assert found.notes == (
+        "splits.json is not there: the split is made by its rule, not as released",
+        "the split names 1 that are not annotated: z",
+    )
+    (tmp_path / "splits.json").touch()
+    found = divided(GOOD, tmp_path, released="splits.json")
+    assert (found.val.tolist(), found.notes) == ([8, 9], ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from proctor.cli.console import counted, emit, group_app, progress, table
+from proctor.cli.console import counted, emit, group_app, progress, table, warn
 from proctor.cli.learn_paper import protocols
 from proctor.cli.learn_paper import table as paper_table
 from proctor.cli.options import Output, with_settings
@@ -13,9 +13,9 @@ from proctor.cli.zeroshot import zeroshot
 from proctor.learn.settings import TrainOptions
 from proctor.stages.learn.settings import (
     AnomalySettings,
-    LearnDemoSettings,
     MistakesSettings,
     PageSettings,
+    RunsSettings,
     StudySettings,
 )
 
@@ -66,6 +66,8 @@ def mistakes(settings: MistakesSettings, options: TrainOptions, output: Output) 
             learn_mistakes(settings, options)
             return
     result = learn_mistakes(settings, options, progress)
+    for note in result.notes:
+        warn(note)
     emit(result, _text(result), as_json=output.as_json)
 
 
@@ -193,6 +195,8 @@ def anomaly(settings: AnomalySettings, training: TrainOptions, output: Output) -
     from proctor.stages.learn.anomaly import learn_anomaly
 
     result = learn_anomaly(settings, training, show=partial(progress, quiet=output.as_json))
+    for note in result.notes:
+        warn(note)
     emit(result, _anomaly_text(result), as_json=output.as_json)
 
 
@@ -249,21 +253,29 @@ def _of_frames(found: FrameFigures) -> Iterator[str]:
 
 @app.command()
 @with_settings
-def demo(settings: LearnDemoSettings, output: Output) -> None:
-    """Go the whole way on the shipped sample: videos are drawn, plain features extracted, V2 trained, and a page made.
+def runs(settings: RunsSettings, output: Output) -> None:
+    """List the runs in a folder and below it, and what they found; what is damaged says how.
 
-    Needs no weights and no network. With twelve recordings nothing is learned that would hold elsewhere: it shows the way.
-    What is there already is used again.
-
-    Example: proctor learn demo my-first-recogniser
+    Example: proctor learn runs runs
     """
-    from proctor.stages.learn.demo import learn_demo
+    from proctor.stages.learn.runs import list_runs
 
-    result = learn_demo(settings, show=partial(progress, quiet=output.as_json))
-    rows = [(name, *_figures(learned.test)) for name, learned in result.learned.items()]
-    spent = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in result.seconds.items())
-    emit(
-        result,
-        f"{table(rows, ('model', *_STEPS[1:]))}\n\n{spent}\nopen     {result.page}",
-        as_json=output.as_json,
-    )
+    found = list_runs(settings)
+    share = "{:.1%}".format
+    rows = [
+        (run.run, run.wrong)
+        if run.wrong
+        else (
+            run.run,
+            run.model,
+            run.split,
+            run.seed,
+            f"{run.observed:.0%}",
+            *("-" if v is None else share(v) for v in (run.auc, run.auc_within)),
+        )
+        for run in found
+    ]
+    good = [row for row in rows if len(row) > 2]
+    text = table(good, ("run", "model", "split", "seed", "seen", "AUC", "within")) if good else "no runs"
+    wrong = [f"{row[0]}: {row[1]}" for row in rows if len(row) == 2]
+    emit(found, "\n".join([text, *wrong]), as_json=output.as_json)

@@ -43,7 +43,11 @@ def zeroshot(settings: ZeroshotSettings, limits: Limits, dry_run: DryRun, output
 def _zeroshot_text(result: Zeroshot) -> str:
     figures = result.figures
     rows = [
-        (row.name, row.source, *(_share(e) for e in (row.accuracy, row.precision, row.recall, row.f1)))
+        (
+            row.name,
+            row.source,
+            *(_share(e, row.source) for e in (row.accuracy, row.precision, row.recall, row.f1)),
+        )
         for row in figures.rows
     ]
     clips = ", ".join(f"{n:,} {name}" for name, n in result.clips.items())
@@ -63,7 +67,7 @@ def _zeroshot_text(result: Zeroshot) -> str:
                 c.asked,
                 c.mistakes,
                 c.unasked,
-                *(_share(row.f1) for row in (c.rows[0], c.rows[1], *c.rows[4:])),
+                *(_share(row.f1, row.source) for row in (c.rows[0], c.rows[1], *c.rows[4:])),
             )
             for c in figures.categories
         ]
@@ -88,7 +92,7 @@ def _zeroshot_text(result: Zeroshot) -> str:
     return "\n\n".join(parts)
 
 
-def _share(figure: Estimate) -> str:
+def _share(figure: Estimate, source: str) -> str:
     """Return a share per cent with its interval; a published one as it is printed."""
     if figure.value is None:
         return "–"
@@ -97,4 +101,8 @@ def _share(figure: Estimate) -> str:
         if figure.low is None or figure.high is None
         else f" [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
     )
-    return f"{100 * figure.value:.1f}{interval}" if figure.signature else f"{round(100 * figure.value, 2):g}"
+    return (
+        f"{100 * figure.value:.1f}{interval}"
+        if source != "published"
+        else f"{round(100 * figure.value, 2):g}"
+    )

@@ -7,7 +7,6 @@ seen; they are counted and listed. Steps are keyed by the annotation's id, never
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +15,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.datasets.dataset import Dataset, Performance, Split, guess_dataset
-from proctor.datasets.splits import split_records
+from proctor.datasets.dataset import Dataset, Performance, guess_dataset
 from proctor.errors import UserError
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Segment
@@ -155,6 +153,7 @@ class Division:
         split: its name.
         train: places in ``StepData.samples``, increasing; likewise ``val`` and ``test``.
         unassigned: recordings of the data set that the split leaves out.
+        notes: what a reader of figures has to know of the split, such as that the released one is not there.
     """
 
     split: str
@@ -162,6 +161,7 @@ class Division:
     val: NDArray[np.int64]
     test: NDArray[np.int64]
     unassigned: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, subset: Subset) -> NDArray[np.int64]:
         places: NDArray[np.int64] = getattr(self, subset)
@@ -179,7 +179,7 @@ def read_step_data(folder: Path) -> tuple[StepData, Dataset]:
         raise UserError(
             f"{dataset.title} says nothing of mistakes in steps.",
             where=str(folder),
-            hint="use CaptainCook4D's annotations, or a plain folder (docs/datasets/plain.md)",
+            hint="use CaptainCook4D's annotations",
         )
     found = dataset.performances(folder)
     samples: list[StepSample] = []
@@ -215,69 +215,59 @@ def _samples_of(performance: Performance, dropped: list[Dropped]) -> list[StepSa
 def divide(data: StepData, dataset: Dataset, folder: Path, split: SplitName) -> Division:
     """Divide the samples as the released split files do, or, where these are missing, by their rule.
 
-    A data set without any released split is dealt out: half of it trains, a quarter each is chosen and tested on, with
-    activities and mistaken recordings mixed alike, and always in the same way.
-
     Raises:
-        UserError: if the data set has no such split, or a part of it is empty.
+        UserError: if the data set has no such split, something is in two parts of it, or a part is empty or has one class only.
     """
-    if not dataset.splits:
-        return _division(data, split, _dealt(data, split, folder), folder)
     rule = next((r for r in dataset.splits if r.name == SPLITS[split]), None)
     if rule is None:
         raise UserError(f"{dataset.title} has no split '{SPLITS[split]}'.", hint="see proctor datasets info")
-    released = (
-        rule.released is not None and (folder / rule.released).exists() and rule.read_released is not None
-    )
-    subsets = rule.read_released(folder) if released and rule.read_released else rule.make(folder)
-    return _division(data, split, subsets, folder)
-
-
-_SHARES: Final = {"train": 0.5, "val": 0.25, "test": 0.25}
-_SHARED: Final[Mapping[str, tuple[str, ...]]] = {"P": ("person",), "E": ("environment", "place")}
-"""Attributes of recordings that must not be in two parts."""
-
-
-def _dealt(data: StepData, split: SplitName, folder: Path) -> Split:
-    if split == "S":
-        raise UserError(
-            "this data set has no released split by steps, and none is made up: both sides would show one recording.",
-            where=str(folder),
-            hint="use --split R, P or E",
-        )
-    mistaken = dict.fromkeys(data.recordings, False)
-    for sample in data.samples:
-        mistaken[sample.recording_id] |= sample.mistaken
-    keys: dict[str, tuple[str, ...]] = {}
-    for id_ in mistaken:
-        attributes = data.performances[id_].recording.attributes
-        shared = [attributes[name] for name in _SHARED.get(split, ()) if attributes.get(name)][:1]
-        if split in _SHARED and not shared:
-            raise UserError(
-                f"recordings have no attribute '{_SHARED[split][0]}', so they cannot be divided by it.",
-                where=f"recording '{id_}'",
-                hint="add it to the recordings, or use --split R",
-            )
-        keys[id_] = (*shared, id_)
-    strata = {
-        id_: f"{data.performances[id_].recording.activity_id} {wrong}" for id_, wrong in mistaken.items()
-    }
-    return split_records(keys, _SHARES, rng=random.Random(0), strata=strata).split  # noqa: S311 - not for secrets
-
-
-def _division(data: StepData, split: SplitName, subsets: Split, folder: Path) -> Division:
+    notes: list[str] = []
+    if rule.released is None or rule.read_released is None:
+        subsets = rule.make(folder)
+    elif (folder / rule.released).exists():
+        subsets = rule.read_released(folder)
+    else:
+        subsets = rule.make(folder)
+        notes.append(f"{rule.released} is not there: the split is made by its rule, not as released")
     ids: Sequence[str] = [s.id for s in data.samples] if split == "S" else data.recordings
-    home = {id_: name for name, members in subsets.items() for id_ in members}
+    home = _homes(subsets, split, folder)
+    known = {*ids, *data.performances}
+    if unknown := [id_ for id_ in home if id_ not in known]:
+        notes.append(f"the split names {len(unknown):,} that are not annotated: {', '.join(unknown[:5])}")
     places = {
         name: np.array([i for i, id_ in enumerate(ids) if home.get(id_) == name], dtype=np.int64)
         for name in ("train", "val", "test")
     }
+    target = data.labels()
+    if not target.any():
+        raise UserError(
+            "no step carries a mistake, so there is nothing to recognise.",
+            where=str(folder),
+            hint="are the labels of another version? see 'proctor datasets check'",
+        )
     for name, members in places.items():
-        if not members.size:
+        if not members.size or len({*target[members].tolist()}) < 2:
+            what = "mistaken" if target[members].all() else "without mistake"
             raise UserError(
-                f"no step is in '{name}' of the split {split}.",
+                f"all {members.size:,} steps in '{name}' of the split {split} are {what}; nothing can be told from one class."
+                if members.size
+                else f"no step is in '{name}' of the split {split}.",
                 where=str(folder),
-                hint="check the files of splits",
+                hint="check the files of splits and the annotations, or take another split",
             )
     left = tuple(dict.fromkeys(r for r, id_ in zip(data.recordings, ids, strict=True) if id_ not in home))
-    return Division(split, places["train"], places["val"], places["test"], left)
+    return Division(split, places["train"], places["val"], places["test"], left, tuple(notes))
+
+
+def _homes(subsets: Mapping[str, Sequence[str]], split: str, folder: Path) -> dict[str, str]:
+    """Return the part of each recording or step; what is in two would be tested on what was trained on."""
+    home: dict[str, str] = {}
+    for name, members in subsets.items():
+        for id_ in members:
+            if home.setdefault(id_, name) != name:
+                raise UserError(
+                    f"'{id_}' is in '{home[id_]}' and in '{name}' of the split {split}.",
+                    where=str(folder),
+                    hint="mend the file of the split: what is trained on must not be tested on",
+                )
+    return home

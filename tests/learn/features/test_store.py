@@ -271,7 +271,7 @@ def test_rows_that_are_cut_off_or_gone_are_refused(path: Path) -> None:
 def test_what_is_no_store_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no store of features"):
         FeatureStore.open(tmp_path)
-    with pytest.raises(UserError, match="no such file"):
+    with pytest.raises(UserError, match="no such folder"):
         FeatureStore.open(tmp_path / "none")
 
 

@@ -112,6 +112,14 @@ def test_how_many_are_asked_of_the_real_steps(shared_data: Path) -> None:
         k for e in entries for k in e.kinds if k in CATEGORIES and k not in categories_of(e, "v2", "right")
     )
     assert lost == LOST
+    mistakes = Counter(k for e in entries for k in e.kinds)
+    page = (Path(__file__).parents[3] / "docs" / "zeroshot.md").read_text(encoding="utf-8")
+    told = {
+        row[1].strip(): row[3:5] for row in (line.split("|") for line in page.splitlines()) if len(row) == 6
+    }
+    for c in CATEGORIES:
+        assert [cell.strip() for cell in told[c]] == [f"{counts[c]:,}", f"{lost[c]} of {mistakes[c]}"], c
+    assert f"{counts.total():,} questions in place of 39,900" in page
     items = [asker.item(e, c) for e in entries for c in categories_of(e, "v2", "published")]
     check_questions(item.question for item in items)
     right = Counter(item.question.facts["right"] for item in items if isinstance(item.question.form, Choice))

@@ -128,9 +128,10 @@ class FeatureStore:
             UserError: if it is none, is of another version, or its two files do not fit each other.
         """
         path = Path(path)
-        if path.is_dir() and not (path / _ABOUT).exists():
+        if not (path / _ABOUT).exists():
+            what = f"this folder holds no store of features: it has no {_ABOUT}"
             raise UserError(
-                f"this folder holds no store of features: it has no {_ABOUT}.",
+                f"{what if path.is_dir() else 'there is no such folder'}.",
                 where=str(path),
                 hint="make one with 'proctor features convert' or 'proctor features extract'",
             )

@@ -55,6 +55,7 @@ class LearnedAnomaly(msgspec.Struct, frozen=True):
         fallen_back: frames of the test part that were not compared with their own step.
         published: frame AUC and equal error rate in the paper, between 0 and 1; empty where it has none.
         dropped: recordings and steps that could not be used, by reason.
+        notes: on the split.
         run: folder of the run, where one was asked for.
     """
 
@@ -70,6 +71,7 @@ class LearnedAnomaly(msgspec.Struct, frozen=True):
     fallen_back: int
     published: tuple[float, ...]
     dropped: Mapping[str, int]
+    notes: tuple[str, ...] = ()
     run: str | None = None
 
 
@@ -138,6 +140,7 @@ def learn_anomaly(
             ((row.auc / 100, row.equal_error_rate / 100) for row in ANOMALY if row.block == detector.name), ()
         ),
         dropped=dict(Counter(d.reason for d in (*data.dropped, *task.dropped))),
+        notes=division.notes,
         run=None if settings.out is None else str(settings.out),
     )
 

@@ -19,7 +19,7 @@ from proctor.learn.recogniser import Recogniser, Task
 from proctor.learn.runs import FeatureSource, RunRecord, predicted_steps, require_free, write_run
 from proctor.learn.samples import divide, read_step_data
 from proctor.learn.settings import TrainOptions
-from proctor.stages.learn.settings import MistakesSettings
+from proctor.stages.learn.settings import MistakesSettings, PageSettings
 from proctor.stages.show import Show
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ class LearnedMistakes(msgspec.Struct, frozen=True):
         val: the same of the validation part; optimistic, since the model was chosen on it.
         kinds: of the test part, by kind of mistake.
         dropped: steps that could not be used, by reason.
+        notes: on the split, such as that the released one is not there.
         run: folder of the run, where one was asked for.
     """
 
@@ -106,6 +107,7 @@ class LearnedMistakes(msgspec.Struct, frozen=True):
     val: Part
     kinds: Mapping[str, OfKind]
     dropped: Mapping[str, int]
+    notes: tuple[str, ...] = ()
     run: str | None = None
 
 
@@ -222,12 +224,16 @@ def learn_mistakes(
     """
     task, recogniser = task_of(settings), recogniser_of(settings, options, show)
     if settings.out is not None:
-        require_free(settings.out, _record(settings, options, recogniser, task))
+        record = _record(settings, options, recogniser, task)
+        require_free(settings.out, record, overwrite=settings.overwrite)
+    elif settings.page is not None:
+        raise UserError("a page is drawn of a run.", where="--page", hint="name a folder for the run: --out")
     trained = train(recogniser, task, resamples=settings.resamples)
     if (
         settings.out is not None and os.environ.get("RANK", "0") == "0"
     ):  # of several processes the first writes
-        _write(settings.out, _record(settings, options, recogniser, task), trained)
+        _write(settings.out, record, trained, overwrite=settings.overwrite)
+        _draw(settings)
     dropped = Counter(d.reason for d in task.data.dropped)
     return LearnedMistakes(
         model=trained.recogniser.name,
@@ -243,6 +249,7 @@ def learn_mistakes(
         val=Part.of(trained.val),
         kinds=trained.test.kinds,
         dropped=dict(dropped),
+        notes=task.division.notes,
         run=None if settings.out is None else str(settings.out),
     )
 
@@ -270,7 +277,15 @@ def _record(
     )
 
 
-def _write(folder: Path, record: RunRecord, trained: Trained) -> None:
+def _draw(settings: MistakesSettings) -> None:
+    if settings.page is None or settings.out is None:
+        return
+    from proctor.stages.learn.page import draw_runs
+
+    draw_runs(PageSettings(runs=(settings.out,), out=settings.page, resamples=settings.resamples))
+
+
+def _write(folder: Path, record: RunRecord, trained: Trained, *, overwrite: bool = False) -> None:
     """Write what was recognised of every step that was not trained on, and why."""
     task, recogniser = trained.task, trained.recogniser
     test, val = (
@@ -286,6 +301,5 @@ def _write(folder: Path, record: RunRecord, trained: Trained) -> None:
         for places in (task.division.test, task.division.val)
     )
     results = {"test": msgspec.to_builtins(trained.test), "val": msgspec.to_builtins(trained.val)}
-    write_run(
-        folder, msgspec.structs.replace(record, chosen=dict(trained.chosen), results=results), test, val
-    )
+    found = msgspec.structs.replace(record, chosen=dict(trained.chosen), results=results)
+    write_run(folder, found, test, val, overwrite=overwrite)

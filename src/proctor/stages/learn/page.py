@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,7 @@ from proctor.metrics.classification import roc_auc
 from proctor.report.learned import learned_page
 from proctor.report.learned_data import Decisions, Learned, Published, TestedRun, TestedStep
 from proctor.report.page import write_page
+from proctor.stages.learn.mistakes import published_threshold
 from proctor.stages.learn.settings import PageSettings
 
 __all__ = ["LearnedPage", "draw_runs"]
@@ -28,11 +29,20 @@ LADDER: Final[Mapping[str, str]] = {
     "floor": "sees how often the step goes wrong, its length, and whether one was left out before it",
     "step": "sees the same and more of the step: when it comes, what should have come before it",
     "context-causal": "sees this of the step and of all steps before it in the recording",
+    "sequence-causal": "sees the steps so far, by a transformer",
     "context-offline": "sees this of all steps of the recording, also those after it",
+    "sequence-offline": "sees all steps of the recording, by a transformer",
 }
 """Models without pixels, each of which sees more than the one before; runs of them stand in this order."""
 
-_TOLD: Final = {"validation": "best F1 on validation", "fixed": "fixed"}
+_MOSTLY: Final = 0.9
+"""Of its steps must a run share with all others; where features are missing some models have a few steps less."""
+
+_TOLD: Final = {
+    "validation": "best F1 on validation",
+    "fixed": "fixed",
+    "published": "the released code's, found on the test part",
+}
 
 
 class LearnedPage(msgspec.Struct, frozen=True):
@@ -75,14 +85,9 @@ def learned(runs: Sequence[Run], settings: PageSettings) -> Learned:
     twice = [str(f) for f, n in Counter(run.folder.resolve() for run in runs).items() if n > 1]
     if twice:
         raise UserError("the run is given twice.", where=twice[0], hint="name each run once")
-    steps = {run.folder: _in_order(run.test) for run in runs}
+    shared, left_out = _shared(runs)
+    steps = {run.folder: _in_order(run.test, shared) for run in runs}
     first = steps[runs[0].folder]
-    if not first:
-        raise UserError(
-            "the run has no test steps.", where=str(runs[0].folder / PREDICTIONS), hint="nothing can be drawn"
-        )
-    for run in runs[1:]:
-        _require_same_steps(runs[0], run, first, steps[run.folder])
     places = {name: n for n, name in enumerate(LADDER)}
     ordered = sorted(runs, key=lambda run: places.get(run.record.model, len(places)))
     tested = [
@@ -96,26 +101,34 @@ def learned(runs: Sequence[Run], settings: PageSettings) -> Learned:
         about,
         tested,
         tuple(_published(runs[0].record.split, tested)) if len(splits) == 1 else (),
-        (*notes, *_notes(runs, tested)),
+        (*left_out, *notes, *_notes(runs, tested)),
         ", ".join(sorted(splits)),
     )
 
 
-def _in_order(rows: Sequence[PredictedStep]) -> list[PredictedStep]:
-    return sorted(rows, key=lambda row: (row.recording, row.step))
-
-
-def _require_same_steps(
-    a: Run, b: Run, first: Sequence[PredictedStep], other: Sequence[PredictedStep]
-) -> None:
-    ours, theirs = ({(row.recording, row.step) for row in rows} for rows in (first, other))
-    if ours != theirs:
+def _shared(runs: Sequence[Run]) -> tuple[set[tuple[str, str]], list[str]]:
+    """Return the steps that all runs were tested on, and a note where some were not tested on all."""
+    each = [{(row.recording, row.step) for row in run.test} for run in runs]
+    if not each[0]:
         raise UserError(
-            f"it was tested on other steps than {a.folder}: {len(theirs - ours):,} of its {len(theirs):,} are not among "
-            f"the {len(ours):,} there (splits {b.record.split} and {a.record.split}).",
-            where=str(b.folder),
-            hint="draw one page for each split",
+            "the run has no test steps.", where=str(runs[0].folder / PREDICTIONS), hint="nothing can be drawn"
         )
+    shared, every = set.intersection(*each), set.union(*each)
+    for run, own in zip(runs, each, strict=True):
+        if len(shared) < _MOSTLY * len(own) or not own:
+            raise UserError(
+                f"of its {len(own):,} test steps all runs have {len(shared):,} only "
+                f"(splits {', '.join(sorted({run.record.split for run in runs}))}).",
+                where=str(run.folder),
+                hint="draw one page for each split",
+            )
+    missing = len(every) - len(shared)
+    return shared, [f"Left out: {missing:,} steps that not every run was tested on."] if missing else []
+
+
+def _in_order(rows: Sequence[PredictedStep], kept: Container[tuple[str, str]]) -> list[PredictedStep]:
+    found = (row for row in rows if (row.recording, row.step) in kept)
+    return sorted(found, key=lambda row: (row.recording, row.step))
 
 
 def _about(
@@ -205,6 +218,8 @@ def _tested(run: Run, name: str, rows: Sequence[PredictedStep], resamples: int) 
     thresholds = {"validation": threshold_of(val_labels, val_scores), "fixed": 0.5}
     if not val_labels.any():
         del thresholds["validation"]
+    if record.protocol == "code":
+        thresholds["published"] = published_threshold(scores, record.split)
     found = evaluate(
         labels, scores, [row.recording for row in rows], thresholds=thresholds, resamples=resamples
     )

@@ -12,10 +12,10 @@ __all__ = [
     "CheckStoreSettings",
     "ConvertStoreSettings",
     "ExtractSettings",
-    "LearnDemoSettings",
     "MistakesSettings",
     "PageSettings",
     "ProtocolsSettings",
+    "RunsSettings",
     "StoreSettings",
     "StudySettings",
     "TableSettings",
@@ -59,6 +59,11 @@ class MistakesSettings(Settings, frozen=True, kw_only=True):
     out: Annotated[
         Path | None, option("Folder for the run: predictions, reasons, checkpoints.", metavar="RUN")
     ] = None
+    page: Annotated[
+        Path | None,
+        option("Draw the run as a page too, as proctor learn page does; needs --out.", metavar="FILE"),
+    ] = None
+    overwrite: Annotated[bool, option("Write over a run of another configuration.")] = False
 
 
 class StudySettings(Settings, frozen=True, kw_only=True):
@@ -269,10 +274,7 @@ class ProtocolsSettings(Settings, frozen=True, kw_only=True):
     markdown: Annotated[bool, option("Print the table of docs/learn.md.")] = False
 
 
-class LearnDemoSettings(Settings, frozen=True, kw_only=True):
-    """Where the demo of learning is written, and how long it trains."""
+class RunsSettings(Settings, frozen=True, kw_only=True):
+    """Which runs are listed."""
 
-    folder: Annotated[Path, argument("Where to write; made if needed.")] = Path("learn-demo")
-    seed: Annotated[int, option("Of everything that is drawn.", ge=0)] = 0
-    epochs: Annotated[int, option("Times that all training steps are seen, at most.", ge=1)] = 30
-    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
+    folder: Annotated[Path, argument("Folder that runs were written to.", metavar="FOLDER")]

@@ -1,0 +1,67 @@
+"""``proctor learn runs``: the runs in a folder, with what they found."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.learn.evaluate import Recognised
+from proctor.learn.runs import RECORD, read_run
+from proctor.stages.learn.settings import RunsSettings
+
+__all__ = ["ListedRun", "list_runs"]
+
+
+class ListedRun(msgspec.Struct, frozen=True):
+    """One folder of a run.
+
+    Attributes:
+        run: the folder.
+        model: its name; empty where the run cannot be read.
+        split: letter of the split.
+        seed: of the run.
+        observed: share of each step that was seen.
+        auc: pooled ROC-AUC of the test part; None where the run does not say.
+        auc_within: within recordings.
+        wrong: why the run cannot be read; empty where it can.
+    """
+
+    run: str
+    model: str = ""
+    split: str = ""
+    seed: int = 0
+    observed: float = 1.0
+    auc: float | None = None
+    auc_within: float | None = None
+    wrong: str = ""
+
+
+def list_runs(settings: RunsSettings) -> list[ListedRun]:
+    """Return the runs in a folder and below it, sorted by their names; damaged ones say what is wrong.
+
+    Raises:
+        UserError: if the folder is not there.
+    """
+    if not settings.folder.is_dir():
+        raise UserError(
+            "there is no such folder.",
+            where=str(settings.folder),
+            hint="name a folder that runs were written to",
+        )
+    found = [Path(where) for where, _, files in os.walk(settings.folder) if RECORD in files]
+    return [_listed(folder) for folder in sorted(found)]
+
+
+def _listed(folder: Path) -> ListedRun:
+    try:
+        record = read_run(folder).record
+        test = msgspec.convert(record.results.get("test"), Recognised)
+        figures = test.auc.value, test.auc_within.value
+    except UserError as error:
+        return ListedRun(str(folder), wrong=error.message)
+    except msgspec.ValidationError:  # a run that was written without figures
+        figures = None, None
+    return ListedRun(str(folder), record.model, record.split, record.seed, record.observed, *figures)

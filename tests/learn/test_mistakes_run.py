@@ -1,0 +1,84 @@
+"""``proctor learn mistakes --out --page``: the run and its page are what was trained; other runs are not written over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.learn.made import make_data
+
+from proctor.errors import UserError
+from proctor.learn.recogniser import Reason, Task
+from proctor.learn.runs import read_run
+from proctor.stages.learn import mistakes
+from proctor.stages.learn.settings import MistakesSettings
+
+
+class Long:
+    """Calls long steps mistakes; counts how often it was trained."""
+
+    name = "long"
+    trained = 0
+
+    def fit(self, task: Task) -> Mapping[str, object]:
+        Long.trained += 1
+        self.task = task
+        return {"rate": np.float64(0.5)}
+
+    def scores(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        seconds = np.array([self.task.data.samples[k].seconds for k in places])
+        return seconds / (seconds + 60)
+
+    def reasons(self, places: NDArray[np.int64], most: int = 5) -> Sequence[tuple[Reason, ...]]:
+        return [(Reason("seconds", self.task.data.samples[k].seconds, 1.0),)[:most] for k in places]
+
+    def kind_scores(self, places: NDArray[np.int64]) -> Mapping[str, NDArray[np.float64]]:
+        return {"timing": self.scores(places)}
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MistakesSettings:
+    data, division = make_data()
+    monkeypatch.setattr(mistakes, "task_of", lambda s: Task(data, division, data.labels(), s.seed))
+    monkeypatch.setattr(mistakes, "recogniser_of", lambda *_: Long())
+    monkeypatch.setattr(Long, "trained", 0)
+    return MistakesSettings(
+        annotations=tmp_path, out=tmp_path / "run", page=tmp_path / "page.html", resamples=0
+    )
+
+
+def test_the_run_and_its_page_are_what_was_trained(settings: MistakesSettings) -> None:
+    assert settings.out is not None
+    assert settings.page is not None
+    found = mistakes.learn_mistakes(settings)
+    run = read_run(settings.out)
+    assert (len(run.test), sum(row.label for row in run.test)) == (found.n, found.positives)
+    assert run.record.results["test"]["auc"]["value"] == found.test.auc  # type: ignore[index]
+    assert run.test[0].reasons[0].value == sum(end - start for start, end in run.test[0].times)
+    assert run.record.chosen["rate"] == 0.5
+    text = settings.page.read_text("utf-8")
+    assert found.test.auc is not None
+    assert f"<bdi>{100 * found.test.auc:.1f}</bdi>" in text
+    assert "<bdi>seconds</bdi>" in text
+
+
+def test_another_run_is_not_written_over_and_nothing_is_trained_for_it(settings: MistakesSettings) -> None:
+    mistakes.learn_mistakes(settings)
+    mistakes.learn_mistakes(settings)
+    other = msgspec.structs.replace(settings, seed=1)
+    with pytest.raises(UserError, match="another configuration"):
+        mistakes.learn_mistakes(other)
+    assert Long.trained == 2
+    mistakes.learn_mistakes(msgspec.structs.replace(other, overwrite=True))
+    assert settings.out is not None
+    assert read_run(settings.out).record.seed == 1
+
+
+def test_a_page_without_a_run_is_refused_before_anything_is_trained(settings: MistakesSettings) -> None:
+    with pytest.raises(UserError, match="a page is drawn of a run"):
+        mistakes.learn_mistakes(msgspec.structs.replace(settings, out=None))
+    assert Long.trained == 0
