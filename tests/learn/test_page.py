@@ -52,6 +52,7 @@ def test_runs_stand_in_the_order_of_what_they_see_beside_chance_and_the_publishe
     names = [r.recording for r in run.test]
     for value in (roc_auc(labels, scores), within_roc_auc(labels, scores, clusters=names, resamples=0)):
         assert f"{100 * value.value:.1f}" in text
+    assert "best of Table 2, on 671 steps" in text
     assert "65.25" in text  # as printed
     within = sum(
         int(np.sum([y for y, r in zip(labels, names, strict=True) if r == name]))
@@ -60,6 +61,13 @@ def test_runs_stand_in_the_order_of_what_they_see_beside_chance_and_the_publishe
     )
     assert f"Only {within:,} of them" in text
     assert "context-offline: " in text  # the best on validation is looked at closely
+
+
+def test_figures_of_the_paper_stand_beside_its_own_data_only(tmp_path: Path) -> None:
+    planted_run(tmp_path / "a", data="plain")
+    planted_run(tmp_path / "b", split="P")
+    for name in "ab":
+        assert "published" not in section(drawn(tmp_path / name), "summary")
 
 
 def test_decisions_stand_beside_what_knows_nothing(ladder: list[Path]) -> None:
@@ -230,6 +238,7 @@ def test_odd_runs_are_drawn_and_told(test: list, val: list, said: str, tmp_path:
     write_run(tmp_path / "a", RECORD, test, val)
     text = drawn(tmp_path / "a")
     assert said in text
+    assert ("fixed: 0.500" in text) != ("not between 0 and 1" in text)
     assert not re.search(
         r"\bnan\b", re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL), re.IGNORECASE
     )

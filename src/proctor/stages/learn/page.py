@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from proctor.errors import UserError
 from proctor.learn.evaluate import Figure, evaluate, threshold_of
-from proctor.learn.published import EARLY, SUPERVISED
+from proctor.learn.published import EARLY, SUPERVISED, size_of
 from proctor.learn.runs import PREDICTIONS, PredictedStep, Run, RunRecord, read_run
 from proctor.learn.samples import read_step_data
 from proctor.metrics.classification import roc_auc
@@ -94,15 +94,15 @@ def learned(runs: Sequence[Run], settings: PageSettings) -> Learned:
         _tested(run, name, steps[run.folder], settings.resamples)
         for run, name in zip(ordered, _names(ordered), strict=True)
     ]
-    splits = {run.record.split for run in runs}
+    splits = {(run.record.data, run.record.split) for run in runs}
     about, notes = _about(first, settings.annotations, runs[0].record)
     return Learned(
         settings.title or "Recognising mistakes",
         about,
         tested,
-        tuple(_published(runs[0].record.split, tested)) if len(splits) == 1 else (),
+        tuple(_published(splits, tested)),
         (*left_out, *notes, *_notes(runs, tested)),
-        ", ".join(sorted(splits)),
+        ", ".join(sorted({split for _, split in splits})),
     )
 
 
@@ -183,7 +183,7 @@ def _notes(runs: Sequence[Run], tested: Sequence[TestedRun]) -> Iterator[str]:
         if run.chosen is None:
             yield f"{run.name}: its validation part has not both kinds of steps, so nothing could be chosen on it."
         if not run.probable:
-            yield f"{run.name}: scores are not between 0 and 1, so a threshold of 0.5 means nothing for it."
+            yield f"{run.name}: scores are not between 0 and 1, so 0.5 is no threshold for it and nothing is said of calibration."
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
@@ -216,8 +216,11 @@ def _tested(run: Run, name: str, rows: Sequence[PredictedStep], resamples: int) 
     labels, scores = _labels(rows), _scores(rows)
     val_labels, val_scores = _labels(run.val), _scores(run.val)
     thresholds = {"validation": threshold_of(val_labels, val_scores), "fixed": 0.5}
+    probable = bool(((scores >= 0) & (scores <= 1)).all())
     if not val_labels.any():
         del thresholds["validation"]
+    elif not probable:
+        del thresholds["fixed"]
     if record.protocol == "code":
         thresholds["published"] = published_threshold(scores, record.split)
     found = evaluate(
@@ -283,14 +286,14 @@ def _method(record: RunRecord) -> Iterator[tuple[str, str]]:
             yield name, msgspec.json.encode(values, order="sorted").decode()
 
 
-def _published(split: str, tested: Sequence[TestedRun]) -> Iterator[Published]:
+def _published(splits: Collection[tuple[str, str]], tested: Sequence[TestedRun]) -> Iterator[Published]:
     """Yield the best printed rows of the split by ROC-AUC and by F1, of models that saw as much of a step."""
     seen = {run.observed for run in tested}
     tables = [*(SUPERVISED if 1.0 in seen else ()), *(EARLY if 0.5 in seen else ())]
-    rows = [row for row in tables if row.split == split]
+    rows = [row for row in tables if splits == {("captaincook4d", row.split)}]
     best = [max(rows, key=key) for key in (lambda r: r.auc or 0.0, lambda r: r.f1)] if rows else []
     for row in dict.fromkeys(best):
         yield Published(
             row.name, row.auc, row.accuracy, row.precision, row.recall, row.f1,
-            f"best of Table {row.table}" + (f"; {row.note}" if row.note else ""),
+            f"best of Table {row.table}, on {size_of(row)[0]} steps" + (f"; {row.note}" if row.note else ""),
         )  # fmt: skip
