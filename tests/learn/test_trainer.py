@@ -350,6 +350,13 @@ def test_options_go_over_what_is_usual() -> None:
         TrainOptions(batch=0)
 
 
+def test_what_needs_no_torch_does_not_wait_for_it() -> None:
+    names = ("cli.main", "cli.learn", "learn.samples", "learn.evaluate", "learn.settings", "learn.runs")
+    code = "import sys, " + ", ".join(f"proctor.{n}" for n in names) + "; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 def test_progress_counts_the_batches_that_are_left(tmp_path: Path) -> None:
     told: list[Any] = []
 

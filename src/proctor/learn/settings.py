@@ -65,7 +65,9 @@ class TrainOptions(Settings, frozen=True, kw_only=True):
         int | None, option("Epochs without a better validation figure after which training ends.", ge=1)
     ] = None
     accumulate: Annotated[int | None, option("Batches whose gradients make one step.", ge=1)] = None
-    precision: Annotated[Precision, option("Of the arithmetic; auto is bf16 on a GPU that has it.")] = "auto"
+    precision: Annotated[
+        Precision | None, option("Of the arithmetic; auto is bf16 on a GPU that has it.")
+    ] = None
     device: Annotated[Device, option("What trains; auto is the GPU, where there is one.")] = "auto"
     devices: Annotated[int, option("Processes that train together, each on its own device.", ge=1)] = 1
     deterministic: Annotated[bool, option("Only operations that give the same result each time.")] = False
