@@ -53,7 +53,7 @@ SECTIONS = {
         "corpus/generation.py",
     ),
     "Questions about clips": ("clip/pipeline.py",),
-    "Learning": ("learn/features.py",),
+    "Learning": ("learn/features.py", "learn/training.py"),
 }
 HEAD = ["| what | measured | target |", "|---|---|---|"]
 TARGET = HERE.parent / "docs" / "performance.md"

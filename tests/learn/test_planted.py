@@ -42,7 +42,7 @@ def test_the_features_are_where_the_steps_are(planted: Planted) -> None:
     task, store = planted.task, planted.stores[0]
     assert (len(task.data.samples), store.width, store.seconds) == (576, 16, 1.0)
     parts = [task.division[p] for p in ("train", "val", "test")]  # type: ignore[index]
-    assert [len(p) for p in parts] == [384, 96, 96]
+    assert [len(p) for p in parts] == [288, 96, 192]
     homes = [{task.data.samples[i].recording_id for i in p} for p in parts]
     assert not (homes[0] & homes[1] | homes[1] & homes[2] | homes[0] & homes[2])
     ends = {s.recording_id: max(e.end for e in s.executions) for s in task.data.samples}
@@ -84,12 +84,10 @@ def test_difficulties_are_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize("variant", ["v1", "v2", "v3"])
 def test_models_come_near_what_is_possible(variant: Any, planted: Planted) -> None:
     test = planted.task.division.test
-    stores = planted.stores if variant == "v3" else planted.stores[:1]
-    model = ClipRecogniser(variant, stores, TrainOptions(epochs=6, lr=2e-3, device="cpu"))
+    model = ClipRecogniser(variant, planted.stores, TrainOptions(epochs=6, lr=2e-3, device="cpu"))
     model.fit(planted.task)
     auc = roc_auc(planted.task.target[test], model.scores(test)).value
-    # V1 and V2 see one of the two modalities, which holds less
-    assert planted.share(auc) > (0.85 if variant == "v3" else 0.6)
+    assert planted.share(auc) > 0.8
     assert auc <= planted.bayes + 0.03
 
 

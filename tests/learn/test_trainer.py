@@ -27,6 +27,7 @@ torch = pytest.importorskip("torch")
 from tests.learn.toy import SETTINGS, Toy  # noqa: E402
 
 from proctor.learn.checkpoints import read_checkpoint  # noqa: E402
+from proctor.learn.group import started  # noqa: E402
 from proctor.learn.trainer import Epoch, Trained, fit, load_weights  # noqa: E402
 
 TOY = Path(__file__).with_name("toy.py")
@@ -397,17 +398,8 @@ def test_deterministic_mode_ends_with_the_training() -> None:
 
 
 def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
-    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(TOY)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     two = tmp_path / "two"
-    done = subprocess.run(
-        [sys.executable, *command, str(two), "6", "0", "0"],
-        capture_output=True,
-        env=environment,
-        check=False,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert started(2, [str(TOY), str(two), "6", "0", "0"])
     fit(Toy(dropout=0.0), changed(accumulate=2), tmp_path / "one")
     one, together = stored(tmp_path / "one" / "best.pt"), stored(two / "best.pt")
     logs = [
@@ -417,6 +409,16 @@ def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
     assert together != stored_untrained()
     for name, values in one.items():
         assert np.abs(np.array(values) - np.array(together[name])).max() < 1e-5, name
+
+
+def test_a_process_that_fails_is_told(tmp_path: Path) -> None:
+    code = "import os, sys, time; r = os.environ['RANK']; time.sleep(60 * (r == '0')); sys.exit(f'no luck for {r}')"
+    before = time.monotonic()
+    with pytest.raises(UserError, match="process 1 of 2 ended with status 1") as told:
+        started(2, ["-c", code])
+    assert "no luck for 1" in str(told.value)
+    assert time.monotonic() - before < 30
+    assert not started(1, ["-c", code])
 
 
 def stored_untrained() -> dict[str, list[float]]:

@@ -1,4 +1,4 @@
-"""Processes that train together, started by torchrun: the gradients of all are added before each step.
+"""Processes that train together, started here or by torchrun: the gradients of all are added before each step.
 
 A group of n with batches accumulated a times learns what one process does that accumulates n·a. This module imports torch:
 import it late.
@@ -7,10 +7,13 @@ import it late.
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -100,24 +103,63 @@ def joined(device: torch.device) -> Iterator[Group]:
 
 
 def started(devices: int, arguments: Sequence[str]) -> bool:
-    """Start this command once a device with torchrun, and wait; False where nothing is to be started.
+    """Start this command once a device, and wait; False where nothing is to be started, as under torchrun.
+
+    What the first process says is said; the others are heard when they fail.
 
     Args:
         devices: how many.
         arguments: of ``python``, such as ``["-m", "proctor", "learn", "mistakes", …]``.
 
     Raises:
-        UserError: if there are fewer GPUs, or a process failed.
+        UserError: if there are fewer GPUs, or a process failed; the others are then ended.
     """
     if devices == 1 or "RANK" in os.environ:
         return False
     there = torch.cuda.device_count()
     if 0 < there < devices:
         raise UserError(f"there are {there} GPUs, not {devices}.", hint=f"train with --devices {there}")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={devices}"]
-    done = subprocess.run([*torchrun, *arguments], check=False)  # noqa: S603 (our own command again)
-    if done.returncode:
-        raise UserError(
-            f"a process of {devices} ended with status {done.returncode}.", hint="see its message above"
-        )
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    threads = os.environ.get("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // devices)))
+    meeting = {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "WORLD_SIZE": str(devices),
+        "OMP_NUM_THREADS": threads,
+    }
+    with ExitStack() as stack:
+        said = [None, *(stack.enter_context(tempfile.TemporaryFile()) for _ in range(1, devices))]
+        processes: list[subprocess.Popen[bytes]] = []
+        stack.callback(_end, processes)
+        for rank, file in enumerate(said):
+            environment = {**os.environ, **meeting, "RANK": str(rank), "LOCAL_RANK": str(rank)}
+            processes.append(
+                subprocess.Popen(  # noqa: S603 (our own command again)
+                    [sys.executable, *arguments], env=environment, stderr=file, stdout=file
+                )
+            )
+        while not any(p.poll() for p in processes) and any(p.poll() is None for p in processes):
+            time.sleep(0.05)
+        for rank, (process, file) in enumerate(zip(processes, said, strict=True)):
+            if process.returncode:
+                if file is not None:
+                    file.seek(0)
+                told = (
+                    "see its message above"
+                    if file is None
+                    else file.read().decode(errors="replace")[-2_000:].strip()
+                )
+                raise UserError(
+                    f"process {rank} of {devices} ended with status {process.returncode}.", hint=told
+                )
     return True
+
+
+def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """End what still runs."""
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+            process.wait()

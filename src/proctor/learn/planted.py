@@ -53,7 +53,7 @@ class Planted:
     """What was planted.
 
     Attributes:
-        task: two thirds of the recordings train, a sixth chooses, a sixth tests.
+        task: half of the recordings train, a sixth chooses, a third tests.
         stores: one for each modality.
         ratios: log likelihood ratio of each step, as far as it is observed; shape (samples,).
         bayes: ROC-AUC of these on the test part: nobody does better, but by luck.
@@ -168,7 +168,7 @@ def _store(path: Path, modality: Modality, rows: Sequence[tuple[str, Floats]], p
 
 
 def _divided(data: StepData) -> Division:
-    homes = ["train"] * 4 + ["val", "test"]
+    homes = ["train"] * 3 + ["val"] + ["test"] * 2
     part = [homes[int(r.split("_")[1]) % 6] for r in data.recordings]
     train, val, test = (
         np.array([i for i, p in enumerate(part) if p == name], np.int64) for name in ("train", "val", "test")
