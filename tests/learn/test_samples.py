@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -127,3 +128,40 @@ def test_a_split_that_is_not_the_released_one_or_names_strangers_says_so(tmp_pat
     (tmp_path / "splits.json").touch()
     found = divided(GOOD, tmp_path, released="splits.json")
     assert (found.val.tolist(), found.notes) == ([8, 9], ())
+
+
+def test_a_plain_folder_is_read_as_annotated_and_dealt_out_by_what_must_not_be_shared() -> None:
+    from proctor.samples import path
+
+    data, dataset = read_step_data(path())
+    assert (len(data.samples), int(data.labels().sum()), data.name) == (116, 27, "plain")
+    assert {d.reason for d in data.dropped} == {"no_times"}
+    steps = {
+        s.activity_id: {o.step for o in data.samples if o.activity_id == s.activity_id} for s in data.samples
+    }
+    assert len(steps) == 3
+    assert len(set.union(*steps.values())) == sum(
+        map(len, steps.values())
+    )  # "1" of two activities is not one step
+    for split, attribute in (("R", None), ("P", "person"), ("E", "place")):
+        parts = divide(data, dataset, path(), split)  # type: ignore[arg-type]
+        shared = [
+            {
+                s.recording_id if attribute is None else data.performances[s.recording_id].recording.attributes[attribute]
+                for s in (data.samples[i] for i in parts[subset])
+            }
+            for subset in ("train", "val", "test")
+        ]  # fmt: skip
+        assert sum(map(len, shared)) == len(set.union(*shared)), split
+        assert sum(parts[s].size for s in ("train", "val", "test")) == 116
+        assert parts.unassigned == ()
+    by_recording = divide(data, dataset, path(), "R")
+    assert {data.samples[i].activity_id for i in by_recording.test} == set(steps)
+    assert {data.samples[i].activity_id for i in by_recording.val} == set(steps)
+    with pytest.raises(UserError, match="no released split by steps"):
+        divide(data, dataset, path(), "S")
+    bare = {
+        id_: replace(p, recording=replace(p.recording, attributes={})) for id_, p in data.performances.items()
+    }
+    with pytest.raises(UserError, match="no attribute 'person'"):
+        divide(replace(data, performances=bare), dataset, path(), "P")

@@ -13,6 +13,7 @@ from proctor.cli.zeroshot import zeroshot
 from proctor.learn.settings import TrainOptions
 from proctor.stages.learn.settings import (
     AnomalySettings,
+    LearnDemoSettings,
     MistakesSettings,
     PageSettings,
     RunsSettings,
@@ -279,3 +280,25 @@ def runs(settings: RunsSettings, output: Output) -> None:
     text = table(good, ("run", "model", "split", "seed", "seen", "AUC", "within")) if good else "no runs"
     wrong = [f"{row[0]}: {row[1]}" for row in rows if len(row) == 2]
     emit(found, "\n".join([text, *wrong]), as_json=output.as_json)
+
+
+@app.command()
+@with_settings
+def demo(settings: LearnDemoSettings, output: Output) -> None:
+    """Go the whole way on the shipped sample: videos are drawn, plain features extracted, V2 trained, and a page made.
+
+    Needs no weights and no network. With twelve recordings nothing is learned that would hold elsewhere: it shows the way.
+    What is there already is used again.
+
+    Example: proctor learn demo my-first-recogniser
+    """
+    from proctor.stages.learn.demo import learn_demo
+
+    result = learn_demo(settings, show=partial(progress, quiet=output.as_json))
+    rows = [(name, *_figures(learned.test)) for name, learned in result.learned.items()]
+    spent = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in result.seconds.items())
+    emit(
+        result,
+        f"{table(rows, ('model', *_STEPS[1:]))}\n\n{spent}\nopen     {result.page}",
+        as_json=output.as_json,
+    )

@@ -7,6 +7,7 @@ seen; they are counted and listed. Steps are keyed by the annotation's id, never
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.datasets.dataset import Dataset, Performance, guess_dataset
+from proctor.datasets.dataset import Dataset, Performance, Split, guess_dataset
+from proctor.datasets.splits import split_records
 from proctor.errors import UserError
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Segment
@@ -179,7 +181,7 @@ def read_step_data(folder: Path) -> tuple[StepData, Dataset]:
         raise UserError(
             f"{dataset.title} says nothing of mistakes in steps.",
             where=str(folder),
-            hint="use CaptainCook4D's annotations",
+            hint="use CaptainCook4D's annotations, or a plain folder (docs/datasets/plain.md)",
         )
     found = dataset.performances(folder)
     samples: list[StepSample] = []
@@ -212,17 +214,55 @@ def _samples_of(performance: Performance, dropped: list[Dropped]) -> list[StepSa
     ]  # fmt: skip
 
 
+_SHARES: Final = {"train": 0.5, "val": 0.25, "test": 0.25}
+_SHARED: Final[Mapping[str, tuple[str, ...]]] = {"P": ("person",), "E": ("environment", "place")}
+"""Attributes of recordings that must not be in two parts."""
+
+
+def _dealt(data: StepData, split: SplitName, folder: Path) -> Split:
+    if split == "S":
+        raise UserError(
+            "this data set has no released split by steps, and none is made up: both sides would show one recording.",
+            where=str(folder),
+            hint="use --split R, P or E",
+        )
+    mistaken = dict.fromkeys(data.recordings, False)
+    for sample in data.samples:
+        mistaken[sample.recording_id] |= sample.mistaken
+    keys: dict[str, tuple[str, ...]] = {}
+    for id_ in mistaken:
+        attributes = data.performances[id_].recording.attributes
+        shared = [attributes[name] for name in _SHARED.get(split, ()) if attributes.get(name)][:1]
+        if split in _SHARED and not shared:
+            raise UserError(
+                f"recordings have no attribute '{_SHARED[split][0]}', so they cannot be divided by it.",
+                where=f"recording '{id_}'",
+                hint="add it to the recordings, or use --split R",
+            )
+        keys[id_] = (*shared, id_)
+    strata = {
+        id_: f"{data.performances[id_].recording.activity_id} {wrong}" for id_, wrong in mistaken.items()
+    }
+    return split_records(keys, _SHARES, rng=random.Random(0), strata=strata).split  # noqa: S311 - not for secrets
+
+
 def divide(data: StepData, dataset: Dataset, folder: Path, split: SplitName) -> Division:
     """Divide the samples as the released split files do, or, where these are missing, by their rule.
+
+    A data set without any released split is dealt out: half of it trains, a quarter each is chosen and tested on, with
+    activities and mistaken recordings mixed alike, and always in the same way.
 
     Raises:
         UserError: if the data set has no such split, something is in two parts of it, or a part is empty or has one class only.
     """
     rule = next((r for r in dataset.splits if r.name == SPLITS[split]), None)
-    if rule is None:
-        raise UserError(f"{dataset.title} has no split '{SPLITS[split]}'.", hint="see proctor datasets info")
     notes: list[str] = []
-    if rule.released is None or rule.read_released is None:
+    if not dataset.splits:
+        subsets = _dealt(data, split, folder)
+        notes.append("no split is released: a half trains, a quarter each is chosen and tested on")
+    elif rule is None:
+        raise UserError(f"{dataset.title} has no split '{SPLITS[split]}'.", hint="see proctor datasets info")
+    elif rule.released is None or rule.read_released is None:
         subsets = rule.make(folder)
     elif (folder / rule.released).exists():
         subsets = rule.read_released(folder)

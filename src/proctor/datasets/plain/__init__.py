@@ -10,7 +10,7 @@ from __future__ import annotations
 from proctor.datasets.dataset import DataFile, Dataset
 from proctor.datasets.plain.check import PLAIN_RULES, check_plain
 from proctor.datasets.plain.format import plain_schema
-from proctor.datasets.plain.read import read_plain
+from proctor.datasets.plain.read import read_performances, read_plain
 from proctor.datasets.plain.write import write_plain
 
 __all__ = ["DATASET", "PLAIN_RULES", "check_plain", "plain_schema", "read_plain", "write_plain"]
@@ -30,5 +30,6 @@ DATASET = Dataset(
     ),
     read=read_plain,
     check=check_plain,
+    performances=read_performances,
     spreads=True,
 )

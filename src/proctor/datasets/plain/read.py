@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from proctor.compute import HERE, Place, batches, map_items
-from proctor.datasets.dataset import Correction, Corrections, ReadResult, refuse_special
+from proctor.datasets.dataset import (
+    Correction,
+    Corrections,
+    Performance,
+    Performances,
+    ReadResult,
+    refuse_special,
+)
 from proctor.datasets.plain.build import StepNames, build_graph, build_recording
 from proctor.datasets.plain.format import Place as Spot
 from proctor.datasets.plain.format import PlainActivity, PlainDescription, PlainRecording, Problems
@@ -19,7 +26,7 @@ from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Mistake, Recording, Segment
 from proctor.records import read_bytes
 
-__all__ = ["Folder", "load_folder", "read_plain"]
+__all__ = ["Folder", "load_folder", "read_performances", "read_plain"]
 
 _LINES: Final = "recordings.jsonl"
 _ABOUT: Final = "dataset.json"
@@ -69,6 +76,21 @@ def read_plain(root: Path, corrections: Corrections = "corrected", *, place: Pla
         counts=_counts(folder),
         about=folder.about,
     )
+
+
+def read_performances(root: Path) -> Performances:
+    """Return every recording as annotated, nothing corrected; see ``Performance``.
+
+    A step's key is ``activity/step``, since every activity counts its steps anew.
+
+    Raises:
+        UserError: naming every file and place that cannot be read.
+    """
+    read = read_plain(root, "published")
+    found = (
+        Performance(r, tuple(f"{r.activity_id}/{s.step_id}" for s in r.segments)) for r in read.recordings
+    )
+    return Performances(tuple(found), read.graphs)
 
 
 def load_folder(root: Path, place: Place = HERE) -> Folder:

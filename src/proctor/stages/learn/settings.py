@@ -12,6 +12,7 @@ __all__ = [
     "CheckStoreSettings",
     "ConvertStoreSettings",
     "ExtractSettings",
+    "LearnDemoSettings",
     "MistakesSettings",
     "PageSettings",
     "ProtocolsSettings",
@@ -278,3 +279,12 @@ class RunsSettings(Settings, frozen=True, kw_only=True):
     """Which runs are listed."""
 
     folder: Annotated[Path, argument("Folder that runs were written to.", metavar="FOLDER")]
+
+
+class LearnDemoSettings(Settings, frozen=True, kw_only=True):
+    """Where the demo of learning is written, and how long it trains."""
+
+    folder: Annotated[Path, argument("Where to write; made if needed.")] = Path("learn-demo")
+    seed: Annotated[int, option("Of everything that is drawn.", ge=0)] = 0
+    epochs: Annotated[int, option("Times that all training steps are seen, at most.", ge=1)] = 30
+    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
