@@ -76,6 +76,16 @@ def test_steps_begun_before_what_they_need() -> None:
     assert of(found, "share of the graph begun").tolist() == [0, 1 / 8, 2 / 8, 3 / 8, 4 / 8]
 
 
+def test_the_length_of_a_step_that_goes_on_is_not_known_yet() -> None:
+    data = recording((0, 0, 100), (1, 10, 20), (2, 101, 110))
+    found = context_features(data, known(data), "causal")
+    of_before = of(found, "length against usual of the step before")
+    assert np.isnan(of_before).tolist() == [True, True, False]
+    assert np.isnan(of(found, "mean length against usual, before")).tolist() == [False, True, False]
+    assert of(found, "other steps running").tolist() == [0, 1, 0]
+    assert of(found, "steps begun meanwhile").tolist() == [1, 0, 0]
+
+
 def test_a_repeated_step_is_known_by_all_its_executions() -> None:
     data = recording((0, 0, 10), (2, 12, 20), (0, 22, 62), (1, 64, 70), (2, 72, 80))
     found = context_features(data, known(data), "causal")
@@ -91,6 +101,7 @@ def test_a_step_that_no_graph_knows_has_no_predecessors() -> None:
     found = context_features(data, known(data))
     assert of(found, "earlier steps not begun").tolist() == [0, 3]
     assert of(found, "steps of the graph never begun").tolist() == [7, 7]
+    assert of(found, "steps passed over so far").tolist() == [0, 3]
 
 
 def test_settings_hold_each_other() -> None:
