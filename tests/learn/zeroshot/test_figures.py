@@ -25,6 +25,10 @@ ENTRIES = tuple(
 
 def test_a_run_stands_beside_chance_and_what_is_printed() -> None:
     said = {(e.id, "order"): "mistake" if n % 2 == 0 else "fine" for n, e in enumerate(ENTRIES[:20])}
+    few = judge_calls(
+        "m", "v2", Replies(ENTRIES, dict(list(said.items())[3:])), np.zeros(30, np.bool_), resamples=0
+    )
+    assert [c.unasked for c in few.categories if c.category == "order"] == [3]
     replies = Replies(ENTRIES, said)
     figures = judge_calls("m", "v2", replies, replies.any, resamples=0)
     assert (figures.n, figures.mistakes) == (30, 12)

@@ -12,6 +12,7 @@ import pytest
 from proctor.errors import UserError
 from proctor.exam.question import Item
 from proctor.learn.runs import read_run
+from proctor.learn.samples import Subset, divide, read_step_data
 from proctor.learn.zeroshot.writing import Written
 from proctor.records import read_jsonl
 from proctor.stages.learn.zeroshot import Zeroshot, estimate_zeroshot, zeroshot
@@ -47,6 +48,14 @@ def ask(
 ) -> Zeroshot:
     with rehearse(out, quality=quality) as server:
         return zeroshot(settings_for(annotations, out, server.url, **given), limits=limits, show=quiet)
+
+
+def recordings_of(annotations: Path) -> dict[str, set[str]]:
+    """Return the recordings of each part of the split R."""
+    data, dataset = read_step_data(annotations)
+    division = divide(data, dataset, annotations, "R")
+    parts: tuple[Subset, ...] = ("train", "val", "test")
+    return {part: {data.recordings[place] for place in division[part]} for part in parts}
 
 
 def test_who_knows_everything_is_right_about_every_step(annotations: Path, tmp_path: Path) -> None:
@@ -101,13 +110,19 @@ def test_weights_are_fitted_on_the_validation_part_and_the_test_part_is_scored(
     assert result.weights is not None
     assert (result.scored, result.weights.n, result.figures.n) == ("test", len(run.val), len(run.test))
     assert len(run.val) + len(run.test) == 500
-    assert {row.recording for row in run.val}.isdisjoint({row.recording for row in run.test})
+    parts = recordings_of(annotations)
+    assert {row.recording for row in run.val} <= parts["val"]
+    assert {row.recording for row in run.test} <= parts["test"]
     assert 0 < min(row.score for row in run.test) < max(row.score for row in run.test) < 1
 
 
 def test_wordings_compete_on_the_training_part(annotations: Path, tmp_path: Path) -> None:
     first = ask(annotations, tmp_path / "one", 0.7, sample=20, develop=30, part="test")
     again = ask(annotations, tmp_path / "two", 0.7, sample=20, develop=30, part="test")
+    parts = recordings_of(annotations)
+    items = read_jsonl(tmp_path / "one" / "items.jsonl", Item)
+    assert {i.question.cluster for i in items if i.question.provenance["set"] == "develop"} <= parts["train"]
+    assert {i.question.cluster for i in items if i.question.provenance["set"] == "asked"} <= parts["test"]
     (held,) = first.templates
     assert [c.n for c in held.tried] == [30, 30, 30]
     best = max(c.balanced or 0.0 for c in held.tried)
