@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from proctor.ask.step.entry import Entry
+from proctor.ask.step.questions import CATEGORY_TEMPLATES, Asker
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item
 from proctor.learn.zeroshot.competing import choose_templates, development_items
-from proctor.learn.zeroshot.entries import Entry
-from proctor.learn.zeroshot.questions import CATEGORY_TEMPLATES, Asker
 
 ASKER = Asker({"1": ("fork", "bowl", "plate", "mug")})
 ENTRY = Entry("1_7", 0, "1", "Whisk 1 egg with a fork", "Omelette", "1", 0.0, 5.0)

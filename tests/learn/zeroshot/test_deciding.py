@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from proctor.ask.step.entry import Entry
+from proctor.ask.step.questions import CATEGORIES, Asker
 from proctor.errors import UserError
 from proctor.exam.prediction import Prediction
 from proctor.learn.zeroshot.deciding import fit_weights, read_replies
-from proctor.learn.zeroshot.entries import Entry
-from proctor.learn.zeroshot.questions import CATEGORIES, Asker
 
 ASKER = Asker({"1": ("fork", "bowl", "plate", "mug")})
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from proctor.ask.step.entry import Entry
 from proctor.datasets.dataset import Performance
 from proctor.learn.samples import StepData, read_step_data
-from proctor.learn.zeroshot.entries import Entry, Missing, entries_of
+from proctor.learn.zeroshot.entries import Missing, entries_of
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake, Recording, Segment
 

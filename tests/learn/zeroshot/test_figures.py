@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from proctor.ask.step.entry import Entry
 from proctor.learn.published import ZERO_SHOT
 from proctor.learn.samples import read_step_data
 from proctor.learn.zeroshot.deciding import Replies
-from proctor.learn.zeroshot.entries import Entry, entries_of
+from proctor.learn.zeroshot.entries import entries_of
 from proctor.learn.zeroshot.figures import judge_calls
 
 ENTRY = Entry("1_7", 0, "1", "Whisk 1 egg with a fork", "Omelette", "1", 0.0, 5.0)

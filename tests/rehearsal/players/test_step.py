@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from tests.rehearsal.players.clip_material import answer_to
 
+from proctor.ask.step.entry import Entry
+from proctor.ask.step.questions import STEP, Asker
+from proctor.ask.step.writing import problem_with
 from proctor.exam.kinds.step import read_said
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.question import Choice, Footage, Item, gold_texts, part_of
-from proctor.learn.zeroshot.entries import Entry
-from proctor.learn.zeroshot.questions import STEP, Asker
-from proctor.learn.zeroshot.writing import problem_with
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import Rendered
 from proctor.records import write_jsonl

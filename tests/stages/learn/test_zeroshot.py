@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from proctor.ask.step.writing import Written
 from proctor.errors import UserError
 from proctor.exam.question import Item
 from proctor.learn.runs import read_run
 from proctor.learn.samples import Subset, divide, read_step_data
-from proctor.learn.zeroshot.writing import Written
 from proctor.records import read_jsonl
 from proctor.stages.learn.zeroshot import Zeroshot, estimate_zeroshot, zeroshot
 from proctor.stages.learn.zeroshot_settings import ZeroshotSettings

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from proctor.ask.step.entry import Entry
+from proctor.ask.step.questions import STEP, Asker
 from proctor.learn.zeroshot.deciding import read_replies
-from proctor.learn.zeroshot.entries import Entry
-from proctor.learn.zeroshot.questions import STEP, Asker
 from proctor.records import write_jsonl
 from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.inputs import load_predictions

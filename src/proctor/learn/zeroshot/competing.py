@@ -12,11 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from proctor.exam.prediction import Prediction
-from proctor.exam.question import Item
-from proctor.learn.zeroshot.deciding import read_replies
-from proctor.learn.zeroshot.entries import Entry
-from proctor.learn.zeroshot.questions import (
+from proctor.ask.step.entry import Entry
+from proctor.ask.step.questions import (
     CATEGORIES,
     CATEGORY_TEMPLATES,
     STEP,
@@ -25,6 +22,9 @@ from proctor.learn.zeroshot.questions import (
     Variant,
     categories_of,
 )
+from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item
+from proctor.learn.zeroshot.deciding import read_replies
 from proctor.metrics.classification import count_outcomes
 
 __all__ = ["Competition", "Competitor", "choose_templates", "development_items"]

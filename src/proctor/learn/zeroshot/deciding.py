@@ -16,11 +16,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from proctor.ask.step.entry import Entry
+from proctor.ask.step.questions import CATEGORIES
 from proctor.errors import UserError
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item
-from proctor.learn.zeroshot.entries import Entry
-from proctor.learn.zeroshot.questions import CATEGORIES
 from proctor.metrics.choice.letters import LETTERS
 from proctor.metrics.classification import choose_threshold
 

@@ -7,9 +7,10 @@ stands for these is a policy: the *gap* where the task graph would have the step
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from proctor.ask.step.entry import Entry
 from proctor.datasets.dataset import Performance
 from proctor.learn.samples import StepData
 from proctor.procedure.graph import TaskGraph
@@ -17,56 +18,12 @@ from proctor.procedure.recording import Recording
 from proctor.procedure.showing import shown_text
 from proctor.records import Dropped
 
-__all__ = ["Clip", "Entry", "Missing", "entries_of"]
+__all__ = ["Missing", "entries_of"]
 
 Missing = Literal["gap", "whole", "skip"]
-Clip = Literal["step", "gap", "whole"]
 
 _LEAST = 1.0
 """Seconds of a gap that shows something."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of a recording's annotation.
-
-    Attributes:
-        recording: its id.
-        number: place in the annotation, from 0.
-        step: the annotation's own id of the step.
-        text: the instruction, as models are shown it.
-        recipe: name of the activity.
-        activity: its id.
-        start: seconds of the clip.
-        end: seconds, exclusive.
-        clip: what the clip is: the step's own times, or what stands for a step without times.
-        kinds: of the mistakes that it carries.
-        before: instructions of the steps that the task graph has directly before it.
-        video: path of the recording's video, where the data set names one.
-    """
-
-    recording: str
-    number: int
-    step: str
-    text: str
-    recipe: str
-    activity: str
-    start: float
-    end: float
-    clip: Clip = "step"
-    kinds: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
-    video: str = ""
-
-    @property
-    def id(self) -> str:
-        """Unique in a data set."""
-        return f"{self.recording}:{self.number}"
-
-    @property
-    def mistaken(self) -> bool:
-        """Whether it carries a mistake of any kind."""
-        return bool(self.kinds)
 
 
 def entries_of(data: StepData, missing: Missing = "gap") -> tuple[list[Entry], list[Dropped]]:

@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from proctor.ask.step.questions import CATEGORIES
 from proctor.exam.estimate import Estimate
 from proctor.learn.published import ZERO_SHOT, ZERO_SHOT_KINDS, PublishedRow
 from proctor.learn.zeroshot.deciding import Replies
-from proctor.learn.zeroshot.questions import CATEGORIES
 from proctor.metrics import classification as metrics
 from proctor.metrics.classification import CHANCE, Chance
 

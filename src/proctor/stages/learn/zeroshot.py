@@ -15,6 +15,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from proctor.ask.step.entry import Entry
+from proctor.ask.step.questions import CATEGORIES, Asker, Template, categories_of
+from proctor.ask.step.writing import Writer, reworded
 from proctor.errors import UserError
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item
@@ -22,10 +25,8 @@ from proctor.learn.runs import PredictedStep, RunRecord, require_free, write_run
 from proctor.learn.samples import Division, StepData, divide, read_step_data
 from proctor.learn.zeroshot.competing import Competition, choose_templates, development_items
 from proctor.learn.zeroshot.deciding import Replies, Weights, fit_weights, read_replies
-from proctor.learn.zeroshot.entries import Entry, entries_of
+from proctor.learn.zeroshot.entries import entries_of
 from proctor.learn.zeroshot.figures import Figures, judge_calls
-from proctor.learn.zeroshot.questions import CATEGORIES, Asker, Template, categories_of
-from proctor.learn.zeroshot.writing import Writer, reworded
 from proctor.llm.estimate import Estimate
 from proctor.records import Dropped, write_json, write_jsonl
 from proctor.report.page import write_page

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from proctor.learn.zeroshot.entries import Entry
-from proctor.learn.zeroshot.questions import Asker
-from proctor.learn.zeroshot.writing import Written, problem_with, reworded
+from proctor.ask.step.entry import Entry
+from proctor.ask.step.questions import Asker
+from proctor.ask.step.writing import Written, problem_with, reworded
 
 STEP = "Microwave the covered bowl for 2 minutes"
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from proctor.ask.step.entry import Entry
+from proctor.ask.step.questions import CATEGORIES, CATEGORY_TEMPLATES, STEP, Asker, categories_of
 from proctor.exam.question import Choice, Footage, Open, Pick, Text, check_questions
 from proctor.learn.samples import read_step_data
-from proctor.learn.zeroshot.entries import Entry, entries_of
-from proctor.learn.zeroshot.questions import CATEGORIES, CATEGORY_TEMPLATES, STEP, Asker, categories_of
+from proctor.learn.zeroshot.entries import entries_of
 
 ENTRY = Entry("1_7", 3, "12", "Whisk 1 egg with a fork", "Omelette", "1", 3.0, 9.0)
 THINGS = {"1": ("bowl", "fork", "plate", "egg"), "2": ("kettle", "mug")}

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from proctor.ask.step.entry import Entry
 from proctor.exam.question import Choice, Footage, Gold, Item, Open, Pick, Question, Text
-from proctor.learn.zeroshot.entries import Entry
 from proctor.procedure.phrase import parse_phrase
 from proctor.procedure.quantity import find_levels, find_quantities
 
