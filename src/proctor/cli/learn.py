@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from proctor.cli.console import counted, emit, group_app, progress, table, warn
-from proctor.cli.learn_paper import protocols
+from proctor.cli.learn_paper import protocols, sweep
 from proctor.cli.learn_paper import table as paper_table
 from proctor.cli.options import Output, with_settings
 from proctor.cli.zeroshot import zeroshot
@@ -39,6 +39,7 @@ app = group_app(
 app.command()(zeroshot)
 app.command("table")(paper_table)
 app.command()(protocols)
+app.command()(sweep)
 
 _STEPS: Final = (
     "part", "steps", "mistakes", "AUC", "within recordings", "between", "in mistaken recordings", "AP",

@@ -1,20 +1,20 @@
-"""``proctor learn table`` and ``protocols``: the paper's tables beside ours, and where it, its code and what is right differ."""
+"""``proctor learn table``, ``protocols`` and ``sweep``: the paper's tables beside ours, what differs, and many settings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from proctor.cli.console import emit, progress
+from proctor.cli.console import emit, progress, warn
 from proctor.cli.console import table as columns
-from proctor.cli.options import Output, with_settings
+from proctor.cli.options import Output, Spread, with_settings
 from proctor.learn.settings import TrainOptions
-from proctor.stages.learn.settings import ProtocolsSettings, TableSettings
+from proctor.stages.learn.settings import ProtocolsSettings, SweepSettings, TableSettings
 
 if TYPE_CHECKING:
     from proctor.stages.learn.protocols import Measured
     from proctor.stages.learn.tables import PaperTable, PaperTableRow
 
-__all__ = ["protocols", "table"]
+__all__ = ["protocols", "sweep", "table"]
 
 
 @with_settings
@@ -102,3 +102,37 @@ def protocols(settings: ProtocolsSettings, output: Output) -> None:
 def _change(row: Measured) -> str:
     ends = "" if row.low is None or row.high is None else f" ({100 * row.low:+.1f} to {100 * row.high:+.1f})"
     return f"{100 * (row.published - row.right):+.1f}{ends}"
+
+
+@with_settings
+def sweep(settings: SweepSettings, spread: Spread, output: Output) -> None:
+    """Try many settings of learn mistakes, a grid and draws, and choose on validation.
+
+    Every trial is a run folder. A sweep that was killed goes on where it was; a file with more in it tries the rest.
+
+    Example: proctor learn sweep --settings sweep.toml --out sweep --workers 2
+    """
+    from proctor.compute import place_of
+    from proctor.stages.learn.sweep import sweep_mistakes, trials_of
+
+    total = len(trials_of(settings.settings, settings.out)[0])
+    with progress("trials", total, quiet=output.as_json) as seen:
+        result = sweep_mistakes(settings, place_of(spread.workers), seen)
+    for trial, why in result.failed.items():
+        warn(f"{trial} failed: {why}")
+    names = list(dict.fromkeys(name for row in result.rows for name in row.varied))
+    rows = [
+        (
+            *(row.varied.get(name, "") for name in names),
+            row.seeds,
+            f"{row.figure:.1%}",
+            f"{row.deviation:.1%}",
+        )
+        for row in result.rows
+    ]
+    tested = ", ".join(f"{name} {value:.1%}" for name, value in result.test.items())
+    text = (
+        columns(rows, (*names, "seeds", f"{result.figure} on val", "deviation"))
+        + f"\n\nthe first row on test: {tested}\n{result.trained:,} trials trained now; all are in {result.journal}"
+    )
+    emit(result, text, as_json=output.as_json)

@@ -19,6 +19,7 @@ __all__ = [
     "RunsSettings",
     "StoreSettings",
     "StudySettings",
+    "SweepSettings",
     "TableSettings",
 ]
 
@@ -288,3 +289,15 @@ class LearnDemoSettings(Settings, frozen=True, kw_only=True):
     seed: Annotated[int, option("Of everything that is drawn.", ge=0)] = 0
     epochs: Annotated[int, option("Times that all training steps are seen, at most.", ge=1)] = 30
     resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
+
+
+class SweepSettings(Settings, frozen=True, kw_only=True):
+    """Try many settings of learn mistakes, and choose on validation."""
+
+    settings: Annotated[
+        Path,
+        option(
+            "What is fixed, tried in every combination, and drawn (TOML); see docs/learn.md.", metavar="FILE"
+        ),
+    ]
+    out: Annotated[Path, option("Folder for the runs and their journal.", metavar="FOLDER")]
