@@ -230,6 +230,43 @@ def anomaly(_: Data) -> Iterator[Finding]:
     )
 
 
+def anomaly_background(data: Data) -> Iterator[Finding]:
+    from proctor.learn.anomaly.frames import BACKGROUND, RecordingFrames
+    from proctor.learn.samples import divide, read_step_data
+    from proctor.metrics.classification import equal_error_rate, macro_roc_auc, roc_auc
+
+    folder = data.path("captaincook4d")
+    steps, dataset = read_step_data(folder)
+    test = divide(steps, dataset, folder, "R").test
+    of_recording = defaultdict(list)
+    for place in test:
+        of_recording[steps.samples[place].recording_id].append((int(place), steps.samples[place]))
+    frames = [
+        RecordingFrames.of(id_, samples, math.ceil(steps.performances[id_].recording.duration or 0), 1.0)
+        for id_, samples in of_recording.items()
+    ]
+    mistaken = np.concatenate([f.mistaken for f in frames])
+    inside = np.concatenate([f.step != BACKGROUND for f in frames]).astype(float)
+    videos = [f.id for f in frames for _ in f.step]
+    micro, macro, error = (
+        100 * score.value
+        for score in (
+            roc_auc(mistaken, inside),
+            macro_roc_auc(mistaken, inside, videos, resamples=0),
+            equal_error_rate(mistaken, inside),
+        )
+    )
+    yield Finding(
+        "CaptainCook4D, anomaly detection: what a frame's score has to beat",
+        "; ".join(f"{row.auc} and {row.equal_error_rate}" for row in ANOMALY),
+        f"1 inside of any annotated step and 0 outside: AUC {micro:.1f} (mean over videos {macro:.1f}), EER {error:.1f}, "
+        f"on the split R at one frame a second",
+        "misleading",
+        "No frame outside of a step is anomalous, so who tells cooking from pausing is above chance without looking for "
+        "mistakes; inside of steps this score has 50 (docs/learn.md).",
+    )
+
+
 def zero_shot(_: Data) -> Iterator[Finding]:
     floor = always_error(5700, 1964)
     best = max(row.f1 for row in ZERO_SHOT)
@@ -797,6 +834,7 @@ FINDINGS: dict[str, tuple[Callable[[Data], Iterator[Finding]], ...]] = {
         early_recognition_counts,
         zero_shot,
         anomaly,
+        anomaly_background,
         localization,
         procedure_learning,
         misprinted_tables,
