@@ -5,32 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 import torch
 from tests.learn.made import make_data
 
+from proctor.errors import UserError
 from proctor.learn.features.store import FeatureStore, StoreWriter
 from proctor.learn.recogniser import Recogniser, Task
 from proctor.learn.sequence import (
-    SEQUENCE_TRAINING,
     SequenceModel,
     SequenceNetwork,
     _Sequences,
     pooled_features,
 )
+from proctor.learn.settings import TrainOptions
 from proctor.metrics.classification import roc_auc
 
 DATA, DIVISION = make_data(recordings=60)
 TASK = Task(DATA, DIVISION, DATA.labels())
-QUICK = msgspec.structs.replace(SEQUENCE_TRAINING, epochs=12, patience=None)
+QUICK = TrainOptions(epochs=12, patience=50)
 
 
 @pytest.fixture(scope="module")
 def model() -> SequenceModel:
     """Return a trained causal model."""
-    found = SequenceModel("causal", training=QUICK)
+    found = SequenceModel("causal", options=QUICK)
     found.fit(TASK)
     return found
 
@@ -48,7 +48,7 @@ def test_planted_mistakes_are_found(model: SequenceModel) -> None:
 
 
 def test_the_same_seed_gives_the_same_scores(model: SequenceModel) -> None:
-    again = SequenceModel("causal", training=QUICK)
+    again = SequenceModel("causal", options=QUICK)
     again.fit(TASK)
     assert np.array_equal(again.scores(DIVISION.test), model.scores(DIVISION.test))
 
@@ -57,7 +57,7 @@ def test_shuffled_labels_teach_nothing() -> None:
     found = []
     for seed in range(3):
         shuffled = np.random.default_rng(seed).permutation(TASK.target)
-        model = SequenceModel("causal", training=msgspec.structs.replace(QUICK, epochs=6))
+        model = SequenceModel("causal", options=TrainOptions(epochs=6))
         model.fit(replace(TASK, target=shuffled, seed=seed))
         found.append(auc_test(model, shuffled))
     assert abs(np.mean(found) - 0.5) < 0.1
@@ -126,9 +126,20 @@ def test_features_of_videos_are_pooled_over_the_executions(tmp_path: Path) -> No
     assert half[place] == pytest.approx(inside.mean(axis=0), abs=1e-3)
 
 
-def test_a_feature_that_tells_all_is_learned() -> None:
-    telling = np.where(TASK.target, 1.0, -1.0).astype(np.float32)[:, None]
-    model = SequenceModel("causal", telling, QUICK)
+def test_a_video_that_tells_all_is_learned(tmp_path: Path) -> None:
+    rows = {name: np.zeros((2_000, 2), np.float16) for name in DATA.recordings}
+    for sample in DATA.samples:
+        for e in sample.executions:
+            rows[sample.recording_id][int(e.start) : int(np.ceil(e.end)), int(sample.mistaken)] = 1
+    with StoreWriter(
+        tmp_path / "s", width=2, seconds=1.0, modality="video", backbone="b", source="t"
+    ) as writer:
+        for name, each in rows.items():
+            writer.add(name, each)
+    model = SequenceModel("causal", [FeatureStore.open(tmp_path / "s")], QUICK, tmp_path / "run")
     chosen = model.fit(TASK)
-    assert auc_test(model, TASK.target) > 0.98
-    assert chosen["features"] == 77
+    assert auc_test(model, TASK.target) > 0.95
+    assert chosen["features"] == 78
+    other = SequenceModel("causal", [], QUICK, tmp_path / "run")
+    with pytest.raises(UserError):  # the checkpoints are of another network
+        other.fit(TASK)

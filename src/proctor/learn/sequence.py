@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -24,10 +25,11 @@ from proctor.learn.context import Setting, moment_of, relations_of
 from proctor.learn.features.store import FeatureStore
 from proctor.learn.recogniser import Reason, Task
 from proctor.learn.samples import KINDS, StepData
-from proctor.learn.settings import TrainSettings
+from proctor.learn.settings import TrainOptions, TrainSettings
 from proctor.learn.tabular import context_of
-from proctor.learn.trainer import fit, seeded
+from proctor.learn.trainer import Show, fit, seeded
 from proctor.metrics.classification import roc_auc
+from proctor.records import Json
 
 __all__ = ["SEQUENCE_TRAINING", "SequenceModel", "SequenceNetwork", "pooled_features"]
 
@@ -106,31 +108,47 @@ class SequenceModel:
 
     Args:
         setting: ``causal`` or ``offline``.
-        pooled: further columns of every step, such as ``pooled_features``; shape (samples, width).
-        training: how it is trained.
+        stores: features of videos, each pooled over the step as further columns.
+        options: what is set of training.
+        folder: for checkpoints and the log; None keeps none.
+        show: shows the progress of training.
     """
 
     def __init__(
         self,
         setting: Setting = "causal",
-        pooled: NDArray[np.float32] | None = None,
-        training: TrainSettings = SEQUENCE_TRAINING,
+        stores: Sequence[FeatureStore] = (),
+        options: TrainOptions | None = None,
+        folder: Path | None = None,
+        show: Show | None = None,
     ) -> None:
         self.setting: Setting = setting
-        self.pooled, self.training = pooled, training
         self.name = f"sequence-{setting}"
+        self._stores, self._folder, self._show = tuple(stores), folder, show
+        self._training = (options or TrainOptions()).over(SEQUENCE_TRAINING)
 
     def fit(self, task: Task) -> Mapping[str, object]:
-        """Learn, choosing the epoch by the AUC on the validation part."""
-        columns = context_of(task, self.setting).values
-        if self.pooled is not None:
-            columns = np.concatenate([columns, self.pooled], axis=1)
+        """Learn, choosing the epoch by the AUC on the validation part.
+
+        Raises:
+            UserError: if the training or the validation part holds one class only, or as ``trainer.fit``.
+        """
+        pooled = [pooled_features(task.data, store, task.observed) for store in self._stores]
+        columns = np.concatenate([context_of(task, self.setting).values, *pooled], axis=1)
         self._steps = _Sequences.of(task, _standardised(columns, task.division.train), self.setting)
+        about: dict[str, Json] = {
+            "model": self.name,
+            "data": task.data.hash,
+            "features": [store.hash for store in self._stores],
+            "split": task.division.split,
+            "observed": task.observed,
+            "protocol": task.protocol,
+        }
         with _one_thread():
             with seeded(task.seed):
                 network = SequenceNetwork(columns.shape[1])
-            learner = _SequenceLearner(network, self._steps, task, self.training.batch)
-            trained = fit(learner, self.training, seed=task.seed)
+            learner = _SequenceLearner(network, self._steps, task, self._training.batch)
+            trained = fit(learner, self._training, self._folder, seed=task.seed, about=about, show=self._show)
             self._found = learner.log_odds()
         return trained.chosen | {"features": columns.shape[1]}
 

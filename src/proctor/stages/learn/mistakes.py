@@ -139,20 +139,26 @@ def recogniser_of(
         from proctor.learn.clips import ClipRecogniser
 
         return ClipRecogniser(settings.model, _stores(settings), options, settings.out, show)
+    if settings.model in ("sequence", "both"):
+        from proctor.learn.sequence import SequenceModel
+
+        sequence = SequenceModel(settings.context, _stores(settings), options, settings.out, show)
+        if settings.model == "sequence":
+            return sequence
+        from proctor.learn.averaged import Averaged
+        from proctor.learn.tabular import ContextModel
+
+        return Averaged(f"both-{settings.context}", ContextModel(settings.context), sequence)
     if settings.features:
         raise UserError(
             f"the model '{settings.model}' looks at no features.",
             where="--features",
-            hint="use --model v1, v2 or v3",
+            hint="use --model sequence, both, v1, v2 or v3",
         )
     from proctor.learn.tabular import ContextModel, Floor
 
     if settings.model == "floor":
         return Floor()
-    if settings.model == "sequence":
-        from proctor.learn.sequence import SequenceModel
-
-        return SequenceModel(settings.context)
     return ContextModel("step" if settings.model == "step" else settings.context)
 
 

@@ -41,15 +41,16 @@ class MistakesSettings(Settings, frozen=True, kw_only=True):
         option("Store of features (proctor features); one for each modality.", metavar="STORE"),
     ] = ()
     model: Annotated[
-        Literal["floor", "step", "context", "sequence", "v1", "v2", "v3"],
+        Literal["floor", "step", "context", "sequence", "both", "v1", "v2", "v3"],
         option(
             "floor, step and context see no pixels: rates and durations; the step in its task graph; what else the "
-            "recording shows. sequence is a transformer over these. v1, v2 and v3 are the paper's, and need --features."
+            "recording shows. sequence is a transformer over these (and --features, if given), both is context and "
+            "sequence together. v1, v2 and v3 are the paper's, and need --features."
         ),
     ] = "context"
     context: Annotated[
         Literal["causal", "offline"],
-        option("What context and sequence know of the recording: the past of the step, or all of it."),
+        option("What context, sequence and both know of the recording: the past of the step, or all of it."),
     ] = "causal"
     split: Annotated[Literal["R", "P", "E", "S"], SPLIT] = "R"
     observed: Annotated[
