@@ -208,6 +208,51 @@ def early_recognition(_: Data) -> Iterator[Finding]:
     )
 
 
+def error_recognition_without_pixels(data: Data) -> Iterator[Finding]:
+    from proctor.learn.recogniser import Task
+    from proctor.learn.samples import divide, read_step_data
+    from proctor.learn.tabular import Floor
+    from proctor.metrics.classification import roc_auc, within_roc_auc
+
+    folder = data.path("captaincook4d")
+    steps, dataset = read_step_data(folder)
+    labels, recordings = steps.labels(), np.array(steps.recordings)
+    divisions = {split: divide(steps, dataset, folder, split) for split in ("R", "S")}
+    floor = Floor()
+    floor.fit(Task(steps, divisions["R"], labels))
+    test = divisions["R"].test
+    found = 100 * roc_auc(labels[test], floor.scores(test)).value
+    rows = [row for row in SUPERVISED if row.split == "R"]
+    printed = [row.auc for row in rows if row.auc is not None]
+    yield Finding(
+        f"CaptainCook4D, Table 2, split R: ROC-AUC of {len(rows)} models of what is seen and heard",
+        f"best {max(printed)}",
+        f"{found:.1f} without pixels or sound: the step's rate of mistakes in training, its length against the usual one, and "
+        f"whether a predecessor is missing; above it: {sum(auc > found for auc in printed)} of {len(rows)}",
+        "misleading",
+        "A row without pixels is missing from the table (proctor learn mistakes --model floor).",
+    )
+    parts, pooled, shares = [], [], []
+    for split, division in divisions.items():
+        target, owner = labels[division.test], recordings[division.test]
+        mistaken = np.isin(owner, owner[target]).astype(float)
+        assert within_roc_auc(target, mistaken, clusters=list(owner), resamples=0).value == 0.5
+        pooled.append(f"{100 * roc_auc(target, mistaken).value:.1f} ({split})")
+        within = sum(int(target[owner == r].sum() * (~target[owner == r]).sum()) for r in set(owner))
+        everything = int(target.sum() * (~target).sum())
+        parts.append(f"{within:,} of {everything:,} ({split})")
+        shares.append(100 * within / everything)
+    yield Finding(
+        "CaptainCook4D, Table 2: ROC-AUC over all pairs of a mistake and a normal step",
+        f"best {max(printed)} (R), {max(row.auc or 0 for row in SUPERVISED if row.split == 'S')} (S)",
+        f"knowing of a step only whether its recording holds a mistake gives {', '.join(pooled)}, and 50 within recordings; "
+        f"pairs of one recording are {', '.join(parts)}",
+        "misleading",
+        f"Mistakes cluster in recordings: {shares[0]:.1f} and {shares[1]:.1f} % of the pairs ask which step of a recording "
+        "went wrong, the others which recording did.",
+    )
+
+
 def early_recognition_counts(_: Data) -> Iterator[Finding]:
     unsolved = [f"{row.split} {row.name}" for row in EARLY if not row.counts]
     yield Finding(
@@ -830,6 +875,7 @@ FINDINGS: dict[str, tuple[Callable[[Data], Iterator[Finding]], ...]] = {
         error_recognition_chance,
         error_recognition_counts,
         error_recognition_misprints,
+        error_recognition_without_pixels,
         early_recognition,
         early_recognition_counts,
         zero_shot,

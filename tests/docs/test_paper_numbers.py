@@ -34,6 +34,7 @@ def test_without_the_annotations_the_rest_is_still_recomputed(script):
     found, missing = script.collect(script.Data(None))
     assert [name.split()[0] for name in missing] == [
         "captaincook_counts",
+        "error_recognition_without_pixels",
         "anomaly_background",
         "localization",
         "procedure_learning",

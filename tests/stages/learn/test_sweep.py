@@ -1,6 +1,8 @@
 """A sweep of settings: what is tried, that it goes on after a kill, and that validation alone chooses."""
 
 import json
+import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -152,3 +154,11 @@ def test_the_command(trained, asked):
     assert done.exit_code == 0, done.output
     assert "the first row on test: auc 60.0%" in done.output
     assert "8 trials trained now" in done.output
+
+
+def test_the_file_on_the_page_is_a_sweep(tmp_path):
+    page = Path(__file__).resolve().parents[3] / "docs" / "learn.md"
+    (file,) = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "sweep.toml").write_text(file, encoding="utf-8")
+    trials, figure = sweep.trials_of(tmp_path / "sweep.toml", tmp_path)
+    assert (len(trials), figure) == (60, "auc")
