@@ -96,7 +96,7 @@ def test_each_step_says_what_was_predicted_and_why(tmp_path: Path) -> None:
     assert text.count('<details class="example"') == 24
     row = next(r for r in read_run(tmp_path / "a").test if r.recording == "2_1" and r.step == "3")
     own = steps[steps.index("2_1, ") :]
-    assert f"{100 * row.score:.0f} %" in own
+    assert f"{100 * row.score:.1f} %, " in own
     assert "3:00 to 3:42" in own
     assert "minutes against normal = " in own
     assert "−0.40" in own.replace("+0.40", "−0.40")
@@ -135,6 +135,11 @@ def _small(folder: Path, scores: tuple[float, ...], seed: int = 0) -> Path:
 
 def test_what_is_wrong_is_decided_on_validation_data_and_stands_first(tmp_path: Path) -> None:
     text = drawn(_small(tmp_path / "a", (0.9, 0.6, 0.3, 0.1, 0.1, 0.1)))
+    summary = section(text, "summary")
+    assert "All mistakes are in 2 of the 3 recordings" in summary
+    assert "Only 3 recordings: " in summary
+    assert "90.0 %, above 75.0 %: a mistake" in text
+    assert "30.0 %, below 75.0 %: no mistake" in text
     assert re.findall(r'data-mark="([a-z ]+)"', text) == [
         "right",
         "right",
@@ -148,6 +153,16 @@ def test_what_is_wrong_is_decided_on_validation_data_and_stands_first(tmp_path: 
     assert where.index("Do 2 bun 1 1 1 0 0.30 –") < where.index("Do 0 ale 1 1 0 0 0.90 –")
     assert "timing 2 33.3 100.0 AUC 100.0 Average" in section(text, "kinds")
     assert re.findall(r"<title>(\w): (\d) of 2", text) == [("a", "1"), ("b", "1"), ("c", "0")]
+
+
+def test_a_threshold_below_everything_is_told_in_words(tmp_path: Path) -> None:
+    folder = _small(tmp_path / "a", (0.9, 0.6, 0.3, 0.1, 0.1, 0.1))
+    run = read_run(folder)
+    val = [msgspec.structs.replace(row, score=0.5, label=True) for row in run.val]
+    write_run(folder, run.record, run.test, val)
+    text = drawn(folder)
+    assert "best F1 on validation: all are called a mistake" in section(text, "decisions")
+    assert "10.0 %: a mistake" in text
 
 
 def test_seeds_are_summed_up(tmp_path: Path) -> None:

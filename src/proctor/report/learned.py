@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from proctor.metrics.bootstrap import FEW_CLUSTERS, FEW_CLUSTERS_NOTE
 from proctor.metrics.calibration import (
     brier_score,
     calibrated_ece,
@@ -28,7 +29,7 @@ from proctor.metrics.curves import CurveBand, precision_recall_band, roc_band
 from proctor.metrics.figure import IntervalPlot
 from proctor.report.figures.clusters import draw_clusters
 from proctor.report.figures.curves import CURVES_GUIDE, Curve, Curves, draw_curves
-from proctor.report.learned_data import Learned, TestedRun
+from proctor.report.learned_data import Decisions, Learned, TestedRun
 from proctor.report.learned_steps import recipe_table, step_cards, step_table
 from proctor.report.numbers import count, number, show_value
 from proctor.report.parts import Cell, Drawn, Fold, Page, Paragraph, Part, Row, Section, Table
@@ -113,7 +114,10 @@ def _summary(found: Learned) -> Section:
         ("with a mistake", f"{len(mistaken):,}"),
         ("runs", f"{len(found.runs):,}"),
     )
-    parts: list[Part] = [Paragraph(text, beware=True) for text in found.notes]
+    notes = [*found.notes]
+    if len(set(recordings)) < FEW_CLUSTERS:
+        notes.append(f"Only {count(len(set(recordings)), 'recording')}: {FEW_CLUSTERS_NOTE}.")
+    parts: list[Part] = [Paragraph(text, beware=True) for text in notes]
     parts += [_figures_table(found), Paragraph(_clustering(found))]
     parts.append(Fold("What the four figures mean", tuple(map(Paragraph, _MEANING.splitlines())), shown=True))
     by_recording: dict[str, list[bool]] = {}
@@ -122,7 +126,7 @@ def _summary(found: Learned) -> Section:
     drawn = draw_clusters(list(by_recording.items()))
     parts.append(
         Drawn(
-            "Mistakes cluster in recordings",
+            "Mistakes by recording",
             drawn,
             "One column a recording, one square a step, in the order of their start.",
         )
@@ -170,10 +174,14 @@ def _clustering(found: Learned) -> str:
     close = found.closest
     text = (
         f"The pooled figure counts {total:,} pairs of a mistake and a step without one. Only {within:,} of them "
-        f"({100 * within / total:.1f} %) are pairs of one recording; all others ask which of two recordings went wrong. "
-        "Mistakes cluster, so a model that tells mistaken recordings from clean ones has a high pooled figure without "
-        "knowing a single step. "
+        f"({100 * within / total:.1f} %) are pairs of one recording; all others are of two. "
     )
+    with_mistake, every = len(set(recordings[labels].tolist())), len(set(recordings.tolist()))
+    if with_mistake < every:
+        text += (
+            f"All mistakes are in {with_mistake:,} of the {every:,} recordings, so a model that tells these from the others "
+            "has a high pooled figure without knowing a single step. "
+        )
     pooled, inside = (getattr(close.figures.get(name), "value", None) for name in ("auc", "auc_within"))
     if pooled is None or inside is None:
         return text
@@ -221,10 +229,17 @@ def _spreads(runs: Sequence[TestedRun]) -> Iterator[str]:
 # -- decisions, curves, calibration --------------------------------------------------------------------------------
 
 
+def _at(decided: Decisions) -> str:
+    finite = np.isfinite(decided.threshold)
+    return (
+        f"{decided.chosen_on}: {show_value(decided.threshold, 3) if finite else 'all are called a mistake'}"
+    )
+
+
 def _decisions(found: Learned) -> Section:
     rows: list[Row] = [
         (
-            Cell(run.name, f"{decided.chosen_on}: {show_value(decided.threshold, 3)}"),
+            Cell(run.name, _at(decided)),
             *(number(decided.figures.get(name), scale=100) for name in _DECIDED),
         )
         for run in found.runs

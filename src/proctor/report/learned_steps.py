@@ -173,10 +173,15 @@ def _card(step: TestedStep, place: int, runs: Sequence[TestedRun], largest: Sequ
 def _answer(run: TestedRun, place: int, largest: float, most: int) -> AnswerView:
     called, mistaken = bool(run.called[place]), bool(run.labels[place])
     mark = "right" if called == mistaken else "missed" if mistaken else "false alarm"
-    score = f"{100 * run.scores[place]:.0f} %" if run.probable else show_value(float(run.scores[place]), 3)
+    threshold = run.decisions[0].threshold
+    beside = f", {'above' if called else 'below'} {_shown(run, threshold)}" if np.isfinite(threshold) else ""
     reasons = run.reasons[place][:most] if len(run.reasons) else ()
-    text = f"{score}: {'a mistake' if called else 'no mistake'}"
+    text = f"{_shown(run, float(run.scores[place]))}{beside}: {'a mistake' if called else 'no mistake'}"
     return AnswerView(run.name, text, mark, code=mark, drawn=_why(reasons, largest) if reasons else None)
+
+
+def _shown(run: TestedRun, score: float) -> str:
+    return f"{show_value(100 * score)} %" if run.probable else show_value(score, 3)
 
 
 def _why(reasons: Sequence[Why], largest: float) -> Markup:

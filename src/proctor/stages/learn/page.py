@@ -235,7 +235,12 @@ def _tested(run: Run, name: str, rows: Sequence[PredictedStep], resamples: int) 
     backbones = "+".join(source.backbone for source in record.features)
     return TestedRun(
         name=name,
-        sees=LADDER.get(record.model, f"sees {backbones}" if backbones else ""),
+        sees=LADDER.get(
+            record.model,
+            f"sees features: {', '.join(f'{f.modality} by {f.backbone}' for f in record.features)}"
+            if backbones
+            else "",
+        ),
         labels=labels,
         scores=scores,
         figures=figures,
