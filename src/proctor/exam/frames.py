@@ -117,8 +117,8 @@ class Frames:
         """Return which frame of a video appears at a time (seconds), from 0."""
         return max(0, bisect_right(self.times(path)[0], time + TIME_TOLERANCE) - 1)
 
-    def clip(self, path: Path, end: float, height: int) -> Video:
-        """Return the clip ``[0, end)`` of a video, never higher than the video itself, with its sound.
+    def clip(self, path: Path, end: float, height: int, *, start: float = 0.0) -> Video:
+        """Return the clip ``[start, end)`` of a video, never higher than the video itself, with its sound.
 
         Raises:
             UserError: if it cannot be cut.
@@ -127,11 +127,13 @@ class Frames:
         def cut() -> tuple[bytes, float]:
             with tempfile.TemporaryDirectory(prefix="proctor-clip-") as folder:
                 clip = Path(folder) / "clip.mp4"
-                cut_clip(path, clip, 0.0, end, height=min(height, self.height(path)), quality=_CLIP_QUALITY)
+                cut_clip(path, clip, start, end, height=min(height, self.height(path)), quality=_CLIP_QUALITY)
                 seconds = probe(clip).duration
-                return clip.read_bytes(), end if seconds is None else min(seconds, end)
+                length = end - start
+                return clip.read_bytes(), length if seconds is None else min(seconds, length)
 
-        return self.media.clip(f"{_identity(path)}/[0, {end!r})/{height}p/h264 {_CLIP_QUALITY}", cut)
+        begin = f"{start!r}" if start else "0"
+        return self.media.clip(f"{_identity(path)}/[{begin}, {end!r})/{height}p/h264 {_CLIP_QUALITY}", cut)
 
 
 def _identity(path: Path) -> str:

@@ -84,6 +84,9 @@ def test_frames_are_announced_with_their_times() -> None:
     assert "4.0; 8.0" in text
     assert "Follow the instruction" in text
     assert view.label == "frames-2f-half-side, instruction"
+    clip = KIND.view("video:240p", ViewOptions())
+    text, _ = asked(make_item(), clip, Exhibit((Shown(picture),)), Reply(text="Yes"))
+    assert "The clip attached to this message shows what was recorded from 3.00 s to 9.50 s" in text
 
 
 def test_options_are_read_by_letter() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from proctor.ask.step.entry import Entry
 from proctor.ask.step.questions import STEP, Asker
+from proctor.errors import UserError
 from proctor.learn.zeroshot.deciding import read_replies
 from proctor.records import write_jsonl
 from proctor.stages.exam_settings import PredictSettings
@@ -51,3 +52,22 @@ def test_frames_of_the_step_alone_are_shown(
     replies = read_replies(ENTRIES, items, answers)
     assert replies.signals(STEP).tolist() == [False, True]
     assert replies.signals("preparation").tolist() == [False, False]
+
+
+def test_the_clip_of_the_step_itself_is_shown(
+    videos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPAT_API_KEY", "a-key-of-the-stand-in")
+    asker, root = Asker({}), tmp_path / "run"
+    items = [asker.item(entry, STEP) for entry in ENTRIES]
+    Workspace(root).create()
+    write_jsonl(root / "items.jsonl", items)
+    with rehearse(root, quality=1.0) as server:
+        settings = PredictSettings(kind="step", show="video:96p", videos=videos)
+        (run,) = predict(root, f"compat/eyes@{server.url}/v1", settings)
+        assert [record.media for record in server.requests] == [{"video": 1}] * 2
+    answers = load_predictions(root / "runs" / run.run, items)
+    assert [float(p.details["seconds"]) for p in answers] == pytest.approx([2.0, 4.0], abs=0.15)
+    assert read_replies(ENTRIES, items, answers).signals(STEP).tolist() == [False, True]
+    with pytest.raises(UserError, match="takes no video"):
+        predict(root, "openai/gpt-4o", settings)

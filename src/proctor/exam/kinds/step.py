@@ -1,7 +1,7 @@
 """Questions about one step of a recording: was it carried out as it should be? Source: CaptainCook4D (Peddi et al. 2024), Section 4.1.
 
-Yes or no, or one of several options (which tool was used). Who answers sees frames of the step (``frames:8``), its times alone
-(``times``), or the question alone (``question``, blind). A reply that hedges, says neither or names no option is an answer that
+Yes or no, or one of several options (which tool was used). Who answers sees frames of the step (``frames:8``), its clip
+(``video:360p``), its times alone (``times``), or the question alone (``question``, blind). A reply that hedges, says neither or names no option is an answer that
 was not read; its record says which (``details["read"]``).
 """
 
@@ -15,13 +15,27 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from proctor.errors import UserError
 from proctor.exam.choice import choice_of, parse_order, read_choice, right_letter, shown_order, spell_order
 from proctor.exam.clip_view import ClipView
-from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Kind, RuleMarker, Talk, Turn, ViewOptions
+from proctor.exam.fitting import ever_smaller
+from proctor.exam.kind import (
+    Answer,
+    Call,
+    Exhibit,
+    Exhibits,
+    Kind,
+    RuleMarker,
+    Shown,
+    Talk,
+    Turn,
+    ViewOptions,
+)
 from proctor.exam.kinds.clip import clip_frames, require_a_video
+from proctor.exam.kinds.moment import require_takes, video_of
 from proctor.exam.library import Library, Prompts
 from proctor.exam.measured import Measured
 from proctor.exam.prediction import Judgement, Prediction, why_no_reply
 from proctor.exam.question import Choice, Footage, Form, Item, Pick, Text, part_of
 from proctor.exam.style_overlap import read_yes_no
+from proctor.exam.view import View
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply
 from proctor.llm.structured import Unreadable, spoken_text
@@ -79,19 +93,19 @@ class StepAsking:
     """What a system is shown of a step, and how it is asked.
 
     Attributes:
-        frames: of the step; None for text only.
-        times: whether it is told when the step was; always with frames.
+        seen: frames of the step, or its clip; None for text only.
+        times: whether it is told when the step was; always with pictures.
         style: of the prompt.
     """
 
-    frames: ClipView | None = None
+    seen: ClipView | View | None = None
     times: bool = False
     style: Style = "short"
 
     @property
     def label(self) -> str:
         """Short name for runs."""
-        shown = self.frames.label if self.frames is not None else "times" if self.times else "question"
+        shown = self.seen.label if self.seen is not None else "times" if self.times else "question"
         return shown if self.style == "short" else f"{shown}, {self.style}"
 
     @property
@@ -102,12 +116,12 @@ class StepAsking:
     @property
     def blind(self) -> bool:
         """True where nothing of the recording is shown."""
-        return self.frames is None and not self.times
+        return self.seen is None and not self.times
 
     @property
     def details(self) -> Mapping[str, str]:
         """For every record."""
-        shown = self.frames.details if self.frames is not None else {"view": self.label.partition(",")[0]}
+        shown = self.seen.details if self.seen is not None else {"view": self.label.partition(",")[0]}
         return {**shown, "style": self.style}
 
 
@@ -158,18 +172,22 @@ class _Step(Kind[StepAsking]):
             )
         if text.strip() in ("times", "question"):
             return StepAsking(times=text.strip() == "times", style=style)
+        if text.strip().startswith("video"):
+            return StepAsking(seen=View.parse(text), times=True, style=style)
         frames = ClipView.parse(text)
         if frames.kind != "frames":
             raise UserError(
                 f"{text!r} is no view of a step.",
-                hint="views: frames:8, frames:fps1:32@full, times, question",
+                hint="views: frames:8, frames:fps1:32@full, video:360p, times, question",
             )
-        return StepAsking(frames=frames, times=True, style=style)
+        return StepAsking(seen=frames, times=True, style=style)
 
-    def require(self, items: Sequence[Item], view: StepAsking, library: Library, model: str) -> None:  # noqa: ARG002
-        """Refuse to show frames where not one recording has a video."""
+    def require(self, items: Sequence[Item], view: StepAsking, library: Library, model: str) -> None:
+        """Refuse to show pictures where not one recording has a video, or a clip where the provider takes none."""
+        if isinstance(view.seen, View):
+            require_takes(model, view.seen)
         clips = {clip.recording: clip for item in items if (clip := part_of(item.question, Footage))}
-        if view.frames is not None and clips and library.left_out is None:
+        if view.seen is not None and clips and library.left_out is None:
             require_a_video(clips.values(), library.videos)
 
     def parameters(self, form: Form) -> Parameters:  # noqa: ARG002
@@ -183,14 +201,22 @@ class _Step(Kind[StepAsking]):
         return (Turn("", {"order": spell_order(shown_order(item.id, options))} if options else {}),)
 
     def exhibits(self, item: Item, view: StepAsking, library: Library) -> Exhibits:
-        """Yield frames of the step, fewer or smaller ones where they are too much; nothing for text-only views."""
+        """Yield frames or the clip of the step, less or smaller where it is too much; nothing for text-only views."""
         clip = part_of(item.question, Footage)
-        if view.frames is None:
+        if view.seen is None:
             yield Exhibit()
         elif clip is None:
             raise UserError("the step has no clip, so nothing of it can be shown.", where=item.id)
+        elif isinstance(view.seen, View):
+            path, start, end = video_of(clip, view.seen, library, item.id), clip.start, clip.end
+
+            def show(inner: View) -> Exhibit:
+                shown = library.frames.clip(path, end, inner.height, start=start)
+                return Exhibit((Shown(shown),), {"seconds": f"{shown.seconds:.2f}"})
+
+            yield from ever_smaller(view.seen, show)
         else:
-            yield from clip_frames(clip, view.frames, library, item.id)
+            yield from clip_frames(clip, view.seen, library, item.id)
 
     def talk(
         self,
@@ -213,6 +239,7 @@ class _Step(Kind[StepAsking]):
             options=[f"({LETTERS[n]}) {options[i]}" for n, i in enumerate(order)] or None,
             letters=list(LETTERS[: len(order)]) or None,
             frames=len(exhibit.pieces) or None,
+            clip=isinstance(view.seen, View) or None,
             times=[f"{piece.time:.1f}" for piece in exhibit.pieces if piece.time is not None] or None,
             start=f"{clip.start:.2f}" if timed and clip is not None else None,
             end=f"{clip.end:.2f}" if timed and clip is not None else None,

@@ -37,7 +37,7 @@ class ZeroshotSettings(ReplyOptions, frozen=True, kw_only=True):
     show: Annotated[
         str,
         option(
-            "What is shown of a step: frames:8 (default), frames:16@full, frames:fps1:32, times (text only: when it was), or "
+            "What is shown of a step: frames:8 (default), frames:16@full, frames:fps1:32, video:360p (its clip), times (text only: when it was), or "
             "question (blind)."
         ),
     ] = "frames:8"
