@@ -72,7 +72,7 @@ def test_steps_begun_before_what_they_need() -> None:
         4,
     ]  # the first ends after the second begins
     assert of(found, "steps passed over so far").tolist() == [1, 1, 3, 2, 1]
-    assert of(found, "gap before").tolist() == [0, -2, 1, 1, 1]
+    assert of(found, "gap before").tolist() == [0, 0, 1, 1, 1]
     assert of(found, "share of the graph begun").tolist() == [0, 1 / 8, 2 / 8, 3 / 8, 4 / 8]
 
 
@@ -179,6 +179,13 @@ def test_what_happens_later_changes_no_causal_feature(place: int, seed: int, obs
     else:
         after = context_features(data, HISTORIES, "causal").values[place]
     assert np.allclose(before, after, rtol=0, atol=1e-9, equal_nan=True)
+
+
+def test_when_a_step_that_goes_on_will_end_is_told_by_no_causal_feature() -> None:
+    short, long = (recording((0, 0, end), (1, 10, 20), (2, 25, 30)) for end in (40, 200))
+    tables = known(short)
+    first, second = (context_features(data, tables, "causal") for data in (short, long))
+    assert np.array_equal(first.values[1:], second.values[1:], equal_nan=True)
 
 
 def test_what_happens_later_changes_offline_features() -> None:

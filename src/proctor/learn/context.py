@@ -226,8 +226,10 @@ class _Recording:
             relation[~known] = False
         ranks = sooner.sum(axis=1)
         earlier = self.history.earlier[np.ix_(self.step, self.step)]
-        last_end = np.where(sooner, self.end[None, :], -np.inf).max(axis=1)
-        gap = np.where(np.isfinite(last_end), self.start - last_end, 0.0)
+        last_end = np.where(over, self.end[None, :], -np.inf).max(axis=1)
+        running = (sooner & ~over).sum(axis=1)
+        # there is no gap while another goes on: when that will end is not known yet
+        gap = np.where(np.isfinite(last_end) & (running == 0), self.start - last_end, 0.0)
         count = np.maximum(ranks, 1)
         return {
             "unmet direct": (direct & ~begun).sum(axis=1),
@@ -242,8 +244,8 @@ class _Recording:
             "against habit": np.where(sooner, earlier, 0).sum(axis=1) / count,
             "done": self._nodes(sooner).sum(axis=1) / max(int(self.graph.action.sum()), 1),
             "rank": ranks,
-            "gap": np.clip(gap, -_LONGEST_GAP, _LONGEST_GAP),
-            "running": (sooner & (self.end[None, :] > self.start[:, None])).sum(axis=1),
+            "gap": np.minimum(gap, _LONGEST_GAP),
+            "running": running,
             "again": (sooner & (self.step[None, :] == self.step[:, None])).any(axis=1),
             "rate": self.history.rate[self.step],
         }
