@@ -2,4 +2,5 @@
 
 from proctor.cli.main import main
 
-main()
+if __name__ == "__main__":  # processes that multiprocessing starts import this module again
+    main()
