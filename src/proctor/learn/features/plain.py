@@ -77,14 +77,14 @@ def picture_features(images: Sequence[Image], seconds: float) -> Floats:
         shape (len(PLAIN_COLUMNS),).
     """
     pixels = np.stack(images)
-    scaled = pixels.reshape(-1, 3).astype(np.float32) / 255
-    luma: Floats = (pixels @ np.array([0.299, 0.587, 0.114], np.float32) / 255).astype(np.float32)
+    planes: Floats = np.ascontiguousarray(pixels.reshape(-1, 3).T).astype(np.float32) / np.float32(255)
+    luma: Floats = (np.array([0.299, 0.587, 0.114], np.float32) @ planes).reshape(pixels.shape[:3])
     steps = np.abs(np.diff(luma, axis=0)) if len(luma) > 1 else np.zeros_like(luma)
     row = np.concatenate(
         [
-            scaled.mean(axis=0),
-            scaled.std(axis=0),
-            [luma.std(), np.ptp(scaled, axis=1).mean()],
+            planes.mean(axis=1),
+            planes.std(axis=1),
+            [luma.std(), (planes.max(axis=0) - planes.min(axis=0)).mean()],
             _colours(pixels),
             _cells(luma.mean(axis=0)),
             [luma.mean(axis=(1, 2)).std()],
@@ -99,7 +99,7 @@ def picture_features(images: Sequence[Image], seconds: float) -> Floats:
 
 def _colours(pixels: NDArray[np.uint8]) -> Floats:
     """Return the root of the share of pixels in each of 4 × 4 × 4 boxes of colour."""
-    bins = (pixels // (256 // _SHADES)).astype(np.int64)
+    bins = pixels // (256 // _SHADES)
     codes = (bins[..., 0] * _SHADES + bins[..., 1]) * _SHADES + bins[..., 2]
     shares = np.bincount(codes.ravel(), minlength=_SHADES**3) / codes.size
     return np.sqrt(shares).astype(np.float32)
