@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 from tests.typed import proctor
 
+from proctor.learn.features.extract import SPECS
 from proctor.learn.features.layouts import LAYOUTS
+from proctor.learn.features.plain import PLAIN_COLUMNS, SOUND_COLUMNS
 from proctor.learn.features.store import FeatureStore
 from proctor.stages.learn.features import RULES
 
@@ -35,5 +37,20 @@ def test_files_as_the_table_says_are_converted_as_the_page_says(tmp_path: Path) 
 
 
 def test_the_rules_are_those_of_the_command() -> None:
-    table = re.findall(r"^\| `(\w+)` \| (.+) \|$", PAGE.partition("## What check finds")[2], re.MULTILINE)
+    section = PAGE.partition("## What check finds")[2].partition("\n## ")[0]
+    table = re.findall(r"^\| `(\w+)` \| (.+) \|$", section, re.MULTILINE)
     assert [(rule, what.partition(" (")[0].partition(";")[0]) for rule, what in table] == list(RULES.items())
+
+
+def test_the_page_names_what_can_be_extracted_and_how_wide_it_is() -> None:
+    section = PAGE.partition("### Which features")[2].partition("\n### ")[0]
+    rows = dict(re.findall(r"^\| (`.+?) \| .*? \| (.*?) \| .* \|$", section, re.MULTILINE))
+    assert (rows["`plain`"], rows["`plain-sound`"]) == (str(len(PLAIN_COLUMNS)), str(len(SOUND_COLUMNS)))
+    named = {name.partition("[")[0].partition(":")[0] for name, _ in SPECS} | {"text"}
+    assert {re.findall(r"`([\w-]+)", name)[0] for name in rows} == named
+    columns = PAGE.partition("### Plain features")[2].partition("\n### ")[0]
+    counts = [
+        sum(map(int, re.findall(r"\d+", row)))
+        for row in re.findall(r"^\| ([\d +]+) \|", columns, re.MULTILINE)
+    ]
+    assert (sum(counts[:-1]), counts[-1]) == (len(PLAIN_COLUMNS), len(SOUND_COLUMNS))
