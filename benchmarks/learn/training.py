@@ -121,8 +121,8 @@ def planted() -> None:
     torch.set_num_threads(1)
     for name in DIFFICULTIES:
         with tempfile.TemporaryDirectory() as folder:
-            found = plant(Path(folder), name, recordings=240, modalities=2)
-            one = plant(Path(folder) / "one", name, recordings=240)
+            found = plant(Path(folder), name, recordings=300, width=16, modalities=2)
+            one = plant(Path(folder) / "one", name, recordings=300, width=16)
             for variant in VARIANTS:
                 given = found if variant == "v3" else one
                 test, begin = given.task.division.test, time.process_time()

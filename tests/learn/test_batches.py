@@ -26,14 +26,14 @@ def make_table(lengths: list[int], width: int = 16, path: Path | None = None) ->
 
 def test_rows_come_from_their_matrices() -> None:
     first = np.arange(20, dtype=np.float16).reshape(10, 2)
-    second = -np.arange(10, dtype=np.float16).reshape(10, 1)
+    second = -1 - np.arange(10, dtype=np.float16).reshape(10, 1)
     rows = [[np.array([3, 4]), np.array([9])], [np.array([1, -1]), np.array([0])]]
     table = RowTable.of([first, second], rows, [2, 1])
     assert (len(table), table.widths, table.lengths.tolist()) == (2, (2, 1), [2, 1])
-    assert table.gather(np.array([0, 1, 2])).tolist() == [[6, 7, -1], [8, 9, 0], [18, 19, 0]]
+    assert table.gather(np.array([0, 1, 2])).tolist() == [[6, 7, -2], [8, 9, 0], [18, 19, -1]]
     batch = table.batch(np.array([1, 0]))
     assert batch.mask.tolist() == [[True, False], [True, True]]
-    assert batch.x[0].tolist() == [[18, 19, 0], [0, 0, 0]]
+    assert batch.x[0].tolist() == [[18, 19, -1], [0, 0, 0]]
     assert batch.x.dtype == torch.float32
 
 
@@ -85,6 +85,10 @@ def test_long_items_make_small_batches() -> None:
     lengths = np.array([10] * 30 + [1000])
     found = bucketed(lengths, np.arange(31), 32, most_rows=100)
     assert [len(batch) for batch in found] == [10, 10, 10, 1]
+    uneven = np.arange(1, 41)
+    found = bucketed(uneven, np.arange(40), 32, most_rows=100)
+    assert all(uneven[batch].max() * len(batch) <= 100 for batch in found)
+    assert (len(found[0]), sum(map(len, found))) == (10, 40)
 
 
 def test_flat_rows_leave_the_padding_out() -> None:

@@ -195,8 +195,10 @@ def test_votes_count_rows_and_a_tie_is_no_mistake(tmp_path: Path) -> None:
     sample = replace(task.data.samples[0], executions=(Execution(0, 4),))
     store = make_store(tmp_path / "t", {"r0": np.array([[5.0], [-0.1], [0.1], [-5.0]])})
     learner._clips = clips_of([sample], [store])
+    model._scored.clear()
     assert model.scores(np.array([0])).tolist() == [0.5]  # and not above it
     learner._way = way_of("code")
+    model._scored.clear()
     mean = torch.tensor([5.0, -0.1, 0.1, -5.0]).sigmoid().mean().item()
     assert model.scores(np.array([0])).tolist() == pytest.approx([mean], abs=1e-3)
 

@@ -321,6 +321,7 @@ class ClipRecogniser:
         self._options = options or TrainOptions()
         self._folder, self._show, self._way = folder, show, way
         self._learner: _ClipLearner | None = None
+        self._scored: dict[bytes, Floats] = {}
         self._kinds: tuple[str, ...] = ()
 
     def fit(self, task: Task) -> Mapping[str, object]:
@@ -340,6 +341,7 @@ class ClipRecogniser:
                 clips.table.widths, self._variant, outputs=targets.shape[1], positions=way.positions,
                 fusion=way.fusion, modality_dropout=way.modality_dropout,
             )  # fmt: skip
+        self._scored.clear()
         weights = _positive_weights(targets[task.division.train], settings.pos_weight)
         self._learner = _ClipLearner(
             module, clips, torch.from_numpy(targets), weights, task, way, settings,
@@ -382,9 +384,12 @@ class ClipRecogniser:
     def _scores(self, places: Places) -> Floats:
         if self._learner is None:
             raise ValueError("fit comes before scores")
-        self._learner.module.eval()
-        with torch.inference_mode():
-            return self._learner.scores(places)
+        key = places.tobytes()
+        if key not in self._scored:  # scores and those of kinds are asked for one after the other
+            self._learner.module.eval()
+            with torch.inference_mode():
+                self._scored[key] = self._learner.scores(places)
+        return self._scored[key]
 
     def _about(self, task: Task, way: Way) -> dict[str, Json]:
         return {
