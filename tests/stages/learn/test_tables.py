@@ -1,5 +1,7 @@
 """Tables of the paper: printed rows, ours, chance, and what is missing; the model is a made one."""
 
+import json
+
 import numpy as np
 import pytest
 from tests.learn.made import make_data
@@ -138,3 +140,31 @@ def test_every_training_is_counted(made, tmp_path):
     settings = TableSettings(number="11", annotations=tmp_path, resamples=0)
     tables.table_of_paper(settings, lambda: seen.append(1))
     assert len(seen) == sum(not job.missing for job in tables.table_jobs(settings)) == 4
+
+
+def test_tables_3_and_9_with_a_run_that_was_asked(made, tmp_path):
+    def line(name, f1):
+        figures = {"accuracy": 0.5, "precision": 0.25, "recall": 0.75, "f1": f1}
+        found = {k: {"value": v, "low": v - 0.1, "high": v + 0.1} for k, v in figures.items()}
+        return {"name": name, "source": "run", **found}
+
+    figures = {
+        "n": 12, "mistakes": 4, "rows": [line("seer", 0.4), line("chance", 0.1)], "said": {}, "verdict": "",
+        "categories": [{"category": "order", "asked": 9, "mistakes": 3, "unasked": 0, "rows": [line("seer", 0.3)]}],
+    }  # fmt: skip
+    run = {"model": "seer", "variant": "v2", "scored": "all", "figures": figures}
+    (tmp_path / "figures.json").write_text(json.dumps(run), encoding="utf-8")
+
+    def asked(number):
+        settings = TableSettings(number=number, annotations=tmp_path, asked=(tmp_path,), resamples=0)
+        return [r for r in tables.table_of_paper(settings).rows if r.name == "seer V2"]
+
+    (whole,), (order,) = asked("3"), asked("9")
+    assert (whole.n, whole.positives, whole.split, whole.values["F1"]) == (12, 4, "all", 40.0)
+    assert whole.intervals["F1"] == pytest.approx((30.0, 50.0))
+    assert (order.kind, order.positives, order.values["F1"]) == ("order", 3, 30.0)
+    with pytest.raises(UserError, match="table 2 shows no model"):
+        asked("2")
+    (tmp_path / "figures.json").write_text(json.dumps({**run, "figures": {**figures, "categories": []}}))
+    with pytest.raises(UserError, match="for each kind"):
+        asked("9")

@@ -109,6 +109,10 @@ class TableSettings(Settings, frozen=True, kw_only=True):
         tuple[Path, ...],
         option("Store of features (repeatable); what is missing is said in its row.", metavar="STORE"),
     ] = ()
+    asked: Annotated[
+        tuple[Path, ...],
+        option("Folder of a run of learn zeroshot, for tables 3 and 9 (repeatable).", metavar="RUN"),
+    ] = ()
     protocol: Annotated[Literal["paper", "code", "right"], PROTOCOL] = "right"
     seed: Annotated[int, SEED] = 0
     resamples: Annotated[int, RESAMPLES] = 2_000

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from proctor.errors import UserError
+from proctor.exam.estimate import Estimate
 from proctor.learn.evaluate import Decided, Figure, OfKind, Recognised
 from proctor.learn.features.store import FeatureStore
 from proctor.learn.published import (
@@ -26,6 +27,8 @@ from proctor.learn.published import (
     size_of,
 )
 from proctor.learn.settings import TrainOptions
+from proctor.learn.zeroshot.figures import Figures
+from proctor.records import read_json
 from proctor.stages.learn.mistakes import recogniser_of, task_of, train
 from proctor.stages.learn.settings import MistakesSettings, TableSettings
 
@@ -33,6 +36,8 @@ __all__ = ["PaperTable", "PaperTableRow", "table_jobs", "table_of_paper"]
 
 Source = Literal["printed", "ours", "chance", "missing"]
 
+ASKED_FIGURES: Final = "figures.json"
+"""Of a run of ``learn zeroshot``."""
 DECIDED: Final = ("accuracy", "precision", "recall", "F1")
 RANKED: Final = ("AUC", "within recordings", "between")
 LOCALIZED: Final = (
@@ -117,6 +122,7 @@ def table_of_paper(
     Raises:
         UserError: if the annotations or a store cannot be read.
     """
+    asked = [row for path in settings.asked for row in _asked(path, settings.number)]
     jobs = table_jobs(settings)
     found = {
         job.name + job.settings.split: (job, list(_measured(job, settings.number, seen, options)))
@@ -130,6 +136,7 @@ def table_of_paper(
         rows += (row for job, measured in found.values() if job.settings.split == split for row in measured)
     if settings.number == "12":
         rows = [*_windows(), *rows]
+    rows += asked
     used = {name for row in rows for name in row.values}
     columns = tuple(name for name in (*LOCALIZED, *DECIDED, *RANKED) if name in used)
     return PaperTable(
@@ -167,18 +174,19 @@ def table_jobs(settings: TableSettings) -> list[_Job]:
         ]
         if not early:
             jobs.append(_Job("context, offline, no pixels", replace(one, model="context", context="offline")))
-        jobs += _networks(settings.number, one, stores)
+        jobs += _networks(settings, one, stores)
     return jobs
 
 
 def _networks(
-    number: TableNumber, one: MistakesSettings, stores: Mapping[Path, FeatureStore]
+    settings: TableSettings, one: MistakesSettings, stores: Mapping[Path, FeatureStore]
 ) -> Iterator[_Job]:
     """Yield the networks of one split: those whose features are given, and the printed ones whose are not."""
+    number = settings.number
     if number in ("3", "9"):
-        for variant in ("v1", "v2") if number == "3" else ("v2",):
-            ask = f"proctor learn zeroshot --variant {variant}"
-            yield _Job(f"vision-language model {variant.upper()}", one, f"run '{ask}' and read its own page")
+        if not settings.asked:
+            ask = f"proctor learn zeroshot --variant {'v2' if number == '9' else 'v1|v2'}"
+            yield _Job("vision-language model", one, f"run '{ask} --out RUN', and give --asked RUN")
         return
     for path, store in stores.items():
         name = f"{store.backbone} {store.modality} ({path.name})"
@@ -235,7 +243,9 @@ def _of_kind(name: str, split: str, n: int, kind: str, found: OfKind) -> PaperTa
     return replace(_row(name, split, n, found.positives, figures), kind=kind)
 
 
-def _row(name: str, split: str, n: int, positives: int, figures: Mapping[str, Figure]) -> PaperTableRow:
+def _row(
+    name: str, split: str, n: int, positives: int, figures: Mapping[str, Figure | Estimate]
+) -> PaperTableRow:
     return PaperTableRow(
         source="ours",
         name=name,
@@ -278,6 +288,37 @@ def _tested_alike(rows: Sequence[PublishedRow]) -> Sequence[PublishedRow]:
 
 def _printed_splits(number: TableNumber) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.split for row in TABLES[number]))
+
+
+class _AskedRun(msgspec.Struct, frozen=True):
+    """What a table needs of ``figures.json`` of ``learn zeroshot``."""
+
+    model: str
+    variant: str
+    scored: str
+    figures: Figures
+
+
+def _asked(path: Path, number: TableNumber) -> Iterator[PaperTableRow]:
+    """Yield the rows of a run of a vision-language model.
+
+    Raises:
+        UserError: if there is no such run, or the table needs another one.
+    """
+    if number not in ("3", "9"):
+        raise UserError(f"table {number} shows no model that is asked.", where="--asked")
+    run: _AskedRun = read_json(path / ASKED_FIGURES, _AskedRun)
+    found = run.figures
+    lines = [("", found.mistakes, found.rows[0])]
+    if number == "9":
+        lines = [(c.category, c.mistakes, c.rows[0]) for c in found.categories]
+    if not lines:
+        raise UserError("the run asked no question for each kind.", where=str(path), hint="ask --variant v2")
+    for kind, positives, row in lines:
+        figures = dict(zip(DECIDED, (row.accuracy, row.precision, row.recall, row.f1), strict=True))
+        yield replace(
+            _row(f"{run.model} {run.variant.upper()}", run.scored, found.n, positives, figures), kind=kind
+        )
 
 
 def _windows() -> Iterator[PaperTableRow]:
