@@ -104,6 +104,15 @@ def test_a_step_that_no_graph_knows_has_no_predecessors() -> None:
     assert of(found, "steps passed over so far").tolist() == [0, 3]
 
 
+def test_without_a_graph_no_step_needs_another() -> None:
+    data = replace(recording((3, 0, 10), (0, 12, 20)), graphs={})
+    found = context_features(data, known(data))
+    assert of(found, "earlier steps not begun").tolist() == [0, 0]
+    assert of(found, "share of the graph begun").tolist() == [0, 0]
+    assert of(found, "steps of the graph never begun").tolist() == [0, 0]
+    assert of(found, "rank").tolist() == [0, 1]
+
+
 def test_settings_hold_each_other() -> None:
     found = {setting: features(DATA, setting) for setting in SETTINGS}
     for small, large in (("step", "causal"), ("causal", "offline")):

@@ -43,6 +43,7 @@ def auc_test(model: Recogniser, target: np.ndarray) -> float:
 def test_planted_mistakes_are_found(model: SequenceModel) -> None:
     assert auc_test(model, TASK.target) > 0.8
     kinds = model.kind_scores(DIVISION.test)
+    assert set(kinds) == {"order", "timing", "technique"}  # no other kind is planted
     assert roc_auc(DATA.of_kind("order")[DIVISION.test], kinds["order"], resamples=0).value > 0.9
     assert model.reasons(DIVISION.test[:3]) == [(), (), ()]
 

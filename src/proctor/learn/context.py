@@ -145,7 +145,16 @@ class Relations:
         return cls(graph.index, direct & kept, above & kept, action)
 
 
-relations_of = lru_cache(maxsize=1024)(Relations.of)
+_cached = lru_cache(maxsize=1024)(Relations.of)
+
+_NOTHING: Final = Relations({}, np.zeros((1, 1), np.bool_), np.zeros((1, 1), np.bool_), np.zeros(1, np.bool_))
+"""Of an activity without a graph: one node that no step is, so that matrices are not empty."""
+
+
+def relations_of(data: StepData, activity_id: str) -> Relations:
+    """Return what the task graph of an activity says; where there is none, no step needs another."""
+    graph = data.graphs.get(activity_id)
+    return _NOTHING if graph is None else _cached(graph)
 
 
 def moment_of(sample: StepSample, observed: float = 1.0) -> float:
@@ -174,7 +183,7 @@ class _Recording:
         self.history = history
         self.texts = [s.text for s in samples]
         self.activity = int(keys.activity[places[0]])
-        self.graph = relations_of(data.graphs[samples[0].activity_id])
+        self.graph = relations_of(data, samples[0].activity_id)
         node = [self.graph.index.get(s.node, -1) for s in samples]
         self.node = np.array(node)[self.owner]
         self.own: Bools = self.owner[None, :] == np.arange(len(samples))[:, None]

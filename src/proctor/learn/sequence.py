@@ -26,7 +26,7 @@ from proctor.learn.features.store import FeatureStore
 from proctor.learn.recogniser import Reason, Task
 from proctor.learn.samples import KINDS, StepData
 from proctor.learn.settings import TrainOptions, TrainSettings
-from proctor.learn.tabular import context_of
+from proctor.learn.tabular import context_of, known_kinds
 from proctor.learn.trainer import Show, fit, seeded
 from proctor.metrics.classification import roc_auc
 from proctor.records import Json
@@ -136,6 +136,7 @@ class SequenceModel:
         pooled = [pooled_features(task.data, store, task.observed) for store in self._stores]
         columns = np.concatenate([context_of(task, self.setting).values, *pooled], axis=1)
         self._steps = _Sequences.of(task, _standardised(columns, task.division.train), self.setting)
+        self._kinds = known_kinds(task)
         about: dict[str, Json] = {
             "model": self.name,
             "data": task.data.hash,
@@ -161,8 +162,8 @@ class SequenceModel:
         return [() for _ in places]
 
     def kind_scores(self, places: Places) -> Mapping[str, Floats]:
-        """Return the probability of each kind, of the same network."""
-        return {kind: _probability(self._found[places, 1 + i]) for i, kind in enumerate(KINDS)}
+        """Return the probability of each kind that is frequent enough in training, of the same network."""
+        return {kind: _probability(self._found[places, 1 + KINDS.index(kind)]) for kind in self._kinds}
 
 
 def pooled_features(data: StepData, store: FeatureStore, observed: float = 1.0) -> NDArray[np.float32]:
@@ -234,7 +235,7 @@ def _one_thread() -> Iterator[None]:
 def _in_graph(data: StepData, places: Sequence[int]) -> NDArray[np.int64]:
     """Return 0 for neither, 1 where the second is an earlier step, 2 where a later one, 3 the same; shape (k, k)."""
     samples = [data.samples[p] for p in places]
-    graph = relations_of(data.graphs[samples[0].activity_id])
+    graph = relations_of(data, samples[0].activity_id)
     node = np.array([graph.index.get(s.node, -1) for s in samples])
     above = graph.above[np.ix_(node, node)] & (node >= 0) & (node >= 0)[:, None]
     found = np.where(above.T, 1, np.where(above, 2, 0))

@@ -21,7 +21,7 @@ from proctor.learn.recogniser import Reason, Task
 from proctor.learn.samples import KINDS, Division
 from proctor.metrics.classification import roc_auc
 
-__all__ = ["BOOSTING", "PENALTIES", "ContextModel", "Floor", "context_of"]
+__all__ = ["BOOSTING", "PENALTIES", "ContextModel", "Floor", "context_of", "known_kinds"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -149,9 +149,8 @@ class ContextModel:
         best = max(choices, key=lambda name: aucs[name])
         self._model = self._model_of(task.target, best, self.members)
         self._kinds = {
-            kind: self._model_of(target, self._choices[1], _TRIED_MEMBERS)
-            for kind, target in ((kind, task.data.of_kind(kind)) for kind in KINDS)
-            if _enough(target[task.division.train])
+            kind: self._model_of(task.data.of_kind(kind), self._choices[1], _TRIED_MEMBERS)
+            for kind in known_kinds(task)
         }
         return {
             "choice": best,
@@ -299,8 +298,11 @@ def _require_both(task: Task) -> None:
         )
 
 
-def _enough(target: Bools) -> bool:
-    return min(int(target.sum()), int((~target).sum())) >= _FEWEST_OF_A_KIND
+def known_kinds(task: Task) -> tuple[str, ...]:
+    """Return the kinds of mistakes that are frequent enough in training to be learned."""
+    train = task.division.train
+    counts = {kind: int(task.data.of_kind(kind)[train].sum()) for kind in KINDS}
+    return tuple(k for k, n in counts.items() if _FEWEST_OF_A_KIND <= n <= len(train) - _FEWEST_OF_A_KIND)
 
 
 def _probability(log_odds: Floats) -> Floats:
