@@ -241,6 +241,12 @@ def test_one_class_alone_is_refused(tmp_path: Path) -> None:
             ClipRecogniser("v2", [store], QUICK).fit(replace(task, target=target))
 
 
+def test_one_store_a_modality(tmp_path: Path) -> None:
+    stores = [make_store(tmp_path / name, {"a": counting(3)}) for name in ("x", "y")]
+    with pytest.raises(UserError, match="two stores are of the same modality"):
+        ClipRecogniser("v3", stores)
+
+
 def test_features_are_needed() -> None:
     with pytest.raises(UserError, match="looks at features"):
         ClipRecogniser("v2", [])

@@ -36,3 +36,13 @@ def test_kinds_stand_against_everything_else() -> None:
     assert found.kinds["timing"].positives == 1
     assert found.kinds["timing"].auc.value == 4 / 5
     assert found.kinds["timing"].auc_within.value == 1
+
+
+def test_a_threshold_is_a_number_that_json_has() -> None:
+    """Calling everything a mistake is best where the only mistake scores lowest."""
+    target = np.array([True, False, False])
+    for scores in (np.array([0.0, 0.5, 0.5]), np.array([-7.0, 0.5, 0.5])):
+        threshold = threshold_of(target, scores)
+        assert np.isfinite(threshold)
+        assert (scores > threshold).all()
+    assert threshold_of(target, np.array([0.0, 0.5, 0.5])) == -1.0

@@ -95,6 +95,8 @@ def test_a_sound_split_is_taken_as_it_is(tmp_path: Path) -> None:
     found = divided(GOOD, tmp_path)
     assert (found.train.tolist(), found.val.tolist(), found.test.tolist()) == ([0, 1, 2, 3], [4, 5], [6, 7])
     assert (found.unassigned, found.notes) == (("e", "f"), ())
+    assert found.hash == divided(GOOD, tmp_path).hash
+    assert found.hash != divided(GOOD | {"train": ("a",), "val": ("c", "b")}, tmp_path).hash
 
 
 @pytest.mark.parametrize(

@@ -314,6 +314,13 @@ class ClipRecogniser:
                 where="--features",
                 hint="name a store of features",
             )
+        if len({s.modality for s in stores}) < len(stores):
+            told = ", ".join(f"{s.path} ({s.modality})" for s in stores)
+            raise UserError(
+                "two stores are of the same modality.",
+                where=told,
+                hint="name one of each of video, audio, text and depth",
+            )
         order = ("video", "audio", "text", "depth")
         self.name: str = variant
         self._variant: Variant = variant
@@ -395,7 +402,7 @@ class ClipRecogniser:
         return {
             "model": self._variant, "data": task.data.hash, "features": [s.hash for s in self._stores],
             "split": task.division.split, "observed": task.observed, "protocol": task.protocol,
-            "steps": len(task.division.train), "way": [str(value) for value in vars(way).values()],
+            "division": task.division.hash, "way": [str(value) for value in vars(way).values()],
         }  # fmt: skip
 
 

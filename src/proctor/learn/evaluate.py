@@ -8,6 +8,7 @@ two (``between``), and told for the recordings with a mistake alone (``mistaken`
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -105,8 +106,15 @@ class Recognised(msgspec.Struct, frozen=True):
 
 
 def threshold_of(target: Flags, scores: Floats) -> float:
-    """Return the threshold with the best F1 on validation data; 0.5 where nothing there is a mistake."""
-    return choose_threshold(target, scores).value if target.any() else 0.5
+    """Return the threshold with the best F1 on validation data; 0.5 where nothing there is a mistake.
+
+    Where calling everything a mistake is best it is -1, below any probability; of other scores the lowest number there is, since a
+    record in JSON holds no infinity.
+    """
+    chosen = choose_threshold(target, scores).value if target.any() else 0.5
+    if chosen > -math.inf:
+        return chosen
+    return -1.0 if scores.min() >= 0 else -sys.float_info.max
 
 
 def evaluate(

@@ -165,6 +165,11 @@ class Division:
     unassigned: tuple[str, ...] = field(default=())
     notes: tuple[str, ...] = ()
 
+    @property
+    def hash(self) -> str:
+        """Of which samples are in which part: a file of a split may change under its name."""
+        return content_hash([self.train.tolist(), self.val.tolist(), self.test.tolist()])
+
     def __getitem__(self, subset: Subset) -> NDArray[np.int64]:
         places: NDArray[np.int64] = getattr(self, subset)
         return places

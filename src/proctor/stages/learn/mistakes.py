@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,7 +90,7 @@ class LearnedMistakes(msgspec.Struct, frozen=True):
         val: the same of the validation part; optimistic, since the model was chosen on it.
         kinds: of the test part, by kind of mistake.
         dropped: steps that could not be used, by reason.
-        notes: on the split, such as that the released one is not there.
+        notes: what a reader of the figures has to know, such as that the released split is not there.
         run: folder of the run, where one was asked for.
     """
 
@@ -255,9 +255,17 @@ def learn_mistakes(
         val=Part.of(trained.val),
         kinds=trained.test.kinds,
         dropped=dict(dropped),
-        notes=task.division.notes,
+        notes=(*task.division.notes, *feature_notes(trained.chosen)),
         run=None if settings.out is None else str(settings.out),
     )
+
+
+def feature_notes(chosen: Mapping[str, object]) -> Iterator[str]:
+    """Yield what has to be known of the rows that a model was given, from what it says was chosen."""
+    if past := chosen.get("rows_past_the_end"):
+        yield f"{past:,} rows of steps lie past the end of their features and are zeros: see 'proctor features check'"
+    if cut := chosen.get("rows_cut"):
+        yield f"{cut:,} rows of steps are left out because another modality ends before them"
 
 
 def _record(
@@ -265,6 +273,7 @@ def _record(
 ) -> RunRecord:
     """What is asked, before anything is found."""
     asked = {name: getattr(settings, name) for name in ("model", "context")}
+    asked["division"] = task.division.hash
     asked |= {} if options is None else {"training": msgspec.to_builtins(options)}
     features = tuple(
         FeatureSource(store.modality, store.backbone, store.hash, store.width, store.seconds)
