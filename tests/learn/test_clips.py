@@ -276,3 +276,17 @@ def test_each_step_counts_once_however_long(tmp_path: Path) -> None:
         model.fit(replace(task, protocol="code"))  # V1 by steps
         found.append(model.scores(task.division.test))
     assert found[0] == pytest.approx(found[1], abs=1e-5)
+
+
+def test_published_depth_lies_beside_the_other_modalities_though_its_rows_are_a_little_longer(
+    tmp_path: Path,
+) -> None:
+    video = make_store(tmp_path / "v", {"r": counting(1000)}, seconds=2.0)
+    depth = make_store(tmp_path / "d", {"r": counting(900)}, "depth", seconds=2 * 30 * 1001 / 30000)
+    assert rows_of([step("r", (2.0, 6.0))], [video, depth]) == [[1, 2]]
+    beside = clips_of([step("r", (1500.0, 1504.0))], [video, depth]).table.batch(np.array([0])).x[0]
+    assert beside.tolist() == [[750, 749], [751, 750]]  # the middle, 1501 s, is in the row from 1499.5 s on
+    with pytest.raises(UserError, match=r"b video 2 s, b depth 1\.001 s"):
+        clips_of(
+            [step("r", (2.0, 6.0))], [video, make_store(tmp_path / "e", {"r": counting(9)}, "depth", 1.001)]
+        )

@@ -49,6 +49,8 @@ _SCORED: Final = 64
 """Steps a batch where nothing is learned."""
 _KINDS_SHARE: Final = 0.5
 """Weight of the kinds in the loss beside the mistake itself."""
+_ALIKE: Final = 0.01
+"""Share by which rows of modalities may differ in length: published depth has 30 frames, 1.001 s, beside seconds."""
 _MOST_WEIGHT: Final = 20.0
 """Of a positive of a rare kind."""
 
@@ -171,9 +173,9 @@ def clips_of(
         by_execution: the share of each execution and not of all of them together, as the released code takes.
 
     Raises:
-        UserError: if the stores differ in the seconds of a row.
+        UserError: if the stores differ in the seconds of a row by more than a hundredth.
     """
-    if len({s.seconds for s in stores}) != 1:
+    if any(abs(s.seconds / stores[0].seconds - 1) > _ALIKE for s in stores):
         told = ", ".join(f"{s.backbone} {s.modality} {s.seconds:g} s" for s in stores)
         raise UserError(
             f"the modalities have rows of different lengths: {told}.",
@@ -208,7 +210,8 @@ def _rows_of(
 
 def _together(recording: str, execution: Execution, stores: Sequence[FeatureStore]) -> tuple[Places, int]:
     """Return the rows of an execution up to the end of the shortest modality; shape (modalities, rows)."""
-    rows = np.stack([s.places(recording, execution.start, execution.end) for s in stores])
+    beside = stores[0].seconds
+    rows = np.stack([s.places(recording, execution.start, execution.end, beside) for s in stores])
     uneven: NDArray[np.bool_] = np.logical_and((rows < 0).any(0), (rows >= 0).any(0))
     if uneven.all():  # one is always kept
         uneven[0] = False

@@ -217,7 +217,7 @@ class FeatureStore:
             UserError: if the store has none of the recording, or there is no such stretch.
         """
         rows = self.rows(recording_id)
-        first, last = self._stretch(recording_id, start, end)
+        first, last = self._stretch(recording_id, start, end, self.seconds)
         if last <= len(rows):
             return rows[first:last]
         padded = np.zeros((last - first, self.width), np.float16)
@@ -230,24 +230,33 @@ class FeatureStore:
         """The rows of all recordings, a read-only view of the file; shape (rows, width)."""
         return self._matrix
 
-    def places(self, recording_id: str, start: float, end: float) -> NDArray[np.int64]:
+    def places(
+        self, recording_id: str, start: float, end: float, seconds: float | None = None
+    ) -> NDArray[np.int64]:
         """Return where in ``matrix`` the rows of a stretch are, -1 past the end; those of ``window``, shape (rows,).
+
+        Args:
+            recording_id: whose rows.
+            start: seconds, at least 0; likewise ``end``.
+            end: at least ``start``.
+            seconds: of another store's rows that these are to lie beside: of each, the row here that its middle falls into.
 
         Raises:
             UserError: as ``window``.
         """
-        rows = len(self.rows(recording_id))
-        found = np.arange(*self._stretch(recording_id, start, end))
+        rows, stride = len(self.rows(recording_id)), seconds or self.seconds
+        beside = np.arange(*self._stretch(recording_id, start, end, stride))
+        found = np.floor((beside + 0.5) * (stride / self.seconds)).astype(np.int64)
         return np.where(found < rows, found + self._places[recording_id][0], -1)
 
-    def _stretch(self, recording_id: str, start: float, end: float) -> tuple[int, int]:
+    def _stretch(self, recording_id: str, start: float, end: float, seconds: float) -> tuple[int, int]:
         """Return the first row of a stretch, and the row after its last."""
         if not 0 <= start <= end < math.inf:
             raise UserError(
                 f"there is no stretch from second {start:g} to {end:g}.", where=f"recording '{recording_id}'"
             )
-        first = math.floor(start / self.seconds + _NOISE)
-        return first, max(first + 1, math.ceil(end / self.seconds - _NOISE))
+        first = math.floor(start / seconds + _NOISE)
+        return first, max(first + 1, math.ceil(end / seconds - _NOISE))
 
     def scan(self) -> Iterator[tuple[Held, NDArray[np.float16], bool]]:
         """Yield each recording, its rows, and whether they are those that were written; holds one recording at a time.
