@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from proctor.cli.console import counted, emit, group_app, progress, table, warn
 from proctor.cli.learn_paper import protocols, sweep
 from proctor.cli.learn_paper import table as paper_table
-from proctor.cli.options import Output, with_settings
+from proctor.cli.options import Output, Spread, with_settings
 from proctor.cli.zeroshot import zeroshot
 from proctor.learn.settings import TrainOptions
 from proctor.stages.learn.settings import (
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from proctor.learn.anomaly.figures import FrameFigures
     from proctor.learn.evaluate import Figure
+    from proctor.stages.learn import study as studies
     from proctor.stages.learn.anomaly import LearnedAnomaly
     from proctor.stages.learn.mistakes import LearnedMistakes, Part
-    from proctor.stages.learn.study import Spread
 
 app = group_app(
     "Recognise mistakes in recorded steps: train models, test them, and see what they look at.\n\n"
@@ -116,16 +116,16 @@ def _percent(figure: Figure) -> str:
 
 @app.command()
 @with_settings
-def study(settings: StudySettings, output: Output) -> None:
+def study(settings: StudySettings, spread: Spread, output: Output) -> None:
     """Compare what needs no pixels on every split, early and by kind of mistake: the tables of docs/learn.md.
 
     Example: proctor learn study --annotations ~/data/captaincook4d --markdown docs/learn-numbers.md
     """
-    from proctor.stages.learn.study import learn_study, study_jobs
+    from proctor.compute import place_of
+    from proctor.stages.learn.study import learn_study, trainings
 
-    total = settings.seeds * sum(1 for _ in study_jobs(settings))
-    with progress("training", total) as seen:
-        result = learn_study(settings, seen)
+    with progress("training", len(trainings(settings)), quiet=output.as_json) as seen:
+        result = learn_study(settings, place_of(spread.workers), seen)
     rows = [
         (
             r.split,
@@ -160,7 +160,7 @@ def study(settings: StudySettings, output: Output) -> None:
     emit(result, text, as_json=output.as_json)
 
 
-def _spread(spread: Spread) -> str:
+def _spread(spread: studies.Spread) -> str:
     return "-" if spread.mean is None else f"{spread.mean:.1%} ± {spread.deviation:.1%}"
 
 

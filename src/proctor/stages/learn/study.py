@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
 import msgspec
 import numpy as np
 
+from proctor.compute import HERE, Place, map_items
+from proctor.errors import UserError
 from proctor.learn.evaluate import Figure, Recognised
-from proctor.learn.recogniser import Task
 from proctor.records import atomic_write
 from proctor.stages.learn.mistakes import recogniser_of, task_of, train
 from proctor.stages.learn.settings import MistakesSettings, StudySettings
 
-__all__ = ["KindRow", "Spread", "Study", "StudyRow", "learn_study", "study_jobs"]
+__all__ = ["KindRow", "Spread", "Study", "StudyRow", "learn_study", "trainings"]
 
 FRACTIONS: Final = (0.1, 0.25, 0.5)
-MODELS: Final = (("floor", "causal"), ("step", "causal"), ("context", "causal"), ("context", "offline"))
+MODELS: Final[tuple[tuple[Literal["floor", "step", "context"], Literal["causal", "offline"]], ...]] = (
+    ("floor", "causal"),
+    ("step", "causal"),
+    ("context", "causal"),
+    ("context", "offline"),
+)
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -77,52 +83,67 @@ class Study(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class _Job:
-    settings: MistakesSettings
-    task: Task
+class _Found:
+    """What one training gave."""
+
+    model: str
+    data_hash: str
+    test: Recognised
 
 
-def study_jobs(settings: StudySettings) -> Iterator[_Job]:
-    """Yield what is trained: every model on every split, and the causal one early."""
+def trainings(settings: StudySettings) -> list[MistakesSettings]:
+    """Return what is trained: every model on every split, the causal one also early, each with every seed."""
+    found = []
     for split in settings.splits:
-        base = MistakesSettings(annotations=settings.annotations, split=split)
-        task = task_of(base)
         for model, context in MODELS:
-            one = msgspec.structs.replace(base, model=model, context=context)
-            yield _Job(one, task)
-            if model == "context" and context == "causal":
-                for observed in FRACTIONS:
-                    yield _Job(
-                        msgspec.structs.replace(one, observed=observed), replace(task, observed=observed)
-                    )
+            shares = (1.0, *FRACTIONS) if (model, context) == ("context", "causal") else (1.0,)
+            for observed in shares:
+                for seed in range(settings.seeds):
+                    one = MistakesSettings(
+                        annotations=settings.annotations, split=split, model=model, context=context,
+                        observed=observed, seed=seed, resamples=0 if seed else settings.resamples,
+                    )  # fmt: skip
+                    found.append(one)
+    return found
 
 
-def learn_study(settings: StudySettings, seen: Callable[[], None] = lambda: None) -> Study:
+def learn_study(
+    settings: StudySettings, place: Place = HERE, seen: Callable[[], None] = lambda: None
+) -> Study:
     """Train every model with every seed and sum up.
 
     Args:
         settings: which splits, how many seeds.
+        place: where models are trained.
         seen: called after each training (for progress bars).
+
+    Raises:
+        UserError: if the annotations cannot be used, or a training failed.
     """
     rows: list[StudyRow] = []
     kinds: list[KindRow] = []
-    hashed = ""
-    for job in study_jobs(settings):
-        found = []
-        for seed in range(settings.seeds):
-            model = recogniser_of(msgspec.structs.replace(job.settings, seed=seed))
-            resamples = 0 if seed else settings.resamples
-            found.append(train(model, replace(job.task, seed=seed), resamples=resamples).test)
-            seen()
-        hashed = job.task.data.hash
-        rows.append(_row(model.name, job.settings, found))
-        if job.settings.observed == 1:
-            kinds += _kind_rows(model.name, job.settings.split, found)
+    group: list[_Found] = []
+    for outcome in map_items(_trained, trainings(settings), place, seen=seen):
+        if outcome.failure is not None:
+            raise UserError(outcome.failure.message, where=str(settings.annotations))
+        group.append(outcome.value)
+        if len(group) == settings.seeds:  # outcomes come in the order of the items
+            tests = [found.test for found in group]
+            rows.append(_row(group[0].model, outcome.item, tests))
+            if outcome.item.observed == 1:
+                kinds += _kind_rows(group[0].model, outcome.item.split, tests)
+            hashed = group[0].data_hash
+            group = []
     study = Study(tuple(rows), tuple(kinds), settings.seeds, hashed)
     if settings.markdown is not None:
         with atomic_write(settings.markdown) as file:
             file.write(as_markdown(study).encode())
     return study
+
+
+def _trained(settings: MistakesSettings) -> _Found:
+    model, task = recogniser_of(settings), task_of(settings)
+    return _Found(model.name, task.data.hash, train(model, task, resamples=settings.resamples).test)
 
 
 def _row(model: str, settings: MistakesSettings, found: Sequence[Recognised]) -> StudyRow:
