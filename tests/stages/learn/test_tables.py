@@ -168,3 +168,24 @@ def test_tables_3_and_9_with_a_run_that_was_asked(made, tmp_path):
     (tmp_path / "figures.json").write_text(json.dumps({**run, "figures": {**figures, "categories": []}}))
     with pytest.raises(UserError, match="for each kind"):
         asked("9")
+
+
+def test_stores_that_lack_recordings_are_a_row_and_bad_annotations_an_error(made, monkeypatch, tmp_path):
+    good = tables.task_of
+
+    def task_of(settings):
+        if settings.features:
+            raise UserError("no step of the part 'val' has features.")
+        return good(settings)
+
+    monkeypatch.setattr(tables, "task_of", task_of)
+    settings = TableSettings(number="2", annotations=tmp_path, features=(store(tmp_path, "a"),), resamples=0)
+    missing = {r.name: r.note for r in rows(tables.table_of_paper(settings), source="missing", split="R")}
+    assert "has features" in missing["Omnivore video (a) V1"]
+
+    def broken(settings):
+        raise UserError("no such folder.")
+
+    monkeypatch.setattr(tables, "task_of", broken)
+    with pytest.raises(UserError, match="no such folder"):
+        tables.table_of_paper(settings)
