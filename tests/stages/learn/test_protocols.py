@@ -80,7 +80,13 @@ def test_every_figure_is_that_of_the_metrics(made, tmp_path):
     assert run.published == max(tested)
     assert run.right == tested[int(np.argmax(validated))] < run.published
 
+    both = [protocols._Scored("one", task, v, v) for v in (task.target[division.test] * 1.0, scores)]
+    perfect = protocols._paired(*both, 100)
+    assert perfect.published == 1.0 > perfect.right
+    assert 0 < perfect.low <= perfect.published - perfect.right <= perfect.high
+
     (hard,) = measured(found, "hard")
+    assert hard.low < hard.published - hard.right < hard.high
     assert hard.published == average_precision(target, chosen.astype(float)).value
     assert hard.right == average_precision(target, scores).value
     assert (found.n, found.positives) == (target.size, target.sum())
