@@ -52,6 +52,9 @@ def test_frames_and_steps_are_told_and_written(made: Callable[..., Any], tmp_pat
     assert sum(row["label"] for row in rows) == frames["none"]["anomalous"]
     steps = read_run(run)
     assert (len(steps.test), len(steps.val), steps.record.model) == (24, 24, "mahalanobis")
+    chosen = found["learned"]["threshold"]
+    normal, mistaken = ([r.score for r in steps.val if r.label == label] for label in (False, True))
+    assert max(normal) <= chosen < min(mistaken)
     assert made("--block", "mahalanobis", "--per-step", "--resamples", "200", "--out", str(run)) == found
 
 
