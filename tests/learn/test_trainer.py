@@ -138,9 +138,13 @@ def test_the_rate_falls_on_a_plateau() -> None:
 
 def test_accumulated_batches_are_one_larger_batch() -> None:
     large, small = Toy(dropout=0.0, size=8), Toy(dropout=0.0, size=4)
-    fit(large, changed(clip=0.1))
-    fit(small, changed(clip=0.1, accumulate=2))
+    # Adam does not see the size of a gradient; beside weight decay it does
+    fit(large, changed(clip=None, weight_decay=0.5))
+    fit(small, changed(clip=None, weight_decay=0.5, accumulate=2))
     assert weights(small) == pytest.approx(weights(large), abs=1e-5)
+    clipped = Toy(dropout=0.0, size=8)
+    fit(clipped, changed(clip=1e-2, weight_decay=0.5))
+    assert np.linalg.norm(weights(clipped)) < 0.9 * np.linalg.norm(weights(large))
 
 
 def test_bf16_learns_about_the_same() -> None:
