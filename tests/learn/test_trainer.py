@@ -304,6 +304,17 @@ def test_out_of_memory_says_what_fits(fits: int, hint: str) -> None:
     assert hint in str(told.value)
 
 
+def test_memory_of_the_processor_is_told_from_other_errors() -> None:
+    class Large(Toy):
+        def loss(self, items: Any) -> Any:
+            if len(items) > 3:
+                torch.empty(2**56, dtype=torch.uint8)  # torch's own words for it
+            return super().loss(items)
+
+    with pytest.raises(UserError, match="--batch 2 --accumulate 4"):
+        fit(Large(), SETTINGS)
+
+
 def test_other_errors_are_not_called_memory() -> None:
     class Wrong(Toy):
         def loss(self, items: Any) -> Any:

@@ -125,7 +125,11 @@ def read_checkpoint(path: Path, map_location: str = "cpu") -> Checkpoint:
             raise ValueError(f"{damaged} is damaged")
         found = torch.load(path, map_location=map_location, weights_only=True)
     except FileNotFoundError:
-        raise UserError("there is no checkpoint.", where=str(path), hint="train first") from None
+        raise UserError(
+            "there is no checkpoint.",
+            where=str(path),
+            hint="train first; where only this file is gone, remove last.pt beside it and train anew",
+        ) from None
     except (
         RuntimeError,
         EOFError,

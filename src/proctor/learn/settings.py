@@ -60,7 +60,9 @@ class TrainOptions(Settings, frozen=True, kw_only=True):
     lr: Annotated[float | None, option("Learning rate of Adam.", ge=0)] = None
     weight_decay: Annotated[float | None, option("Weight decay of Adam.", ge=0)] = None
     pos_weight: Annotated[float | None, option("Weight of mistakes in the loss.", ge=0)] = None
-    clip: Annotated[float | None, option("Largest norm of a gradient.", ge=0)] = None
+    clip: Annotated[float | None, option("Largest norm of a gradient; a large number for none.", ge=1e-6)] = (
+        None
+    )
     patience: Annotated[
         int | None, option("Epochs without a better validation figure after which training ends.", ge=1)
     ] = None

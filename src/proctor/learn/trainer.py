@@ -432,7 +432,7 @@ def _give(module: nn.Module, found: Checkpoint, path: Path) -> None:
 def _is_memory(error: BaseException) -> bool:
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
-    return any(text in str(error) for text in ("not enough memory", "CUBLAS_STATUS_ALLOC_FAILED"))
+    return any(text in str(error) for text in ("DefaultCPUAllocator", "CUBLAS_STATUS_ALLOC_FAILED"))
 
 
 @contextmanager
