@@ -346,3 +346,19 @@ def test_depth_is_told_by_where_it_is_near_and_far() -> None:
         0,
     )
     assert found["edges of depth"] == pytest.approx(1 / 31)
+    ramp = torch.linspace(0, 1, 4096).view(1, 64, 64)
+    shares = backbones.depth_rows(torch, ramp)[0, 64:79].tolist()
+    assert shares[1:-1] == pytest.approx([0.96 / 15] * 13, abs=0.004)
+    assert [shares[0], shares[-1]] == pytest.approx([0.96 / 15 + 0.02] * 2, abs=0.004)
+
+
+def test_the_layer_of_classes_is_the_last_that_runs_and_its_input_is_pooled_over_places() -> None:
+    backbones = importlib.import_module("proctor.learn.features.backbones")
+    model = torch.nn.Sequential(
+        torch.nn.Linear(3, 5), torch.nn.ReLU(), torch.nn.Linear(5, 5), torch.nn.Dropout()
+    )
+    assert backbones._last_layer(torch, model.eval(), torch.zeros(1, 3))[0] == "2"
+    seen = torch.arange(8.0).view(1, 2, 2, 2)
+    assert backbones._pooled_input(torch.nn.Conv2d(2, 4, 1), seen).tolist() == [[1.5, 5.5]]
+    tokens = torch.arange(6.0).view(1, 3, 2)
+    assert backbones._pooled_input(torch.nn.Linear(2, 4), tokens).tolist() == [[2.0, 3.0]]

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import ndimage
 from tests.learn.features.films import moving_square, plain_colour, write_film
 
 from proctor.learn.features.extract import Looks, extract_video
@@ -88,6 +89,30 @@ def test_flow_of_a_textured_plane_is_its_shift() -> None:
     flow = coarse_flow(smooth[20:116, 20:180], smooth[23:119, 16:176])
     assert flow.shape == (5, 9, 2)
     assert np.abs(flow - [4, -3]).max() < 0.7
+
+
+def test_what_appears_has_no_flow_nor_what_moves_too_far() -> None:
+    empty = np.full((96, 160), 0.2, np.float32)
+    appeared = empty.copy()
+    appeared[36:60, 60:84] = 0.9
+    assert not coarse_flow(empty, appeared).any()
+    assert not coarse_flow(appeared, empty).any()
+    rng = np.random.default_rng(0)
+    noise = ndimage.gaussian_filter(rng.uniform(size=(140, 220)).astype(np.float32), 2)
+    noise = (noise - noise.min()) / (noise.max() - noise.min())
+    flow = coarse_flow(noise[20:116, 20:180], noise[20:116, 33:193])
+    assert flow[..., 0].min() > -9.6  # ten pixels are the border of what is looked for
+    assert (flow == 0).all(axis=2).any()
+
+
+def test_flow_is_told_in_parts_of_a_pixel() -> None:
+    rng = np.random.default_rng(1)
+    noise = ndimage.gaussian_filter(rng.uniform(size=(140, 220)).astype(np.float32), 3)
+    noise = (noise - noise.min()) / (noise.max() - noise.min())
+    moved = ndimage.shift(noise, (-1.5, 1.5), order=3).astype(np.float32)
+    flow = coarse_flow(noise[20:116, 20:180], moved[20:116, 20:180])
+    # a sixth too short, since blocks fade towards their edges
+    assert np.abs(flow.mean(axis=(0, 1)) - np.array([1.5, -1.5]) * 5 / 6).max() < 0.1
 
 
 def test_a_tone_sounds_in_its_mel_band_and_silence_in_none(tmp_path: Path) -> None:

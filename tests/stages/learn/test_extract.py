@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.learn.features.films import moving_square, write_film
+from tests.typed import proctor
 
 from proctor.compute import processes
 from proctor.errors import UserError
@@ -184,6 +185,45 @@ def test_narrations_and_steps_become_rows_of_words(tmp_path: Path, monkeypatch: 
     assert store.rows("one").tolist() == [[2, 0, 0], [1, 0.5, 0], [0, 0, 0], [0, 0, 0], [0, 0, 3]]
     assert store.rows("two").tolist() == [[0, 0, 0], [1, 1, 1], [1, 1, 1]]
     assert found.dropped == {"no_line": 2}
+    (folder / "two.srt").unlink()
+    extract(settings(folder, out=tmp_path / "alone", features="text:letters"), show=show)
+    assert FeatureStore.open(tmp_path / "alone").recordings == ("one",)
     (tmp_path / "x.txt").write_text("x")
     with pytest.raises(UserError, match=r"\.jsonl, \.srt or \.vtt"):
         extract(settings(tmp_path / "x.txt", out=tmp_path / "t", features="text:letters"), show=show)
+
+
+def test_the_steps_of_a_data_set_become_rows_of_their_instructions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from proctor.samples import path
+
+    class Lengths:
+        name, dimension = "lengths", 1
+
+        def embed(self, texts: list[str], role: str) -> np.ndarray:
+            return np.array([[len(t)] for t in texts], np.float32)
+
+    monkeypatch.setattr("proctor.corpus.embed.open.open_embedder", lambda spec: Lengths())
+    found = extract(settings(path(), out=tmp_path / "s", features="text:lengths"), show=show)
+    store = FeatureStore.open(tmp_path / "s")
+    assert len(store.recordings) == 12
+    first, second = len("Pour 500 ml of hot water into the teapot"), len("Place two tea bags in the teapot")
+    # from 2 s to 9.5 s, and from 10 s to 15 s
+    assert store.rows("tea_1")[:16, 0].tolist() == [0, 0, *[first] * 8, *[second] * 5, 0]
+    assert found.dropped == {"no_times": 7}
+
+
+def test_the_command_says_what_was_made_and_what_was_left_out(videos: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.mp4"
+    broken.write_bytes(b"nothing of a video" * 9)
+    done = proctor("features", "extract", videos / "a.mp4", broken, "--out", tmp_path / "s", "--json")
+    assert done.status == 0, done.err
+    told = json.loads(done.out)
+    assert (told["stores"][0]["recordings"], told["dropped"]) == (1, {"unreadable": 1})
+    again = proctor("features", "extract", videos / "a.mp4", "--out", tmp_path / "s")
+    assert again.status == 2
+    assert "something here already" in again.err
+    shown = proctor("features", "extract", videos / "c.MKV", broken, "--out", tmp_path / "t", "--window", "2")
+    assert "listed in" in shown.out
+    assert "times real time" in shown.out

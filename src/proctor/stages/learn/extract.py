@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from proctor.compute import HERE, Place, map_items
+from proctor.datasets.dataset import guess_dataset
 from proctor.errors import UserError
 from proctor.learn.features.extract import Extracted, Looks, extract_video, open_extractor
 from proctor.learn.features.narrated import Line, embed_lines, read_lines, step_lines
@@ -241,7 +242,7 @@ def _extract_words(settings: ExtractSettings, folders: Sequence[Path], show: Sho
 
 def _lines_of(sources: Sequence[Path], dropped: list[Dropped]) -> Mapping[str, tuple[Line, ...]]:
     """Return the lines by recording: of narrations in files, or of the steps of a data set."""
-    if len(sources) == 1 and sources[0].is_dir() and not any(_walk(sources, _TEXT_ENDINGS - {".jsonl"})):
+    if len(sources) == 1 and _is_dataset(sources[0]):
         data, _ = read_step_data(sources[0])
         dropped += data.dropped
         return step_lines(data)
@@ -250,3 +251,11 @@ def _lines_of(sources: Sequence[Path], dropped: list[Dropped]) -> Mapping[str, t
         found[id_], lost = read_lines(path)
         dropped += lost
     return found
+
+
+def _is_dataset(source: Path) -> bool:
+    """Tell whether this is the folder of a data set that is known, and no folder of narrations."""
+    try:
+        return source.is_dir() and guess_dataset(source) is not None
+    except UserError:
+        return False
