@@ -18,6 +18,7 @@ from proctor.learn.sequence import (
     SequenceNetwork,
     _Sequences,
     pooled_features,
+    rows_past_the_end,
 )
 from proctor.learn.settings import TrainOptions
 from proctor.metrics.classification import roc_auc
@@ -125,6 +126,18 @@ def test_features_of_videos_are_pooled_over_the_executions(tmp_path: Path) -> No
     half = pooled_features(DATA, FeatureStore.open(tmp_path / "s"), 0.5)
     inside = rows[int(e.start) : int(np.ceil(e.start + e.seconds / 2))].astype(np.float32)
     assert half[place] == pytest.approx(inside.mean(axis=0), abs=1e-3)
+
+
+def test_rows_past_the_end_of_the_features_are_counted(tmp_path: Path) -> None:
+    sample = DATA.samples[0]
+    last = max(e.end for s in DATA.samples if s.recording_id == sample.recording_id for e in s.executions)
+    for name, rows in (("whole", int(np.ceil(last))), ("cut", int(np.ceil(last)) - 2)):
+        with StoreWriter(
+            tmp_path / name, width=1, seconds=1.0, modality="video", backbone="b", source="t"
+        ) as writer:
+            writer.add(sample.recording_id, np.ones((rows, 1)))
+    assert rows_past_the_end(DATA, FeatureStore.open(tmp_path / "whole")) == 0
+    assert rows_past_the_end(DATA, FeatureStore.open(tmp_path / "cut")) >= 2
 
 
 def test_a_video_that_tells_all_is_learned(tmp_path: Path) -> None:

@@ -142,6 +142,7 @@ class SequenceModel:
             "data": task.data.hash,
             "features": [store.hash for store in self._stores],
             "split": task.division.split,
+            "division": task.division.hash,
             "observed": task.observed,
             "protocol": task.protocol,
         }
@@ -151,7 +152,8 @@ class SequenceModel:
             learner = _SequenceLearner(network, self._steps, task, self._training.batch)
             trained = fit(learner, self._training, self._folder, seed=task.seed, about=about, show=self._show)
             self._found = learner.log_odds()
-        return trained.chosen | {"features": columns.shape[1]}
+        past = sum(rows_past_the_end(task.data, store, task.observed) for store in self._stores)
+        return trained.chosen | {"features": columns.shape[1], "rows_past_the_end": past}
 
     def scores(self, places: Places) -> Floats:
         """Return the probability of a mistake."""
@@ -183,6 +185,16 @@ def pooled_features(data: StepData, store: FeatureStore, observed: float = 1.0) 
         if len(together):
             found[place] = np.nan_to_num(together, nan=0.0, posinf=1.0, neginf=-1.0).mean(axis=0)
     return found
+
+
+def rows_past_the_end(data: StepData, store: FeatureStore, observed: float = 1.0) -> int:
+    """Return how many of the rows that are pooled are zeros because the features end before the annotation."""
+    return sum(
+        int((store.places(sample.recording_id, e.start, e.start + observed * e.seconds) < 0).sum())
+        for sample in data.samples
+        if sample.recording_id in store
+        for e in sample.executions
+    )
 
 
 @dataclass(frozen=True)
