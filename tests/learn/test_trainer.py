@@ -126,13 +126,16 @@ def test_it_stops_when_nothing_becomes_better() -> None:
     assert (len(found.history), found.best, found.figure, found.early) == (5, 2, 0.7, True)
 
 
-def test_the_rate_falls_on_a_plateau() -> None:
+def test_the_rate_falls_on_a_plateau(tmp_path: Path) -> None:
     class Same(Toy):
         def validate(self) -> float:
             return 0.5
 
     found = fit(Same(), changed(epochs=6, plateau=1, lowest_lr=1e-3))
     assert [e.lr for e in found.history] == pytest.approx([0.05, 0.05, 0.05, 0.005, 0.005, 0.001])
+    fit(Same(), changed(epochs=2, plateau=1, lowest_lr=1e-3), tmp_path)
+    resumed = fit(Same(), changed(epochs=6, plateau=1, lowest_lr=1e-3), tmp_path)
+    assert [e.lr for e in resumed.history] == [e.lr for e in found.history]
     assert {e.lr for e in fit(Same(), changed(plateau=None)).history} == {0.05}
 
 
