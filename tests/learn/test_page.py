@@ -293,7 +293,9 @@ def test_runs_of_one_model_are_told_apart_and_summed_up(tmp_path: Path) -> None:
     assert all(f"<bdi>{name}</bdi>" in text for name in names)
     assert "2 seeds" in section(text, "seeds")
     assert " 50% " in section(text, "observed")
-    assert "Table 11" in section(text, "summary")
+    summary = section(text, "summary")
+    assert "best of Table 11, on 671 steps, half of each 65.43" in summary
+    assert "65.25" in summary
 
 
 def test_protocols_that_label_otherwise_are_told_and_not_compared(tmp_path: Path) -> None:
