@@ -230,10 +230,8 @@ def _spreads(runs: Sequence[TestedRun]) -> Iterator[str]:
 
 
 def _at(decided: Decisions) -> str:
-    finite = np.isfinite(decided.threshold)
-    return (
-        f"{decided.chosen_on}: {show_value(decided.threshold, 3) if finite else 'all are called a mistake'}"
-    )
+    at = "all are called a mistake" if decided.everything else show_value(decided.threshold, 3)
+    return f"{decided.chosen_on}: {at}"
 
 
 def _decisions(found: Learned) -> Section:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -65,6 +66,11 @@ class Decisions:
     threshold: float
     chosen_on: str
     figures: Mapping[str, Estimate]
+
+    @property
+    def everything(self) -> bool:
+        """Whether the threshold stands for calling everything a mistake; see ``learn.evaluate.threshold_of``."""
+        return self.threshold == -1.0 or self.threshold <= -sys.float_info.max
 
 
 @dataclass(frozen=True)

@@ -173,8 +173,8 @@ def _card(step: TestedStep, place: int, runs: Sequence[TestedRun], largest: Sequ
 def _answer(run: TestedRun, place: int, largest: float, most: int) -> AnswerView:
     called, mistaken = bool(run.called[place]), bool(run.labels[place])
     mark = "right" if called == mistaken else "missed" if mistaken else "false alarm"
-    threshold = run.decisions[0].threshold
-    beside = f", {'above' if called else 'below'} {_shown(run, threshold)}" if np.isfinite(threshold) else ""
+    first = run.decisions[0]
+    beside = "" if first.everything else f", {'above' if called else 'below'} {_shown(run, first.threshold)}"
     reasons = run.reasons[place][:most] if len(run.reasons) else ()
     text = f"{_shown(run, float(run.scores[place]))}{beside}: {'a mistake' if called else 'no mistake'}"
     return AnswerView(run.name, text, mark, code=mark, drawn=_why(reasons, largest) if reasons else None)
