@@ -102,6 +102,10 @@ def test_early_recognition_knows_less(causal: ContextModel) -> None:
     floor = Floor()
     floor.fit(task)
     assert auc_test(floor, task) > 0.5
+    told = [
+        r for each in floor.reasons(DIVISION.test) for r in each if r.feature == "log length against usual"
+    ]
+    assert min(r.value for r in told) == 0  # that it is short so far says nothing
 
 
 def test_one_class_cannot_be_learned() -> None:
