@@ -11,6 +11,8 @@ from proctor.learn.evaluate import Figure
 from proctor.stages.learn.settings import StudySettings
 from proctor.stages.learn.study import FRACTIONS, Spread, learn_study
 
+pytest.importorskip("torch", reason="needs torch")
+
 
 def test_every_model_has_a_row_and_a_line_on_the_page(tmp_path: Path) -> None:
     page = tmp_path / "numbers.md"
@@ -22,6 +24,7 @@ def test_every_model_has_a_row_and_a_line_on_the_page(tmp_path: Path) -> None:
         ("step", 1.0),
         ("context-causal", 1.0),
         *(("context-causal", share) for share in FRACTIONS),
+        ("sequence-causal", 1.0),
         ("context-offline", 1.0),
     ]
     assert all(0 < row.positives < row.n for row in found.rows)

@@ -20,10 +20,12 @@ from proctor.stages.learn.settings import MistakesSettings, StudySettings
 __all__ = ["KindRow", "Spread", "Study", "StudyRow", "learn_study", "trainings"]
 
 FRACTIONS: Final = (0.1, 0.25, 0.5)
-MODELS: Final[tuple[tuple[Literal["floor", "step", "context"], Literal["causal", "offline"]], ...]] = (
+Model = Literal["floor", "step", "context", "sequence"]
+MODELS: Final[tuple[tuple[Model, Literal["causal", "offline"]], ...]] = (
     ("floor", "causal"),
     ("step", "causal"),
     ("context", "causal"),
+    ("sequence", "causal"),
     ("context", "offline"),
 )
 
