@@ -37,6 +37,7 @@ TYPED = {
     "retrieve": "{documents} -r bm25 -r bm25~{m}",
     "predict": "{moments} -p {m} -p constant --limit 3",
     "judge answers": "{moments} -j {m} --run constant --judge-floors",
+    "learn zeroshot": "--annotations {sample} -m {m} -o {new} --show times --develop 0",
     "experiment moment": "{moments} --data plain={sample} -g {m} -p {m} -j {m} --show frames:2 --examples 3",
     "experiment documents": "{new} --from {docs} -g {m} -m {m} -m python:os:getcwd -m human:anna.csv -j {m} --total 2 --style numerical",
     "experiment clip": "{new} --data {steps} --dataset steps -g {m} -j {m} -a {m} -a {m}2 -a {m}3 -p {m} -p python:os:getcwd -p human:anna.csv --show frames:8 --total 4",

@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from proctor.cli.main import app
 from proctor.samples import copy_sample
+from proctor.samples import path as sample
 from proctor_rehearsal.standin import Standin
 
 DATA: Final = Path(__file__).resolve().parents[1] / "data" / "datasets"
@@ -39,6 +40,7 @@ LINES: Final = {
     "filter": f"clip -j {NEW} {VOTERS}",
     "choices": f"clip -w {NEW} {VOTERS}",
     "experiment clip": f"clip -g {NEW} {VOTERS} -p {NEW}",
+    "learn zeroshot": f"moment --annotations {sample()} -m {NEW} --show times --develop 0 --out",
 }
 """Each asks a model that was never asked."""
 
@@ -67,7 +69,8 @@ def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def typed(command: str, home: Path) -> tuple[int, str]:
     name, *words = LINES[command].split()
-    done = proctor(*command.split(), home / name, *words)
+    typed = [*words, home / name] if words[-1] == "--out" else [home / name, *words]
+    done = proctor(*command.split(), *typed)
     return done.status, done.err
 
 
@@ -86,6 +89,8 @@ def home(rehearsed: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Pat
     """A copy of the workspace that the command works in."""
     name = LINES[request.node.callspec.params["command"]].partition(" ")[0]
     shutil.copytree(rehearsed / name, tmp_path / name)
+    if "--out" in LINES[request.node.callspec.params["command"]]:
+        (tmp_path / name / "items.jsonl").unlink()  # it would not go on where others' questions are
     return tmp_path
 
 
@@ -122,3 +127,15 @@ def test_a_real_workspace_refuses_played_replies(command: str, home: Path, serve
     status, told = typed(command, home)
     assert (status, "plays models, and this workspace is no rehearsal" in told) == (2, True), told
     assert server.count == 0
+
+
+def test_zero_shot_questions_replace_no_benchmark(rehearsed: Path, tmp_path: Path) -> None:
+    bench = tmp_path / "bench"
+    shutil.copytree(rehearsed / "moment", bench)
+    before = (bench / "items.jsonl").read_bytes()
+    done = proctor(
+        "learn", "zeroshot", "--annotations", sample(), "-m", NEW, "--show", "times", "--out", bench
+    )
+    assert done.status == 2
+    assert "questions of the kind 'moment'" in done.err
+    assert (bench / "items.jsonl").read_bytes() == before

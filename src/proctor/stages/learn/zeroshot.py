@@ -28,7 +28,7 @@ from proctor.learn.zeroshot.deciding import Replies, Weights, fit_weights, read_
 from proctor.learn.zeroshot.entries import entries_of
 from proctor.learn.zeroshot.figures import Figures, judge_calls
 from proctor.llm.estimate import Estimate
-from proctor.records import Dropped, write_json, write_jsonl
+from proctor.records import Dropped, is_there, iter_jsonl, write_json, write_jsonl
 from proctor.report.page import write_page
 from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.inputs import load_predictions
@@ -236,6 +236,7 @@ def zeroshot(settings: ZeroshotSettings, *, limits: Limits | None = None, show: 
     workspace = Workspace(settings.out)
     record = exam.record()
     require_free(settings.out, record)
+    _require_no_benchmark(workspace)
     if settings.writer is not None and settings.variant == "v1":
         raise UserError(
             "one question for all steps needs no writer.", hint="leave --writer out, or ask --variant v2"
@@ -291,6 +292,18 @@ def zeroshot(settings: ZeroshotSettings, *, limits: Limits | None = None, show: 
         workspace.file(PAGE), zeroshot_page(title, figures, told, marks, items, answers, competitions, method)
     )
     return result
+
+
+def _require_no_benchmark(workspace: Workspace) -> None:
+    """Refuse a folder with questions of others, which those about steps would replace."""
+    path = workspace.file("items.jsonl")
+    first: Item | None = next(iter_jsonl(path, Item), None) if is_there(path) else None
+    if first is not None and first.question.kind != "step":
+        raise UserError(
+            f"this is a benchmark with questions of the kind '{first.question.kind}', which the run would replace.",
+            where=str(path),
+            hint="give another folder with --out",
+        )
 
 
 def _writer(models: Models, name: str) -> Writer:
