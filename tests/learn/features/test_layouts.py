@@ -77,6 +77,8 @@ def test_the_loaders_key_of_depth_is_known_too(tmp_path: Path) -> None:
 def test_rows_are_averaged_and_an_incomplete_group_left_out(tmp_path: Path) -> None:
     path = save(tmp_path / "1_7.npz", x=np.array([[1.0, 10], [3, 30], [5, 50], [7, 70], [9, 90]]))
     assert read(path, replace(MINE, pool=2)).tolist() == [[2, 20], [6, 60]]
+    with pytest.raises(UserError, match="5 rows, too few for one"):
+        read(path, replace(MINE, pool=6))
 
 
 def test_the_code_for_localising_keeps_a_folder_a_recording(tmp_path: Path) -> None:
@@ -170,7 +172,7 @@ def test_another_key_is_told_with_those_that_are_there(tmp_path: Path) -> None:
         (np.zeros((3, 1023)), r"shape \(3, 1023\); omnivore has \(rows, 1024\)"),
         (np.zeros(1024), r"shape \(1024,\)"),
         (np.zeros((1, 2, 1024)), "shape"),
-        (np.zeros((0, 1024)), "no row"),
+        (np.zeros((0, 1024)), "0 rows, too few"),
         (np.zeros((3, 1024), complex), "type complex128"),
         (np.zeros((3, 1024), bool), "type bool"),
         (np.array([["a"] * 1024]), "type <U1"),

@@ -223,12 +223,15 @@ def read_features(found: Found, layout: Layout) -> NDArray[Any]:
             where=where,
             hint="is this the backbone that the files are of?",
         )
+    read, width = rows.shape
     if layout.pool > 1:
-        whole = len(rows) // layout.pool
-        rows = rows[: whole * layout.pool].reshape(whole, layout.pool, -1).mean(axis=1, dtype=np.float64)
+        whole = read // layout.pool
+        rows = rows[: whole * layout.pool].reshape(whole, layout.pool, width).mean(axis=1, dtype=np.float64)
     if not len(rows):
         raise UserError(
-            "the array has no row.", where=where, hint="extract the features of the recording anew"
+            f"the array has {read:,} rows, too few for one.",
+            where=where,
+            hint="extract the features of the recording anew",
         )
     return rows
 
