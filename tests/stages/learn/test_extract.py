@@ -116,7 +116,11 @@ def test_two_files_of_one_recording_and_folders_without_videos_are_refused(
         ({"features": "plain", "weights": Path("w")}, "leave --weights out"),
         ({"features": "timm:resnet18"}, "nothing is downloaded"),
         ({"features": "transformers", "weights": Path("w")}, "no such folder"),
+        ({"features": "transformers:vit", "weights": Path("w")}, "takes no name"),
+        ({"features": "plain", "window": (1.0, 3.0, 1.0)}, "twice"),
         ({"features": "text:lsa", "window": (3.0,)}, "rows of words"),
+        ({"features": "text:lsa", "device": "cuda"}, "text:st/models"),
+        ({"features": "text:lsa", "weights": Path("w")}, "text:st/models"),
     ],
 )
 def test_what_cannot_be_extracted_says_what_can(
@@ -182,6 +186,7 @@ def test_narrations_and_steps_become_rows_of_words(tmp_path: Path, monkeypatch: 
     found = extract(settings(folder, out=tmp_path / "s", features="text:letters"), show=show)
     store = FeatureStore.open(tmp_path / "s")
     assert (store.modality, store.backbone) == ("text", "text:letters")
+    assert store.about.source.startswith("narrations by letters")
     assert store.rows("one").tolist() == [[2, 0, 0], [1, 0.5, 0], [0, 0, 0], [0, 0, 0], [0, 0, 3]]
     assert store.rows("two").tolist() == [[0, 0, 0], [1, 1, 1], [1, 1, 1]]
     assert found.dropped == {"no_line": 2}
@@ -208,6 +213,7 @@ def test_the_steps_of_a_data_set_become_rows_of_their_instructions(
     found = extract(settings(path(), out=tmp_path / "s", features="text:lengths"), show=show)
     store = FeatureStore.open(tmp_path / "s")
     assert len(store.recordings) == 12
+    assert store.about.source.startswith("instructions of annotated steps by lengths")
     first, second = len("Pour 500 ml of hot water into the teapot"), len("Place two tea bags in the teapot")
     # from 2 s to 9.5 s, and from 10 s to 15 s
     assert store.rows("tea_1")[:16, 0].tolist() == [0, 0, *[first] * 8, *[second] * 5, 0]

@@ -45,6 +45,12 @@ def open_backbone(looks: Looks) -> Extractor:
     folder = looks.weights
     kind, _, name = looks.spec.partition(":")
     name, _, layer = name.partition("@")
+    if name and kind in ("transformers", "depth"):
+        raise UserError(
+            "it takes no name: the folder's config.json says which model it is.",
+            where=looks.spec,
+            hint=f"give --features {kind}",
+        )
     if folder is None or not folder.is_dir():
         raise UserError(
             "the weights are missing: nothing is downloaded."

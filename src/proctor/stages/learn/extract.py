@@ -86,6 +86,10 @@ def extract(settings: ExtractSettings, *, place: Place = HERE, show: Show) -> Ex
         settings.out if len(settings.window) == 1 else settings.out.with_name(f"{settings.out.name}-{w:g}s")
         for w in settings.window
     ]
+    if len({*folders}) < len(folders):
+        raise UserError(
+            "--window is given twice with the same length.", hint="each length makes a store of its own"
+        )
     for folder in folders:
         if is_there(folder):
             raise UserError(
@@ -222,14 +226,21 @@ def _extract_words(settings: ExtractSettings, folders: Sequence[Path], show: Sho
 
     if settings.window != (STRIDE,):
         raise UserError("rows of words are 1 s long.", hint="leave --window out")
+    if {settings.weights, settings.frames, settings.batch} != {None} or settings.device != "cpu":
+        raise UserError(
+            "words have no --weights, --frames, --batch or --device.",
+            hint="name the embedder and its folder in one: text:st/models/minilm",
+        )
     dropped: list[Dropped] = []
-    lines = _lines_of(settings.sources, dropped)
+    steps = len(settings.sources) == 1 and _is_dataset(settings.sources[0])
+    lines = _lines_of_steps(settings.sources[0], dropped) if steps else _narrated(settings.sources, dropped)
     embedder = open_embedder(settings.features.removeprefix(_TEXT))
     done = _Tally(0)
     done.dropped = dropped
     with StoreWriter(
         folders[0], width=embedder.dimension, seconds=STRIDE, modality="text", backbone=f"text:{embedder.name}",
-        source=f"words by {embedder.name}, a row a second, zeros in silence", resume=True,
+        source=f"{'instructions of annotated steps' if steps else 'narrations'} by {embedder.name}, a row a second, zeros in silence",
+        resume=True,
     ) as writer:  # fmt: skip
         done.resumed = sum(id_ in writer for id_ in lines)
         with show("words", len(lines) - done.resumed) as seen:
@@ -240,12 +251,13 @@ def _extract_words(settings: ExtractSettings, folders: Sequence[Path], show: Sho
     return done.result(folders, settings.window, [writer], settings.out)
 
 
-def _lines_of(sources: Sequence[Path], dropped: list[Dropped]) -> Mapping[str, tuple[Line, ...]]:
-    """Return the lines by recording: of narrations in files, or of the steps of a data set."""
-    if len(sources) == 1 and _is_dataset(sources[0]):
-        data, _ = read_step_data(sources[0])
-        dropped += data.dropped
-        return step_lines(data)
+def _lines_of_steps(folder: Path, dropped: list[Dropped]) -> Mapping[str, tuple[Line, ...]]:
+    data, _ = read_step_data(folder)
+    dropped += data.dropped
+    return step_lines(data)
+
+
+def _narrated(sources: Sequence[Path], dropped: list[Dropped]) -> Mapping[str, tuple[Line, ...]]:
     found: dict[str, tuple[Line, ...]] = {}
     for id_, path in _files_by_recording(sources, _TEXT_ENDINGS, "narrations").items():
         found[id_], lost = read_lines(path)
