@@ -39,11 +39,11 @@ def _one_thread() -> Iterator[None]:
 
 
 def make_store(
-    path: Path, rows: dict[str, Any], modality: Any = "video", seconds: float = 1.0
+    path: Path, rows: dict[str, Any], modality: Any = "video", seconds: float = 1.0, backbone: str = "b"
 ) -> FeatureStore:
     width = next(iter(rows.values())).shape[1]
     with StoreWriter(
-        path, width=width, seconds=seconds, modality=modality, backbone="b", source="a test"
+        path, width=width, seconds=seconds, modality=modality, backbone=backbone, source="a test"
     ) as writer:
         for name, one in rows.items():
             writer.add(name, one)
@@ -96,6 +96,15 @@ def test_modalities_end_with_the_shortest(tmp_path: Path) -> None:
     assert found.table.batch(np.array([1])).x[0].tolist() == [[7, 7, 0]]  # one row always stays
     assert found.table.lengths.tolist() == [2, 1, 2]
     assert (found.cut, found.past_the_end) == (3 + 1 + 1, 2)
+
+
+def test_after_its_last_line_a_narration_is_silent_and_cuts_nothing(tmp_path: Path) -> None:
+    seen = make_store(tmp_path / "a", {"r": counting(10)})
+    said = make_store(tmp_path / "b", {"r": counting(6) * 100}, "text", backbone="text:st:minilm")
+    found = clips_of([step("r", (4, 8)), step("r", (8, 11))], [seen, said])
+    assert found.table.batch(np.array([0])).x[0].tolist() == [[4, 400], [5, 500], [6, 0], [7, 0]]
+    assert found.table.batch(np.array([1])).x[0].tolist()[:2] == [[8, 0], [9, 0]]
+    assert (found.cut, found.past_the_end) == (0, 1)
 
 
 def test_modalities_of_another_stride_are_refused(tmp_path: Path) -> None:

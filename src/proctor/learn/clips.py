@@ -21,7 +21,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from proctor.errors import UserError
 from proctor.learn.batches import RowTable, bucketed, flat
-from proctor.learn.features.store import FeatureStore
+from proctor.learn.features.store import WORDS, FeatureStore
 from proctor.learn.networks import Fusion, Positions, StepNetwork, Variant
 from proctor.learn.recogniser import ProtocolName, Reason, Task
 from proctor.learn.samples import KINDS, Execution, StepSample
@@ -212,7 +212,9 @@ def _together(recording: str, execution: Execution, stores: Sequence[FeatureStor
     """Return the rows of an execution up to the end of the shortest modality; shape (modalities, rows)."""
     beside = stores[0].seconds
     rows = np.stack([s.places(recording, execution.start, execution.end, beside) for s in stores])
-    uneven: NDArray[np.bool_] = np.logical_and((rows < 0).any(0), (rows >= 0).any(0))
+    # words are silent after the last line: that takes nothing from what is seen and heard
+    ending = [not s.backbone.startswith(WORDS) for s in stores]
+    uneven: NDArray[np.bool_] = np.logical_and((rows[ending] < 0).any(0), (rows >= 0).any(0))
     if uneven.all():  # one is always kept
         uneven[0] = False
     return rows[:, ~uneven], int(uneven.sum())

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from proctor.errors import UserError
 from proctor.records import append_jsonl, content_hash, decode, is_there, read_bytes, write_json
 
-__all__ = ["VERSION", "FeatureStore", "Held", "Modality", "StoreWriter"]
+__all__ = ["VERSION", "WORDS", "FeatureStore", "Held", "Modality", "StoreWriter"]
 
 VERSION: Final = 1
 """Of the files; another one is refused."""
@@ -33,6 +33,9 @@ VERSION: Final = 1
 MAX_WIDTH: Final = 2**20
 LARGEST: Final = float(np.finfo(np.float16).max)
 """What is farther from zero is clipped to it, and counted."""
+
+WORDS: Final = "text:"
+"""Begins the backbone of rows of words, which are zeros in silence; they end with the last line, not with the video."""
 
 Modality = Literal["video", "audio", "text", "depth"]
 

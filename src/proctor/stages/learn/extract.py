@@ -17,7 +17,7 @@ from proctor.datasets.dataset import guess_dataset
 from proctor.errors import UserError
 from proctor.learn.features.extract import Extracted, Looks, extract_video, open_extractor
 from proctor.learn.features.narrated import Line, embed_lines, read_lines, step_lines
-from proctor.learn.features.store import StoreWriter
+from proctor.learn.features.store import WORDS, StoreWriter
 from proctor.learn.features.windows import STRIDE
 from proctor.learn.samples import read_step_data
 from proctor.records import Dropped, is_there, write_jsonl
@@ -29,7 +29,6 @@ __all__ = ["Extraction", "Written", "extract", "recording_of"]
 VIDEO_ENDINGS: Final = frozenset(
     {".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".ts", ".wmv", ".flv", ".ogv"}
 )
-_TEXT: Final = "text:"
 _TEXT_ENDINGS: Final = frozenset({".jsonl", ".srt", ".vtt"})
 
 
@@ -97,7 +96,7 @@ def extract(settings: ExtractSettings, *, place: Place = HERE, show: Show) -> Ex
                 where=str(folder),
                 hint="name a new store, or move it away",
             )
-    if settings.features.startswith(_TEXT):
+    if settings.features.startswith(WORDS):
         return _extract_words(settings, folders, show)
     looks = Looks(
         settings.features, settings.weights, settings.window, settings.frames, settings.batch, settings.device,
@@ -234,11 +233,11 @@ def _extract_words(settings: ExtractSettings, folders: Sequence[Path], show: Sho
     dropped: list[Dropped] = []
     steps = len(settings.sources) == 1 and _is_dataset(settings.sources[0])
     lines = _lines_of_steps(settings.sources[0], dropped) if steps else _narrated(settings.sources, dropped)
-    embedder = open_embedder(settings.features.removeprefix(_TEXT))
+    embedder = open_embedder(settings.features.removeprefix(WORDS))
     done = _Tally(0)
     done.dropped = dropped
     with StoreWriter(
-        folders[0], width=embedder.dimension, seconds=STRIDE, modality="text", backbone=f"text:{embedder.name}",
+        folders[0], width=embedder.dimension, seconds=STRIDE, modality="text", backbone=f"{WORDS}{embedder.name}",
         source=f"{'instructions of annotated steps' if steps else 'narrations'} by {embedder.name}, a row a second, zeros in silence",
         resume=True,
     ) as writer:  # fmt: skip
