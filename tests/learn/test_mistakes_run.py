@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ from tests.learn.made import make_data
 from proctor.errors import UserError
 from proctor.learn.recogniser import Reason, Task
 from proctor.learn.runs import read_run
+from proctor.records import Dropped, read_jsonl
 from proctor.stages.learn import mistakes
 from proctor.stages.learn.settings import MistakesSettings
 
@@ -43,6 +45,7 @@ class Long:
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MistakesSettings:
     data, division = make_data()
+    data = replace(data, dropped=(Dropped("r0:9", "no_times", "missing; it cannot be seen"),))
     monkeypatch.setattr(mistakes, "task_of", lambda s: Task(data, division, data.labels(), s.seed))
     monkeypatch.setattr(mistakes, "recogniser_of", lambda *_: Long())
     monkeypatch.setattr(Long, "trained", 0)
@@ -64,6 +67,8 @@ def test_the_run_and_its_page_are_what_was_trained(settings: MistakesSettings) -
     assert found.test.auc is not None
     assert f"<bdi>{100 * found.test.auc:.1f}</bdi>" in text
     assert "<bdi>seconds</bdi>" in text
+    assert found.dropped == {"no_times": 1}
+    assert [d.id for d in read_jsonl(settings.out / "dropped.jsonl", Dropped)] == ["r0:9"]
 
 
 def test_another_run_is_not_written_over_and_nothing_is_trained_for_it(settings: MistakesSettings) -> None:

@@ -89,7 +89,8 @@ def _text(result: LearnedMistakes) -> str:
     ]
     if kinds:
         parts.append(table(kinds, ("kind", "mistakes", "AUC", "AP")))
-    parts.append(f"chosen on {result.chosen_on}; left out: {counted(result.dropped)}")
+    listed = f", listed in {result.run}/dropped.jsonl" if result.run and result.dropped else ""
+    parts.append(f"chosen on {result.chosen_on}; left out: {counted(result.dropped)}{listed}")
     return "\n\n".join(parts)
 
 

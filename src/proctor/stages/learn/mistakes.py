@@ -19,6 +19,7 @@ from proctor.learn.recogniser import Recogniser, Task
 from proctor.learn.runs import FeatureSource, RunRecord, predicted_steps, require_free, write_run
 from proctor.learn.samples import divide, read_step_data
 from proctor.learn.settings import TrainOptions
+from proctor.records import write_jsonl
 from proctor.stages.learn.settings import MistakesSettings, PageSettings
 from proctor.stages.show import Show
 
@@ -318,3 +319,4 @@ def _write(folder: Path, record: RunRecord, trained: Trained, *, overwrite: bool
     results = {"test": msgspec.to_builtins(trained.test), "val": msgspec.to_builtins(trained.val)}
     found = msgspec.structs.replace(record, chosen=dict(trained.chosen), results=results)
     write_run(folder, found, test, val, overwrite=overwrite)
+    write_jsonl(folder / "dropped.jsonl", task.data.dropped)
