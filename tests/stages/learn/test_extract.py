@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -92,6 +93,9 @@ def test_what_cannot_be_read_is_listed_and_the_others_are_done(videos: Path, tmp
     ]
     assert "No such file" in listed[1]["detail"]
     assert found.stores[0].recordings == 3
+    shutil.rmtree(tmp_path / "s")
+    extract(settings(videos, out=tmp_path / "s"), show=show)
+    assert not Path(found.dropped_file).exists()  # what was left out is not left out of this store
     with pytest.raises(UserError, match="nothing could be read"):
         extract(settings(broken, out=tmp_path / "none"), show=show)
     assert not (tmp_path / "none").exists()

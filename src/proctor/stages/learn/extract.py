@@ -169,6 +169,8 @@ class _Tally:
         listed = out.with_name(f"{out.name}.dropped.jsonl")
         if self.dropped:
             write_jsonl(listed, self.dropped)
+        else:  # of a store of this name that is gone
+            listed.unlink(missing_ok=True)
         spent = time.monotonic() - self._begin
         return Extraction(
             stores=tuple(
