@@ -6,7 +6,7 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.exam.kind import Call, Exhibit, Shown, Turn, ViewOptions
-from proctor.exam.kinds.step import KIND, StepAsking, read_said
+from proctor.exam.kinds.step import KIND, StepAsking, read_option, read_said
 from proctor.exam.library import Library, Prompts
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.prediction import Prediction
@@ -31,6 +31,10 @@ from proctor.llm.outcome import Refusal, Reply
         ("I cannot tell whether it was done; possibly yes.", "hedged"),
         ("Yes/No", "hedged"),
         ("It could be yes, it could be no.", "hedged"),
+        ("The answer is yes. There were no spills.", "yes"),
+        ("He left it out, so no. Yes, he stirred, but later.", "no"),
+        ("No, I cannot see the person stir.", "no"),
+        ("No, I cannot tell.", "hedged"),
         ("There is no evidence of the step.", "unreadable"),
         ("The person stirs.", "unreadable"),
         ("", "unreadable"),
@@ -98,6 +102,29 @@ def test_options_are_read_by_letter() -> None:
         item, KIND.view("question", ViewOptions()), Exhibit(), Reply(text="I cannot tell from this.")
     )
     assert (hedge.details["read"], hedge.value) == ("hedged", None)
+
+
+@pytest.mark.parametrize(
+    ("reply", "read"),
+    [
+        ("B", "B"),
+        ("A fork", "C"),
+        ("The person used a Fork.", "C"),
+        ("It is not a fork.", "unreadable"),
+        ("A fork or a spoon", "unreadable"),
+        ("None of them.", "unreadable"),
+        ("I cannot tell, maybe (B)", "hedged"),
+        ("Forks", "unreadable"),
+    ],
+)
+def test_an_option_is_read_by_letter_or_text_and_not_where_the_reply_hedges(reply: str, read: str) -> None:
+    assert read_option(reply, ("spoon", "whisk", "fork"), (0, 1, 2)) == read
+    item = make_item("spoon", "whisk", "fork", golds=(0, 1, 2))
+    _, answer = asked(item, KIND.view("question", ViewOptions()), Exhibit(), Reply(text=reply))
+    assert answer.details["read"] == read
+    made = Prediction(item_id=item.id, predictor="m", answer=reply)
+    judged = KIND.marker("step").mark(item, made, Library(media=MediaStore()))  # type: ignore[union-attr]
+    assert judged.score == (2 if len(read) == 1 else 0)
 
 
 def test_an_empty_reply_is_an_answer_and_a_refusal_a_failure() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from proctor.errors import UserError
-from proctor.exam.choice import choice_of, parse_order, read_choice, right_letter, shown_order, spell_order
+from proctor.exam.choice import Order, order_of, parse_order, read_choice, shown_order, spell_order
 from proctor.exam.clip_view import ClipView
 from proctor.exam.fitting import ever_smaller
 from proctor.exam.kind import (
@@ -44,7 +44,7 @@ from proctor.metrics.choice.letters import LETTERS
 if TYPE_CHECKING:
     from proctor.exam.marker import Marker
 
-__all__ = ["KIND", "STYLES", "Said", "StepAsking", "Style", "read_said"]
+__all__ = ["KIND", "STYLES", "Said", "StepAsking", "Style", "read_option", "read_said"]
 
 Style = Literal["short", "instruction"]
 """How it is asked: a short question, as Video-LLaVA likes it, or as an instruction, as TimeChat does."""
@@ -61,13 +61,18 @@ _HEDGE: Final = re.compile(
     r"(?:tell|say|see|determine|judge|know|confirm|be (?:determined|confirmed)))\b",
     re.IGNORECASE,
 )
+_UNSEEN: Final = re.compile(
+    r"\s*no\b[\s,.:;-]*(?:i|we|one)\s+(?:cannot|can't|can not|could not|couldn't) see\b", re.IGNORECASE
+)
+"""A decided "no" that says why: "No, I cannot see anyone stir" does not hedge."""
+_NOT: Final = re.compile(r"\b(?:not|no|nor|none|neither|never|without)\b|n't\b", re.IGNORECASE)
 _SENTENCE: Final = re.compile(r"[.!?](?:\s|$)|\n")
 
 
 def read_said(reply: str) -> Said:
-    """Return what a reply to a yes-or-no question says: its first word, else the only one of both that it names.
+    """Return what a reply to a yes-or-no question says: its first word, else the first sentence that names one of both.
 
-    A first sentence that hedges decides nothing, whatever else it names.
+    A first sentence that hedges decides nothing, whatever else is named, and neither does one that names both.
 
     Example:
         >>> [read_said(t) for t in ("**No**, it was spilled.", "So the answer is yes.", "Yes, perhaps.", "It was done.")]
@@ -76,16 +81,47 @@ def read_said(reply: str) -> Said:
     text = spoken_text(reply)
     if isinstance(text, Unreadable):
         return "unreadable"
-    first = _SENTENCE.split(text.strip(), maxsplit=1)[0]
-    if _HEDGE.search(first):
+    if _hedges(text):
         return "hedged"
     begun = read_yes_no(reply)
     if begun is not None:
         return "yes" if begun else "no"
-    named = {found[1].lower() for found in _WORD.finditer(text)}
-    if len(named) == 1:
-        return "yes" if "yes" in named else "no"
-    return "hedged" if named or _HEDGE.search(text) else "unreadable"
+    for sentence in _SENTENCE.split(text):
+        named = {found[1].lower() for found in _WORD.finditer(sentence)}
+        if named:
+            return "hedged" if len(named) > 1 else "yes" if "yes" in named else "no"
+    return "hedged" if _HEDGE.search(text) else "unreadable"
+
+
+def read_option(reply: str, options: Sequence[str], order: Order) -> str:
+    """Return the printed letter of the option that a reply takes: by its letter, else the only one that it names, denying nothing.
+
+    Where it takes none, ``hedged`` or ``unreadable``. A first sentence that hedges takes none.
+
+    Example:
+        >>> [read_option(t, ("fork", "whisk"), (0, 1)) for t in ("(B)", "The person took a fork.", "Maybe (A)", "No fork.")]
+        ['B', 'A', 'hedged', 'unreadable']
+    """
+    text = spoken_text(reply)
+    if isinstance(text, Unreadable):
+        return "unreadable"
+    if _hedges(text):
+        return "hedged"
+    letter = read_choice(reply, options, "A", order).printed
+    if letter is not None:
+        return letter
+    named = [
+        n for n, words in enumerate(options) if re.search(rf"\b{re.escape(words)}\b", text, re.IGNORECASE)
+    ]
+    if len(named) == 1 and not _NOT.search(text):
+        return LETTERS[named[0]]
+    return "hedged" if _HEDGE.search(text) else "unreadable"
+
+
+def _hedges(text: str) -> bool:
+    """Whether the first sentence does."""
+    first = _SENTENCE.split(text.strip(), maxsplit=1)[0]
+    return _HEDGE.search(_UNSEEN.sub("no", first)) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +171,9 @@ class StepMarker:
         """Mark one answer; one that failed stays unscored."""
         answer, said = prediction.answer, ""
         if answer is not None:
-            options = isinstance(item.question.form, Choice)
-            said = (choice_of(prediction, item).printed or "") if options else read_said(answer)
+            form = item.question.form
+            options = form.options if isinstance(form, Choice) else ()
+            said = read_option(answer, options, order_of(prediction, item)) if options else read_said(answer)
         right = {LETTERS[g.value.option] if isinstance(g.value, Pick) else g.value.text for g in item.golds}
         return Judgement(
             item_id=item.id,
@@ -253,9 +290,8 @@ class _Step(Kind[StepAsking]):
             return Answer(None, failure, None, rendered.details)
         text, read, value = outcome.text.strip(), "empty", None
         if options and not empty:
-            found = read_choice(text, options, right_letter(item) or "A", order)
-            value = None if found.printed is None else Pick(option=LETTERS.index(found.printed))
-            read = found.printed or ("hedged" if _HEDGE.search(text) else "unreadable")
+            read = read_option(text, options, order)
+            value = Pick(option=LETTERS.index(read)) if read in LETTERS else None
         elif not empty:
             read = read_said(text)
         said = Text(text=read) if read in ("yes", "no") else value
