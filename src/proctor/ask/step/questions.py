@@ -16,6 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 from proctor.ask.step.entry import Entry
 from proctor.exam.question import Choice, Footage, Gold, Item, Open, Pick, Question, Text
+from proctor.procedure.inflect import singular
 from proctor.procedure.phrase import parse_phrase
 from proctor.procedure.quantity import find_levels, find_quantities
 
@@ -94,11 +95,12 @@ _WITHOUT: Final[Mapping[str, Template]] = {
 """What ``published`` asks of a step that has nothing of the category."""
 
 _HEAT: Final = re.compile(
-    r"\b(?:microwav(?!e-safe)|heat|boil|fry|fried|bak(?:e|ing)\b|simmer|toast|oven|stove|sear|saut|melt|cook|grill|brown|warm|hot\b|steam|roast|"
+    r"\b(?:microwav(?!e-safe|able)|heat|boil|fry|fried|bak(?:e|ing(?! powder| soda))\b|simmer|toast|oven|stove|sear|saut|melt|cook(?!ing spray)|grill|"
+    r"brown|warm|hot\b|steam|roast|"
     r"scrambl|caramel)",
     re.IGNORECASE,
 )
-_END: Final = r"(?!(?:of|and|or|to|for|with|until|in|on|onto|into|using|from|so|that|is|over|at|by|then|around|without)\b)"
+_END: Final = r"(?!(?:of|and|or|to|for|with|until|in|on|onto|into|using|from|so|that|is|over|at|by|then|around|without|during|before|after|while)\b)"
 _NOUN: Final = rf"((?:{_END}[a-z-]+\s?){{1,3}})"
 _WITH: Final = re.compile(rf"\b(?:with|using)\s+(?:a|an|the|your)\s+{_NOUN}", re.IGNORECASE)
 _WHERE: Final = re.compile(rf"\b(?:in|into|to|on|onto|from)\s+(?:a|an|the|your)\s+{_NOUN}", re.IGNORECASE)
@@ -231,12 +233,12 @@ class Asker:
 
     def _options(self, entry: Entry, used: str) -> tuple[str, ...]:
         """Return the right thing among three others: of the same recipe first, never named by the step itself."""
-        said = set(re.findall(r"[a-z]+", f"{entry.text} {used}".lower()))
+        said = _nouns(f"{entry.text} {used}")
         own = self.things.get(entry.activity, ())
         others = sorted({word for words in self.things.values() for word in words} - set(own))
         apart: list[str] = []
         for words in (*self._drawn(entry, own), *self._drawn(entry, others)):
-            named = set(re.findall(r"[a-z]+", words.lower()))
+            named = _nouns(words)
             if not named & said:
                 apart.append(words)
                 said |= named
@@ -254,6 +256,11 @@ class Asker:
         # The same for all who carry out the step: equal questions are one call.
         name = f"{self.seed}\0{entry.activity}\0{entry.text}\0{word}"
         return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+
+
+def _nouns(text: str) -> set[str]:
+    """Return the words of a text, one or many of a thing alike: "tomatoes" beside "tomato" is no other option."""
+    return {singular(word) or word for word in re.findall(r"[a-z]+", text.lower())}
 
 
 def _picks(right: int, options: int, *, wrong: bool) -> list[Text | Pick]:
