@@ -212,3 +212,26 @@ def test_another_run_is_not_written_over(annotations: Path, tmp_path: Path) -> N
 def test_frames_need_videos(annotations: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not one of"):
         ask(annotations, tmp_path / "run", 1.0, show="frames:2", sample=5)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"variant": "v1", "writer": "compat/writer@{url}/v1"}, "no writer"),
+        ({"variant": "v1", "combine": "logistic"}, "nothing to weigh"),
+        ({"variant": "v2", "combine": "logistic", "sample": 1}, "all alike"),
+    ],
+)  # fmt: skip
+def test_what_cannot_come_out_is_refused_before_a_price_is_told(
+    annotations: Path, tmp_path: Path, given: dict[str, object], said: str
+) -> None:
+    with rehearse(tmp_path / "run", quality=1.0) as server:
+        settings = settings_for(annotations, tmp_path / "run", server.url, **given)
+        with pytest.raises(UserError, match=said):
+            estimate_zeroshot(settings, Limits())
+        with pytest.raises(UserError, match=said):
+            zeroshot(settings, show=quiet)
+        assert server.count == 0
+    ask(annotations, tmp_path / "other", 1.0, sample=5)
+    with pytest.raises(UserError, match="another configuration"):
+        estimate_zeroshot(settings_for(annotations, tmp_path / "other", server.url, sample=6), Limits())

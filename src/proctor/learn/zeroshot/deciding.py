@@ -24,7 +24,7 @@ from proctor.exam.question import Item
 from proctor.metrics.choice.letters import LETTERS
 from proctor.metrics.classification import choose_threshold
 
-__all__ = ["READS", "Combine", "Replies", "Weights", "fit_weights", "read_replies"]
+__all__ = ["READS", "Combine", "Replies", "Weights", "fit_weights", "read_replies", "require_both"]
 
 Combine = Literal["or", "logistic"]
 Bools = NDArray[np.bool_]
@@ -127,6 +127,19 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
         return result
 
 
+def require_both(labels: Sequence[bool]) -> None:
+    """Refuse to fit weights where mistakes or steps without any are lacking.
+
+    Raises:
+        UserError: if one of both is.
+    """
+    if len(set(labels)) < 2:
+        raise UserError(
+            f"the {len(labels):,} entries of the validation part are all alike, so nothing can be fitted.",
+            hint="ask about more of them (--sample), or combine by --combine or",
+        )
+
+
 def fit_weights(features: Floats, labels: Bools) -> Weights:
     """Fit by Newton's method with a small ridge on the weights.
 
@@ -137,11 +150,7 @@ def fit_weights(features: Floats, labels: Bools) -> Weights:
     Raises:
         UserError: if the part holds one class only.
     """
-    if labels.all() or not labels.any():
-        raise UserError(
-            f"the {labels.size:,} entries of the validation part are all alike, so nothing can be fitted.",
-            hint="ask about more of them (--sample), or combine by --combine or",
-        )
+    require_both(labels.tolist())
     design = np.hstack([np.ones((len(features), 1)), features])
     ridge = np.diag([0.0, *[_PENALTY] * features.shape[1]])
     beta = np.zeros(design.shape[1])

@@ -24,7 +24,7 @@ from proctor.exam.question import Item
 from proctor.learn.runs import PredictedStep, RunRecord, require_free, write_run
 from proctor.learn.samples import Division, StepData, divide, read_step_data
 from proctor.learn.zeroshot.competing import Competition, choose_templates, development_items
-from proctor.learn.zeroshot.deciding import Replies, Weights, fit_weights, read_replies
+from proctor.learn.zeroshot.deciding import Replies, Weights, fit_weights, read_replies, require_both
 from proctor.learn.zeroshot.entries import entries_of
 from proctor.learn.zeroshot.figures import Figures, judge_calls
 from proctor.llm.estimate import Estimate
@@ -117,8 +117,17 @@ class _Exam:
         """Read the annotations.
 
         Raises:
-            UserError: if they cannot be read, or have no such split.
+            UserError: if they cannot be read, or have no such split, or what is asked for cannot come of it; or the folder
+                holds something else.
         """
+        if settings.variant == "v1" and settings.writer is not None:
+            raise UserError(
+                "one question for all steps needs no writer.", hint="leave --writer out, or ask --variant v2"
+            )
+        if settings.variant == "v1" and settings.combine == "logistic":
+            raise UserError(
+                "of one question there is nothing to weigh.", hint="leave --combine out, or ask --variant v2"
+            )
         data, dataset = read_step_data(settings.annotations)
         every, dropped = entries_of(data, settings.missing)
         division = divide(data, dataset, settings.annotations, settings.split)
@@ -132,7 +141,22 @@ class _Exam:
             drawn = set(rng.sample(range(len(wanted)), settings.sample))
             wanted = [e for n, e in enumerate(wanted) if n in drawn]
         training = [e for e in every if parts[e.id] == "train"]
-        return cls(settings, data, wanted, parts, training, Asker.of(every, settings.seed), dropped)
+        exam = cls(settings, data, wanted, parts, training, Asker.of(every, settings.seed), dropped)
+        exam._require_sound()
+        return exam
+
+    def _require_sound(self) -> None:
+        """Refuse, before anything is paid for, what would be refused afterwards."""
+        require_free(self.settings.out, self.record())
+        _require_no_benchmark(Workspace(self.settings.out))
+        if self.settings.combine == "logistic":
+            require_both([e.mistaken for e in self.entries if self.parts[e.id] == "val"])
+            if not any(self.parts[e.id] == "test" for e in self.entries):
+                raise UserError(
+                    f"none of the {len(self.entries):,} steps is in the test part.",
+                    where="--sample",
+                    hint="ask about more",
+                )
 
     def development(self) -> list[Item]:
         """Return the questions on which wordings compete; none where the first ones are taken."""
@@ -235,12 +259,6 @@ def zeroshot(settings: ZeroshotSettings, *, limits: Limits | None = None, show: 
     exam = _Exam.of(settings)
     workspace = Workspace(settings.out)
     record = exam.record()
-    require_free(settings.out, record)
-    _require_no_benchmark(workspace)
-    if settings.writer is not None and settings.variant == "v1":
-        raise UserError(
-            "one question for all steps needs no writer.", hint="leave --writer out, or ask --variant v2"
-        )
     workspace.create()
     workspace.write_dropped("zeroshot", exam.dropped)
     chosen: dict[str, Template] = {}
@@ -336,7 +354,7 @@ def _taken(
 
 def _decided(exam: _Exam, replies: Replies) -> tuple[NDArray[np.float64], Weights | None, NDArray[np.bool_]]:
     """Return a score for each entry, the weights that gave it, and which entries are scored."""
-    if exam.settings.combine == "or" or exam.settings.variant == "v1":
+    if exam.settings.combine == "or":
         test = exam.settings.part == "test"
         scored = np.array([not test or exam.parts[e.id] == "test" for e in exam.entries], np.bool_)
         return replies.any.astype(np.float64), None, scored
