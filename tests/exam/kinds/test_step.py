@@ -153,5 +153,7 @@ def test_any_right_option_is_marked_as_right() -> None:
     ("text", "style"), [("steps", None), ("frames:0", None), ("smell", None), ("times", "a")]
 )
 def test_other_views_are_refused(text: str, style: str | None) -> None:
-    with pytest.raises(UserError):
+    with pytest.raises(UserError) as refused:
         KIND.view(text, ViewOptions(style=style))
+    if text in ("steps", "smell"):
+        assert "times" in str(refused.value.hint)

@@ -211,13 +211,12 @@ class _Step(Kind[StepAsking]):
             return StepAsking(times=text.strip() == "times", style=style)
         if text.strip().startswith("video"):
             return StepAsking(seen=View.parse(text), times=True, style=style)
-        frames = ClipView.parse(text)
-        if frames.kind != "frames":
+        if not text.strip().startswith("frames"):
             raise UserError(
                 f"{text!r} is no view of a step.",
                 hint="views: frames:8, frames:fps1:32@full, video:360p, times, question",
             )
-        return StepAsking(seen=frames, times=True, style=style)
+        return StepAsking(seen=ClipView.parse(text), times=True, style=style)
 
     def require(self, items: Sequence[Item], view: StepAsking, library: Library, model: str) -> None:
         """Refuse to show pictures where not one recording has a video, or a clip where the provider takes none."""
