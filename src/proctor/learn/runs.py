@@ -230,7 +230,7 @@ def require_free(folder: Path, record: RunRecord, *, overwrite: bool = False) ->
     """
     if overwrite or not folder.exists():
         return
-    hint = "name another folder, or allow it to be overwritten"
+    hint = "name another folder, or remove this one (learn mistakes: --overwrite)"
     if is_there(folder / RECORD):
         old = _read_record(folder)
         if old.configuration != record.configuration:
