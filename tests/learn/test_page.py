@@ -52,7 +52,7 @@ def test_runs_stand_in_the_order_of_what_they_see_beside_chance_and_the_publishe
     names = [r.recording for r in run.test]
     for value in (roc_auc(labels, scores), within_roc_auc(labels, scores, clusters=names, resamples=0)):
         assert f"{100 * value.value:.1f}" in text
-    assert "best of Table 2, on 671 steps" in text
+    assert "best ROC-AUC and F1 of Table 2, on 671 steps" in text
     assert "65.25" in text  # as printed
     within = sum(
         int(np.sum([y for y, r in zip(labels, names, strict=True) if r == name]))
@@ -292,10 +292,26 @@ def test_runs_of_one_model_are_told_apart_and_summed_up(tmp_path: Path) -> None:
     names = ("step, 100% seen, seed 0", "step, 100% seen, seed 1", "step, 50% seen", "v2, x", "v2, y")
     assert all(f"<bdi>{name}</bdi>" in text for name in names)
     assert "2 seeds" in section(text, "seeds")
-    assert " 50% " in section(text, "observed")
+    early = section(text, "observed")
+    assert " 50% " in early
+    assert "knowing nothing chance – 50.0 50.0 50.0 50.0 " in early
     summary = section(text, "summary")
-    assert "best of Table 11, on 671 steps, half of each 65.43" in summary
+    assert "best ROC-AUC of Table 11, on 671 steps, half of each 65.43" in summary
+    assert "best F1 of Table 11, on 671 steps, half of each 55.24" in summary
     assert "65.25" in summary
+
+
+def test_of_many_runs_the_one_that_is_looked_at_closely_and_one_of_each_model_have_a_curve(
+    tmp_path: Path,
+) -> None:
+    shares = (0.1, 0.2, 0.3, 0.4, 1.0)
+    folders = [planted_run(tmp_path / f"s{share}", "step", observed=share) for share in shares]
+    folders += [planted_run(tmp_path / name, name) for name in ("floor", "context-offline", "v2")]
+    curves = section(drawn(*folders), "curves")
+    names = ("floor", "step, 100% seen", "step, 40% seen", "step, 30% seen", "context-offline", "v2")
+    assert [curves.count(f" {name} ") > 0 for name in names] == [True] * 6
+    assert "step, 20% seen" not in curves
+    assert "6 of 8 runs: context-offline, and of the others one of each model first." in curves
 
 
 def test_protocols_that_label_otherwise_are_told_and_not_compared(tmp_path: Path) -> None:
@@ -338,6 +354,6 @@ def test_runs_of_a_folder_are_listed_with_what_they_found(tmp_path: Path) -> Non
     lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
     assert f"{tmp_path}/a/b step R 3 100% {auc:.1f}% {within:.1f}%" in lines
     assert f"{tmp_path}/a/c floor R 0 100% - -" in lines
-    assert f"{tmp_path}/d: there is no such file." in lines
+    assert f"{tmp_path}/d: validation.jsonl: there is no such file." in lines
     with pytest.raises(UserError, match="no such folder"):
         list_runs(RunsSettings(folder=tmp_path / "e"))

@@ -38,7 +38,7 @@ __all__ = ["learned_page"]
 
 RESAMPLES: Final = 2_000
 _CURVES: Final = 6
-"""So many runs have a curve of their own colour."""
+"""So many curves can be told apart."""
 _ALL_PAIRS: Final = 4
 """Up to so many runs are compared each with each; more are compared with the one that is looked at closely."""
 _MEANING: Final = """\
@@ -142,9 +142,7 @@ def _figures_table(found: Learned) -> Table:
         (Cell(run.name, run.sees), *(number(run.figures.get(name), scale=100) for name in _FIGURES))
         for run in found.runs
     ]
-    labels = found.closest.labels
-    prior = show_value(100 * float(labels.mean())) if labels.size else "–"
-    rows.append((Cell("knowing nothing", tone="floor", tag="chance"), *["50.0"] * 4, prior))
+    rows.append(_nothing(found))
     rows += [
         (
             Cell(p.name, p.source, "floor", tag="published"),
@@ -159,6 +157,13 @@ def _figures_table(found: Learned) -> Table:
         "recordings. Papers report the pooled figure only."
     )
     return Table("How well mistakes are found", ("", *_FIGURES.values()), tuple(rows), note)
+
+
+def _nothing(found: Learned, *between: str) -> Row:
+    """Return the row of knowing nothing, for a table whose last columns are the five figures."""
+    labels = found.closest.labels
+    prior = show_value(100 * float(labels.mean())) if labels.size else "–"
+    return (Cell("knowing nothing", tone="floor", tag="chance"), *between, *["50.0"] * 4, prior)
 
 
 def _clustering(found: Learned) -> str:
@@ -273,8 +278,10 @@ def _decisions(found: Learned) -> Section:
 
 
 def _curves(found: Learned, resamples: int) -> Section:
-    shown = found.runs[:_CURVES]
-    some = f" The first {_CURVES} of {len(found.runs)} runs." if len(found.runs) > len(shown) else ""
+    shown = _drawn(found)
+    some = ""
+    if len(shown) < len(found.runs):
+        some = f" {len(shown)} of {len(found.runs)} runs: {found.closest.name}, and of the others one of each model first."
 
     def picture(
         title: str, x: str, y: str, draw: Callable[..., CurveBand], chance: tuple[float, float]
@@ -292,6 +299,18 @@ def _curves(found: Learned, resamples: int) -> Section:
         picture("Precision and recall", f"recall: {calls}", "precision: calls that are right", precision_recall_band, (prior, prior)),
     )  # fmt: skip
     return Section("curves", "Curves", parts)
+
+
+def _drawn(found: Learned) -> list[TestedRun]:
+    """Return the runs that have a curve: the one that is looked at closely, then one of each model, then of each share seen."""
+    models: dict[str, TestedRun] = {}
+    shares: dict[tuple[str, float], TestedRun] = {}
+    for run in sorted(found.runs, key=lambda run: -run.observed):
+        models.setdefault(run.family, run)
+        shares.setdefault((run.family, run.observed), run)
+    wanted = {run.name: run for run in (found.closest, *models.values(), *shares.values(), *found.runs)}
+    kept = list(wanted)[:_CURVES]
+    return [run for run in found.runs if run.name in kept]
 
 
 def _curve(name: str, band: CurveBand) -> Curve:
@@ -396,6 +415,7 @@ def _observed(found: Learned) -> Iterator[Section]:
         )
         for run in ordered
     )
+    rows = (*rows, _nothing(found, "–"))
     note = "Each step is seen from its start up to this share; the label is that of the whole step."
     yield Section(
         "observed",

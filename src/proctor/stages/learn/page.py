@@ -295,12 +295,16 @@ def _published(splits: Collection[tuple[str, str]], tested: Sequence[TestedRun])
     """Yield the best printed rows of the split by ROC-AUC and by F1, of models that saw as much of a step."""
     seen = {run.observed for run in tested}
     tables = [*([SUPERVISED] if 1.0 in seen else ()), *([EARLY] if 0.5 in seen else ())]
-    best = []
     for table in tables:
         rows = [row for row in table if splits == {("captaincook4d", row.split)}]
-        best += [max(rows, key=key) for key in (lambda r: r.auc or 0.0, lambda r: r.f1) if rows]
-    for row in dict.fromkeys(best):
-        yield Published(
-            row.name, row.auc, row.accuracy, row.precision, row.recall, row.f1,
-            f"best of Table {row.table}, on {size_of(row)[0]} steps" + (", half of each" if row.table == "11" else "") + (f"; {row.note}" if row.note else ""),
-        )  # fmt: skip
+        if not rows:
+            continue
+        by_auc, by_f1 = max(rows, key=lambda r: r.auc or 0.0), max(rows, key=lambda r: r.f1)
+        for row in dict.fromkeys((by_auc, by_f1)):
+            best = " and ".join(name for name, one in (("ROC-AUC", by_auc), ("F1", by_f1)) if one is row)
+            half = ", half of each" if row.table == "11" else ""
+            source = f"best {best} of Table {row.table}, on {size_of(row)[0]} steps{half}"
+            yield Published(
+                row.name, row.auc, row.accuracy, row.precision, row.recall, row.f1,
+                "; ".join(filter(None, (source, row.note))),
+            )  # fmt: skip

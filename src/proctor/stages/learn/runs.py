@@ -61,7 +61,8 @@ def _listed(folder: Path) -> ListedRun:
         test = msgspec.convert(record.results.get("test"), Recognised)
         figures = test.auc.value, test.auc_within.value
     except UserError as error:
-        return ListedRun(str(folder), wrong=error.message)
+        file = (error.where or "").removeprefix(str(folder)).lstrip("/")
+        return ListedRun(str(folder), wrong=f"{file}: {error.message}" if file else error.message)
     except msgspec.ValidationError:  # a run that was written without figures
         figures = None, None
     return ListedRun(str(folder), record.model, record.split, record.seed, record.observed, *figures)
