@@ -38,7 +38,7 @@ def _paper_text(result: PaperTable, form: Literal["text", "markdown", "latex"]) 
     from proctor.report.grid import render_grid
 
     several = any(row.kind for row in result.rows)
-    head = ("", "split", *(("kind",) if several else ()), "model", "steps", *result.columns)
+    head = ("", "split", *(("kind",) if several else ()), "model", "steps", "mistakes", *result.columns)
     notes = list(dict.fromkeys(row.note for row in result.rows if row.note))
     body = [
         (
@@ -46,7 +46,7 @@ def _paper_text(result: PaperTable, form: Literal["text", "markdown", "latex"]) 
             row.split,
             *((row.kind,) if several else ()),
             f"{row.name} [{notes.index(row.note) + 1}]" if row.note else row.name,
-            "" if row.n is None else f"{row.n}",
+            *("" if count is None else f"{count}" for count in (row.n, row.positives)),
             *(_cell(row, column) for column in result.columns),
         )
         for row in result.rows

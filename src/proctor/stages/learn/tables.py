@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -17,13 +17,12 @@ from msgspec.structs import replace
 from proctor.errors import UserError
 from proctor.exam.estimate import Estimate
 from proctor.learn.evaluate import Decided, Figure, OfKind, Recognised
-from proctor.learn.features.store import FeatureStore
+from proctor.learn.features.store import FeatureStore, Modality
 from proctor.learn.published import (
     TABLES,
     WINDOWS,
     PublishedRow,
     TableNumber,
-    always_mistaken,
     size_of,
 )
 from proctor.learn.settings import TrainOptions
@@ -131,9 +130,10 @@ def table_of_paper(
     rows: list[PaperTableRow] = []
     for split in dict.fromkeys((*_printed_splits(settings.number), *(j.settings.split for j in jobs))):
         printed = [row for row in TABLES[settings.number] if row.split == split]
+        ours = [row for job, measured in found.values() if job.settings.split == split for row in measured]
         rows += map(_printed, printed)
-        rows += map(_chance, _tested_alike(printed))
-        rows += (row for job, measured in found.values() if job.settings.split == split for row in measured)
+        rows += _chance([*map(_printed, _tested_alike(printed)), *ours])
+        rows += ours
     if settings.number == "12":
         rows = [*_windows(), *rows]
     rows += asked
@@ -193,15 +193,26 @@ def _networks(
         for model in ("v1", "v2"):
             if number != "12" or model == "v2":
                 yield _Job(f"{name} {model.upper()}", replace(one, model=model, features=(path,)))
-    if len(stores) > 1 and number == "2":
-        parts = ", ".join(store.modality for store in stores.values())
-        yield _Job(f"{parts} V3", replace(one, model="v3", features=tuple(stores)))
-    given = {store.backbone.lower() for store in stores.values()}
+    if number == "2":
+        yield from _fused(one, stores)
+    given = [store.backbone.lower() for store in stores.values()]
     for backbone in dict.fromkeys(row.model for row in TABLES[number] if row.split == one.split):
-        if backbone.lower() not in given:
+        if not any(
+            name.startswith(backbone.lower()) for name in given
+        ):  # ImageBind has a store for each modality
             yield _Job(backbone, one, f"give --features: a store of {backbone} (proctor features convert)")
     if number == "12" and len(stores) < 3:
         yield _Job("V2", one, "give --features three times: stores of windows of 1, 3 and 4 s")
+
+
+def _fused(one: MistakesSettings, stores: Mapping[Path, FeatureStore]) -> Iterator[_Job]:
+    """Yield V3 as printed: of ImageBind, where it is given, video with audio, then text, then depth."""
+    bound = {path: store for path, store in stores.items() if store.backbone.lower().startswith("imagebind")}
+    paths = {store.modality: path for path, store in (bound or stores).items()}
+    order = [modality for modality in get_args(Modality) if modality in paths]
+    for count in range(2, len(order) + 1):
+        parts = tuple(paths[modality] for modality in order[:count])
+        yield _Job(f"{', '.join(order[:count])} V3", replace(one, model="v3", features=parts))
 
 
 def _measured(
@@ -263,12 +274,12 @@ def _row(
     )
 
 
-def _printed(row: PublishedRow, source: Source = "printed") -> PaperTableRow:
+def _printed(row: PublishedRow) -> PaperTableRow:
     n, positives = size_of(row)
     values = (row.accuracy, row.precision, row.recall, row.f1, math.nan if row.auc is None else row.auc)
     named = dict(zip((*DECIDED, "AUC"), values, strict=True))
     return PaperTableRow(
-        source=source,
+        source="printed",
         name=row.name,
         split=row.split,
         kind=row.kind,
@@ -279,8 +290,16 @@ def _printed(row: PublishedRow, source: Source = "printed") -> PaperTableRow:
     )
 
 
-def _chance(row: PublishedRow) -> PaperTableRow:
-    return _printed(always_mistaken(row), "chance")
+def _chance(rows: Sequence[PaperTableRow]) -> Iterator[PaperTableRow]:
+    """Yield what calling every step a mistake gives, for each test set of these rows."""
+    for split, kind, n, positives in dict.fromkeys((r.split, r.kind, r.n, r.positives) for r in rows):
+        if n and positives is not None:
+            share = 100 * positives / n
+            values = (share, share, 100.0, 200 * share / (100 + share), 50.0, 50.0, 50.0)
+            yield PaperTableRow(
+                source="chance", name="always a mistake", split=split, kind=kind, n=n, positives=positives,
+                values=dict(zip((*DECIDED, *RANKED), values, strict=True)), note="knows nothing",
+            )  # fmt: skip
 
 
 def _tested_alike(rows: Sequence[PublishedRow]) -> Sequence[PublishedRow]:
