@@ -9,6 +9,7 @@ from tests.stages.learn.test_tables import Knowing
 from typer.testing import CliRunner
 
 from proctor.cli.learn import app
+from proctor.errors import UserError
 from proctor.learn.planted import plant
 from proctor.learn.recogniser import Task
 from proctor.metrics.classification import (
@@ -109,6 +110,15 @@ def test_the_command(made, tmp_path, more, has):
     assert done.exit_code == 0, done.output
     assert has in done.output
     assert "rescaled, 0.4" in done.output
+
+
+def test_a_store_that_is_not_there_is_told_before_anything_is_trained(tmp_path, monkeypatch):
+    data, division = make_data()
+    monkeypatch.setattr(protocols, "task_of", lambda _: Task(data, division, data.labels()))
+    monkeypatch.setattr(protocols, "recogniser_of", lambda _: pytest.fail("trained"))
+    settings = ProtocolsSettings(annotations=tmp_path, features=(tmp_path / "nowhere",))
+    with pytest.raises(UserError, match="nowhere"):
+        protocols.compare_protocols(settings)
 
 
 @pytest.mark.parametrize("given", [True, False])

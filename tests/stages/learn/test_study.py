@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from proctor import samples
+from proctor.errors import UserError
 from proctor.learn.evaluate import Figure
 from proctor.stages.learn.settings import StudySettings
 from proctor.stages.learn.study import FRACTIONS, Spread, learn_study
@@ -38,3 +39,9 @@ def test_a_spread_over_seeds_has_the_first_interval() -> None:
     assert (spread.mean, spread.low, spread.high) == (pytest.approx(0.6), 0.4, 0.6)
     assert spread.deviation == pytest.approx(0.1414, abs=1e-4)
     assert Spread.of([Figure(0.5), Figure(None)]).mean is None
+
+
+def test_annotations_that_are_not_there_are_named_once(tmp_path: Path) -> None:
+    with pytest.raises(UserError) as failed:
+        learn_study(StudySettings(annotations=tmp_path / "nowhere", splits=("R",), seeds=1))
+    assert str(failed.value).count("nowhere") == 1

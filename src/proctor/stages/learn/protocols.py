@@ -273,6 +273,7 @@ def compare_protocols(settings: ProtocolsSettings, seen: Callable[[], None] = la
         annotations=settings.annotations, model=settings.model, context=settings.context, split="R"
     )
     task = task_of(one)
+    clips = _of_clips(settings, task, seen)  # first: a store that does not fit is to be told at once
     runs = []
     for seed in range(settings.runs):
         model = recogniser_of(replace_settings(one, seed=seed))
@@ -283,7 +284,7 @@ def compare_protocols(settings: ProtocolsSettings, seen: Callable[[], None] = la
     seen()
     first, n = runs[0], settings.resamples
     measured: dict[str, list[Measured]] = {
-        **_of_clips(settings, task, seen),
+        **clips,
         LABEL: list(_label(first)),
         THRESHOLD: [*_threshold(first, n), *_threshold(steps, n)],
         HARD: list(_hard(first, n)),

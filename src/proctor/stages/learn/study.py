@@ -127,7 +127,7 @@ def learn_study(
     group: list[_Found] = []
     for outcome in map_items(_trained, trainings(settings), place, seen=seen):
         if outcome.failure is not None:
-            raise UserError(outcome.failure.message, where=str(settings.annotations))
+            raise UserError(outcome.failure.message)
         group.append(outcome.value)
         if len(group) == settings.seeds:  # outcomes come in the order of the items
             tests = [found.test for found in group]
