@@ -81,7 +81,7 @@ class PublishedRow:
     @property
     def beats_always_mistaken(self) -> bool:
         """Whether its F1 is above that of calling every step a mistake."""
-        return self.f1 > always_mistaken(self).f1
+        return self.f1 > always_mistaken(*size_of(self))[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +131,10 @@ def size_of(row: PublishedRow) -> tuple[int, int]:
     return n - (row.split == "S" and row.model == "ImageBind"), positives
 
 
-def always_mistaken(row: PublishedRow) -> PublishedRow:
-    """Return the row of calling every step a mistake, on the test set of a row."""
-    n, positives = size_of(row)
+def always_mistaken(n: int, positives: int) -> tuple[float, float, float, float]:
+    """Return accuracy, precision, recall and F1 of calling every one of these steps a mistake; per cent."""
     share = 100 * positives / n
-    return replace(
-        row,
-        model="always a mistake",
-        variant="",
-        accuracy=share,
-        precision=share,
-        recall=100.0,
-        f1=200 * share / (100 + share),
-        auc=50.0,
-        note="knows nothing",
-    )
+    return share, share, 100.0, 200 * share / (100 + share)
 
 
 _NO_COUNTS: Final = "no whole numbers of true and false positives give these four figures"

@@ -119,6 +119,7 @@ def test_table_9_is_by_kind(made, tmp_path):
     table = tables.table_of_paper(TableSettings(number="9", annotations=tmp_path, resamples=0))
     assert len(rows(table, source="chance", split="all")) == 7
     assert [r.kind for r in rows(table, source="chance", split="R")] == ["order"]
+    assert table.columns[-2:] == ("AUC", "within recordings")
     assert {r.kind for r in rows(table, source="ours")} == {"order"}
     (one,) = [r for r in table.rows if r.note.endswith("0.7")]
     assert (one.name, one.kind, one.values["F1"]) == ("TimeChat V2", "missing", 12.4)

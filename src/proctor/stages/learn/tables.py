@@ -23,6 +23,7 @@ from proctor.learn.published import (
     WINDOWS,
     PublishedRow,
     TableNumber,
+    always_mistaken,
     size_of,
 )
 from proctor.learn.settings import TrainOptions
@@ -137,7 +138,7 @@ def table_of_paper(
     if settings.number == "12":
         rows = [*_windows(), *rows]
     rows += asked
-    used = {name for row in rows for name in row.values}
+    used = {name for row in rows if row.source != "chance" for name in row.values}
     columns = tuple(name for name in (*LOCALIZED, *DECIDED, *RANKED) if name in used)
     return PaperTable(
         settings.number,
@@ -294,8 +295,7 @@ def _chance(rows: Sequence[PaperTableRow]) -> Iterator[PaperTableRow]:
     """Yield what calling every step a mistake gives, for each test set of these rows."""
     for split, kind, n, positives in dict.fromkeys((r.split, r.kind, r.n, r.positives) for r in rows):
         if n and positives is not None:
-            share = 100 * positives / n
-            values = (share, share, 100.0, 200 * share / (100 + share), 50.0, 50.0, 50.0)
+            values = (*always_mistaken(n, positives), 50.0, 50.0, 50.0)
             yield PaperTableRow(
                 source="chance", name="always a mistake", split=split, kind=kind, n=n, positives=positives,
                 values=dict(zip((*DECIDED, *RANKED), values, strict=True)), note="knows nothing",
