@@ -327,6 +327,12 @@ def test_protocols_that_label_otherwise_are_told_and_not_compared(tmp_path: Path
     assert 'id="differences"' not in text
 
 
+def test_no_two_regions_have_one_name(ladder: list[Path]) -> None:
+    names = re.findall(r'role="region" aria-label="([^"]*)"', drawn(*ladder).split('class="example"')[0])
+    assert len(names) > 10
+    assert len(set(names)) == len(names)
+
+
 def test_the_command_writes_the_page(ladder: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "p.html"
     found = CliRunner().invoke(

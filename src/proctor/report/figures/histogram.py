@@ -143,5 +143,5 @@ def _table(figure: Histogram) -> Markup:
         '<table class="listed"><thead><tr><th scope="col">{}</th><th scope="col" class="num">n</th></tr></thead><tbody>{}</tbody></table>'
     ).format(label(figure.unit), rows)
     return Markup("<details><summary>The numbers</summary>{}</details>").format(
-        scrolling(figure.title, table)
+        scrolling(f"{figure.title}: the numbers", table)
     )

@@ -214,7 +214,7 @@ def _table(figure: Reliability, bins: list[_Bin]) -> Markup:
         '<th scope="col" class="num">interval</th><th scope="col" class="num">gap</th></tr></thead><tbody>{}</tbody></table>'
     ).format(lines)
     return Markup("<details><summary>The numbers</summary>{}</details>").format(
-        scrolling(figure.title, table)
+        scrolling(f"{figure.title}: the numbers", table)
     )
 
 
