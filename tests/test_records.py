@@ -262,12 +262,13 @@ def test_what_cannot_be_json_leaves_the_old_file(tmp_path: Path):
 
 
 def test_places_that_cannot_be_written(tmp_path: Path):
-    file, loop, folder = tmp_path / "file", tmp_path / "loop", tmp_path / "folder"
+    file, loop, folder, link = (tmp_path / name for name in ("file", "loop", "folder", "link"))
     file.write_text("old")
     loop.symlink_to(loop)
     folder.mkdir()
+    link.symlink_to(folder)
     (folder / "inside").touch()
-    for path in (file / "x", loop / "x", folder, Path("/proc/x"), Path("/dev/null/x")):
+    for path in (file / "x", loop / "x", folder, link, Path("/proc/x"), Path("/dev/null/x")):
         for write in (
             lambda p: write_json(p, 1),
             lambda p: write_jsonl(p, [1]),
@@ -278,7 +279,8 @@ def test_places_that_cannot_be_written(tmp_path: Path):
             assert "cannot be written" in error.message
             assert error.hint
     assert file.read_text() == "old"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder", "loop"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder", "link", "loop"]
+    assert link.is_symlink()
     assert [p.name for p in folder.iterdir()] == ["inside"]
 
 

@@ -6,6 +6,7 @@ renamed. Every file that it reads may be broken in any way; the message then nam
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -269,6 +270,8 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """
     temporary: Path | None = None
     try:
+        if path.is_dir():  # a link to a folder would be replaced
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         with _open_beside(path) as stream:
             temporary = Path(stream.name)
             yield stream
