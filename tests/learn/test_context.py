@@ -115,12 +115,32 @@ def test_without_a_graph_no_step_needs_another() -> None:
 
 def test_settings_hold_each_other() -> None:
     found = {setting: features(DATA, setting) for setting in SETTINGS}
-    for small, large in (("step", "causal"), ("causal", "offline")):
+    for small, large in (("local", "step"), ("step", "causal"), ("causal", "offline")):
         chosen = features(DATA, "offline").select(small)  # type: ignore[arg-type]
         assert chosen.names == found[small].names
         assert set(found[small].names) < set(found[large].names)
         assert np.array_equal(chosen.values, found[small].values, equal_nan=True)
     assert len(set(found["offline"].names)) == found["offline"].values.shape[1]
+
+
+def test_local_knows_of_other_steps_only_the_immediate_predecessors() -> None:
+    """Of 6, 5 is the immediate predecessor; that 1 comes after it shows in the whole graph alone."""
+    usual = recording((0, 0, 10), (1, 11, 20), (2, 21, 30), (4, 31, 40), (5, 41, 50), (6, 51, 60))
+    other = recording((0, 0, 10), (2, 21, 30), (4, 31, 40), (5, 41, 50), (6, 51, 60), (1, 61, 70))
+    tables = known(usual)
+
+    def of_six(data: StepData, setting: Setting) -> np.ndarray:
+        place = [s.node for s in data.samples].index("n6")
+        return context_features(data, tables, setting).values[place]
+
+    assert np.array_equal(of_six(usual, "local"), of_six(other, "local"), equal_nan=True)
+    assert not np.array_equal(of_six(usual, "step"), of_six(other, "step"), equal_nan=True)
+    late = recording((0, 0, 10), (6, 51, 60), (5, 61, 70))
+    assert of(context_features(late, known(late), "local"), "immediate predecessors not begun").tolist() == [
+        0,
+        1,
+        2,
+    ]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -38,6 +38,20 @@ def test_kinds_stand_against_everything_else() -> None:
     assert found.kinds["timing"].auc_within.value == 1
 
 
+def test_mistakes_beside_those_of_order_are_told_apart_from_them() -> None:
+    order = np.array([1, 0, 0, 0, 0, 0], dtype=np.bool_)
+    scores = np.array([0.9, 0.5, 0.3, 0.1, 0.4, 0.2])
+    found = evaluate(TARGET, scores, RECORDINGS, thresholds={}, order=order, resamples=50)
+    assert found.without_order is not None
+    assert found.without_order.positives == 1
+    assert (found.without_order.auc.value, found.without_order.auc_within.value) == (0.5, 0.0)
+    assert found.without_order.auc.low is not None
+    assert evaluate(TARGET, scores, RECORDINGS, thresholds={}, resamples=0).without_order is None
+    nothing = evaluate(TARGET, scores, RECORDINGS, thresholds={}, order=TARGET, resamples=0).without_order
+    assert nothing is not None
+    assert nothing.auc.value is None
+
+
 def test_a_threshold_is_a_number_that_json_has() -> None:
     """Calling everything a mistake is best where the only mistake scores lowest."""
     target = np.array([True, False, False])

@@ -3,8 +3,10 @@
 A mistake that no clip shows (a step begun before what it needs) and one that a clip barely shows (two minutes instead of
 one) are told by times and the task graph alone. Settings, each with all of the one before:
 
-- ``step``: what is known of this step when it ends;
-- ``causal``: also what the same recording held up to that moment;
+- ``local``: history, length and instruction of this step, and whether its immediate predecessors have begun;
+- ``step``: also its place among all steps that have begun, by the whole graph and by habit. This is knowledge of the rest of
+  the recording: one step that was left out shows in every step after it;
+- ``causal``: also how the other steps went up to that moment;
 - ``offline``: also what came later.
 
 Everything is computed from what can be *seen* at a moment: executions that began before it, and their ends where these lie
@@ -44,12 +46,22 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Places = NDArray[np.int64]
 
-Setting = Literal["step", "causal", "offline"]
+Setting = Literal["local", "step", "causal", "offline"]
 
-GROUPS: Final = ("history", "instruction", "duration", "order", "position", "past", "whole")
+GROUPS: Final = (
+    "history",
+    "instruction",
+    "duration",
+    "predecessors",
+    "order",
+    "position",
+    "past",
+    "whole",
+)
 SETTINGS: Final[Mapping[Setting, tuple[str, ...]]] = {
-    "step": GROUPS[:5],
-    "causal": GROUPS[:6],
+    "local": GROUPS[:4],
+    "step": GROUPS[:6],
+    "causal": GROUPS[:7],
     "offline": GROUPS,
 }
 
@@ -214,9 +226,11 @@ class _Recording:
         add("history", self._history())
         add("instruction", self._instruction())
         add("duration", self._duration())
-        add("order", self._order(events))
-        add("position", self._position(events))
-        if setting != "step":
+        add("predecessors", self._predecessors(events))
+        if setting != "local":
+            add("order", self._order(events))
+            add("position", self._position(events))
+        if setting in ("causal", "offline"):
             add("past", self._past(events))
         if setting == "offline":
             add("whole", self._whole(events))
@@ -312,11 +326,16 @@ class _Recording:
             "executions": self.own.sum(axis=1),
         }
 
+    def _predecessors(self, events: Mapping[str, Floats]) -> dict[str, Floats]:
+        unmet, direct = (events[name][self.first] for name in ("unmet direct", "direct"))
+        return {
+            "immediate predecessors not begun": unmet,
+            "share of immediate predecessors not begun": unmet / np.maximum(direct, 1),
+        }
+
     def _order(self, events: Mapping[str, Floats]) -> dict[str, Floats]:
         of = {name: column[self.first] for name, column in events.items()}
         return {
-            "immediate predecessors not begun": of["unmet direct"],
-            "share of immediate predecessors not begun": of["unmet direct"] / np.maximum(of["direct"], 1),
             "earlier steps not begun": of["unmet"],
             "share of earlier steps not begun": of["unmet"] / np.maximum(of["above"], 1),
             "earlier steps not begun at the last execution": events["unmet"][self.last],

@@ -2,7 +2,8 @@
 
 Mistakes cluster: some recordings have many, most have none. Whoever knows which recording went wrong ranks most pairs of
 steps right without knowing which step did. So the pooled ROC-AUC is split into pairs of one recording (``within``) and of
-two (``between``), and told for the recordings with a mistake alone (``mistaken``); see ``docs/learn.md``.
+two (``between``), and told for the recordings with a mistake alone (``mistaken``). Order mistakes follow from annotated times
+and the task graph; so what is left when they are taken out is told as well (``without_order``). See ``docs/learn.md``.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Decided(msgspec.Struct, frozen=True):
 
 
 class OfKind(msgspec.Struct, frozen=True):
-    """One kind of mistake against everything else."""
+    """Some mistakes, mostly those of one kind, against everything else."""
 
     positives: int
     auc: Figure
@@ -91,6 +92,7 @@ class Recognised(msgspec.Struct, frozen=True):
         average_precision: area under the precision-recall curve.
         decided: at each threshold.
         kinds: by kind of mistake.
+        without_order: all mistakes again, of the steps without a mistake of order; None where kinds are not known.
     """
 
     n: int
@@ -103,6 +105,7 @@ class Recognised(msgspec.Struct, frozen=True):
     average_precision: Figure
     decided: tuple[Decided, ...] = ()
     kinds: Mapping[str, OfKind] = {}
+    without_order: OfKind | None = None
 
 
 def threshold_of(target: Flags, scores: Floats) -> float:
@@ -124,6 +127,7 @@ def evaluate(
     *,
     thresholds: Mapping[str, float],
     kinds: Mapping[str, tuple[Flags, Floats]] | None = None,
+    order: Flags | None = None,
     resamples: int = RESAMPLES,
 ) -> Recognised:
     """Evaluate one part of a split.
@@ -134,12 +138,17 @@ def evaluate(
         recordings: of each step; intervals draw them whole.
         thresholds: by where they come from (``validation``, ``fixed``).
         kinds: by kind of mistake, whether each step has it, and the scores of its detector; each of shape (n,).
+        order: whether each step carries a mistake of order; shape (n,).
         resamples: of the bootstrap; 0 leaves intervals out.
     """
     options: Options = {"clusters": recordings, "resamples": resamples}
     with_mistake = {r for r, t in zip(recordings, target, strict=True) if t}
     kept = np.fromiter((r in with_mistake for r in recordings), np.bool_, len(recordings))
     of_mistaken: Options = {"clusters": [r for r in recordings if r in with_mistake], "resamples": resamples}
+    without_order = None
+    if order is not None:
+        left = [r for r, odd in zip(recordings, order, strict=True) if not odd]
+        without_order = _of_kind(target[~order], scores[~order], {"clusters": left, "resamples": resamples})
     return Recognised(
         n=target.size,
         positives=int(target.sum()),
@@ -151,6 +160,7 @@ def evaluate(
         average_precision=Figure.of(average_precision(target, scores, **options)),
         decided=tuple(_decided(target, scores, at, why, options) for why, at in thresholds.items()),
         kinds={name: _of_kind(*both, options) for name, both in (kinds or {}).items()},
+        without_order=without_order,
     )
 
 

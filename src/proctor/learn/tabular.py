@@ -83,7 +83,7 @@ class Floor:
 
     def fit(self, task: Task) -> Mapping[str, object]:
         """Learn; nothing is chosen."""
-        features = context_of(task, "step")
+        features = context_of(task, "local")
         keys, data = StepKeys.of(task.data), task.data
         history = learn_history(data, task.division.train, task.target, keys)
         seconds = np.array([s.executions[0].seconds for s in data.samples]) * task.observed
@@ -134,7 +134,7 @@ class ContextModel:
     ) -> None:
         self.setting: Setting = setting
         self.estimator, self.members = estimator, members
-        self.name = "step" if setting == "step" else f"context-{setting}"
+        self.name = setting if setting in ("local", "step") else f"context-{setting}"
         if estimator == "logistic":
             self.name += "-logistic"
 

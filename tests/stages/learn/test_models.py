@@ -16,6 +16,7 @@ from proctor.stages.learn.settings import MistakesSettings
     ("model", "context", "name"),
     [
         ("floor", "causal", "floor"),
+        ("local", "causal", "local"),
         ("step", "offline", "step"),
         ("context", "causal", "context-causal"),
         ("context", "offline", "context-offline"),
@@ -24,7 +25,7 @@ from proctor.stages.learn.settings import MistakesSettings
     ],
 )
 def test_models_that_need_no_pixels(
-    model: Literal["floor", "step", "context", "sequence", "both"],
+    model: Literal["floor", "local", "step", "context", "sequence", "both"],
     context: Literal["causal", "offline"],
     name: str,
 ) -> None:

@@ -22,6 +22,7 @@ def test_every_model_has_a_row_and_a_line_on_the_page(tmp_path: Path) -> None:
     )
     assert [(r.model, r.observed) for r in found.rows] == [
         ("floor", 1.0),
+        ("local", 1.0),
         ("step", 1.0),
         ("context-causal", 1.0),
         *(("context-causal", share) for share in FRACTIONS),
@@ -29,6 +30,7 @@ def test_every_model_has_a_row_and_a_line_on_the_page(tmp_path: Path) -> None:
         ("context-offline", 1.0),
     ]
     assert all(0 < row.positives < row.n for row in found.rows)
+    assert all(row.without_order.mean != row.auc.mean for row in found.rows)
     text = page.read_text(encoding="utf-8")
     assert f"| R | floor | 100% | {found.rows[0].n} " in text
     assert f"| {(found.rows[0].auc.mean or 0) * 100:.1f} ± 0.0 |" in text

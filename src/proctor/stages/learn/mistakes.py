@@ -48,6 +48,7 @@ class Part(msgspec.Struct, frozen=True):
     average_precision: float | None
     average_precision_interval: Interval
     decided: tuple[Decided, ...]
+    without_order: OfKind | None
 
     @classmethod
     def of(cls, found: Recognised) -> Part:
@@ -67,6 +68,7 @@ class Part(msgspec.Struct, frozen=True):
             found.average_precision.value,
             _interval(found.average_precision),
             found.decided,
+            found.without_order,
         )
 
 
@@ -160,7 +162,7 @@ def recogniser_of(
 
     if settings.model == "floor":
         return Floor()
-    return ContextModel("step" if settings.model == "step" else settings.context)
+    return ContextModel(settings.context if settings.model == "context" else settings.model)
 
 
 def _stores(settings: MistakesSettings) -> list[FeatureStore]:
@@ -206,6 +208,7 @@ def _evaluated(
         [task.data.samples[i].recording_id for i in places],
         thresholds=thresholds,
         kinds=kinds,
+        order=task.data.of_kind("order")[places],
         resamples=resamples,
     )
 

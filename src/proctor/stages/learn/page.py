@@ -27,7 +27,8 @@ __all__ = ["LearnedPage", "draw_runs"]
 
 LADDER: Final[Mapping[str, str]] = {
     "floor": "sees how often the step goes wrong, its length, and whether one was left out before it",
-    "step": "sees the same and more of the step: when it comes, what should have come before it",
+    "local": "sees the same, by trees, and kinds of mistakes in training and what the instruction asks for",
+    "step": "sees the same, and the step's place among all that has begun: earlier steps not begun, later ones begun",
     "context-causal": "sees this of the step and of all steps before it in the recording",
     "sequence-causal": "sees the steps so far, by a transformer",
     "context-offline": "sees this of all steps of the recording, also those after it",

@@ -41,10 +41,10 @@ class MistakesSettings(Settings, frozen=True, kw_only=True):
         option("Store of features (proctor features); one for each modality.", metavar="STORE"),
     ] = ()
     model: Annotated[
-        Literal["floor", "step", "context", "sequence", "both", "v1", "v2", "v3"],
+        Literal["floor", "local", "step", "context", "sequence", "both", "v1", "v2", "v3"],
         option(
-            "floor, step and context see no pixels: rates and durations; the step in its task graph; what else the "
-            "recording shows. sequence is a transformer over these (and --features, if given), both is context and "
+            "floor, local, step and context see no pixels: five numbers; rates, length and immediate predecessors of the "
+            "step; its place among all that has begun; what else the recording shows. sequence is a transformer over these (and --features, if given), both is context and "
             "sequence together. v1, v2 and v3 are the paper's, and need --features."
         ),
     ] = "context"

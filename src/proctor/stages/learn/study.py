@@ -20,9 +20,10 @@ from proctor.stages.learn.settings import MistakesSettings, StudySettings
 __all__ = ["KindRow", "Spread", "Study", "StudyRow", "learn_study", "trainings"]
 
 FRACTIONS: Final = (0.1, 0.25, 0.5)
-Model = Literal["floor", "step", "context", "sequence"]
+Model = Literal["floor", "local", "step", "context", "sequence"]
 MODELS: Final[tuple[tuple[Model, Literal["causal", "offline"]], ...]] = (
     ("floor", "causal"),
+    ("local", "causal"),
     ("step", "causal"),
     ("context", "causal"),
     ("sequence", "causal"),
@@ -61,6 +62,8 @@ class StudyRow(msgspec.Struct, frozen=True):
     within: Spread
     between: Spread
     mistaken: Spread
+    without_order: Spread
+    without_order_within: Spread
 
 
 class KindRow(msgspec.Struct, frozen=True):
@@ -153,8 +156,12 @@ def _row(model: str, settings: MistakesSettings, found: Sequence[Recognised]) ->
         Spread.of([getattr(f, name) for f in found])
         for name in ("auc", "auc_within", "auc_between", "auc_mistaken")
     )
+    others = [f.without_order for f in found if f.without_order is not None]
+    left = (Spread.of([getattr(o, name) for o in others]) for name in ("auc", "auc_within"))
     first = found[0]
-    return StudyRow(model, settings.split, settings.observed, len(found), first.n, first.positives, *spreads)
+    return StudyRow(
+        model, settings.split, settings.observed, len(found), first.n, first.positives, *spreads, *left
+    )
 
 
 def _kind_rows(model: str, split: str, found: Sequence[Recognised]) -> Iterator[KindRow]:
@@ -174,15 +181,21 @@ def as_markdown(study: Study) -> str:
         "",
         (
             f"ROC-AUC of the test part in per cent: mean of {study.seeds} seeds ± their standard deviation, and in brackets the "
-            "95 % interval over recordings of the first seed. What the columns mean: [learn.md](learn.md)."
+            "95 % interval over recordings of the first seed. What the models know and the columns mean: [learn.md](learn.md)."
         ),
         "",
-        "| split | model | seen | steps (mistakes) | pooled | within recordings | between | in mistaken recordings |",
-        "|---|---|---|---|---|---|---|---|",
+        (
+            "| split | model | seen | steps (mistakes) | pooled | within recordings | between | in mistaken recordings "
+            "| no order mistakes: pooled | no order mistakes: within |"
+        ),
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [
         f"| {r.split} | {r.model} | {r.observed:.0%} | {r.n} ({r.positives}) | "
-        + " | ".join(_cell(s) for s in (r.auc, r.within, r.between, r.mistaken))
+        + " | ".join(
+            _cell(s)
+            for s in (r.auc, r.within, r.between, r.mistaken, r.without_order, r.without_order_within)
+        )
         + " |"
         for r in study.rows
     ]
