@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,6 +48,29 @@ def test_published_sizes_of_the_splits(shared_data: Path) -> None:
         27,
         8,
     ]
+
+
+@pytest.mark.shared
+def test_entries_without_times_change_no_sample(shared_data: Path, tmp_path: Path) -> None:
+    """Of steps with one text, whose nodes are handed out by time, too."""
+    folder, bare = shared_data / "captaincook4d", tmp_path / "bare"
+    bare.mkdir()
+    for each in folder.iterdir():
+        if each.name != "annotation_json":
+            (bare / each.name).symlink_to(each)
+    shutil.copytree(folder / "annotation_json", bare / "annotation_json")
+    taken = 0
+    for path in (bare / "annotation_json").glob("*_annotations.json"):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        for recording in found if isinstance(found, list) else found.values():
+            name = "steps" if "steps" in recording else "step_annotations"
+            kept = [s for s in recording[name] if s["end_time"] >= 0]
+            taken += len(recording[name]) - len(kept)
+            recording[name] = kept
+        path.write_text(json.dumps(found), encoding="utf-8")
+    assert taken == 3 * 287
+    data, without = read_step_data(folder)[0], read_step_data(bare)[0]
+    assert without.samples == data.samples
 
 
 @pytest.mark.shared

@@ -187,11 +187,18 @@ def recipe_of(source: RawRecording, raw: Raw, log: Log) -> Recipe | None:
     return recipe
 
 
-def as_annotated(source: RawRecording, recipe: Recipe) -> Recording:
-    """Return the recording in file order with no correction; a step that is not in the graph has no id."""
+def as_annotated(source: RawRecording, recipe: Recipe, *, skipped_last: bool = False) -> Recording:
+    """Return the recording in file order with no correction; a step that is not in the graph has no id.
+
+    Args:
+        source: the recording.
+        recipe: its recipe.
+        skipped_last: see ``node_ids``.
+    """
     known = recipe.nodes
     steps = source.step_annotations
-    ids = node_ids([s for s in steps if s.description in known], recipe, by_place=False)
+    named = [s for s in steps if s.description in known]
+    ids = node_ids(named, recipe, by_place=False, skipped_last=skipped_last)
     remaining = iter(ids)
     segments = tuple(make_segment(s, next(remaining) if s.description in known else "") for s in steps)
     return Recording(source.recording_id, recipe.graph.id, recipe.graph.name, segments)
@@ -216,7 +223,7 @@ def read_performances(root: Path) -> Performances:
             if broken := _broken_times(step):
                 log.drop(f"{source.recording_id}:{step.step_id}", "bad_times", broken)
                 step.start_time = step.end_time = -1
-        recording = _with_information(as_annotated(source, recipe), raw)
+        recording = _with_information(as_annotated(source, recipe, skipped_last=True), raw)
         video = raw.videos.get(source.recording_id)
         attributes = {**recording.attributes, "video_person": video.person if video else ""}
         keys = tuple(str(step.step_id) for step in source.step_annotations)
@@ -280,13 +287,16 @@ def _with_information(recording: Recording, raw: Raw) -> Recording:
 # -- which node of the graph a step is -------------------------------------------------------------------------
 
 
-def node_ids(steps: Sequence[RawStep], recipe: Recipe, *, by_place: bool) -> list[str]:
+def node_ids(
+    steps: Sequence[RawStep], recipe: Recipe, *, by_place: bool, skipped_last: bool = False
+) -> list[str]:
     """Return the graph node of every step, in the order of ``steps``.
 
     A text that occurs once is that node. Of a text that occurs several times the nodes are handed out in
     topological order, the last one again for any further repetition. Published: in order of start time, so that
     skipped steps, which sort first, take the first node, as in ProMQA's code. ``by_place``: a skipped step keeps the
-    node of its place in the file, and the performed ones share the others in order of time.
+    node of its place in the file, and the performed ones share the others in order of time. ``skipped_last``: the
+    skipped ones take what the performed ones leave, so that the node of a performed step does not tell of a skipped one.
     """
     ids = [""] * len(steps)
     groups: dict[str, list[int]] = defaultdict(list)
@@ -294,7 +304,7 @@ def node_ids(steps: Sequence[RawStep], recipe: Recipe, *, by_place: bool) -> lis
         groups[step.description].append(i)
     for text, members in groups.items():
         nodes = recipe.nodes[text]
-        ordered = sorted(members, key=lambda i: steps[i].start_time)
+        ordered = sorted(members, key=lambda i: (skipped_last and steps[i].end_time < 0, steps[i].start_time))
         if by_place:
             timed = iter([i for i in ordered if steps[i].end_time >= 0])
             ordered = [i if steps[i].end_time < 0 else next(timed) for i in members]
