@@ -13,6 +13,7 @@ from tests.learn.made import make_data
 from proctor.errors import UserError
 from proctor.learn.features.store import FeatureStore, StoreWriter
 from proctor.learn.recogniser import Recogniser, Task
+from proctor.learn.samples import Execution, StepSample
 from proctor.learn.sequence import (
     SequenceModel,
     SequenceNetwork,
@@ -82,6 +83,17 @@ def test_only_what_was_over_is_attended_to(setting: str) -> None:
         moved = (network(changed, steps.relation, steps.seen)[0] != before).any(dim=1).numpy()[: len(here)]
         assert moved.tolist() == ((ends >= ends[n]) if setting == "causal" else ends > 0).tolist()
         assert torch.isfinite(before).all()
+
+
+def test_early_a_step_that_still_runs_is_not_attended_to() -> None:
+    """Of 24 s half are over after 12 s; who saw that at 15 s would know that the step ends soon."""
+    samples = tuple(
+        StepSample("1_0", f"1{n}", f"n{n}", "1", "", (Execution(start, end),))
+        for n, (start, end) in enumerate(((0, 24), (10, 20), (26, 30)))
+    )
+    task = replace(TASK, data=replace(DATA, samples=samples), observed=0.5)
+    seen = _Sequences.of(task, np.zeros((3, 1)), "causal").seen[0].tolist()
+    assert seen == [[True, False, False], [False, True, False], [True, True, True]]
 
 
 def test_relations_are_those_of_graph_and_time() -> None:

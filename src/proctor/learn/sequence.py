@@ -227,8 +227,10 @@ class _Sequences:
             k = len(group)
             place[row, :k] = group
             moment = np.array([moment_of(task.data.samples[p], task.observed) for p in group])
+            # where a share is seen: the moment of a step that still runs would tell how long it is going to take
+            end = np.array([moment_of(task.data.samples[p]) for p in group])
             relation[row, :k, :k] = 3 * _in_graph(task.data, group) + np.sign(moment[:, None] - moment) + 1
-            seen[row, :k, :k] = moment[:, None] >= moment if setting == "causal" else True
+            seen[row, :k, :k] |= moment[:, None] >= end if setting == "causal" else True
         x = np.where((place >= 0)[..., None], columns[place], 0.0).astype(np.float32)
         return cls(torch.from_numpy(x), torch.from_numpy(relation), torch.from_numpy(seen), place)
 
