@@ -140,6 +140,15 @@ def test_a_split_that_cannot_be_used_is_refused(
         divided(GOOD | change, tmp_path)
 
 
+def test_steps_that_are_in_no_task_graph_are_told(tmp_path: Path) -> None:
+    samples = tuple(replace(step(r, key, key == "1"), node="") for r in "abcd" for key in "12")
+    dataset = SimpleNamespace(title="", splits=(SplitRule("er-recordings", "", lambda _: GOOD, None, None),))
+    found = divide(StepData(samples, {}, {}, (), "made", ""), dataset, tmp_path, "R")  # type: ignore[arg-type]
+    assert found.notes == (
+        "8 of 8 steps are in no task graph by their text: what is wrong with their order is not seen",
+    )
+
+
 def test_labels_without_any_mistake_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="are the labels of another version"):
         divided(GOOD, tmp_path, mistakes=False)
