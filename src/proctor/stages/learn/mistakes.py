@@ -162,7 +162,9 @@ def recogniser_of(
 
     if settings.model == "floor":
         return Floor()
-    return ContextModel(settings.context if settings.model == "context" else settings.model)
+    if settings.model in ("local", "step"):
+        return ContextModel(settings.model)
+    return ContextModel(settings.context)
 
 
 def _stores(settings: MistakesSettings) -> list[FeatureStore]:
