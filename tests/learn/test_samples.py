@@ -104,12 +104,17 @@ def step(recording: str, key: str, mistaken: bool) -> StepSample:
 
 
 def divided(
-    parts: dict[str, tuple[str, ...]], folder: Path, *, mistakes: bool = True, released: str | None = None
+    parts: dict[str, tuple[str, ...]],
+    folder: Path,
+    *,
+    mistakes: bool = True,
+    released: str | None = None,
+    changed: tuple[str, ...] = (),
 ) -> Division:
     """Divide recordings a to f, of one mistaken and one normal step each (f: two normal ones)."""
     samples = tuple(step(r, key, mistakes and key == "1" and r != "f") for r in "abcdef" for key in "12")
     rule = SplitRule("er-recordings", "", lambda _: parts, released, lambda _: {**parts, "val": ("e",)})
-    dataset = SimpleNamespace(title="made up", splits=(rule,))
+    dataset = SimpleNamespace(title="made up", splits=(rule,), changed_files=lambda _: changed)
     return divide(StepData(samples, {}, {}, (), "made", ""), dataset, folder, "R")  # type: ignore[arg-type]
 
 
@@ -142,11 +147,17 @@ def test_a_split_that_cannot_be_used_is_refused(
 
 def test_steps_that_are_in_no_task_graph_are_told(tmp_path: Path) -> None:
     samples = tuple(replace(step(r, key, key == "1"), node="") for r in "abcd" for key in "12")
-    dataset = SimpleNamespace(title="", splits=(SplitRule("er-recordings", "", lambda _: GOOD, None, None),))
+    rule = SplitRule("er-recordings", "", lambda _: GOOD, None, None)
+    dataset = SimpleNamespace(title="", splits=(rule,), changed_files=lambda _: ())
     found = divide(StepData(samples, {}, {}, (), "made", ""), dataset, tmp_path, "R")  # type: ignore[arg-type]
     assert found.notes == (
         "8 of 8 steps are in no task graph by their text: what is wrong with their order is not seen",
     )
+
+
+def test_labels_of_another_version_are_told(tmp_path: Path) -> None:
+    (note,) = divided(GOOD, tmp_path, changed=("labels.json",)).notes
+    assert note.startswith("labels.json differs from the release")
 
 
 def test_labels_without_any_mistake_are_refused(tmp_path: Path) -> None:

@@ -194,7 +194,9 @@ def test_a_server_that_fails_gives_the_same_in_the_end(
             failed.append(told["calls"]["outcomes"].get("overload", 0) if "calls" in told else 0)
         assert failed[0] >= failed[1] >= failed[2] == 0 < failed[0] or stage is stages[2]
     summary = standin.log.summary()
-    assert summary["count"] > 1.1 * answered  # 1.39 times as many are to be expected; the draws differ from run to run
+    assert (
+        summary["count"] > 1.1 * answered
+    )  # 1.39 times as many are to be expected; the draws differ from run to run
     assert summary["answered"] == answered  # whatever was answered was asked for once
     assert files(rough) == files(calm)
 

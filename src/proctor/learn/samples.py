@@ -278,6 +278,10 @@ def divide(data: StepData, dataset: Dataset, folder: Path, split: SplitName) -> 
         subsets = rule.make(folder)
         notes.append(f"{rule.released} is not there: the split is made by its rule, not as released")
     ids: Sequence[str] = [s.id for s in data.samples] if split == "S" else data.recordings
+    if changed := dataset.changed_files(folder):
+        notes.append(
+            f"{', '.join(changed)} differs from the release: compare figures with no published ones, and see 'proctor datasets check'"
+        )
     home = _homes(subsets, split, folder)
     known = {*ids, *data.performances}
     if unknown := [id_ for id_ in home if id_ not in known]:
