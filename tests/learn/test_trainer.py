@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -303,8 +304,25 @@ def test_out_of_memory_says_what_fits(fits: int, hint: str) -> None:
             return super().loss(items)
 
     with pytest.raises(UserError, match="a batch of 8 does not fit") as told:
-        fit(Large(), SETTINGS)
+        fit(Large(), changed(batch=8))
     assert hint in str(told.value)
+
+
+def test_what_a_batch_held_is_free_when_a_smaller_one_is_tried() -> None:
+    class Large(Toy):
+        held: list[weakref.ref[Any]] = []
+
+        def loss(self, items: Any) -> Any:
+            full = any(tensor() is not None for tensor in self.held)
+            activations = self.x[items].clone()
+            self.held.append(weakref.ref(activations))
+            if full or len(items) > 4:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return super().loss(items)
+
+    # eight of the 32 that were set: they were long
+    with pytest.raises(UserError, match="a batch of 4 fits: --batch 4 --accumulate 8 learns the same"):
+        fit(Large(), changed(batch=32))
 
 
 def test_memory_of_the_processor_is_told_from_other_errors() -> None:
@@ -315,7 +333,7 @@ def test_memory_of_the_processor_is_told_from_other_errors() -> None:
             return super().loss(items)
 
     with pytest.raises(UserError, match="--batch 2 --accumulate 4"):
-        fit(Large(), SETTINGS)
+        fit(Large(), changed(batch=8))
 
 
 def test_other_errors_are_not_called_memory() -> None:

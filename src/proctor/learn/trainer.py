@@ -290,6 +290,16 @@ class _Run:
         return line
 
     def _backward(self, items: Items, together: int) -> Tensor:
+        loss = self._tried(items, together)
+        if loss is None:
+            raise self._too_large(items)
+        return loss
+
+    def _tried(self, items: Items, together: int) -> Tensor | None:
+        """Add the gradients of a batch and return its loss; None where memory does not suffice.
+
+        The error is not kept: what it remembers of where it happened holds the memory of the batch.
+        """
         try:
             with self._autocast():
                 loss = self.learner.loss(items)
@@ -297,7 +307,7 @@ class _Run:
         except (RuntimeError, MemoryError) as error:
             if not _is_memory(error):
                 raise
-            raise self._too_large(items) from None
+            return None
         return loss.detach().double()
 
     def _step(self) -> None:
@@ -336,15 +346,12 @@ class _Run:
             self.adam.zero_grad()
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
-            try:
-                with self._autocast():
-                    self.learner.loss(items[:size]).backward()  # type: ignore[no-untyped-call]
+            if self._tried(items[:size], 1) is not None:
                 break
-            except (RuntimeError, MemoryError) as error:
-                if not _is_memory(error):
-                    raise
             size //= 2
-        several = math.ceil(len(items) / max(size, 1)) * self.settings.accumulate
+        # A batch of long items is smaller than what was set (most_rows).
+        whole = max(self.settings.batch, len(items))
+        several = math.ceil(whole / max(size, 1)) * self.settings.accumulate
         return UserError(
             f"a batch of {len(items)} does not fit into the memory of {self.device}.",
             hint=f"a batch of {size} fits: --batch {size} --accumulate {several} learns the same"
