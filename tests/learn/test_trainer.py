@@ -27,6 +27,7 @@ from proctor.records import read_jsonl
 torch = pytest.importorskip("torch")
 from tests.learn.toy import SETTINGS, Toy  # noqa: E402
 
+from proctor.learn import trainer  # noqa: E402
 from proctor.learn.checkpoints import read_checkpoint  # noqa: E402
 from proctor.learn.group import started  # noqa: E402
 from proctor.learn.trainer import Epoch, Trained, fit, load_weights  # noqa: E402
@@ -194,6 +195,37 @@ def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path: Path) ->
     assert lines(tmp_path / "hurt") == lines(tmp_path / "calm")
 
 
+@pytest.mark.parametrize("dies", ["write_jsonl", "write_checkpoint"])
+def test_killed_while_the_last_epoch_is_written_no_line_of_the_log_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: str
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(path: Path, what: Any) -> None:
+        if path.name != "best.pt" and len(what if dies == "write_jsonl" else what.place["history"]) == 6:
+            raise Killed
+        real(path, what)
+
+    real = getattr(trainer, dies)
+    monkeypatch.setattr(trainer, dies, killed)
+    with pytest.raises(Killed):
+        fit(Toy(), SETTINGS, tmp_path / "hurt")
+    monkeypatch.undo()
+    fit(Toy(), SETTINGS, tmp_path / "hurt")
+    fit(Toy(), SETTINGS, tmp_path / "calm")
+    assert lines(tmp_path / "hurt") == lines(tmp_path / "calm")
+    assert stored(tmp_path / "hurt" / "best.pt") == stored(tmp_path / "calm" / "best.pt")
+
+
+def test_what_a_kill_left_half_written_is_removed(tmp_path: Path) -> None:
+    for name in (".last.pt.0f.tmp", ".best.pt.1e.tmp", ".log.jsonl.2d.tmp"):
+        (tmp_path / name).write_bytes(b"half")
+    (tmp_path / ".other.tmp").touch()
+    fit(Toy(), SETTINGS, tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".other.tmp", "best.pt", "last.pt", "log.jsonl"]
+
+
 def test_a_finished_training_is_not_begun_again(tmp_path: Path) -> None:
     first = fit(Toy(), SETTINGS, tmp_path)
     again = Toy()
@@ -309,13 +341,13 @@ def test_out_of_memory_says_what_fits(fits: int, hint: str) -> None:
 
 
 def test_what_a_batch_held_is_free_when_a_smaller_one_is_tried() -> None:
-    class Large(Toy):
-        held: list[weakref.ref[Any]] = []
+    held: list[weakref.ref[Any]] = []
 
+    class Large(Toy):
         def loss(self, items: Any) -> Any:
-            full = any(tensor() is not None for tensor in self.held)
+            full = any(tensor() is not None for tensor in held)
             activations = self.x[items].clone()
-            self.held.append(weakref.ref(activations))
+            held.append(weakref.ref(activations))
             if full or len(items) > 4:
                 raise torch.OutOfMemoryError("CUDA out of memory")
             return super().loss(items)

@@ -383,17 +383,25 @@ class _Run:
             "history": msgspec.to_builtins(self.history), "adam": self.adam.state_dict(), "random": _random_states(),
             "schedule": None if self.schedule is None else self.schedule.state_dict(),
         }  # fmt: skip
+        # The log first: killed between the two, the epoch is trained, and its line written, again. The other way round a
+        # training that has ended would never write its last line.
+        write_jsonl(self.folder / LOG, self.history)
         write_checkpoint(
             self.folder / LAST, Checkpoint(self.configuration, place, self.learner.module.state_dict())
         )
-        write_jsonl(self.folder / LOG, self.history)
         self.saved = time.monotonic()
 
     def go_on(self) -> None:
         """Begin where the last checkpoint was written, if there is one."""
-        if self.folder is None or not (self.folder / LAST).exists():
+        if self.folder is None:
             return
+        if self.group.rank == 0:  # what a kill in the middle of writing left; a hundred megabytes each
+            for name in (LAST, BEST, LOG):
+                for half in self.folder.glob(f".{name}.*.tmp"):
+                    half.unlink(missing_ok=True)
         path = self.folder / LAST
+        if not path.exists():
+            return
         found = read_checkpoint(path, str(self.device))
         found.require(self.configuration, path)
         _give(self.learner.module, found, path)
