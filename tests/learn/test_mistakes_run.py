@@ -15,6 +15,7 @@ from tests.learn.made import make_data
 from proctor.errors import UserError
 from proctor.learn.recogniser import Reason, Task
 from proctor.learn.runs import read_run
+from proctor.learn.settings import TrainOptions
 from proctor.records import Dropped, read_jsonl
 from proctor.stages.learn import mistakes
 from proctor.stages.learn.settings import MistakesSettings
@@ -81,6 +82,26 @@ def test_another_run_is_not_written_over_and_nothing_is_trained_for_it(settings:
     mistakes.learn_mistakes(msgspec.structs.replace(other, overwrite=True))
     assert settings.out is not None
     assert read_run(settings.out).record.seed == 1
+
+
+def test_a_network_is_written_over_with_its_checkpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    from proctor.learn.planted import plant
+
+    planted = plant(tmp_path, "easy", recordings=12, steps=4, width=4)
+    monkeypatch.setattr(mistakes, "task_of", lambda s: replace(planted.task, seed=s.seed))
+    asked = MistakesSettings(
+        annotations=tmp_path, model="v1", features=(tmp_path / "video",), out=tmp_path / "run", resamples=0
+    )
+    few = TrainOptions(epochs=1, device="cpu")
+    first = mistakes.learn_mistakes(asked, few)
+    other = msgspec.structs.replace(asked, seed=1, overwrite=True)
+    second = mistakes.learn_mistakes(other, few)
+    assert second.test.auc != first.test.auc
+    assert second.test == mistakes.learn_mistakes(msgspec.structs.replace(other, out=None), few).test
+    assert read_run(tmp_path / "run").record.seed == 1
 
 
 def test_a_page_without_a_run_is_refused_before_anything_is_trained(settings: MistakesSettings) -> None:

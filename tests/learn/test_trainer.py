@@ -251,6 +251,28 @@ def test_a_checkpoint_of_another_configuration_is_refused(
         other(tmp_path)
 
 
+@pytest.mark.parametrize("other", [{"lr": 0.01}, {"epochs": 2}])
+def test_unless_it_is_to_be_trained_anew(tmp_path: Path, other: dict[str, Any]) -> None:
+    fit(Toy(), SETTINGS, tmp_path / "run")
+    with pytest.raises(UserError, match=r"lr is|has seen 6 epochs, more than 2"):
+        fit(Toy(), changed(**other), tmp_path / "run")
+    fit(Toy(), changed(**other), tmp_path / "run", anew=True)
+    fit(Toy(), changed(**other), tmp_path / "calm")
+    for name in ("best.pt", "last.pt"):
+        assert stored(tmp_path / "run" / name) == stored(tmp_path / "calm" / name)
+    assert lines(tmp_path / "run") == lines(tmp_path / "calm")
+    fit(Toy(), changed(**{"epochs": 8, **other}), tmp_path / "run", anew=True)  # what fits is gone on with
+    assert len(lines(tmp_path / "run")) == other.get("epochs", 8)
+
+
+def test_the_best_weights_of_another_training_are_not_taken(tmp_path: Path) -> None:
+    fit(Toy(), SETTINGS, tmp_path / "one")
+    fit(Toy(), changed(lr=0.01), tmp_path / "two")
+    (tmp_path / "two" / "best.pt").replace(tmp_path / "one" / "best.pt")
+    with pytest.raises(UserError, match=r"best\.pt: the checkpoint is of another configuration: lr is 0\.01"):
+        fit(Toy(), SETTINGS, tmp_path / "one")
+
+
 def test_another_network_is_refused(tmp_path: Path) -> None:
     fit(Toy(), SETTINGS, tmp_path)
     toy = Toy()

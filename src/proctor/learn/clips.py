@@ -302,6 +302,7 @@ class ClipRecogniser:
         folder: for checkpoints and the log; what is there already is gone on with.
         show: shows progress.
         way: what a protocol does beside training, to try something else; None as the task's protocol says.
+        anew: a checkpoint of something else is written over.
     """
 
     def __init__(
@@ -312,6 +313,7 @@ class ClipRecogniser:
         folder: Path | None = None,
         show: Show | None = None,
         way: Way | None = None,
+        anew: bool = False,
     ) -> None:
         if not stores:
             raise UserError(
@@ -331,7 +333,7 @@ class ClipRecogniser:
         self._variant: Variant = variant
         self._stores = sorted(stores, key=lambda s: order.index(s.modality))
         self._options = options or TrainOptions()
-        self._folder, self._show, self._way = folder, show, way
+        self._folder, self._show, self._way, self._anew = folder, show, way, anew
         self._learner: _ClipLearner | None = None
         self._scored: dict[bytes, Floats] = {}
         self._kinds: tuple[str, ...] = ()
@@ -366,6 +368,7 @@ class ClipRecogniser:
             seed=task.seed,
             show=self._show,
             about=self._about(task, way),
+            anew=self._anew,
         )
         fusion = {}
         if self._variant == "v3":

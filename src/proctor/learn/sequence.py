@@ -112,6 +112,7 @@ class SequenceModel:
         options: what is set of training.
         folder: for checkpoints and the log; None keeps none.
         show: shows the progress of training.
+        anew: a checkpoint of something else is written over.
     """
 
     def __init__(
@@ -121,10 +122,12 @@ class SequenceModel:
         options: TrainOptions | None = None,
         folder: Path | None = None,
         show: Show | None = None,
+        anew: bool = False,
     ) -> None:
         self.setting: Setting = setting
         self.name = f"sequence-{setting}"
         self._stores, self._folder, self._show = tuple(stores), folder, show
+        self._anew = anew
         self._training = (options or TrainOptions()).over(SEQUENCE_TRAINING)
 
     def fit(self, task: Task) -> Mapping[str, object]:
@@ -150,7 +153,10 @@ class SequenceModel:
             with seeded(task.seed):
                 network = SequenceNetwork(columns.shape[1])
             learner = _SequenceLearner(network, self._steps, task, self._training.batch)
-            trained = fit(learner, self._training, self._folder, seed=task.seed, about=about, show=self._show)
+            trained = fit(
+                learner, self._training, self._folder,
+                seed=task.seed, about=about, show=self._show, anew=self._anew,
+            )  # fmt: skip
             self._found = learner.log_odds()
         past = sum(rows_past_the_end(task.data, store, task.observed) for store in self._stores)
         return trained.chosen | {"features": columns.shape[1], "rows_past_the_end": past}

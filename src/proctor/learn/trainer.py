@@ -131,6 +131,7 @@ def fit(
     seed: int = 0,
     about: Mapping[str, Json] | None = None,
     show: Show | None = None,
+    anew: bool = False,
 ) -> Trained:
     """Train, choosing on the validation figure only; the module has the chosen weights afterwards.
 
@@ -141,6 +142,7 @@ def fit(
         seed: of the order of batches and of dropout.
         about: what else makes two trainings different (data, model, split); a checkpoint that differs is refused.
         show: shows progress.
+        anew: what a checkpoint of another configuration, or of more epochs, says is not gone on with, but written over.
 
     Raises:
         UserError: if the loss or the figure is no number, memory does not suffice, a checkpoint is damaged or of another
@@ -151,7 +153,7 @@ def fit(
         learner.module.to(device)
         run = _Run(learner, settings, folder, seed, group, device)
         run.configuration = configuration_of(settings, learner.module, seed, group.size, about or {})
-        run.go_on()
+        run.go_on(anew)
         with _shown(show, run) as seen, _board(settings, folder, group, run.epoch) as written:
             while not run.ended:
                 run.train_epoch(seen)
@@ -391,7 +393,7 @@ class _Run:
         )
         self.saved = time.monotonic()
 
-    def go_on(self) -> None:
+    def go_on(self, anew: bool) -> None:
         """Begin where the last checkpoint was written, if there is one."""
         if self.folder is None:
             return
@@ -403,9 +405,20 @@ class _Run:
         if not path.exists():
             return
         found = read_checkpoint(path, str(self.device))
-        found.require(self.configuration, path)
-        _give(self.learner.module, found, path)
         place = found.place
+        try:
+            found.require(self.configuration, path)
+            if place.get("epoch", 0) > self.settings.epochs:
+                raise UserError(
+                    f"the checkpoint has seen {place['epoch']} epochs, more than {self.settings.epochs}.",
+                    where=str(path),
+                    hint="train in another folder, remove the checkpoint, or ask for as many epochs",
+                )
+        except UserError:
+            if anew:
+                return
+            raise
+        _give(self.learner.module, found, path)
         try:
             self.epoch, self.place, self.total = place["epoch"], place["place"], place["total"]
             self.best, self.best_epoch = place["best"], place["best_epoch"]
@@ -425,9 +438,9 @@ class _Run:
         """Give the module the weights that are kept."""
         self.group.wait()
         if self.folder is not None:
-            _give(
-                self.learner.module, read_checkpoint(self.folder / BEST, str(self.device)), self.folder / BEST
-            )
+            best = read_checkpoint(self.folder / BEST, str(self.device))
+            best.require(self.configuration, self.folder / BEST)
+            _give(self.learner.module, best, self.folder / BEST)
         elif self.best_weights is not None:
             self.learner.module.load_state_dict(self.best_weights)
         self.learner.module.eval()

@@ -141,11 +141,15 @@ def recogniser_of(
     if settings.model in ("v1", "v2", "v3"):
         from proctor.learn.clips import ClipRecogniser
 
-        return ClipRecogniser(settings.model, _stores(settings), options, settings.out, show)
+        return ClipRecogniser(
+            settings.model, _stores(settings), options, settings.out, show, anew=settings.overwrite
+        )
     if settings.model in ("sequence", "both"):
         from proctor.learn.sequence import SequenceModel
 
-        sequence = SequenceModel(settings.context, _stores(settings), options, settings.out, show)
+        sequence = SequenceModel(
+            settings.context, _stores(settings), options, settings.out, show, anew=settings.overwrite
+        )
         if settings.model == "sequence":
             return sequence
         from proctor.learn.averaged import Averaged
