@@ -22,6 +22,7 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.learn.settings import TrainOptions, TrainSettings
+from proctor.metrics.classification import roc_auc
 from proctor.records import read_jsonl
 
 torch = pytest.importorskip("torch")
@@ -415,6 +416,15 @@ def test_a_validation_part_without_a_figure_is_told() -> None:
 
     with pytest.raises(UserError, match="validation part"):
         fit(One(), SETTINGS)
+
+
+def test_scores_that_are_no_numbers_are_told() -> None:
+    class Diverged(Toy):
+        def validate(self) -> float:
+            return float(roc_auc(self.y.bool().numpy(), self.module(self.x)[:, 0].numpy()).value)
+
+    with pytest.raises(UserError, match=r"finite, got (nan|-?inf)[^\n]*\n.*lower the learning rate"):
+        fit(Diverged(size=40), changed(lr=1e38))
 
 
 def test_nothing_to_train_on_is_told() -> None:

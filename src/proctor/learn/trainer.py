@@ -31,6 +31,7 @@ from proctor.errors import UserError
 from proctor.learn.checkpoints import Checkpoint, configuration_of, read_checkpoint, write_checkpoint
 from proctor.learn.group import Group, joined
 from proctor.learn.settings import TrainSettings
+from proctor.metrics.errors import MetricInputError
 from proctor.records import Json, write_jsonl
 
 __all__ = ["Epoch", "Learner", "Show", "Trained", "device_of", "fit", "load_weights", "seeded"]
@@ -322,7 +323,13 @@ class _Run:
     def _validate(self) -> float:
         self.learner.module.eval()
         with torch.inference_mode(), self._autocast():
-            figure = self.learner.validate()
+            try:
+                figure = self.learner.validate()
+            except MetricInputError as error:
+                raise UserError(
+                    f"the validation part gives no figure: {error.message}.",
+                    hint=f"where scores are no numbers the training diverged: lower the learning rate (--lr is {self.settings.lr:g})",
+                ) from None
         if math.isnan(figure):
             raise UserError(
                 "the validation part gives no figure.",
