@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.learn.made import make_data
+from typer.testing import CliRunner
 
+from proctor.cli.learn import app
 from proctor.errors import UserError
 from proctor.learn.recogniser import Reason, Task
 from proctor.learn.runs import read_run
@@ -102,6 +104,27 @@ def test_a_network_is_written_over_with_its_checkpoints(
     assert second.test.auc != first.test.auc
     assert second.test == mistakes.learn_mistakes(msgspec.structs.replace(other, out=None), few).test
     assert read_run(tmp_path / "run").record.seed == 1
+
+
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_of_several_processes_the_first_prints_and_writes(
+    settings: MistakesSettings, rank: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert settings.out is not None
+    monkeypatch.setenv("RANK", rank)
+    words = ["mistakes", "--annotations", ".", "--out", str(settings.out), "--devices", "2"]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert Long.trained == 1
+    assert bool(done.stdout) == settings.out.exists() == (rank == "0")
+    assert ("learns in one process" in done.stderr) == (rank == "0")
+
+
+def test_events_without_a_run_are_refused_before_anything_is_trained(settings: MistakesSettings) -> None:
+    with pytest.raises(UserError, match="events are written into a run"):
+        mistakes.learn_mistakes(
+            msgspec.structs.replace(settings, out=None, page=None), TrainOptions(tensorboard=True)
+        )
+    assert Long.trained == 0
 
 
 def test_a_page_without_a_run_is_refused_before_anything_is_trained(settings: MistakesSettings) -> None:

@@ -55,17 +55,21 @@ def mistakes(settings: MistakesSettings, options: TrainOptions, output: Output) 
 
     Example: proctor learn mistakes --annotations ~/data/captaincook4d --model context --split R --seed 0 --json
     """
-    from proctor.stages.learn.mistakes import learn_mistakes
+    from proctor.stages.learn.mistakes import is_first, learn_mistakes
 
-    if options.devices > 1 and settings.model in ("v1", "v2", "v3"):
+    if not is_first():
+        learn_mistakes(settings, options)
+        return
+    if options.devices > 1 and settings.model not in ("v1", "v2", "v3"):
+        warn(
+            f"the model '{settings.model}' learns in one process: --devices {options.devices} changes nothing"
+        )
+    elif options.devices > 1:
         import sys
 
-        from proctor.learn.group import is_first, started
+        from proctor.learn.group import started
 
         if started(options.devices, ["-m", "proctor", *sys.argv[1:]]):
-            return
-        if not is_first():
-            learn_mistakes(settings, options)
             return
     result = learn_mistakes(settings, options, progress)
     for note in result.notes:

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from proctor.errors import UserError
 
-__all__ = ["Group", "is_first", "joined", "started"]
+__all__ = ["Group", "joined", "started"]
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,6 @@ class Group:
         """Wait for all."""
         if self.size > 1:
             dist.barrier()
-
-
-def is_first() -> bool:
-    """Say whether this process is the one that prints and writes."""
-    return os.environ.get("RANK", "0") == "0"
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from proctor.stages.show import Show
 if TYPE_CHECKING:
     from proctor.learn.features.store import FeatureStore
 
-__all__ = ["LearnedMistakes", "Part", "Trained", "learn_mistakes", "train"]
+__all__ = ["LearnedMistakes", "Part", "Trained", "is_first", "learn_mistakes", "train"]
 
 Interval = tuple[float, float] | None
 
@@ -225,6 +225,11 @@ def published_threshold(scores: NDArray[np.float64], split: str) -> float:
     return low + (0.6 if split == "S" else 0.4) * (high - low)
 
 
+def is_first() -> bool:
+    """Say whether this process is, of those that train together (``--devices`` or torchrun), the one that prints and writes."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def learn_mistakes(
     settings: MistakesSettings, options: TrainOptions | None = None, show: Show | None = None
 ) -> LearnedMistakes:
@@ -244,10 +249,12 @@ def learn_mistakes(
         require_free(settings.out, record, overwrite=settings.overwrite)
     elif settings.page is not None:
         raise UserError("a page is drawn of a run.", where="--page", hint="name a folder for the run: --out")
+    elif options is not None and options.tensorboard:
+        raise UserError(
+            "events are written into a run.", where="--tensorboard", hint="name its folder: --out"
+        )
     trained = train(recogniser, task, resamples=settings.resamples)
-    if (
-        settings.out is not None and os.environ.get("RANK", "0") == "0"
-    ):  # of several processes the first writes
+    if settings.out is not None and is_first():
         _write(settings.out, record, trained, overwrite=settings.overwrite)
         _draw(settings)
     dropped = Counter(d.reason for d in task.data.dropped)
