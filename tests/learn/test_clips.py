@@ -18,6 +18,7 @@ from proctor.learn.samples import Division, Execution, StepData, StepSample
 from proctor.learn.settings import TrainOptions
 
 torch = pytest.importorskip("torch")
+from proctor.learn import clips  # noqa: E402
 from proctor.learn.clips import (  # noqa: E402
     ClipRecogniser,
     Way,
@@ -26,6 +27,7 @@ from proctor.learn.clips import (  # noqa: E402
     way_of,
     with_features,
 )
+from proctor.learn.networks import StepNetwork  # noqa: E402
 
 QUICK = TrainOptions(epochs=2, device="cpu")
 
@@ -159,6 +161,26 @@ def test_they_learn(variant: Any, protocol: Any, tmp_path: Path) -> None:
     assert model.reasons(test) == [()] * len(test)
     # places in another order give the same scores: batches are of like length
     assert model.scores(test[::-1])[::-1] == pytest.approx(scores, abs=1e-6)
+
+
+def test_learning_and_scoring_hold_no_more_rows_at_once_than_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else steps of a thousand rows decide how much memory is needed."""
+    task, rows = make_task()
+    seen: list[int] = []
+
+    class Looking(StepNetwork):
+        def forward(self, x: Any, mask: Any = None) -> Any:
+            seen.append(x.shape[0] * x.shape[1])
+            return super().forward(x, mask)
+
+    few = msgspec.structs.replace(usual_training("v2", "right"), most_rows=30)
+    monkeypatch.setattr(clips, "StepNetwork", Looking)
+    monkeypatch.setattr(clips, "usual_training", lambda *_: few)
+    ClipRecogniser("v2", [make_store(tmp_path / "s", rows)], QUICK).fit(task)
+    assert 10 < max(seen) <= 30
+    assert usual_training("v2", "right").most_rows <= 3072  # 1.4 GB at a width of 1,024
 
 
 def test_the_same_seed_gives_the_same_scores_and_a_folder_is_gone_on_with(tmp_path: Path) -> None:

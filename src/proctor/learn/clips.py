@@ -272,7 +272,9 @@ class _ClipLearner:
         """Return the scores of steps; shape (items, outputs)."""
         table = self._clips.table
         found = np.zeros((len(items), self._targets.shape[1]))
-        for batch in bucketed(table.lengths[items], np.arange(len(items)), _SCORED, most_rows=16_384):
+        for batch in bucketed(
+            table.lengths[items], np.arange(len(items)), _SCORED, most_rows=self._settings.most_rows
+        ):
             one = table.batch(items[batch])
             mask = one.mask.to(self._device)
             p = self.module(one.x.to(self._device), mask).float().sigmoid()
