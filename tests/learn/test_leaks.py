@@ -66,6 +66,19 @@ def test_labels_of_the_test_part_change_nothing_but_its_figures(model: str) -> N
     assert first.chosen != other.chosen  # those of the validation part do choose, so the control can fail
 
 
+@pytest.mark.parametrize("model", ["floor", "boosting", "logistic"])
+def test_labels_of_the_validation_part_choose_and_do_not_teach(model: str) -> None:
+    """Where it has one class nothing can be chosen on it, so it does not matter which class that is."""
+    scores = []
+    for label in (False, True):
+        target = DATA.labels()
+        target[DIVISION.val] = label
+        recogniser = MODELS[model]()
+        recogniser.fit(Task(DATA, DIVISION, target))
+        scores.append(recogniser.scores(DIVISION.test))
+    assert np.array_equal(*scores)
+
+
 def moved(order: np.ndarray) -> tuple[StepData, Division]:
     """Write the samples down in another order."""
     data = with_samples(DATA, [DATA.samples[p] for p in order])

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from proctor.datasets.dataset import SplitRule
+from proctor.datasets.dataset import Performance, SplitRule
 from proctor.errors import UserError
 from proctor.learn.samples import (
     Division,
@@ -18,9 +18,11 @@ from proctor.learn.samples import (
     SplitName,
     StepData,
     StepSample,
+    _samples_of,
     divide,
     read_step_data,
 )
+from proctor.procedure.recording import Recording, Segment
 
 SIZES = {
     "R": ((3972, 1177), (681, 237), (671, 242)),
@@ -89,6 +91,13 @@ def test_a_sample_is_mistaken_when_one_of_its_executions_is() -> None:
     sample = StepSample("1_7", "4", "2", "1", "Mix", (Execution(3, 5, ("timing",)), Execution(9, 10)))
     assert sample.mistaken
     assert (sample.seconds, sample.kinds, sample.id) == (3, {"timing"}, "1_7:4")
+
+
+def test_the_text_of_a_step_is_the_instruction_and_not_what_was_done() -> None:
+    """What was done is written down of mistakes alone."""
+    segment = Segment("2", "Mix for 1 minute", 3.0, 5.0, performed="Mix for 3 minutes")
+    (sample,) = _samples_of(Performance(Recording("1_7", "1", "", (segment,)), ("4",)), [])
+    assert (sample.text, sample.step, sample.node) == ("Mix for 1 minute", "4", "2")
 
 
 def test_a_data_set_without_mistakes_is_refused(tmp_path: Path) -> None:
