@@ -93,6 +93,19 @@ def _text(result: LearnedMistakes) -> str:
     ]
     if kinds:
         parts.append(table(kinds, ("kind", "mistakes", "AUC", "AP")))
+    if result.missing is not None:
+        left_out = [
+            (name, t.called, *map(_percent, (t.precision, t.recall, t.f1)))
+            for name, t in (("absent", result.missing.absent), ("passed over", result.missing.passed_over))
+        ]
+        header = (
+            f"{result.missing.positives} steps left out, by graph",
+            "called",
+            "precision",
+            "recall",
+            "F1",
+        )
+        parts.append(table(left_out, header))
     listed = f", listed in {result.run}/dropped.jsonl" if result.run and result.dropped else ""
     parts.append(f"chosen on {result.chosen_on}; left out: {counted(result.dropped)}{listed}")
     return "\n\n".join(parts)

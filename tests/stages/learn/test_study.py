@@ -32,6 +32,9 @@ def test_every_model_has_a_row_and_a_line_on_the_page(tmp_path: Path) -> None:
     assert all(0 < row.positives < row.n for row in found.rows)
     assert all(row.without_order.mean != row.auc.mean for row in found.rows)
     text = page.read_text(encoding="utf-8")
+    left_out = found.missing["R"]
+    assert 0 < left_out.positives < left_out.n
+    assert f"| R | {left_out.n} ({left_out.positives}) | absent | {left_out.absent.called} | " in text
     assert f"| R | floor | 100% | {found.rows[0].n} " in text
     assert f"| {(found.rows[0].auc.mean or 0) * 100:.1f} ± 0.0 |" in text
 

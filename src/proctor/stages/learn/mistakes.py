@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from proctor.errors import UserError
 from proctor.learn.evaluate import Decided, Figure, OfKind, Recognised, evaluate, threshold_of
+from proctor.learn.missing import Missing, find_missing
 from proctor.learn.recogniser import Recogniser, Task
 from proctor.learn.runs import FeatureSource, RunRecord, predicted_steps, require_free, write_run
 from proctor.learn.samples import divide, read_step_data
@@ -92,6 +93,7 @@ class LearnedMistakes(msgspec.Struct, frozen=True):
         test: how well the test part is recognised.
         val: the same of the validation part; optimistic, since the model was chosen on it.
         kinds: of the test part, by kind of mistake.
+        missing: steps that were left out of the recordings of the test part, by the task graph, whatever the model.
         dropped: steps that could not be used, by reason.
         notes: what a reader of the figures has to know, such as that the released split is not there.
         run: folder of the run, where one was asked for.
@@ -109,6 +111,7 @@ class LearnedMistakes(msgspec.Struct, frozen=True):
     test: Part
     val: Part
     kinds: Mapping[str, OfKind]
+    missing: Missing | None
     dropped: Mapping[str, int]
     notes: tuple[str, ...] = ()
     run: str | None = None
@@ -219,6 +222,12 @@ def _evaluated(
     )
 
 
+def missing_of(task: Task, resamples: int) -> Missing | None:
+    """Find what was left out of the recordings of the test part."""
+    tested = (task.data.samples[i].recording_id for i in task.division.test)
+    return find_missing(task.data, tested, resamples)
+
+
 def published_threshold(scores: NDArray[np.float64], split: str) -> float:
     """Return the threshold that decides as the released code does: 0.6 (S) or 0.4, of scores rescaled over the whole test set."""
     low, high = float(scores.min()), float(scores.max())
@@ -271,6 +280,7 @@ def learn_mistakes(
         test=Part.of(trained.test),
         val=Part.of(trained.val),
         kinds=trained.test.kinds,
+        missing=missing_of(task, settings.resamples),
         dropped=dict(dropped),
         notes=(*task.division.notes, *feature_notes(trained.chosen)),
         run=None if settings.out is None else str(settings.out),

@@ -13,8 +13,9 @@ import numpy as np
 from proctor.compute import HERE, Place, map_items
 from proctor.errors import UserError
 from proctor.learn.evaluate import Figure, Recognised
+from proctor.learn.missing import Missing
 from proctor.records import atomic_write
-from proctor.stages.learn.mistakes import recogniser_of, task_of, train
+from proctor.stages.learn.mistakes import missing_of, recogniser_of, task_of, train
 from proctor.stages.learn.settings import MistakesSettings, StudySettings
 
 __all__ = ["KindRow", "Spread", "Study", "StudyRow", "learn_study", "trainings"]
@@ -79,10 +80,11 @@ class KindRow(msgspec.Struct, frozen=True):
 
 
 class Study(msgspec.Struct, frozen=True):
-    """All rows, and which settings they were measured with."""
+    """All rows, and which settings they were measured with; ``missing`` by split, of the test recordings."""
 
     rows: tuple[StudyRow, ...]
     kinds: tuple[KindRow, ...]
+    missing: dict[str, Missing]
     seeds: int
     data_hash: str
 
@@ -94,6 +96,7 @@ class _Found:
     model: str
     data_hash: str
     test: Recognised
+    missing: Missing | None
 
 
 def trainings(settings: StudySettings) -> list[MistakesSettings]:
@@ -127,6 +130,7 @@ def learn_study(
     """
     rows: list[StudyRow] = []
     kinds: list[KindRow] = []
+    missing: dict[str, Missing] = {}
     group: list[_Found] = []
     for outcome in map_items(_trained, trainings(settings), place, seen=seen):
         if outcome.failure is not None:
@@ -138,8 +142,10 @@ def learn_study(
             if outcome.item.observed == 1:
                 kinds += _kind_rows(group[0].model, outcome.item.split, tests)
             hashed = group[0].data_hash
+            if group[0].missing is not None:
+                missing.setdefault(outcome.item.split, group[0].missing)
             group = []
-    study = Study(tuple(rows), tuple(kinds), settings.seeds, hashed)
+    study = Study(tuple(rows), tuple(kinds), missing, settings.seeds, hashed)
     if settings.markdown is not None:
         with atomic_write(settings.markdown) as file:
             file.write(as_markdown(study).encode())
@@ -148,7 +154,8 @@ def learn_study(
 
 def _trained(settings: MistakesSettings) -> _Found:
     model, task = recogniser_of(settings), task_of(settings)
-    return _Found(model.name, task.data.hash, train(model, task, resamples=settings.resamples).test)
+    found = train(model, task, resamples=settings.resamples).test
+    return _Found(model.name, task.data.hash, found, missing_of(task, settings.resamples))
 
 
 def _row(model: str, settings: MistakesSettings, found: Sequence[Recognised]) -> StudyRow:
@@ -218,6 +225,28 @@ def as_markdown(study: Study) -> str:
         values = [r.average_precision.mean for r in group if r.average_precision.mean is not None]
         if values:
             lines.append(f"| {split} | {model} | macro | | | | {np.mean(values):.1%} |")
+    lines += [
+        "",
+        "## Steps that were left out",
+        "",
+        (
+            "Of all steps that the task graphs ask for in the test recordings: *absent* were never begun, *passed over* had not begun "
+            "when a step that comes after them had. No model, no label."
+        ),
+        "",
+        "| split | steps (missing) | rule | called | precision | recall | F1 |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {split} | {found.n} ({found.positives}) | {name} | {told.called} | "
+        + " | ".join(
+            _cell(Spread(f.value, 0.0, f.low, f.high)).replace(" ± 0.0", "")
+            for f in (told.precision, told.recall, told.f1)
+        )
+        + " |"
+        for split, found in study.missing.items()
+        for name, told in (("absent", found.absent), ("passed over", found.passed_over))
+    ]
     return "\n".join(lines) + "\n"
 
 
