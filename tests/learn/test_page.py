@@ -155,6 +155,18 @@ def test_what_is_wrong_is_decided_on_validation_data_and_stands_first(tmp_path: 
     assert re.findall(r"<title>(\w): (\d) of 2", text) == [("a", "1"), ("b", "1"), ("c", "0")]
 
 
+def test_what_is_left_without_mistakes_of_order_is_told(tmp_path: Path) -> None:
+    """Of the two mistakes the first is one of order; 0.3 is above three of the four steps without one, and above that of its recording."""
+    folder = _small(tmp_path / "a", (0.9, 0.6, 0.3, 0.1, 0.1, 0.1))
+    assert "Without mistakes of order" not in drawn(folder)
+    run = read_run(folder)
+    test = [msgspec.structs.replace(r, kinds=("order",) if r.step == "0" else r.kinds) for r in run.test]
+    write_run(folder, run.record, test, run.val, overwrite=True)
+    kinds = section(drawn(folder), "kinds")
+    assert "Without mistakes of order pooled within recordings step " in kinds
+    assert " 75.0 100.0 knowing nothing chance 50.0 50.0 " in kinds
+
+
 def test_a_threshold_below_everything_is_told_in_words(tmp_path: Path) -> None:
     folder = _small(tmp_path / "a", (0.9, 0.6, 0.3, 0.1, 0.1, 0.1))
     run = read_run(folder)

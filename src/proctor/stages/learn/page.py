@@ -224,14 +224,25 @@ def _tested(run: Run, name: str, rows: Sequence[PredictedStep], resamples: int) 
         del thresholds["fixed"]
     if record.protocol == "code":
         thresholds["published"] = published_threshold(scores, record.split)
+    order = np.array(["order" in row.kinds for row in rows], dtype=np.bool_)
     found = evaluate(
-        labels, scores, [row.recording for row in rows], thresholds=thresholds, resamples=resamples
+        labels,
+        scores,
+        [row.recording for row in rows],
+        thresholds=thresholds,
+        order=order,
+        resamples=resamples,
     )
     figures = {
         field: getattr(found, field)
         for field in found.__struct_fields__
         if isinstance(getattr(found, field), Figure)
     }
+    if order.any() and found.without_order is not None:
+        figures |= {
+            "without_order": found.without_order.auc,
+            "without_order_within": found.without_order.auc_within,
+        }
     chosen = roc_auc(val_labels, val_scores).value if len(run.val) else float("nan")
     backbones = "+".join(source.backbone for source in record.features)
     return TestedRun(
