@@ -360,3 +360,7 @@ def test_a_folder_of_a_data_set_need_not_be_named(tests_data: Path, tmp_path: Pa
     with pytest.raises(UserError, match="of no known data set") as raised:
         convert(tmp_path / "nothing", tmp_path / "c.csv")
     assert "say --from" in (raised.value.hint or "")
+    (tmp_path / "nothing" / "task_graphs").mkdir()
+    (tmp_path / "nothing" / "task_graphs" / "tea.json").touch()
+    with pytest.raises(UserError, match=r"lacks annotation_json/error_annotations\.json, "):
+        convert(tmp_path / "nothing", tmp_path / "c.csv")

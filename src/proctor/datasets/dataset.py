@@ -472,14 +472,18 @@ def guess_dataset(root: Path) -> Dataset:
             hint="give the folder that holds the data set's files",
         )
     found: dict[str, tuple[int, Dataset]] = {}
+    near: dict[str, list[str]] = {}
     for name in dataset_names():
         try:
             declared = load_dataset(name)
         except UserError:  # a plugin that does not load: it is told when it is asked for by name
             continue
         required = [f.path for f in declared.files if f.required]
-        if required and all(any(root.glob(path)) for path in required):
+        lacking = [path for path in required if not any(root.glob(path))]
+        if required and not lacking:
             found[name] = (len(required), declared)
+        elif len(lacking) < len(required):
+            near[declared.title] = lacking
     most = max((n for n, _ in found.values()), default=0)
     best = {name: declared for name, (n, declared) in found.items() if n == most}
     if len(best) > 1 and root.resolve().name in best:
@@ -490,8 +494,10 @@ def guess_dataset(root: Path) -> Dataset:
         raise UserError(
             f"its files fit {', '.join(best)}.", where=str(root), hint="give the name before the folder"
         )
+    title = min(near, key=lambda title: len(near[title]), default="")
     raise UserError(
-        "its files are of no known data set.",
+        "its files are of no known data set"
+        + (f"; to be {title}'s it lacks {', '.join(near[title])}." if near else "."),
         where=str(root),
         hint=f"give the name before the folder; known: {', '.join(dataset_names())}",
     )
