@@ -270,7 +270,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """
     temporary: Path | None = None
     try:
-        if path.is_dir():  # a link to a folder would be replaced
+        if path.is_symlink() and path.is_dir():  # the link would be replaced
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         with _open_beside(path) as stream:
             temporary = Path(stream.name)
