@@ -26,7 +26,7 @@ from proctor.metrics.classification import roc_auc
 from proctor.records import read_jsonl
 
 torch = pytest.importorskip("torch")
-from tests.learn.toy import SETTINGS, Toy  # noqa: E402
+from tests.learn.toy import AVERAGED, SETTINGS, Toy  # noqa: E402
 
 from proctor.learn import trainer  # noqa: E402
 from proctor.learn.checkpoints import read_checkpoint  # noqa: E402
@@ -142,6 +142,51 @@ def test_the_rate_falls_on_a_plateau(tmp_path: Path) -> None:
     assert {e.lr for e in fit(Same(), changed(plateau=None)).history} == {0.05}
 
 
+def test_the_rate_of_each_step_and_the_average_of_all_weights() -> None:
+    passed: list[list[float]] = []
+    validated: list[list[float]] = []
+
+    class Seen(Toy):
+        def loss(self, items: Any) -> Any:
+            passed.append(weights(self))
+            return super().loss(items)
+
+        def validate(self) -> float:
+            validated.append(weights(self))
+            return super().validate()
+
+    toy = Seen(dropout=0.0)
+    found = fit(toy, AVERAGED)
+    cosine = [1e-8 + (0.05 - 1e-8) * (1 + np.cos(np.pi * step / 20)) / 2 for step in (4, 9, 14, 19)]
+    assert [e.lr for e in found.history] == pytest.approx([0.05 * 4 / 9, 0.05, *cosine])
+    assert passed[0] == passed[1] != passed[2]  # the first rate is 0
+    average = np.array(passed[0])
+    for after in passed[1:26]:
+        average = 0.9 * average + 0.1 * np.array(after)
+    assert validated[4] == pytest.approx(average, abs=1e-6)  # of five epochs of five batches
+    assert np.abs(average - passed[25]).max() > 1e-3
+    assert weights(toy) == validated[-1]
+
+
+def test_adamw_decays_weights_of_more_than_one_dimension_only() -> None:
+    class Still(Toy):
+        def loss(self, items: Any) -> Any:
+            return super().loss(items) * 0
+
+    toy = Still(dropout=0.0)
+    before = {name: value.clone() for name, value in toy.module.state_dict().items()}
+    fit(toy, changed(optimiser="adamw", weight_decay=0.1, epochs=1, plateau=None))
+    for name, value in toy.module.state_dict().items():
+        kept = (1 - 0.05 * 0.1) ** 5 if value.ndim > 1 else 1.0
+        assert value.flatten().tolist() == pytest.approx((before[name] * kept).flatten().tolist()), name
+
+
+def test_with_a_cosine_the_number_of_epochs_is_part_of_the_configuration(tmp_path: Path) -> None:
+    fit(Toy(), AVERAGED, tmp_path)
+    with pytest.raises(UserError, match="epochs is 6 there and 8 here"):
+        fit(Toy(), msgspec.structs.replace(AVERAGED, epochs=8), tmp_path)
+
+
 def test_accumulated_batches_are_one_larger_batch() -> None:
     large, small = Toy(dropout=0.0, size=8), Toy(dropout=0.0, size=4)
     # Adam does not see the size of a gradient; beside weight decay it does
@@ -166,17 +211,18 @@ def test_bf16_learns_about_the_same() -> None:
 
 
 def run_toy(
-    folder: Path, seconds: float = 0.0, dropout: float = 0.5, epochs: int = 6
+    folder: Path, seconds: float = 0.0, dropout: float = 0.5, epochs: int = 6, how: str = ""
 ) -> subprocess.Popen[bytes]:
-    command = [sys.executable, str(TOY), str(folder), str(epochs), str(seconds), str(dropout)]
+    command = [sys.executable, str(TOY), str(folder), str(epochs), str(seconds), str(dropout), how]
     return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
 
 
-def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path: Path) -> None:
-    fit(Toy(), SETTINGS, tmp_path / "calm")
+@pytest.mark.parametrize("how", ["", "averaged"])
+def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path: Path, how: str) -> None:
+    fit(Toy(), AVERAGED if how else SETTINGS, tmp_path / "calm")
     killed, places = 0, []
     for wait in (0.05, 0.43, 0.71):
-        process = run_toy(tmp_path / "hurt", seconds=0.1)
+        process = run_toy(tmp_path / "hurt", seconds=0.1, how=how)
         last = tmp_path / "hurt" / "last.pt"
         before = last.stat().st_mtime_ns if last.exists() else 0
         deadline = time.monotonic() + 200
@@ -190,7 +236,7 @@ def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path: Path) ->
     assert killed == 3
     assert places == sorted(places)
     assert any(place for _, place in places)  # within an epoch
-    assert run_toy(tmp_path / "hurt").wait(120) == 0
+    assert run_toy(tmp_path / "hurt", how=how).wait(120) == 0
     for name in ("best.pt", "last.pt"):
         assert stored(tmp_path / "hurt" / name) == stored(tmp_path / "calm" / name)
     assert lines(tmp_path / "hurt") == lines(tmp_path / "calm")

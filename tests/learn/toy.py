@@ -1,6 +1,6 @@
 """A learner of nothing much for tests of the trainer; as a program it trains in a folder, to be killed.
 
-python tests/learn/toy.py FOLDER EPOCHS SECONDS-A-BATCH [DROPOUT]
+python tests/learn/toy.py FOLDER EPOCHS SECONDS-A-BATCH [DROPOUT [averaged]]
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -50,15 +51,18 @@ class Toy:
 
 
 SETTINGS = TrainSettings(epochs=6, lr=0.05, plateau=2, patience=None, device="cpu", save_seconds=0.0)
+AVERAGED = msgspec.structs.replace(
+    SETTINGS, plateau=None, warmup=2, lowest_lr=1e-8, optimiser="adamw", average=0.9, keep="last"
+)
+"""A rate of steps, and a moving average of the weights."""
 
 
 def main() -> None:
     torch.set_num_threads(1)
     folder, epochs, seconds = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
     dropout = float(sys.argv[4]) if len(sys.argv) > 4 else 0.5
-    import msgspec
-
-    settings = msgspec.structs.replace(SETTINGS, epochs=epochs)
+    usual = AVERAGED if sys.argv[5:] == ["averaged"] else SETTINGS
+    settings = msgspec.structs.replace(usual, epochs=epochs)
     fit(Toy(seconds, dropout), settings, folder)
 
 

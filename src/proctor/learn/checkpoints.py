@@ -67,7 +67,9 @@ def configuration_of(
     settings: TrainSettings, module: nn.Module, seed: int, devices: int, about: Mapping[str, Json]
 ) -> dict[str, Json]:
     """Return what two trainings must have in common for one to go on where the other was."""
-    given = {k: v for k, v in msgspec.to_builtins(settings).items() if k not in _FREE}
+    # A cosine ends with the last epoch: how many there are is seen in every step.
+    free = _FREE if settings.warmup is None else _FREE - {"epochs"}
+    given = {k: v for k, v in msgspec.to_builtins(settings).items() if k not in free}
     shapes = [[name, list(value.shape)] for name, value in module.state_dict().items()]
     return {**given, "seed": seed, "devices": devices, "network": content_hash(shapes), **about}
 

@@ -13,6 +13,7 @@ __all__ = ["Precision", "TrainOptions", "TrainSettings"]
 Precision = Literal["auto", "32", "bf16"]
 Device = Literal["auto", "cpu", "cuda"]
 Keep = Literal["best", "last"]
+Optimiser = Literal["adamw"]
 
 
 class TrainSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +24,11 @@ class TrainSettings(msgspec.Struct, frozen=True, kw_only=True):
         plateau_factor: what the rate is multiplied with then.
         lowest_lr: under which it does not fall.
         margin: by how much a figure must be larger to be better, for the rate.
+        warmup: epochs in which the rate rises, step by step, from 0; then it falls along a cosine to ``lowest_lr``. None leaves
+            the rate to ``plateau``.
+        optimiser: ``adamw`` decays weights apart from the gradient, and those of more than one dimension only: no biases, norms
+            and scales. None is Adam.
+        average: decay of the moving average of all weights; the average is validated and kept. None keeps the weights themselves.
         keep: the weights of the best epoch on validation, or of the last.
         most_rows: padded rows a batch, learned or scored; a batch of long steps is divided. 3,072 of V2 at a width of 1,024 take 1 GB.
         save_seconds: within an epoch a checkpoint is written when the last one is so old.
@@ -39,6 +45,9 @@ class TrainSettings(msgspec.Struct, frozen=True, kw_only=True):
     plateau_factor: float = 0.1
     lowest_lr: float = 1e-7
     margin: float = 1e-4
+    warmup: int | None = None
+    optimiser: Optimiser | None = None
+    average: float | None = None
     keep: Keep = "best"
     accumulate: int = 1
     most_rows: int = 3072

@@ -24,12 +24,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.optim import Adam
+from torch.optim import Adam, AdamW
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from proctor.errors import UserError
 from proctor.learn.checkpoints import Checkpoint, configuration_of, read_checkpoint, write_checkpoint
 from proctor.learn.group import Group, joined
+from proctor.learn.schedule import warm_cosine
 from proctor.learn.settings import TrainSettings
 from proctor.metrics.errors import MetricInputError
 from proctor.records import Json, write_jsonl
@@ -218,12 +219,14 @@ class _Run:
     best: float = -math.inf
     best_epoch: int = 0
     best_weights: dict[str, Tensor] | None = None
+    average: dict[str, Tensor] | None = None
+    """Of all weights, where the settings want it: that is what is validated and kept."""
     history: list[Epoch] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         settings = self.settings
         self.parameters = [p for p in self.learner.module.parameters() if p.requires_grad]
-        self.adam = Adam(self.parameters, lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
+        self.adam = _optimiser(self.parameters, settings)
         self.schedule = None if settings.plateau is None else ReduceLROnPlateau(
             self.adam, "max", settings.plateau_factor, settings.plateau,
             threshold=settings.margin, threshold_mode="abs", min_lr=settings.lowest_lr,
@@ -232,6 +235,8 @@ class _Run:
         if not self.count:
             raise UserError("there is nothing to train on.", hint="check the split and the features")
         self.group.share(self.learner.module)
+        if settings.average is not None:
+            self.average = {name: value.clone() for name, value in self.learner.module.state_dict().items()}
 
     @property
     def ended(self) -> bool:
@@ -317,12 +322,52 @@ class _Run:
         self.group.sum_gradients(self.parameters)
         if self.settings.clip is not None:
             nn.utils.clip_grad_norm_(self.parameters, self.settings.clip)
+        self._warm()
         self.adam.step()
         self.adam.zero_grad()
+        self._average()
+
+    def _warm(self) -> None:
+        """Set the rate of the step, where it has a schedule of steps."""
+        settings = self.settings
+        if settings.warmup is None:
+            return
+        stride = settings.accumulate * self.group.size
+        each = math.ceil(self.count / stride)
+        step = self.epoch * each + self.place // stride
+        rate = warm_cosine(
+            step, settings.warmup * each, settings.epochs * each, settings.lr, settings.lowest_lr
+        )
+        for group in self.adam.param_groups:
+            group["lr"] = rate
+
+    @torch.no_grad()
+    def _average(self) -> None:
+        """Move the average towards the weights; what is no fraction is theirs."""
+        if self.average is None or self.settings.average is None:
+            return
+        for name, value in self.learner.module.state_dict().items():
+            if value.is_floating_point():
+                self.average[name].lerp_(value, 1 - self.settings.average)
+            else:
+                self.average[name].copy_(value)
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """Give the module the average inside the block."""
+        if self.average is None:
+            yield
+            return
+        own = {name: value.clone() for name, value in self.learner.module.state_dict().items()}
+        self.learner.module.load_state_dict(self.average)
+        try:
+            yield
+        finally:
+            self.learner.module.load_state_dict(own)
 
     def _validate(self) -> float:
         self.learner.module.eval()
-        with torch.inference_mode(), self._autocast():
+        with torch.inference_mode(), self._autocast(), self._averaged():
             try:
                 figure = self.learner.validate()
             except MetricInputError as error:
@@ -376,11 +421,11 @@ class _Run:
 
     def _keep(self) -> None:
         """Keep these weights; before ``last.pt`` is written, so that a crash between the two trains the epoch again."""
-        module = self.learner.module
+        weights = self.average or self.learner.module.state_dict()
         if self.folder is None:
-            self.best_weights = {name: value.clone() for name, value in module.state_dict().items()}
+            self.best_weights = {name: value.clone() for name, value in weights.items()}
         elif self.group.rank == 0:
-            kept = Checkpoint(self.configuration, {"epoch": self.epoch}, module.state_dict())
+            kept = Checkpoint(self.configuration, {"epoch": self.epoch}, weights)
             write_checkpoint(self.folder / BEST, kept)
 
     def save(self) -> None:
@@ -390,7 +435,7 @@ class _Run:
         place: dict[str, Any] = {
             "epoch": self.epoch, "place": self.place, "total": self.total, "best": self.best, "best_epoch": self.best_epoch,
             "history": msgspec.to_builtins(self.history), "adam": self.adam.state_dict(), "random": _random_states(),
-            "schedule": None if self.schedule is None else self.schedule.state_dict(),
+            "schedule": None if self.schedule is None else self.schedule.state_dict(), "average": self.average,
         }  # fmt: skip
         # The log first: killed between the two, the epoch is trained, and its line written, again. The other way round a
         # training that has ended would never write its last line.
@@ -433,6 +478,8 @@ class _Run:
             self.adam.load_state_dict(place["adam"])
             if self.schedule is not None:
                 self.schedule.load_state_dict(place["schedule"])
+            if self.average is not None:
+                self.average = place["average"]
             _set_random_states(place["random"])
         except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
             raise UserError(
@@ -451,6 +498,16 @@ class _Run:
         elif self.best_weights is not None:
             self.learner.module.load_state_dict(self.best_weights)
         self.learner.module.eval()
+
+
+def _optimiser(parameters: Sequence[nn.Parameter], settings: TrainSettings) -> Adam:
+    if settings.optimiser is None:
+        return Adam(parameters, lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
+        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    return AdamW([g for g in groups if g["params"]], lr=settings.lr, fused=True)
 
 
 def _give(module: nn.Module, found: Checkpoint, path: Path) -> None:
