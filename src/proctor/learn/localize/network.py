@@ -145,8 +145,8 @@ def local_attention(
 ) -> Tensor:
     """Let each row attend to as many rows before as after it.
 
-    Keys of a block of queries are a view of neighbouring rows; lengths need not be divisible by anything. Padding gets a score
-    of -10,000, what is outside of the window or before the first row minus infinity.
+    Keys of a block of queries are a view of neighbouring rows; lengths need not be divisible by anything. Padding, and what is
+    beyond the last row, gets a score of -10,000; what is outside of the window or before the first row, minus infinity.
 
     Args:
         query: shape (items, rows, channels); likewise ``key`` and ``value``.
@@ -170,12 +170,12 @@ def local_attention(
         return near.reshape(items * blocks, heads, size, -1).transpose(2, 3)
 
     asking = functional.pad(query, (0, 0, 0, more)).view(items * blocks, block, heads, size).transpose(1, 2)
-    scores = _window(blocks, block, half, query)[None]
-    if gap is not None or more:
-        none = gap[..., 0] if gap is not None else query.new_zeros(items, rows, dtype=torch.bool)
-        beyond = functional.pad(none, (half, half + more), value=True).unfold(1, block + 2 * half, block)
-        scores = scores + torch.where(beyond, _MASKED, 0.0).to(query.dtype)[:, :, None]
-    scores = scores.expand(items, -1, -1, -1).flatten(0, 1)[:, None]
+    none = gap[..., 0] if gap is not None else query.new_zeros(items, rows, dtype=torch.bool)
+    beyond = functional.pad(none, (half, half + more), value=True).unfold(1, block + 2 * half, block)
+    scores = torch.where(beyond, _MASKED, 0.0).to(query.dtype)[:, :, None] + _window(
+        blocks, block, half, query
+    )
+    scores = scores.flatten(0, 1)[:, None]
     found: Tensor = functional.scaled_dot_product_attention(
         asking, laid_out(key), laid_out(value), attn_mask=scores
     )
