@@ -95,14 +95,18 @@ DETECTIONS = st.lists(
 
 
 @settings(max_examples=100)
-@given(DETECTIONS, st.integers(1, 30), st.randoms(use_true_random=False))
-def test_against_the_definition(rows, cells, random):
+@given(DETECTIONS, st.integers(1, 30), st.randoms(use_true_random=False), st.booleans())
+def test_against_the_definition(rows, cells, random, one_by_one):
     columns = [list(c) for c in zip(*rows, strict=True)] or [[], [], [], []]
     soft = brute_force(rows, 1e-3, lambda s, x: s * np.exp(-x * x / 0.5))
     hard = brute_force(rows, 0.0, lambda s, x: -1.0 if x >= 0.4 else s)
     shuffled = random.sample(rows, len(rows))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_CELLS", cells)
+        if one_by_one:  # the loop that is compiled for many, as it stands
+            patch.setattr(module, "_COMPILED_FROM", 0)
+            patch.setattr(module, "_compiled", lambda: module._one_by_one)
+            patch.setattr(module, "find_spec", lambda name: name)
         for given_rows in (rows, shuffled):
             columns = [list(c) for c in zip(*given_rows, strict=True)] or [[], [], [], []]
             for expected, (kept, scores) in (
@@ -116,6 +120,25 @@ def test_against_the_definition(rows, cells, random):
                 assert [o[:3] for o in ours] == [e[:3] for e in expected]
                 assert [o[3] for o in ours] == pytest.approx([e[3] for e in expected])
                 assert (np.diff(scores) <= 0).all()
+
+
+@pytest.mark.parametrize("cap", [None, 20])
+def test_compiled_as_in_tables(monkeypatch, cap):
+    pytest.importorskip("numba")
+    generator = np.random.default_rng(0)
+    start = generator.uniform(0, 300, 3000)
+    columns = (
+        start,
+        start + generator.lognormal(3, 1, 3000),
+        generator.random(3000),
+        generator.integers(0, 40, 3000),
+    )
+    tables = soft_nms(*columns, cap=cap)
+    monkeypatch.setattr(module, "_COMPILED_FROM", 700)
+    monkeypatch.setattr(module, "_run", None)
+    rows, scores = soft_nms(*columns, cap=cap)
+    assert rows.tolist() == tables[0].tolist()
+    assert scores == pytest.approx(tables[1], rel=1e-12)
 
 
 @pytest.mark.parametrize(
