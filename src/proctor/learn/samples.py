@@ -25,6 +25,7 @@ from proctor.records import Dropped, content_hash
 
 __all__ = [
     "KINDS",
+    "SHARED",
     "SPLITS",
     "Division",
     "Execution",
@@ -32,8 +33,11 @@ __all__ = [
     "StepData",
     "StepSample",
     "Subset",
+    "dealt",
     "divide",
+    "homes",
     "read_step_data",
+    "released_or_made",
 ]
 
 KINDS: Final = ("order", "preparation", "measurement", "technique", "temperature", "timing")
@@ -223,35 +227,77 @@ _SHARES: Final = {"train": 0.5, "val": 0.25, "test": 0.25}
 _FEW: Final = 0.05
 """Of the steps may be in no task graph before it is told; two of CaptainCook4D's are in none."""
 
-_SHARED: Final[Mapping[str, tuple[str, ...]]] = {"P": ("person",), "E": ("environment", "place")}
+SHARED: Final[Mapping[str, tuple[str, ...]]] = {"P": ("person",), "E": ("environment", "place")}
 """Attributes of recordings that must not be in two parts."""
 
 
-def _dealt(data: StepData, split: SplitName, folder: Path) -> Split:
-    if split == "S":
-        raise UserError(
-            "this data set has no released split by steps, and none is made up: both sides would show one recording.",
-            where=str(folder),
-            hint="use --split R, P or E",
-        )
+def dealt(data: StepData, shared: Sequence[str], folder: Path) -> Split:
+    """Deal recordings out, where no split is released: a half trains, a quarter each is chosen and tested on.
+
+    Args:
+        data: all steps; recordings without any step that can be seen are in no part.
+        shared: attributes of recordings of which the first that is there must not be in two parts; ``activity`` is one.
+        folder: of the annotations, for messages.
+
+    Raises:
+        UserError: if a recording has none of the attributes.
+    """
     mistaken = dict.fromkeys(data.recordings, False)
     for sample in data.samples:
         mistaken[sample.recording_id] |= sample.mistaken
     keys: dict[str, tuple[str, ...]] = {}
     for id_ in mistaken:
-        attributes = data.performances[id_].recording.attributes
-        shared = [attributes[name] for name in _SHARED.get(split, ()) if attributes.get(name)][:1]
-        if split in _SHARED and not shared:
+        recording = data.performances[id_].recording
+        attributes = {**recording.attributes, "activity": recording.activity_id}
+        own = [attributes[name] for name in shared if attributes.get(name)][:1]
+        if shared and not own:
             raise UserError(
-                f"recordings have no attribute '{_SHARED[split][0]}', so they cannot be divided by it.",
-                where=f"recording '{id_}'",
+                f"recordings have no attribute '{shared[0]}', so they cannot be divided by it.",
+                where=f"{folder}: recording '{id_}'",
                 hint="add it to the recordings, or use --split R",
             )
-        keys[id_] = (*shared, id_)
+        keys[id_] = (*own, id_)
     strata = {
         id_: f"{data.performances[id_].recording.activity_id} {wrong}" for id_, wrong in mistaken.items()
     }
     return split_records(keys, _SHARES, rng=random.Random(0), strata=strata).split  # noqa: S311 - not for secrets
+
+
+def released_or_made(
+    data: StepData, dataset: Dataset, folder: Path, rule_name: str, shared: Sequence[str]
+) -> tuple[Split, list[str]]:
+    """Return a split as its released file has it, or, where that is missing, by its rule; and what is to be known of it.
+
+    Args:
+        data: what is divided, where the data set has no released split.
+        dataset: whose splits.
+        folder: of the annotations.
+        rule_name: of the split.
+        shared: see ``dealt``.
+
+    Raises:
+        UserError: if the data set has splits but not this one, or recordings cannot be dealt out.
+    """
+    rule = next((r for r in dataset.splits if r.name == rule_name), None)
+    notes: list[str] = []
+    if not dataset.splits:
+        subsets = dealt(data, shared, folder)
+        notes.append("no split is released: a half trains, a quarter each is chosen and tested on")
+    elif rule is None:
+        raise UserError(f"{dataset.title} has no split '{rule_name}'.", hint="see proctor datasets info")
+    elif rule.released is None or rule.read_released is None:
+        subsets = rule.make(folder)
+    elif (folder / rule.released).exists() and any((found := rule.read_released(folder)).values()):
+        subsets = found
+    else:
+        subsets = rule.make(folder)
+        lack = "is empty" if (folder / rule.released).exists() else "is not there"
+        notes.append(f"{rule.released} {lack}: the split is made by its rule, not as released")
+    if changed := dataset.changed_files(folder):
+        notes.append(
+            f"{', '.join(changed)} differs from the release: compare figures with no published ones, and see 'proctor datasets check'"
+        )
+    return subsets, notes
 
 
 def divide(data: StepData, dataset: Dataset, folder: Path, split: SplitName) -> Division:
@@ -263,26 +309,15 @@ def divide(data: StepData, dataset: Dataset, folder: Path, split: SplitName) -> 
     Raises:
         UserError: if the data set has no such split, something is in two parts of it, or a part is empty or has one class only.
     """
-    rule = next((r for r in dataset.splits if r.name == SPLITS[split]), None)
-    notes: list[str] = []
-    if not dataset.splits:
-        subsets = _dealt(data, split, folder)
-        notes.append("no split is released: a half trains, a quarter each is chosen and tested on")
-    elif rule is None:
-        raise UserError(f"{dataset.title} has no split '{SPLITS[split]}'.", hint="see proctor datasets info")
-    elif rule.released is None or rule.read_released is None:
-        subsets = rule.make(folder)
-    elif (folder / rule.released).exists():
-        subsets = rule.read_released(folder)
-    else:
-        subsets = rule.make(folder)
-        notes.append(f"{rule.released} is not there: the split is made by its rule, not as released")
-    ids: Sequence[str] = [s.id for s in data.samples] if split == "S" else data.recordings
-    if changed := dataset.changed_files(folder):
-        notes.append(
-            f"{', '.join(changed)} differs from the release: compare figures with no published ones, and see 'proctor datasets check'"
+    if split == "S" and not dataset.splits:
+        raise UserError(
+            "this data set has no released split by steps, and none is made up: both sides would show one recording.",
+            where=str(folder),
+            hint="use --split R, P or E",
         )
-    home = _homes(subsets, split, folder)
+    subsets, notes = released_or_made(data, dataset, folder, SPLITS[split], SHARED.get(split, ()))
+    ids: Sequence[str] = [s.id for s in data.samples] if split == "S" else data.recordings
+    home = homes(subsets, split, folder)
     known = {*ids, *data.performances}
     if unknown := [id_ for id_ in home if id_ not in known]:
         notes.append(f"the split names {len(unknown):,} that are not annotated: {', '.join(unknown[:5])}")
@@ -316,8 +351,12 @@ def divide(data: StepData, dataset: Dataset, folder: Path, split: SplitName) -> 
     return Division(split, places["train"], places["val"], places["test"], left, tuple(notes))
 
 
-def _homes(subsets: Mapping[str, Sequence[str]], split: str, folder: Path) -> dict[str, str]:
-    """Return the part of each recording or step; what is in two would be tested on what was trained on."""
+def homes(subsets: Mapping[str, Sequence[str]], split: str, folder: Path) -> dict[str, str]:
+    """Return the part of each recording or step.
+
+    Raises:
+        UserError: if one is in two: it would be tested on what was trained on.
+    """
     home: dict[str, str] = {}
     for name, members in subsets.items():
         for id_ in members:

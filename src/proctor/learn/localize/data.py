@@ -1,18 +1,22 @@
 """What is to be found in time: the executions of steps in whole recordings. Source: CaptainCook4D, Section 4.2.
 
-Classes are the annotation's own step ids, never texts: some texts belong to several ids. A step without times, or of no
-length, or a repetition of another execution cannot be found; it is counted and listed.
+Classes are the annotation's own step ids, never texts: some texts belong to several ids. A step without times, with times
+that make no sense, of no length, outside the video, or a repetition of another execution cannot be found; it is counted and
+listed. So is what is cut off at the end of the video. ``docs/localize.md`` says what the released code does instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from proctor.learn.samples import StepData
 from proctor.metrics.localization import Segments
-from proctor.metrics.localization.segments import EMPTY_LENGTH, sorted_names
+from proctor.metrics.localization.segments import EMPTY_LENGTH, SAME_TIME, sorted_names
 from proctor.procedure.graph import TaskGraph
+from proctor.procedure.recording import Segment
 from proctor.records import Dropped
 
 __all__ = ["LocalizeData", "StepSpan", "TimedRecording", "localize_data"]
@@ -57,6 +61,8 @@ class LocalizeData:
         nodes: node of the task graph by (activity, step id), where the step is in it.
         graphs: task graph by activity id.
         dropped: what cannot be found, with its reason.
+        changed: what was changed so that it can be found: executions cut off at an end of the video, and videos whose
+            length was not known.
         name: of the data set.
         hash: of the annotations.
     """
@@ -69,6 +75,7 @@ class LocalizeData:
     dropped: tuple[Dropped, ...]
     name: str
     hash: str
+    changed: tuple[Dropped, ...] = ()
 
     def truth(self, ids: Collection[str]) -> Segments:
         """Return the executions of these recordings as ground truth, with the column ``has_error``."""
@@ -83,44 +90,94 @@ class LocalizeData:
         )
 
 
-def localize_data(data: StepData) -> LocalizeData:
-    """Return the executions of every recording of ``read_step_data``."""
+def localize_data(data: StepData, labels: Mapping[str, str] | None = None) -> LocalizeData:
+    """Return the executions of every recording of ``read_step_data``.
+
+    Args:
+        data: all steps.
+        labels: class by text, as the released code trains (``reference_labels``); when None the class is the step's id.
+    """
     recordings: dict[str, TimedRecording] = {}
     texts: dict[str, str] = {}
     nodes: dict[tuple[str, str], str] = {}
-    dropped: list[Dropped] = []
+    # What the reader found wrong has lost its times there; it is not listed a second time as never executed.
+    dropped = [d for d in data.dropped if d.reason != "no_times"]
+    told = Counter(d.id for d in dropped)
+    changed: list[Dropped] = []
     for performance in data.performances.values():
         recording = performance.recording
-        spans: dict[tuple[str, float, float], StepSpan] = {}
+        seconds = recording.duration if _is_length(recording.duration) else None
+        spans: list[StepSpan] = []
         for key, segment in zip(performance.keys, recording.segments, strict=True):
             texts.setdefault(key, segment.text)
             if segment.step_id:
                 nodes.setdefault((recording.activity_id, key), segment.step_id)
             where = f"{recording.id}:{key}"
-            if segment.start is None or segment.end is None:
-                dropped.append(Dropped(where, "no_times", "the step was not executed"))
-            elif segment.end - segment.start < EMPTY_LENGTH:
-                dropped.append(
-                    Dropped(where, "no_length", f"from {segment.start:g} to {segment.end:g} seconds")
-                )
-            elif (key, segment.start, segment.end) in spans:
-                dropped.append(
-                    Dropped(where, "repeated", f"from {segment.start:g} to {segment.end:g} seconds")
-                )
+            step = key if labels is None else labels[segment.text]
+            span = _span(where, step, segment, seconds, changed)
+            if isinstance(span, StepSpan):
+                spans.append(span)
+            elif span.reason == "no_times" and told[where]:
+                told[where] -= 1
             else:
-                spans[key, segment.start, segment.end] = StepSpan(
-                    key, segment.step_id, segment.start, segment.end, bool(segment.mistakes)
-                )
-        ordered = tuple(sorted(spans.values(), key=lambda s: (s.start, s.end, s.step)))
-        last = max((s.end for s in ordered), default=0.0)
+                dropped.append(span)
+        ordered = _without_repetitions(recording.id, spans, dropped)
+        if seconds is None:
+            seconds = max((s.end for s in ordered), default=0.0)
+            changed.append(
+                Dropped(recording.id, "no_duration", f"taken to end with its last step, at {seconds:g} s")
+            )
         recordings[recording.id] = TimedRecording(
-            recording.id,
-            recording.activity_id,
-            last if recording.duration is None else recording.duration,
-            ordered,
-            recording.has_mistakes,
+            recording.id, recording.activity_id, seconds, ordered, recording.has_mistakes
         )
     classes = tuple(
         str(name) for name in sorted_names({s.step for r in recordings.values() for s in r.spans})
     )
-    return LocalizeData(recordings, classes, texts, nodes, data.graphs, tuple(dropped), data.name, data.hash)
+    return LocalizeData(
+        recordings, classes, texts, nodes, data.graphs, tuple(dropped), data.name, data.hash, tuple(changed)
+    )
+
+
+def _is_length(seconds: float | None) -> bool:
+    return seconds is not None and math.isfinite(seconds) and seconds > 0
+
+
+def _span(
+    where: str, step: str, segment: Segment, seconds: float | None, changed: list[Dropped]
+) -> StepSpan | Dropped:
+    """Return an execution inside of the video, or why there is none."""
+    start, end = segment.start, segment.end
+    if start is None or end is None:
+        return Dropped(where, "no_times", "the step was not executed")
+    seen = f"from {start:g} to {end:g} s"
+    if not (math.isfinite(start) and math.isfinite(end)):
+        return Dropped(where, "bad_times", seen)
+    if end < start:
+        return Dropped(where, "swapped", seen)
+    last = end if seconds is None else seconds
+    if end <= 0 or start >= last:
+        return Dropped(where, "outside", f"{seen}, of a video of {last:g} s")
+    inside = max(start, 0.0), min(end, last)
+    if inside[1] - inside[0] < EMPTY_LENGTH:
+        return Dropped(where, "no_length", seen)
+    if inside != (start, end):
+        changed.append(Dropped(where, "clipped", f"{seen}, of a video of {last:g} s"))
+    return StepSpan(step, segment.step_id, *inside, bool(segment.mistakes))
+
+
+def _without_repetitions(
+    recording_id: str, spans: Sequence[StepSpan], dropped: list[Dropped]
+) -> tuple[StepSpan, ...]:
+    """Return executions by start, one of each that is annotated twice; it is mistaken if either is."""
+    kept: list[StepSpan] = []
+    for span in sorted(spans, key=lambda s: (s.start, s.end, s.step, s.mistaken)):
+        for place, other in enumerate(kept):
+            apart = max(abs(span.start - other.start), abs(span.end - other.end))
+            if other.step == span.step and apart <= SAME_TIME:
+                kept[place] = replace(other, mistaken=other.mistaken or span.mistaken)
+                detail = f"from {span.start:g} to {span.end:g} s"
+                dropped.append(Dropped(f"{recording_id}:{span.step}", "repeated", detail))
+                break
+        else:
+            kept.append(span)
+    return tuple(kept)
