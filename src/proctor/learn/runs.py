@@ -21,6 +21,7 @@ from proctor.errors import UserError
 from proctor.learn.recogniser import Reason
 from proctor.learn.samples import StepData
 from proctor.records import (
+    atomic_write,
     content_hash,
     file_sha256,
     is_there,
@@ -43,6 +44,7 @@ __all__ = [
     "read_run",
     "require_free",
     "write_run",
+    "write_tables",
 ]
 
 RECORD: Final = "run.json"
@@ -271,6 +273,36 @@ def write_run(
     for name, steps in ((PREDICTIONS, test), (VALIDATION, val)):
         write_jsonl(folder / name, map(_as_row, steps))
         files[name] = _Written(len(steps), file_sha256(folder / name))
+    written = msgspec.structs.replace(record, files=files)
+    _write_record(folder, written)
+    return written
+
+
+def write_tables(
+    folder: Path,
+    record: RunRecord,
+    tables: Mapping[str, tuple[int, bytes]],
+    *,
+    overwrite: bool = False,
+) -> RunRecord:
+    """Write a run whose results are tables of another kind than ``PredictedStep``; else as ``write_run``.
+
+    Args:
+        folder: of the run.
+        record: what was asked and found.
+        tables: rows and bytes by name of the file.
+        overwrite: write over a run of another configuration.
+
+    Raises:
+        UserError: if the folder may not or cannot be written.
+    """
+    require_free(folder, record, overwrite=overwrite)
+    _write_record(folder, msgspec.structs.replace(record, files={}))
+    files: dict[str, _Written] = {}
+    for name, (rows, content) in tables.items():
+        with atomic_write(folder / name) as stream:
+            stream.write(content)
+        files[name] = _Written(rows, file_sha256(folder / name))
     written = msgspec.structs.replace(record, files=files)
     _write_record(folder, written)
     return written

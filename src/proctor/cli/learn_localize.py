@@ -1,0 +1,82 @@
+"""``proctor learn localize``: find steps in time."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from proctor.cli.console import counted, emit, progress, table, warn
+from proctor.cli.options import Output, with_settings
+from proctor.stages.learn.localize_settings import LocalizeSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proctor.learn.evaluate import Figure
+    from proctor.learn.localize.figures import LocalizeFigures
+    from proctor.stages.learn.localize import Localized
+
+__all__ = ["localize"]
+
+
+@with_settings
+def localize(settings: LocalizeSettings, output: Output) -> None:
+    """Learn which step happens when in whole recordings, and test it.
+
+    A run holds predictions.csv and truth.csv, which proctor score localization reads.
+
+    Example: proctor learn localize --annotations ~/data/captaincook4d --model prior --split E --out runs/prior-e
+    """
+    from proctor.stages.learn.localize import learn_localize
+
+    result = learn_localize(settings, partial(progress, quiet=output.as_json))
+    for note in result.notes:
+        warn(note)
+    emit(result, _text(result), as_json=output.as_json)
+
+
+def _text(result: Localized) -> str:
+    head = ("", *(f"tIoU {t:g}" for t in result.test.tiou))
+    trained = f"trained on {result.trained_on:,} recordings"
+    parts = [
+        f"{result.model}, split {result.split}, protocol {result.protocol}, seed {result.seed}; {trained}",
+        table(_rows(result.test), (f"test: {_counts(result.test)}", *head[1:])),
+    ]
+    if result.seen is not None:
+        parts.append(
+            table(_rows(result.seen), (f"classes seen in training: {_counts(result.seen)}", *head[1:]))
+        )
+    if result.val is not None:
+        parts.append(table(_rows(result.val), (f"val: {_counts(result.val)}", *head[1:])))
+    if result.published:
+        published = [
+            (f"{row.backbone} {name}", *map(_percent, values))
+            for row in result.published
+            for name, values in (("mAP", row.mean_ap), ("R@1x", row.recall_1), ("R@5x", row.recall_5))
+        ]
+        parts.append(table(published, ("published", *head[1:])))
+    chosen = ", ".join(f"{k} {v}" for k, v in result.chosen.items())
+    changed = f"; changed: {counted(result.changed)}" if result.changed else ""
+    parts.append(f"chosen: {chosen}\nleft out: {counted(result.dropped)}{changed}")
+    return "\n\n".join(parts)
+
+
+def _counts(figures: LocalizeFigures) -> str:
+    return f"{figures.segments:,} steps of {figures.classes:,} classes in {figures.recordings:,} recordings"
+
+
+def _rows(figures: LocalizeFigures) -> list[tuple[str, ...]]:
+    return [(row.name, *_shown(row.at)) for row in figures.rows]
+
+
+def _shown(values: Sequence[Figure]) -> tuple[str, ...]:
+    return tuple(
+        _percent(v.value)
+        if v.low is None or v.high is None
+        else f"{_percent(v.value)} ({_percent(v.low)} to {_percent(v.high)})"
+        for v in values
+    )
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"

@@ -1,0 +1,107 @@
+"""How well steps are found in time: mAP and recall at each overlap, with intervals over recordings.
+
+All is measured by ``metrics.localization``, so that ``proctor score localization`` says the same of the written files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from proctor.learn.evaluate import Figure
+from proctor.metrics.interval import Interval
+from proctor.metrics.localization import (
+    MULTIPLES,
+    TIOU,
+    Matches,
+    Segments,
+    localization_scores,
+    score_intervals,
+)
+
+__all__ = ["LocalizeFigures", "LocalizedRow", "figures_of", "localized"]
+
+Row = Literal["mAP", "R@1x", "R@5x", "micro R@1x", "micro R@5x"]
+ROWS: Final[tuple[Row, ...]] = ("mAP", "R@1x", "R@5x", "micro R@1x", "micro R@5x")
+"""In the order of ``weighted_scores``, but for the average mAP, which comes after the first there."""
+
+
+class LocalizedRow(msgspec.Struct, frozen=True):
+    """One figure at each overlap."""
+
+    name: Row
+    at: tuple[Figure, ...]
+
+
+class LocalizeFigures(msgspec.Struct, frozen=True):
+    """What a localizer finds in some recordings; shares from 0 to 1.
+
+    Attributes:
+        recordings: that were searched.
+        segments: executions to be found in them.
+        classes: of these; the macro figures are means over them.
+        predictions: segments that were predicted.
+        tiou: overlaps that count as found.
+        rows: figures at these.
+        average_map: mean of mAP over the overlaps.
+    """
+
+    recordings: int
+    segments: int
+    classes: int
+    predictions: int
+    tiou: tuple[float, ...]
+    rows: tuple[LocalizedRow, ...]
+    average_map: Figure
+
+    def row(self, name: Row) -> tuple[Figure, ...]:
+        """Return one figure at each overlap."""
+        return next(r.at for r in self.rows if r.name == name)
+
+    def value(self, name: Row, tiou: float) -> float:
+        """Return one value."""
+        value = self.row(name)[self.tiou.index(tiou)].value
+        return float("nan") if value is None else value
+
+
+def localized(
+    truth: Segments, predictions: Segments, *, resamples: int = 0, seed: int = 0
+) -> LocalizeFigures:
+    """Compare predictions with the ground truth of the same recordings.
+
+    Args:
+        truth: executions; ``videos`` are the recordings that were searched.
+        predictions: with scores.
+        resamples: draws of the intervals over recordings; 0 for none.
+        seed: of these.
+
+    Raises:
+        MetricInputError: if there is no ground truth.
+    """
+    scores = localization_scores(truth, predictions)
+    intervals = score_intervals(scores.matches, resamples=resamples, seed=seed) if resamples else ()
+    tables = [scores.mean_ap, *scores.mean_recall.values(), *scores.micro_recall.values()]
+    flat = [*tables[0], scores.average_map, *(v for table in tables[1:] for v in table)]
+    return figures_of(scores.matches, len(truth.videos), len(predictions), flat, intervals)
+
+
+def figures_of(
+    matches: Matches,
+    recordings: int,
+    predictions: int,
+    values: Iterable[float],
+    intervals: Sequence[Interval] = (),
+) -> LocalizeFigures:
+    """Put values and intervals, both in the order of ``weighted_scores``, into figures."""
+    assert (matches.tiou, matches.multiples) == (TIOU, MULTIPLES)
+    made = [
+        Figure(float(value), *((i.low, i.high, i.note) if (i := intervals[k] if intervals else None) else ()))
+        for k, value in enumerate(values)
+    ]
+    n = len(TIOU)
+    average = made.pop(n)
+    rows = tuple(LocalizedRow(name, tuple(made[k * n : (k + 1) * n])) for k, name in enumerate(ROWS))
+    segments = len(matches.truth_class)
+    return LocalizeFigures(recordings, segments, len(matches.classes), predictions, TIOU, rows, average)

@@ -1,0 +1,49 @@
+"""Options of ``proctor learn localize``; msgspec only, so that ``--help`` waits for nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from proctor.settings import Settings, option
+from proctor.stages.learn.settings import ANNOTATIONS, RESAMPLES, SEED
+
+__all__ = ["LocalizeSettings"]
+
+
+class LocalizeSettings(Settings, frozen=True, kw_only=True):
+    """Learn which step happens when in whole recordings, and test it."""
+
+    section = "learn.localize"
+
+    annotations: Annotated[Path, ANNOTATIONS]
+    model: Annotated[
+        Literal["prior"],
+        option("prior sees no pixels: it knows the recipe and the length of a recording."),
+    ] = "prior"
+    split: Annotated[
+        Literal["E", "P", "R", "Re"],
+        option(
+            "By environments (E), persons (P), recordings (R) or recipes (Re), as in the annotations; not those of learn "
+            "mistakes."
+        ),
+    ] = "E"
+    protocol: Annotated[
+        Literal["paper", "code", "right"],
+        option("What the paper says, what its released code does, or what is right; see docs/localize.md."),
+    ] = "right"
+    with_val: Annotated[
+        bool,
+        option(
+            "Train on the validation recordings, too, as the other protocols do; nothing is then chosen on them."
+        ),
+    ] = False
+    seed: Annotated[int, SEED] = 0
+    resamples: Annotated[int, RESAMPLES] = 1_000
+    out: Annotated[
+        Path | None,
+        option(
+            "Folder for the run: predictions.csv and truth.csv for proctor score localization.", metavar="RUN"
+        ),
+    ] = None
+    overwrite: Annotated[bool, option("Write over a run of another configuration.")] = False
