@@ -143,11 +143,13 @@ class _Walks:
     def _nearest(self, costs: Floats) -> Floats:
         """Return ``min_i costs[i] + change(i, j)`` for every label j; shape (K, B)."""
         if self.distance == "potts":
-            return np.minimum(costs, costs.min(0) + self.weight)
+            either: Floats = np.minimum(costs, costs.min(0) + self.weight)
+            return either
         up = self._running(costs - self.ramp)
         up += self.ramp
         down = self._running((costs + self.ramp)[::-1])[::-1]
-        return np.minimum(up, down - self.ramp, out=up)
+        nearest: Floats = np.minimum(up, down - self.ramp, out=up)
+        return nearest
 
     def _running(self, costs: Floats) -> Floats:
         """Return the lowest of each row and all above it: of 2, 4, 8, … rows, since whole rows at a time are fast."""
