@@ -25,6 +25,7 @@ from proctor.procedure.induce import (
     induce_order,
     observe_order,
     observe_recording,
+    support_of,
 )
 from proctor.procedure.recording import Mistake, Recording, Segment
 
@@ -64,7 +65,7 @@ def test_a_threshold_lets_a_few_performances_disagree() -> None:
     lines = ["a b"] * 4 + ["b a"]
     assert _edges(induce_order(_orders(*lines))) == set()
     found = induce_order(_orders(*lines), threshold=0.8)
-    assert found.support == (PairSupport("a", "b", 4, 5),)
+    assert found.support == (PairSupport("a", "b", 4, 5, 1),)
     assert found.support[0].share == 0.8
 
 
@@ -102,6 +103,21 @@ def test_a_step_of_no_length_does_not_come_before_itself() -> None:
     assert all(a != b for a, b in found.graph.edges)
 
 
+@pytest.mark.parametrize("evidence", ["starts", "intervals"])
+def test_one_pair_is_counted_as_all_pairs_are(evidence: induce.Evidence) -> None:
+    rng = random.Random(3)
+    seen = [
+        Performance(
+            str(k), {i: (float(s := rng.randrange(4)), s + rng.randrange(3)) for i in rng.sample("abcd", 3)}
+        )
+        for k in range(12)
+    ]
+    found = induce_order(seen, threshold=0.51, evidence=evidence)
+    assert found.support
+    for support in (*found.support, *found.removed):
+        assert support_of(seen, support.before, support.after, evidence) == support
+
+
 # -- cycles ------------------------------------------------------------------------------------------------------
 
 
@@ -116,7 +132,7 @@ def test_a_cycle_loses_its_weakest_pair() -> None:
 def test_the_share_counts_before_the_number() -> None:
     lines = ["a b"] * 9 + ["b a"] + ["b c"] * 2 + ["c a"] * 2
     found = induce_order(_orders(*lines), threshold=0.9)
-    assert found.removed == (PairSupport("a", "b", 9, 10),)
+    assert found.removed == (PairSupport("a", "b", 9, 10, 1),)
 
 
 def test_pairs_of_equal_evidence_leave_a_cycle_together() -> None:

@@ -17,6 +17,7 @@ from proctor.errors import UserError
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake, Recording, Segment
 from proctor.records import read_jsonl, write_jsonl
+from proctor.stages import graph_induce as induce
 from proctor.stages import graphs as stage
 from proctor.stages.derive import derive
 from proctor.stages.graph_settings import ConvertSettings, DrawSettings, InduceSettings
@@ -39,7 +40,7 @@ def draw_graph_file(source, target):
 
 def induce_graphs(source, target=None, **options):
     plain = {name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}
-    return msgspec.to_builtins(stage.induce_graphs(InduceSettings(source=source, target=target, **plain)))
+    return msgspec.to_builtins(induce.induce_graphs(InduceSettings(source=source, target=target, **plain)))
 
 
 def _recording(id_: str, steps: str, mistakes: tuple[Mistake, ...] = (), activity: str = "g") -> Recording:
@@ -240,6 +241,34 @@ def test_orders_are_read_from_json(tmp_path: Path) -> None:
     assert induce_graphs(source)["activities"][0]["edges"] == 0
 
 
+def test_performances_with_texts_are_read_from_json(tmp_path: Path) -> None:
+    source = tmp_path / "tea.json"
+    value: dict[str, Any] = {
+        "steps": {"b": "Boil", "l": "Leaf", "p": "Pour", "s": "Sugar"},
+        "performances": [["b", "l", "p"], ["l", "b", "p", "b"]],
+    }
+    source.write_text(json.dumps(value), encoding="utf-8")
+    result = induce_graphs(source, tmp_path / "out.json")
+    assert [(e["before"], e["after"]) for e in result["edges"]] == [("b", "p"), ("l", "p")]
+    assert result["unseen"] == {"tea": ["s"]}
+    assert "no performance has 1 of the steps ('s'); they are in no order" in result["warnings"]
+    (graph,) = load_graphs(tmp_path / "out.json").graphs
+    assert [(s.id, s.text) for s in graph.steps][-2:] == [("p", "Pour"), ("s", "Sugar")]
+    del value["steps"]["s"]
+    source.write_text(json.dumps(value | {"performances": {"ana": ["b", "p"]}}), encoding="utf-8")
+    result = induce_graphs(source)
+    assert result["unseen"] == {"tea": ["l"]}
+    assert result["activities"][0]["least_together"] == 1
+    source.write_text('{"steps": ["a", "b"], "performances": ["b", "a"]}', encoding="utf-8")
+    assert induce_graphs(source)["activities"][0]["recordings"] == 2, "two orders that are called so"
+
+
+def test_texts_of_ten_megabytes_are_no_trouble(tmp_path: Path) -> None:
+    value = {"steps": {"a": "x" * 10_000_000, "b" * 1_000_000: "y"}, "performances": [["a", "b" * 1_000_000]]}
+    (tmp_path / "t.json").write_text(json.dumps(value), encoding="utf-8")
+    assert induce_graphs(tmp_path / "t.json")["activities"][0]["edges"] == 1
+
+
 def test_recordings_as_lines_are_compared_with_a_reference_of_the_same_name(
     workspace: Path, tmp_path: Path, diamond: TaskGraph
 ) -> None:
@@ -286,6 +315,20 @@ def test_activities_are_chosen_and_kept_apart(tmp_path: Path) -> None:
         ('[["a"], 3]', {}, "order 2 is not a list of steps"),
         ('[["a", 1.5]]', {}, "order 1 is not a list of steps"),
         ('{"a": ["x"], "a": ["y"]}', {}, "the key 'a' occurs twice"),
+        ('[["a", true]]', {}, "order 1 is not a list of steps"),
+        ('[["a"', {}, "not valid JSON"),
+        ('{"steps": {"a": "x"}}', {}, "no performance has a step"),
+        ('{"steps": {"a": "x"}, "performances": []}', {}, "no performance has a step"),
+        (
+            '{"steps": {"a": "x"}, "performances": [["b"]]}',
+            {},
+            "performance 1 has the step 'b', which is not",
+        ),
+        ('{"steps": {"a": "x", "a": "y"}, "performances": []}', {}, "the key 'a' occurs twice"),
+        ('{"steps": {"a": 1}, "performances": []}', {}, "the text of step 'a' is a number"),
+        ('{"steps": {"a": "x"}, "performances": [["a"]], "order": 1}', {}, "the key 'order' is not known"),
+        ('{"steps": [{"id": "a"}], "performances": [["a"]]}', {}, '"steps" is no object of texts'),
+        ('{"steps": {"a": "x"}, "performances": 3}', {}, "a list of orders was expected"),
         ('[["a"]]', {"threshold": 0.4}, "the threshold is 0.4"),
         ('[["a"]]', {"evidence": "ends"}, "--evidence is 'ends'"),
         ('[["a"]]', {"without": ["order"]}, "orders carry no mistakes"),

@@ -12,13 +12,17 @@ from proctor.cli.options import Output, with_settings
 from proctor.stages.graph_settings import ConvertSettings, DrawSettings, InduceSettings, LintSettings
 
 if TYPE_CHECKING:
-    from proctor.stages.graphs import Induced, Linted
+    from collections.abc import Sequence
+
+    from proctor.stages.graph_induce import Edge, Induced
+    from proctor.stages.graphs import Linted
 
 app = group_app("Lint, convert and draw task graphs, and induce them from recordings.")
 
 _SHOWN: Final = 3
 _WIDTH: Final = 40
 _LOST: Final = 5
+_PAIRS: Final = 20
 
 
 @app.command()
@@ -130,18 +134,28 @@ def draw(settings: DrawSettings, output: Output) -> None:
 def induce(settings: InduceSettings, output: Output) -> None:
     """Find out from recordings which steps must come before which, and how sure that is.
 
-    A step comes before another when it did in all (or --threshold) of the recordings that have both.
+    A step comes before another when it did in all (or --threshold) of the recordings that have both. People have the last
+    word: --review writes every edge and every doubtful pair to a table, --reviewed puts into the graphs what they decided.
 
     Example: proctor graph induce bench induced.json --without order --support support.jsonl
 
+    Example: proctor graph induce tea.json --review review.csv
+
+    Example: proctor graph induce tea.json final.json --reviewed review.csv
+
     Example: proctor graph induce bench --write
     """
-    from proctor.stages.graphs import induce_graphs
+    from proctor.stages.graph_induce import induce_graphs
 
     result = induce_graphs(settings)
     for warning in result.warnings:
         warn(warning)
     text = _induced_text(result)
+    if result.review is not None:
+        text += (
+            f"\n\n{result.review}: {len(result.edges):,} edges and {len(result.open):,} open pairs to decide on"
+            f"\nnext: write accept or refuse into the column decision; then the same command with --reviewed {result.review}"
+        )
     if settings.write:
         text += f"\n\n{len(result.written or ()):,} graph(s) are in {settings.source} now\nnext: proctor derive {settings.source}"
     emit(result, text, as_json=output.as_json)
@@ -164,20 +178,41 @@ def _induced_text(result: Induced) -> str:
             f"\n\npairs of all activities: precision {_share(compared.precision)}, recall {_share(compared.recall)}, "
             f"{compared.pairs_reversed:,} reversed"
         )
-    weak = sorted(result.support, key=lambda s: (s.low, s.graph))[:_LOST]
-    if weak:
-        listed = [
-            (
-                _short(s.graph),
-                f"{_short(s.before)} → {_short(s.after)}",
-                f"{s.agreeing} of {s.together}",
-                _share(s.low),
-            )
-            for s in weak
-        ]
-        text += "\n\nthe least certain edges:\n"
-        text += table(listed, ("activity", "edge", "recordings", "95 % at least"))
+    if result.decisions:
+        counts = Counter(d.decision for d in result.decisions)
+        text += f"\n\ndecided by people: {counts['accept']:,} accepted, {counts['refuse']:,} refused"
+    text += _pairs_text("edges, the most doubtful first", result.edges)
+    text += _pairs_text("open: not taken, the most doubtful first", result.open)
     return text + (f"\n\n{result.file}: {len(rows):,} graph(s)" if result.file else "")
+
+
+def _pairs_text(title: str, edges: Sequence[Edge]) -> str:
+    if not edges:
+        return ""
+    likely = any(edge.probability is not None for edge in edges)
+    listed = [
+        (
+            _short(e.graph),
+            f"{_short(e.before)} → {_short(e.after)}",
+            *((_share(e.probability),) if likely else ()),
+            f"{e.agreeing} of {e.together}",
+            e.contradicting or "",
+            _share(e.low),
+            e.decision or "",
+        )
+        for e in edges[:_PAIRS]
+    ]
+    columns = (
+        "activity",
+        "edge",
+        *(("probability",) if likely else ()),
+        "recordings",
+        "against",
+        "95 % at least",
+        "decided",
+    )
+    more = f"\nand {len(edges) - _PAIRS:,} more; --json and --review list all" if len(edges) > _PAIRS else ""
+    return f"\n\n{title}:\n{table(listed, columns)}{more}"
 
 
 def _short(text: str) -> str:

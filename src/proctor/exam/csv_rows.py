@@ -17,7 +17,8 @@ def iter_csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, Map
     """Yield the line and the cells of each row by column, blanks around them taken off; further columns come with them.
 
     Args:
-        path: of the file, UTF-8; its first line names the columns.
+        path: of the file, UTF-8; its first line names the columns, parted by commas, semicolons (Excel in many countries)
+            or tabs.
         columns: that must be there.
 
     Raises:
@@ -30,7 +31,8 @@ def iter_csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, Map
         raise UserError(
             f"not UTF-8: {error.reason}.", where=str(path), hint="save the file as UTF-8"
         ) from None
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    delimiter = _delimiter(text.partition("\n")[0], columns)
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
     try:
         _check_columns(reader.fieldnames or (), columns, path)
         for row in reader:
@@ -41,6 +43,15 @@ def iter_csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, Map
             yield reader.line_num, {name.strip(): cell.strip() for name, cell in row.items()}
     except csv.Error as error:
         raise UserError(f"this is no CSV: {error}.", where=f"{path}:{reader.line_num}") from None
+
+
+def _delimiter(line: str, columns: Sequence[str]) -> str:
+    """Return the sign that parts the first line into the wanted columns; a comma where none does."""
+    for delimiter in ",;\t":
+        names = {name.strip().strip('"') for name in line.split(delimiter)}
+        if names.issuperset(columns):
+            return delimiter
+    return ","
 
 
 def _check_columns(found: Sequence[str], wanted: Sequence[str], path: Path) -> None:

@@ -43,6 +43,7 @@ __all__ = [
     "induce_order",
     "observe_order",
     "observe_recording",
+    "support_of",
 ]
 
 Evidence = Literal["starts", "intervals"]
@@ -67,12 +68,16 @@ class Performance:
 
 @dataclass(frozen=True, slots=True)
 class PairSupport:
-    """How far a pair can be trusted: ``together`` performances have both steps, ``agreeing`` show this order."""
+    """How far a pair can be trusted: ``together`` performances have both steps, ``agreeing`` show this order.
+
+    ``contradicting`` ones show the opposite order; the others show neither, because the steps begin at once or overlap.
+    """
 
     before: str
     after: str
     agreeing: int
     together: int
+    contradicting: int = 0
 
     @property
     def share(self) -> float:
@@ -172,6 +177,24 @@ def induce_order(
     )
 
 
+def support_of(
+    performances: Iterable[Performance], before: str, after: str, evidence: Evidence = "starts"
+) -> PairSupport:
+    """Count what the performances say of one pair."""
+    agreeing = together = contradicting = 0
+    for p in performances:
+        a, b = p.spans.get(before), p.spans.get(after)
+        if a is not None and b is not None:
+            together += 1
+            agreeing += _shows(a, b, evidence)
+            contradicting += _shows(b, a, evidence)
+    return PairSupport(before, after, agreeing, together, contradicting)
+
+
+def _shows(first: tuple[float, float], second: tuple[float, float], evidence: Evidence) -> bool:
+    return first[0] < second[0] if evidence == "starts" else max(first) <= second[0]
+
+
 def _check(performances: Sequence[Performance], threshold: float, min_support: int) -> None:
     if not 0.5 < threshold <= 1.0:
         raise ValueError(f"the threshold is {threshold:g}; a share above 0.5 and at most 1 was expected")
@@ -233,7 +256,8 @@ class _Counts:
         return row
 
     def support(self, a: int, b: int) -> PairSupport:
-        return PairSupport(self.ids[a], self.ids[b], _value(self.agreeing[a], b), _value(self.together[a], b))
+        agreeing, contradicting = _value(self.agreeing[a], b), _value(self.agreeing[b], a)
+        return PairSupport(self.ids[a], self.ids[b], agreeing, _value(self.together[a], b), contradicting)
 
 
 def _add(planes: list[int], mask: int) -> None:

@@ -48,11 +48,14 @@ class DrawSettings(Settings, frozen=True, kw_only=True):
 
 
 class InduceSettings(Settings, frozen=True, kw_only=True):
-    """What graphs are induced from, and when a step must come before another (see ``procedure/induce``)."""
+    """What graphs are induced from, when a step must come before another, and what people decided about that."""
 
     source: Annotated[
         Path,
-        argument("Workspace, recordings (.jsonl or a format of other tools), or orders of steps (.json)."),
+        argument(
+            "Workspace, recordings (.jsonl or a format of other tools), or orders of steps (.json), with the texts of the "
+            "steps where they are known."
+        ),
     ]
     target: Annotated[Path | None, argument("File of the graphs; none is written without.")] = None
     from_: Annotated[
@@ -64,13 +67,18 @@ class InduceSettings(Settings, frozen=True, kw_only=True):
         tuple[str, ...], option("Only the activity of this id or name; may be repeated.", "--activity")
     ] = ()
     threshold: Annotated[
-        float, option("Share of the recordings with both steps that must agree, above 0.5.")
-    ] = 1.0
-    min_support: Annotated[int, option("How many recordings must have both steps.", ge=1)] = 1
+        float | None,
+        option("Share of the recordings with both steps that must agree, above 0.5; 1 by default."),
+    ] = None
+    min_support: Annotated[
+        int | None, option("How many recordings must have both steps; 1 by default.", ge=1)
+    ] = None
     evidence: Annotated[
-        Literal["starts", "intervals"],
-        option("'starts': a starts before b; 'intervals': a ends before b starts, overlaps say nothing."),
-    ] = "starts"
+        Literal["starts", "intervals"] | None,
+        option(
+            "'starts' (the default): a starts before b; 'intervals': a ends before b starts, overlaps say nothing."
+        ),
+    ] = None
     without: Annotated[
         tuple[str, ...],
         option("Leave out recordings with a mistake of this kind, like order; any: with any mistake."),
@@ -81,6 +89,16 @@ class InduceSettings(Settings, frozen=True, kw_only=True):
         option("Task graphs to compare with; those of the workspace or data set by default."),
     ] = None
     support: Annotated[Path | None, option("Write the support of every edge to this .jsonl file.")] = None
+    review: Annotated[
+        Path | None,
+        option(
+            "Write every edge and every doubtful pair to this .csv or .jsonl file, most doubtful first, for people to "
+            "accept or refuse.",
+        ),
+    ] = None
+    reviewed: Annotated[
+        Path | None, option("Read such a file back: refused edges go, accepted pairs come in.")
+    ] = None
     write: Annotated[
         bool, option("Put the graphs into the workspace, where it has none or none with an edge.")
     ] = False

@@ -1,0 +1,121 @@
+"""Ways to infer the order of steps from performances, with one shape of result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from proctor.metrics.interval import Interval, wilson_interval
+from proctor.procedure.graph import TaskGraph
+from proctor.procedure.induce import Evidence, PairSupport, Performance, induce_order
+
+__all__ = ["Belief", "Inferred", "counted", "infer_by_counting"]
+
+_MAJORITY: Final = 0.5 + 1e-6
+"""Share of agreement from which a pair that is not taken is doubtful, and not simply refuted."""
+_FEW: Final = 200
+"""With more steps doubtful pairs are not looked for: nobody reads a hundred thousand of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """How sure it is that one step must come before another, and what that rests on.
+
+    Attributes:
+        before: id of the earlier step.
+        after: id of the later step.
+        probability: that the pair is ordered; None where the method says nothing of the kind.
+        agreeing: performances that show this order.
+        contradicting: performances that show the opposite order.
+        together: performances that have both steps.
+    """
+
+    before: str
+    after: str
+    probability: float | None
+    agreeing: int
+    contradicting: int
+    together: int
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson interval of the share that agrees (95 %), performances taken as independent."""
+        return wilson_interval(self.agreeing, self.together)
+
+    def doubt(self, taken: bool = True) -> tuple[float, float, str, str]:
+        """Sort key, the most doubtful first: how sure it is that the pair was rightly taken, or rightly left open."""
+        interval = self.interval
+        low, high = interval.low or 0.0, 1.0 if interval.high is None else interval.high
+        sure = 1.0 if self.probability is None else self.probability if taken else 1 - self.probability
+        return sure, low if taken else 1 - high, self.before, self.after
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """A graph and what it rests on.
+
+    Attributes:
+        graph: the fewest edges that say everything.
+        edges: of the graph, in the same order.
+        open: doubtful pairs that were not taken.
+        removed: pairs that were accepted first and lay on a cycle.
+        implied: pairs that follow without being accepted themselves; None where the method knows no such thing.
+        performances: how many there were.
+    """
+
+    graph: TaskGraph
+    edges: tuple[Belief, ...]
+    open: tuple[Belief, ...]
+    removed: tuple[Belief, ...]
+    implied: int | None
+    performances: int
+
+    @property
+    def pairs(self) -> int:
+        """Ordered pairs of steps, implied ones included."""
+        return sum(self.graph.ancestors_mask(1 << i).bit_count() for i in range(len(self.graph.steps)))
+
+
+def infer_by_counting(
+    performances: Sequence[Performance],
+    texts: Mapping[str, str],
+    *,
+    threshold: float = 1.0,
+    min_support: int = 1,
+    evidence: Evidence = "starts",
+    id: str = "induced",
+    name: str = "",
+) -> Inferred:
+    """Take a pair when enough performances agree on it; see ``procedure.induce``.
+
+    Open are pairs on a cycle, and those that a majority would give: the edges of a threshold of one half.
+
+    Raises:
+        ValueError: see ``induce_order``.
+    """
+    induced = partial(induce_order, performances, evidence=evidence, texts=texts, id=id, name=name)
+    found = induced(threshold=threshold, min_support=min_support)
+    graph = found.graph
+    loose = induced(threshold=_MAJORITY).support if len(graph.steps) <= _FEW else ()
+    doubtful = {(s.before, s.after): s for s in (*found.removed, *loose)}
+    return Inferred(
+        graph,
+        tuple(map(counted, found.support)),
+        tuple(
+            counted(s)
+            for (a, b), s in sorted(doubtful.items())
+            if not graph.comes_before(a, b) and not graph.comes_before(b, a)
+        ),
+        tuple(map(counted, found.removed)),
+        found.implied,
+        len(performances),
+    )
+
+
+def counted(support: PairSupport) -> Belief:
+    """Return a pair that was counted, without a probability."""
+    return Belief(
+        support.before, support.after, None, support.agreeing, support.contradicting, support.together
+    )
