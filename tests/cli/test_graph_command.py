@@ -39,7 +39,7 @@ def bench(tmp_path: Path, diamond: TaskGraph, twins: TaskGraph) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("command", ["lint", "convert", "draw", "induce"])
+@pytest.mark.parametrize("command", ["lint", "convert", "draw", "induce", "benchmark", "order-mistakes"])
 def test_help_teaches_with_an_example(command: str) -> None:
     status, out, _ = _graph(command, "--help")
     assert status == 0

@@ -1,4 +1,4 @@
-"""``proctor graph``: lint, convert, draw and induce task graphs."""
+"""``proctor graph``: lint, convert, draw and induce task graphs, and measure how well they are induced."""
 
 from __future__ import annotations
 
@@ -7,17 +7,29 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from proctor.cli.console import emit, group_app, table, warn
+from proctor.cli.console import counted, emit, group_app, progress, table, warn
 from proctor.cli.options import Output, with_settings
-from proctor.stages.graph_settings import ConvertSettings, DrawSettings, InduceSettings, LintSettings
+from proctor.stages.graph_settings import (
+    BenchmarkSettings,
+    ConvertSettings,
+    DrawSettings,
+    InduceSettings,
+    LintSettings,
+    OrderMistakesSettings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from proctor.learn.evaluate import Figure
+    from proctor.stages.graph_benchmark import Benchmark
     from proctor.stages.graph_induce import Edge, Induced
+    from proctor.stages.graph_online import Judged, OrderMistakes
     from proctor.stages.graphs import Linted
 
-app = group_app("Lint, convert and draw task graphs, and induce them from recordings.")
+app = group_app(
+    "Lint, convert and draw task graphs, infer them from recordings, and measure how well that works (docs/graphs.md)."
+)
 
 _SHOWN: Final = 3
 _WIDTH: Final = 40
@@ -221,3 +233,88 @@ def _short(text: str) -> str:
 
 def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
+
+
+@app.command()
+@with_settings
+def benchmark(settings: BenchmarkSettings, output: Output) -> None:
+    """Measure how well task graphs are inferred from recordings: edges against released graphs, beside published figures.
+
+    What is learned for an activity is learned on all other activities. Printed are the table, the curve of few performances,
+    and whether probabilities are as high as what comes true.
+
+    Example: proctor graph benchmark --annotations ~/data/captaincook4d --json
+
+    Example: proctor graph benchmark --annotations ~/data/captaincook4d --synthetic 5 --markdown docs/graphs.md --out benchmark
+    """
+    from proctor.stages.graph_benchmark import benchmark_graphs, parts_of
+    from proctor.stages.graph_benchmark_page import write_benchmark_markdown, write_benchmark_page
+
+    with progress("inferring", parts_of(settings), quiet=output.as_json) as seen:
+        result, reliability = benchmark_graphs(settings, seen)
+    written = []
+    if settings.markdown is not None:
+        write_benchmark_markdown(settings.markdown, result)
+        written.append(settings.markdown)
+    if settings.out is not None:
+        written += write_benchmark_page(settings.out, result, reliability)
+    emit(result, "\n\n".join([_benchmark_text(result), *map(str, written)]), as_json=output.as_json)
+
+
+def _benchmark_text(result: Benchmark) -> str:
+    from proctor.stages.graph_benchmark_page import benchmark_grids, sentences_of
+
+    parts = [f"{title}\n\n{table(rows, head)}" for title, head, rows in benchmark_grids(result)]
+    return "\n\n".join([*parts, *sentences_of(result), f"left out: {counted(result.dropped)}"])
+
+
+@app.command("order-mistakes")
+@with_settings
+def order_mistakes(settings: OrderMistakesSettings, output: Output) -> None:
+    """Find mistakes of order step by step: is the current step's prerequisite done? By released and by inferred graphs.
+
+    Judgements are held against the tags of annotators and against the released graph's own. Where those two differ is counted
+    as well: it is noise that no inference can get below.
+
+    Example: proctor graph order-mistakes --annotations ~/data/captaincook4d --json
+    """
+    from proctor.stages.graph_online import judge_orders
+
+    result = judge_orders(settings)
+    emit(result, _orders_text(result), as_json=output.as_json)
+
+
+def _orders_text(result: OrderMistakes) -> str:
+    rows = [("tags", name, *_judged(judged)) for name, judged in result.against_tags.items()]
+    rows += [("released graph", name, *_judged(judged)) for name, judged in result.against_released.items()]
+    head = ("against", "graph", "called", "precision", "recall", "F1", "F1 of 'correct'", "mean F1")
+    noise = [(name.replace("_", " "), getattr(result.noise, name)) for name in result.noise.__struct_fields__]
+    gaps = [
+        f"F1 of the released graph minus that of {name}: {_interval(gap.f1)}; {_percent(gap.explained)} of what {name} lacks "
+        "against the tags the released graph lacks as well"
+        for name, gap in result.gap.items()
+    ]
+    return "\n\n".join(
+        [
+            f"{result.steps:,} steps of {result.recordings:,} recordings, {result.tagged:,} tagged as a mistake of order",
+            table(rows, head),
+            table(noise, ("released graph and tags", "steps")),
+            *gaps,
+            f"held out: {result.held_out}; left out: {counted(result.dropped)}",
+        ]
+    )
+
+
+def _judged(judged: Judged) -> tuple[object, ...]:
+    figures = (judged.precision, judged.recall, judged.f1, judged.correct_f1)
+    return judged.called, *map(_interval, figures), _percent(judged.mean_f1)
+
+
+def _interval(figure: Figure) -> str:
+    if figure.low is None or figure.high is None:
+        return _percent(figure.value)
+    return f"{_percent(figure.value)} ({_percent(figure.low)} to {_percent(figure.high)})"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.1f} %"

@@ -23,7 +23,7 @@ from proctor.report.figures import draw_figure, figure_guide
 from proctor.report.parts import Cell, Drawn, Fold, Heat, Page, Paragraph, Part, Table
 from proctor.report.plaintext import clip_line, clip_text
 
-__all__ = ["asset", "content_policy", "new_environment", "render_page", "write_page"]
+__all__ = ["asset", "content_policy", "new_environment", "render_page", "standalone_svg", "write_page"]
 
 _OPEN: Final = 3
 """Examples that are shown unfolded."""
@@ -141,6 +141,20 @@ _HERE = Path(__file__).parent
 
 
 @cache
+def standalone_svg(drawn: Markup) -> str:
+    """Return the first picture of some markup as a file that needs nothing else, in light and dark."""
+    picture = str(drawn).partition("</svg>")[0].partition("<svg ")[2]
+    style = (
+        asset("base.css")
+        + asset("figures.css")
+        + "svg { background: var(--paper); font-family: sans-serif; }"
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {picture.replace(">", f"><style><![CDATA[{style}]]></style>", 1)}</svg>\n'
+    )
+
+
 def asset(name: str) -> str:
     """Read one of our own files; a script must not end the element that it stands in."""
     return (_HERE / "static" / name).read_text("utf-8").replace("</script", "<\\/script")

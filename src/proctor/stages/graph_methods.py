@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from proctor.metrics.interval import Interval, wilson_interval
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.induce import Evidence, PairSupport, Performance, induce_order
+from proctor.stages.graph_settings import Method
 
-__all__ = ["Belief", "Inferred", "counted", "infer_by_counting"]
+__all__ = ["METHODS", "Belief", "Examples", "Infer", "Inferred", "counted", "infer_by_counting"]
 
 _MAJORITY: Final = 0.5 + 1e-6
 """Share of agreement from which a pair that is not taken is doubtful, and not simply refuted."""
@@ -78,6 +79,24 @@ class Inferred:
         return sum(self.graph.ancestors_mask(1 << i).bit_count() for i in range(len(self.graph.steps)))
 
 
+class Infer(Protocol):
+    """Infers the graph of one activity.
+
+    Raises:
+        ValueError: if no performance has a step, an option is out of range, or a time is not finite.
+        TangledOrdersError: if the performances contradict one another too much.
+    """
+
+    def __call__(
+        self, performances: Sequence[Performance], texts: Mapping[str, str], *, id: str, name: str
+    ) -> Inferred:
+        """Return the graph of the activity with this id and name; ``texts`` are those of the steps by id."""
+
+
+Examples = Sequence[tuple[Sequence[Performance], TaskGraph]]
+"""Performances of other activities with their graphs, to learn from."""
+
+
 def infer_by_counting(
     performances: Sequence[Performance],
     texts: Mapping[str, str],
@@ -119,3 +138,7 @@ def counted(support: PairSupport) -> Belief:
     return Belief(
         support.before, support.after, None, support.agreeing, support.contradicting, support.together
     )
+
+
+METHODS: Final[Mapping[Method, Callable[[Examples], Infer]]] = {"counting": lambda _: infer_by_counting}
+"""By name: from examples to what infers; counting learns nothing from them."""

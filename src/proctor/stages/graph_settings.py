@@ -5,9 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
+from proctor.errors import UserError
 from proctor.settings import Settings, argument, option
 
-__all__ = ["ConvertSettings", "DrawSettings", "InduceSettings", "LintSettings"]
+__all__ = [
+    "BenchmarkSettings",
+    "ConvertSettings",
+    "DrawSettings",
+    "InduceSettings",
+    "LintSettings",
+    "Method",
+    "OrderMistakesSettings",
+]
+
+Method = Literal["counting"]
+"""How a graph is inferred: ``procedure/induce``."""
 
 _FROM = option(
     "graph-json, captaincook4d-graph, dot, graphml or howto; told by the ending by default.",
@@ -102,3 +114,69 @@ class InduceSettings(Settings, frozen=True, kw_only=True):
     write: Annotated[
         bool, option("Put the graphs into the workspace, where it has none or none with an edge.")
     ] = False
+
+
+def _count_or_all(text: str) -> int | None:
+    """Read the value of ``--performances``."""
+    if text == "all":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise UserError(f"--performances is '{text[:60]}'.", hint="a whole number from 1 on, or all")
+    return int(text)
+
+
+_ANNOTATIONS = option(
+    "Annotations with task graphs: CaptainCook4D's, or a plain folder (docs/datasets/plain.md).",
+    metavar="DIR",
+)
+
+
+class BenchmarkSettings(Settings, frozen=True, kw_only=True):
+    """How inferred task graphs are held against the released ones."""
+
+    annotations: Annotated[Path, _ANNOTATIONS]
+    method: Annotated[Method, option("What is measured; counting learns nothing.")] = "counting"
+    performances: Annotated[
+        int | None,
+        option(
+            "Infer from so many performances of each activity, drawn by --seed; all of them by default.",
+            metavar="N|all",
+            parse=_count_or_all,
+        ),
+    ] = None
+    steps: Annotated[
+        Literal["times", "list"],
+        option(
+            "What orders the steps of a recording: when they begin, or the list in the annotations (which differs in some, "
+            "and seems to be the order that people were asked for)."
+        ),
+    ] = "times"
+    seed: Annotated[int, option("Of draws and intervals.", ge=0)] = 0
+    draws: Annotated[int, option("Draws for each point of the few-shot curve; 0 leaves it out.", ge=0)] = 5
+    synthetic: Annotated[
+        int, option("Random graphs for each size whose recovery is measured; 0 leaves them out.", ge=0)
+    ] = 0
+    resamples: Annotated[int, option("Of the bootstrap over activities; 0 leaves intervals out.", ge=0)] = (
+        10_000
+    )
+    markdown: Annotated[
+        Path | None,
+        option(
+            "Write the tables to this page; between the marks of docs/graphs.md, where it has them.",
+            metavar="FILE",
+        ),
+    ] = None
+    out: Annotated[
+        Path | None,
+        option("Write a page and the reliability diagram as SVG into this folder.", metavar="FOLDER"),
+    ] = None
+
+
+class OrderMistakesSettings(Settings, frozen=True, kw_only=True):
+    """How mistakes of order are found while somebody works, and what they are held against."""
+
+    annotations: Annotated[Path, _ANNOTATIONS]
+    seed: Annotated[int, option("Of intervals.", ge=0)] = 0
+    resamples: Annotated[int, option("Of the bootstrap over recordings; 0 leaves intervals out.", ge=0)] = (
+        1_000
+    )
