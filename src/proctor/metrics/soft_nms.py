@@ -29,6 +29,8 @@ _MARGIN: Final = 1e-6
 _CELLS: Final = 400_000
 """Detections (with padding) that are worked on at a time: what stays in the processor's cache."""
 
+_LEAST: Final = float(np.finfo(np.float64).tiny)
+"""Stands for a score of 0, that has no logarithm."""
 _COMPILED_FROM: Final = 50_000
 """Detections in one call from which on a compiled loop, where numba is installed, repays the second that compiling takes."""
 
@@ -147,8 +149,8 @@ def suppress_segments(
         rows, scores = hard_nms(*parts, threshold=threshold, min_score=min_score, cap=cap)
     else:
         rows, scores = soft_nms(*parts, sigma=sigma, min_score=min_score, cap=cap)
-    key = (segments.end[rows], segments.start[rows], segments.label[rows], -scores, segments.video[rows])
-    order = np.lexsort(key)
+    # Within a video the rows are in order: by falling score, then label, start and end.
+    order = np.argsort(segments.video[rows], kind="stable")
     rows, scores = rows[order], scores[order]
     if limit is not None:
         within = _rank(segments.video[rows]) < limit
@@ -173,8 +175,9 @@ def _suppress(
     starts, ends, scores = (np.asarray(x, dtype=np.float64) for x in (start, end, score))
     groups = np.zeros(scores.shape, dtype=np.int64) if group is None else np.asarray(group)
     _require(starts, ends, scores, groups, min_score, cap)
-    order = np.lexsort((ends, starts, -scores, groups))
+    order = _by_score(scores, ends, starts)
     order = order[scores[order] >= min_score]
+    order = order[np.argsort(_small(groups)[order], kind="stable")]
     if cap is not None:
         order = order[_rank(groups[order]) < cap]
     if not order.size:
@@ -184,7 +187,7 @@ def _suppress(
         row, remaining = _compiled()(
             np.append(first, len(order)), order, starts[order], ends[order], scores[order], sigma, min_score
         )
-        final = np.lexsort((ends[row], starts[row], groups[row], -remaining))
+        final = _by_score(remaining, ends[row], starts[row], groups[row])
         return row[final], remaining[final]
     size = np.diff(np.append(first, len(order)))
     rows: list[Integers] = []
@@ -200,8 +203,24 @@ def _suppress(
         place = order[np.where(inside, first[batch][:, None] + columns, first[batch][:, None])]
         _run(starts, ends, np.where(inside, scores[place], -np.inf), place, decay, min_score, rows, left)
     row, remaining = np.concatenate(rows), np.concatenate(left)
-    final = np.lexsort((ends[row], starts[row], groups[row], -remaining))
+    final = _by_score(remaining, ends[row], starts[row], groups[row])
     return row[final], remaining[final]
+
+
+def _by_score(score: Floats, *keys: NDArray[np.generic]) -> Integers:
+    """Return rows by falling score; those of equal score, which are few, by keys, the last one first."""
+    order: Integers = np.argsort(-score)
+    same = np.diff(score[order]) == 0
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same)) if same.any() else order[:0]
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((*(key[rows] for key in keys), -score[rows]))]
+    return order
+
+
+def _small(groups: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Return groups as numbers of two bytes, where they fit: these are sorted by counting."""
+    fits = groups.dtype.kind in "iu" and groups.size and groups.min() >= 0 and groups.max() < 2**16
+    return groups.astype(np.uint16) if fits else groups
 
 
 def _run(
@@ -256,7 +275,7 @@ def _one_by_one(
     Args:
         bounds: where each group begins, and where the last one ends; shape (groups + 1,).
         row: of each detection, by group and then falling score; shape (n,).
-        start: likewise; this and what follows is written over.
+        start: likewise; this and ``end`` are written over.
         end: likewise.
         score: likewise, at least ``min_score``.
         sigma: width of the Gaussian.
@@ -266,27 +285,39 @@ def _one_by_one(
         Rows and scores in the order in which they are taken, group after group.
     """
     taken, left = np.empty_like(row), np.empty_like(score)
+    # Of logarithms a decay is subtracted; what has lost nothing keeps its score to the last bit.
+    first = np.log(np.maximum(score, _LEAST))
+    now, place = first.copy(), np.arange(len(row))
+    least = np.log(min_score) if min_score > 0 else -np.inf
     count = 0
     for group in range(len(bounds) - 1):
         begin, stop = bounds[group], bounds[group + 1]
         best = begin
         while stop > begin:
-            a, b = start[best], end[best]
-            length = max(b - a, 0.0) + _MARGIN
-            taken[count], left[count] = row[best], score[best]
+            a, b, at = start[best], end[best], place[best]
+            taken[count], left[count] = row[at], score[at] * np.exp(now[best] - first[at])
             count += 1
+            length = max(b - a, 0.0) + _MARGIN
+            if best == begin:
+                begin += 1
+                best = -1
             kept, following = begin, begin
             for i in range(begin, stop):
                 if i == best:
                     continue
-                shared = max(min(end[i], b) - max(start[i], a), 0.0)
-                iou = shared / (length + max(end[i] - start[i], 0.0) + _MARGIN - shared)
-                now = score[i] * np.exp(-(iou * iou) / sigma) if shared > 0 else score[i]
-                if now >= min_score:
-                    row[kept], start[kept], end[kept], score[kept] = row[i], start[i], end[i], now
-                    if now > score[following]:
-                        following = kept
-                    kept += 1
+                after = now[i]
+                shared = min(end[i], b) - max(start[i], a)
+                if shared > 0:
+                    iou = shared / (length + end[i] - start[i] + _MARGIN - shared)
+                    after -= iou * iou / sigma
+                    if after < least:
+                        continue
+                if kept != i:  # what is left moves together, in its order
+                    place[kept], start[kept], end[kept] = place[i], start[i], end[i]
+                now[kept] = after
+                if after > now[following]:
+                    following = kept
+                kept += 1
             stop, best = kept, following
     return taken[:count], left[:count]
 

@@ -79,3 +79,17 @@ def test_by_search_as_by_trying_every_point(
     assert found.offsets.tolist() == wanted.offsets.tolist()
     pairs = [sorted(zip(t.label_place.tolist(), t.label.tolist(), strict=True)) for t in (found, wanted)]
     assert pairs[0] == pairs[1]
+
+
+def test_recordings_of_a_batch_at_once_as_one_by_one() -> None:
+    generator = np.random.default_rng(0)
+    pyramid, size = Pyramid(4, 40), len(Pyramid(4, 40).level)
+    start = generator.uniform(0, 30, 30)
+    end, label = start + generator.uniform(0, 12, 30), generator.integers(0, 3, 30)
+    recording = np.sort(generator.integers(0, 5, 30))
+    found = assign(pyramid, start, end, label, recording)
+    each = [assign(pyramid, start[r], end[r], label[r]) for r in (recording == n for n in range(5))]
+    assert found.place.tolist() == [n * size + p for n, t in enumerate(each) for p in t.place.tolist()]
+    assert found.label_place.tolist() == [n * size + p for n, t in enumerate(each) for p in t.label_place]
+    assert np.array_equal(found.offsets, np.concatenate([t.offsets for t in each]))
+    assert np.array_equal(found.label, np.concatenate([t.label for t in each]))

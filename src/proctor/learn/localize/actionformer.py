@@ -27,7 +27,7 @@ from proctor.learn.localize.localizer import LocalizeTask
 from proctor.learn.localize.losses import diou, focal, normaliser_after
 from proctor.learn.localize.network import Found, PyramidNetwork
 from proctor.learn.localize.recordings import Recordings, recordings_of
-from proctor.learn.localize.targets import Pyramid, Targets, assign
+from proctor.learn.localize.targets import Pyramid, assign
 from proctor.learn.recogniser import ProtocolName
 from proctor.learn.settings import TrainOptions, TrainSettings
 from proctor.learn.trainer import Show, fit, seeded
@@ -248,19 +248,22 @@ class _Learner:
 
     def _wanted(self, items: Places, crops: Sequence[Crop], pyramid: Pyramid, said: Found) -> _Wanted:
         places, classes = said.logits.shape[1:]
-        targets: list[Targets] = [
-            assign(pyramid, c.start, c.end, self.recordings.actions[i].label[c.chosen])
-            for i, c in zip(items.tolist(), crops, strict=True)
-        ]
+        found = assign(
+            pyramid,
+            np.concatenate([c.start for c in crops]),
+            np.concatenate([c.end for c in crops]),
+            np.concatenate(
+                [self.recordings.actions[i].label[c.chosen] for i, c in zip(items, crops, strict=True)]
+            ),
+            np.repeat(np.arange(len(items)), [len(c.chosen) for c in crops]),
+        )
         device = said.logits.device
         logits = torch.zeros(len(items) * places, classes, device=device)
-        at = np.concatenate([n * places + t.label_place for n, t in enumerate(targets)])
-        label = np.concatenate([t.label for t in targets])
-        logits[torch.from_numpy(at).to(device), torch.from_numpy(label).to(device)] = 1.0
-        place = np.concatenate([n * places + t.place for n, t in enumerate(targets)])
-        offsets = np.concatenate([t.offsets for t in targets])
+        logits[torch.from_numpy(found.label_place), torch.from_numpy(found.label)] = 1.0
         return _Wanted(
-            logits, torch.from_numpy(place).to(device), torch.from_numpy(offsets).float().to(device)
+            logits,
+            torch.from_numpy(found.place).to(device),
+            torch.from_numpy(found.offsets).float().to(device),
         )
 
 

@@ -85,10 +85,10 @@ class Pyramid:
 
 @dataclass(frozen=True)
 class Targets:
-    """What the points of one recording are to find.
+    """What the points of recordings are to find.
 
     Attributes:
-        place: of points that find an action, rising; shape (points,).
+        place: of points that find an action, rising, those of a recording after those of the one before; shape (points,).
         offsets: rows from the point to the start and to the end of the shortest action, in strides; shape (points, 2).
         label_place: places that are to say a class, shape (labels,); a point says several where actions tie.
         label: the class, beside ``label_place``.
@@ -100,8 +100,10 @@ class Targets:
     label: Places
 
 
-def assign(pyramid: Pyramid, start: Floats, end: Floats, label: Places) -> Targets:
-    """Return what each point is to find.
+def assign(
+    pyramid: Pyramid, start: Floats, end: Floats, label: Places, recording: Places | None = None
+) -> Targets:
+    """Return what each point of each recording is to find.
 
     A point at t finds the action [a, b] with middle c if it is inside both (a, b) and (c - 1.5 strides, c + 1.5 strides), and
     max(t - a, b - t) is in the range of its level, ends included. Of several, the shortest is found.
@@ -111,6 +113,7 @@ def assign(pyramid: Pyramid, start: Floats, end: Floats, label: Places) -> Targe
         start: rows, shape (actions,).
         end: rows, shape (actions,).
         label: class of each action, shape (actions,).
+        recording: number of the recording of each action, shape (actions,), that all have this pyramid; None is of one.
     """
     a, b = start[:, None, None], end[:, None, None]
     stride = np.exp2(np.arange(pyramid.levels, dtype=np.float64))[:, None]
@@ -124,13 +127,15 @@ def assign(pyramid: Pyramid, start: Floats, end: Floats, label: Places) -> Targe
         & (farther >= pyramid.shortest[:, None]) & (farther <= pyramid.longest[:, None])
     )  # fmt: skip
     action, level, _ = np.nonzero(found)
-    place = pyramid.starts[level] + number[found].astype(np.int64)
+    own = pyramid.starts[level] + number[found].astype(np.int64)
+    place = own if recording is None else own + recording[action] * len(pyramid.level)
     length = (end - start)[action]
     order = np.lexsort((action, length, place))
-    action, place, length = action[order], place[order], length[order]
+    action, own, place, length = action[order], own[order], place[order], length[order]
     first = np.flatnonzero(np.diff(place, prepend=-1))
     best = np.repeat(length[first], np.diff(np.append(first, len(place))))
     tied = length <= best + TIE
-    at, by = pyramid.time[place[first]], action[first]
-    offsets = np.stack([at - start[by], end[by] - at], 1) / pyramid.stride[place[first], None]
+    at, by = own[first], action[first]
+    time = pyramid.time[at]
+    offsets = np.stack([time - start[by], end[by] - time], 1) / pyramid.stride[at, None]
     return Targets(place[first], offsets, place[tied], label[action[tied]])
