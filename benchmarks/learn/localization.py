@@ -62,7 +62,7 @@ def network(runs: int) -> None:
 
     torch.set_num_threads(2)
     torch.manual_seed(0)
-    module = PyramidNetwork(WIDTH, CLASSES)
+    module = PyramidNetwork(WIDTH, CLASSES, hides=0.3)
     rows = torch.randn(1, ROWS, WIDTH)
     a, b, label = actions(np.random.default_rng(0))
 

@@ -29,7 +29,7 @@ from proctor.learn.localize.localizer import Localizer  # noqa: E402
 from proctor.learn.localize.network import Found, PyramidNetwork  # noqa: E402
 from proctor.learn.localize.recordings import recordings_of  # noqa: E402
 
-OPTIONS = TrainOptions(lr=1e-3, epochs=16, batch=2, device="cpu")
+OPTIONS = TrainOptions(epochs=12, device="cpu")
 SHORT = TrainOptions(lr=1e-3, epochs=3, batch=4, device="cpu")
 
 
@@ -67,7 +67,7 @@ def rows(a: Segments) -> tuple[Any, ...]:
 def test_it_finds_steps_of_recordings_that_it_has_not_seen(made: Made) -> None:
     model: Localizer = ActionFormer([made.store], OPTIONS, hidden=32, levels=5)
     said = model.fit(made.task)
-    assert said["epochs"] == 16
+    assert said["epochs"] == 12
     truth = made.task.data.truth(made.task.test)
     found = model.predict(made.task.test)
     assert found.videos == made.task.test
@@ -99,8 +99,8 @@ def killing(title: str, total: int | None = None) -> Iterator[Callable[[], None]
 def test_killed_within_an_epoch_it_ends_with_the_same_segments(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def often(protocol: ProtocolName) -> TrainSettings:
-        return msgspec.structs.replace(usual_training(protocol), save_seconds=0.0)
+    def often(*of: Any) -> TrainSettings:
+        return msgspec.structs.replace(usual_training(*of), save_seconds=0.0)
 
     monkeypatch.setattr(actionformer, "usual_training", often)
     calm = network(made, folder=tmp_path / "calm")
@@ -206,3 +206,16 @@ def test_published_protocols(made: Made, protocol: ProtocolName, monkeypatch: py
         0.05,
         "last",
     )
+
+
+def test_right_learns_in_batches_that_fit_the_data() -> None:
+    for recordings, hidden, batch, lr in ((331, 512, 8, 2e-4), (60, 64, 2, 8e-4), (10, 16, 2, 2e-3)):
+        settings = usual_training("right", recordings, hidden)
+        assert settings.batch == batch
+        assert settings.lr == pytest.approx(lr)
+
+
+def test_a_network_that_cannot_be_is_refused(made: Made) -> None:
+    for hidden, levels in ((30, 4), (0, 4), (32, 0)):
+        with pytest.raises(UserError, match="there is no network"):
+            ActionFormer([made.store], hidden=hidden, levels=levels)

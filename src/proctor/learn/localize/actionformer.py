@@ -1,8 +1,9 @@
 """Steps found in time by ActionFormer (Zhang, Wu and Li 2022), as CaptainCook4D (Peddi et al. 2024), Section 4.2, uses it.
 
 Paper and released code train the same way: batches of two, padded to 4,096 rows. ``right`` learns the same network from
-batches of recordings of like length, padded to multiples of 256, on a grid that does not drift. In all protocols the average of
-the weights after the last epoch is kept; validation is only shown. This module imports torch: import it late.
+batches of recordings of like length, padded to multiples of 256, on a grid that does not drift, and hides some features of each
+row while it learns. In all protocols the average of the weights after the last epoch is kept; validation is only shown. This
+module imports torch: import it late.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from proctor.errors import UserError
 from proctor.learn.batches import Places, bucketed
 from proctor.learn.features.store import FeatureStore
 from proctor.learn.localize.grid import LONGEST, Crop, crop
@@ -33,7 +35,7 @@ from proctor.learn.settings import TrainOptions, TrainSettings
 from proctor.learn.trainer import Show, fit, seeded
 from proctor.metrics.localization import Segments
 from proctor.metrics.localization.segments import sorted_names
-from proctor.records import Dropped, Json
+from proctor.records import Dropped, Json, content_hash
 
 __all__ = ["ActionFormer", "usual_training"]
 
@@ -43,19 +45,32 @@ _PADDED: Final = 256
 """Rows of a batch are a multiple of these."""
 _PADDED_LONG: Final = 1_024
 """Likewise in the released code, beyond 4,096."""
+_HIDES: Final = 0.3
+"""Share of the features of a row that training does not show; few recordings are learned by heart otherwise."""
 _FORGOTTEN: Final = 10.0
 """The average of the weights holds e**-10 of what they were at first, at most: one training in large batches has few steps."""
 
 
-def usual_training(protocol: ProtocolName) -> TrainSettings:
-    """Return how a protocol trains: 5 epochs of rising and 16 of falling rate, and an average of the weights at the end."""
+def usual_training(protocol: ProtocolName, recordings: int = 300, hidden: int = 512) -> TrainSettings:
+    """Return how a protocol trains: 5 epochs of rising and 16 of falling rate, and an average of the weights at the end.
+
+    ``right`` takes larger batches where there are enough recordings for many steps, with the rate that goes with their size and
+    with the width.
+
+    Args:
+        protocol: which.
+        recordings: that are trained on.
+        hidden: channels inside.
+    """
     published = TrainSettings(
         epochs=21, batch=2, lr=1e-4, weight_decay=0.05, clip=1.0, warmup=5, lowest_lr=1e-8, optimiser="adamw",
         average=0.999, patience=None, plateau=None, keep="last", precision="32", most_rows=2 * LONGEST,
     )  # fmt: skip
     if protocol != "right":
         return published
-    return msgspec.structs.replace(published, batch=8, lr=2e-4, precision="auto")
+    batch = min(8, max(2, recordings // 24))
+    lr = min(2e-3, published.lr * math.sqrt(batch / published.batch) * 512 / hidden)
+    return msgspec.structs.replace(published, batch=batch, lr=lr, precision="auto")
 
 
 class ActionFormer:
@@ -89,6 +104,11 @@ class ActionFormer:
         levels: int = 8,
         cap: int = CAP,
     ) -> None:
+        if hidden < 4 or hidden % 4 or levels < 1:
+            raise UserError(
+                f"there is no network of {hidden} channels and {levels} levels.",
+                hint="channels are divided among four heads: take 64, 128, … and at least one level",
+            )
         self.name = "actionformer"
         self.dropped: tuple[Dropped, ...] = ()
         self._stores, self._options = tuple(stores), options or TrainOptions()
@@ -105,12 +125,12 @@ class ActionFormer:
         """
         recordings = recordings_of(task, self._stores)
         self.dropped = recordings.dropped
-        usual = usual_training(task.protocol)
+        usual = usual_training(task.protocol, len(recordings.train), self._hidden)
         settings = self._options.over(usual)
         with seeded(task.seed):
             module = PyramidNetwork(
                 sum(recordings.table.widths), len(task.data.classes), self._hidden, self._levels,
-                unseen=torch.from_numpy(recordings.unseen),
+                unseen=torch.from_numpy(recordings.unseen), hides=_HIDES if task.protocol == "right" else 0.0,
             )  # fmt: skip
         learner = _Learner(module, recordings, task, settings)
         steps = settings.epochs * max(
@@ -152,7 +172,7 @@ class ActionFormer:
     def _about(self, task: LocalizeTask) -> dict[str, Json]:
         return {
             "model": self.name, "data": task.data.hash, "features": [s.hash for s in self._stores],
-            "train": list(task.train), "val": list(task.val), "protocol": task.protocol,
+            "recordings": content_hash([task.train, task.val]), "protocol": task.protocol,
             "hidden": self._hidden, "levels": self._levels,
         }  # fmt: skip
 

@@ -66,6 +66,7 @@ class PyramidNetwork(nn.Module):
         dropout: of what a block adds.
         depth: chance that a block adds nothing to an item, in training.
         unseen: classes without a sample to train on; they begin at a chance of 1e-6.
+        hides: share of the features of each row that training does not show.
     """
 
     positions: Tensor
@@ -74,11 +75,13 @@ class PyramidNetwork(nn.Module):
     def __init__(
         self, features: int, classes: int, hidden: int = 512, levels: int = 8, heads: int = 4, stem: int = 2,
         window: int = 9, dropout: float = 0.1, depth: float = 0.1, unseen: Tensor | None = None,
+        hides: float = 0.0,
     ) -> None:  # fmt: skip
         super().__init__()
         if hidden % 2 or hidden % heads or window % 2 == 0 or min(levels, heads) < 1:
             raise ValueError(f"no network of {hidden} channels, {heads} heads and a window of {window}")
         self.levels = levels
+        self.shown = nn.Dropout(hides)
         self.entry = nn.ModuleList(
             [_Convolution(features, hidden, norm=True), _Convolution(hidden, hidden, norm=True)]
         )
@@ -106,7 +109,7 @@ class PyramidNetwork(nn.Module):
             mask: True where a row is no padding, shape (items, rows).
         """
         gap = None if bool(mask.all()) else ~mask[..., None]
-        x = _cleared(x, gap)
+        x = self.shown(_cleared(x, gap))
         for layer in self.entry:
             x = layer(x, gap)
         x = _cleared(x + self._positions(x), gap)

@@ -27,7 +27,7 @@ from proctor.learn.settings import TrainOptions, TrainSettings
 from proctor.learn.trainer import Show, fit, seeded
 from proctor.metrics.localization import Segments
 from proctor.metrics.localization.segments import sorted_names
-from proctor.records import Dropped, Json
+from proctor.records import Dropped, Json, content_hash
 
 __all__ = ["SEGMENTER_TRAINING", "SegmentNetwork", "Segmenter", "smoothing"]
 
@@ -175,7 +175,7 @@ class Segmenter:
         self._learner = _Learner(module, recordings, task, settings)
         about: dict[str, Json] = {
             "model": self.name, "data": task.data.hash, "features": [s.hash for s in self._stores],
-            "train": list(task.train), "val": list(task.val), "protocol": task.protocol, "hidden": self._hidden,
+            "recordings": content_hash([task.train, task.val]), "protocol": task.protocol, "hidden": self._hidden,
         }  # fmt: skip
         trained = fit(
             self._learner,
