@@ -54,7 +54,7 @@ def decode(
     activities: Mapping[str, str],
     seconds: Mapping[str, float],
     prior: OrderPrior,
-    weights: DecodeWeights | None = None,
+    weights: DecodeWeights | Mapping[str, DecodeWeights] | None = None,
     *,
     beam: int = BEAM,
     cap: int = CAP,
@@ -66,14 +66,15 @@ def decode(
         activities: of each recording; what it lacks is inferred.
         seconds: length of each recording; where it is not known, the last end of a prediction.
         prior: fitted on recordings that are not among these.
-        weights: of the parts of a reading.
+        weights: of the parts of a reading, for all recordings or by recording.
         beam: states kept, see ``read_recording``.
         cap: candidates of each step that readings choose from, the best-scored ones.
 
     Raises:
         UserError: if predictions have no scores or negative ones, or an activity is unknown.
     """
-    weights = weights or DecodeWeights()
+    usual = weights if isinstance(weights, DecodeWeights) else DecodeWeights()
+    own = weights if isinstance(weights, Mapping) else {}
     score = _scores(predictions)
     known = {str(v): activities[str(v)] for v in predictions.videos if str(v) in activities}
     if unknown := sorted(set(known.values()) - set(prior.activities)):
@@ -82,18 +83,20 @@ def decode(
             hint="leave its recordings out, or give annotations that have it",
         )
     inferred = [str(v) for v in predictions.videos if str(v) not in known]
-    known |= infer_activities(predictions, inferred, seconds, prior, weights)
-    renewed = _mixed(score, np.zeros(len(score)), weights.mix)
+    known |= infer_activities(predictions, inferred, seconds, prior, usual)
+    renewed = np.zeros(len(predictions))
     readings: dict[str, Reading] = {}
     chosen: list[Integers] = []
     probable: list[Floats] = []
     for code, video in enumerate(map(str, predictions.videos)):
-        of = prior.activities[known[video]]
+        of, w = prior.activities[known[video]], own.get(video, usual)
+        every = predictions.video == code
+        renewed[every] = _mixed(score[every], np.zeros(int(every.sum())), w.mix)
         rows, steps = _rows_of(predictions, code, of)
         best = rows[_among_best(steps, score[rows], cap)]
         found = _candidates(predictions, best, of, seconds.get(video))
-        reading = readings[video] = read_recording(found, of, prior, weights, beam)
-        renewed[best] = _mixed(score[best], reading.probability, weights.mix)
+        reading = readings[video] = read_recording(found, of, prior, w, beam)
+        renewed[best] = _mixed(score[best], reading.probability, w.mix)
         chosen.append(best[reading.chosen])
         probable.append(reading.probability[reading.chosen])
     kept = of_activity(predictions, known, prior) | predictions.in_videos(set(inferred))

@@ -50,12 +50,12 @@ class DecodeWeights(msgspec.Struct, frozen=True):
         mix: share of the probability in new scores, the rest is the localizer's (a geometric mean).
     """
 
-    score: float = 2.0
+    score: float = 3.0
     even: float = 0.05
-    length: float = 0.5
+    length: float = 1.0
     place: float = 0.5
     gap: float = 0.5
-    order: float = 0.5
+    order: float = 0.25
     mix: float = 0.5
 
 
