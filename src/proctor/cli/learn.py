@@ -10,6 +10,7 @@ from proctor.cli.learn_localize import localize
 from proctor.cli.learn_decode import decode
 from proctor.cli.learn_paper import protocols, sweep
 from proctor.cli.learn_paper import table as paper_table
+from proctor.cli.learn_procedure import procedure
 from proctor.cli.options import Output, Spread, with_settings
 from proctor.cli.zeroshot import zeroshot
 from proctor.learn.settings import TrainOptions
@@ -44,6 +45,7 @@ app.command()(decode)
 app.command("table")(paper_table)
 app.command()(protocols)
 app.command()(sweep)
+app.command()(procedure)
 
 _STEPS: Final = (
     "part", "steps", "mistakes", "AUC", "within recordings", "between", "in mistaken recordings", "AP",
