@@ -53,7 +53,13 @@ SECTIONS = {
         "corpus/generation.py",
     ),
     "Questions about clips": ("clip/pipeline.py",),
-    "Learning": ("learn/features.py", "learn/training.py", "learn/localization.py", "learn/graphs.py"),
+    "Learning": (
+        "learn/features.py",
+        "learn/training.py",
+        "learn/localization.py",
+        "learn/procedures.py",
+        "learn/graphs.py",
+    ),
 }
 HEAD = ["| what | measured | target |", "|---|---|---|"]
 TARGET = HERE.parent / "docs" / "performance.md"
