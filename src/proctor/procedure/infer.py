@@ -1,0 +1,289 @@
+"""A task graph from several performances of one activity and the texts of its steps, every edge with a probability.
+
+``induce`` takes pairs that all performances agree on. Few performances agree on much by chance, and one person who begins a
+step early hides a need. Here an order is weighed as a whole (``order_weights``): what it makes of the number of possible
+orders, of performances that contradict it, of the shape of the graph, and of the texts.
+
+1. **Search.** From the pairs that nearly all performances agree on, single pairs are put in or taken out while one is more
+   likely so than not, the surest first.
+2. **Trust.** A performance that breaks many edges of what was found is likely one of a careless person: it is weighed by the
+   probability that it is not (a mixture of two rates of errors), and the search is done again.
+3. **Probabilities.** Orders are drawn one pair at a time, each according to its log odds given the rest (Gibbs sampling of a
+   dependency network, Heckerman et al. 2000). The probability of an edge is its share among the draws, with the order that was
+   found counted as three in ten of them. On CaptainCook4D it is calibrated (docs/graphs.md).
+
+Nothing depends on the order in which performances are given.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from proctor.procedure.graph import Step, TaskGraph
+from proctor.procedure.induce import Performance, support_of
+from proctor.procedure.order_evidence import OrderEvidence
+from proctor.procedure.order_fit import fit_weights
+from proctor.procedure.order_text import StepTexts
+from proctor.procedure.order_weights import DEFAULT, OrderScore, OrderWeights
+from proctor.procedure.poset import Poset
+
+__all__ = [
+    "DEFAULT",
+    "STEP_LIMIT",
+    "EdgeBelief",
+    "InferredGraph",
+    "OrderWeights",
+    "fit_weights",
+    "infer_graph",
+]
+
+STEP_LIMIT: Final = 300
+"""With more steps the search takes minutes; ``induce_order`` takes thousands."""
+
+_AGREED: Final = 0.85
+"""Share of agreement of the pairs that the search begins with."""
+_PASSES: Final = 60
+_LEAST: Final = 1e-9
+
+_ERRORS: Final = ((0.05, 0.4), (0.01, 0.1), (0.01, 0.1))
+"""Shares of the edges that a careful and a careless performance breaks, in each round; those of the first are by chance in part."""
+_CARELESS_SHARE: Final = 0.3
+_LEAST_TRUST: Final = 0.02
+
+_BURN_IN: Final = 5
+_SWEEPS: Final = 40
+_OF_FOUND: Final = 0.3
+_OPEN: Final = 0.05
+"""Probability from which a pair that is no edge is worth a look."""
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeBelief:
+    """How sure an edge is, and what the performances say of it.
+
+    Attributes:
+        before: id of the earlier step.
+        after: id of the later step.
+        probability: that it is an edge of the graph: b waits for a, and for no step that itself waits for a.
+        ordered: probability that b must come after a at all, directly or not.
+        agreeing: performances in which a begins before b.
+        together: performances that have both.
+        contradicting: performances in which b begins before a.
+    """
+
+    before: str
+    after: str
+    probability: float
+    ordered: float
+    agreeing: int
+    together: int
+    contradicting: int
+
+
+@dataclass(frozen=True, slots=True)
+class InferredGraph:
+    """A graph and how sure it is.
+
+    Attributes:
+        graph: the steps that performances have, by mean place, and the fewest edges that say everything; without terminals
+            (``add_terminals`` makes them).
+        edges: what is believed of each edge of the graph, in the same order.
+        open: pairs that are no edges of the graph and may be of the true one, the most probable first.
+        trust: probability that each performance is careful, in the order given.
+        performances: how many there were.
+    """
+
+    graph: TaskGraph
+    edges: tuple[EdgeBelief, ...]
+    open: tuple[EdgeBelief, ...]
+    trust: tuple[float, ...]
+    performances: int
+
+
+def infer_graph(
+    performances: Sequence[Performance],
+    texts: Mapping[str, str],
+    *,
+    weights: OrderWeights = DEFAULT,
+    id: str = "induced",
+    name: str = "",
+) -> InferredGraph:
+    """Return the graph that best explains performances and texts.
+
+    Args:
+        performances: of one activity; a performance may lack steps.
+        texts: of the steps; the id where there is none.
+        weights: from ``fit_weights``; the shipped ones by default.
+        id: of the graph; it also seeds what is drawn.
+        name: of the graph; its id by default.
+
+    Raises:
+        ValueError: if there is no step, there are more than ``STEP_LIMIT``, or a time is not finite.
+    """
+    ids = _check(performances)
+    # sums of fractions depend on their order in the last digit
+    seen = sorted(range(len(performances)), key=lambda k: sorted(performances[k].spans.items()))
+    trust = [1.0] * len(seen)
+    ordered = [performances[k] for k in seen]
+    order = _agreed(OrderEvidence(ids, ordered, trust))
+    for slip, careless in _ERRORS:
+        trust = _trust(order, ids, ordered, slip, careless)
+        score, order = _search(ids, ordered, trust, texts, weights)
+    edges, pairs = _sample(score, order, random.Random(f"infer:{id}"))  # noqa: S311 - not a secret
+    places = score.evidence.places
+    rank = {i: k for k, i in enumerate(sorted(range(len(ids)), key=lambda i: (places[i], ids[i])))}
+
+    def believe(found: Iterable[tuple[int, int]]) -> tuple[EdgeBelief, ...]:
+        return tuple(_belief(ordered, ids[a], ids[b], edges[a, b], pairs[a, b]) for a, b in found)
+
+    chosen = sorted(order.edges(), key=lambda e: (rank[e[0]], rank[e[1]]))
+    doubtful = [e for e in edges if edges[e] >= _OPEN and e not in set(chosen)]
+    return InferredGraph(
+        TaskGraph(
+            id,
+            name or id,
+            tuple(Step(ids[i], texts.get(ids[i], ids[i])) for i in rank),
+            tuple((ids[a], ids[b]) for a, b in chosen),
+        ),
+        believe(chosen),
+        believe(sorted(doubtful, key=lambda e: (-edges[e], rank[e[0]], rank[e[1]]))),
+        tuple(trust[seen.index(k)] for k in range(len(seen))),
+        len(performances),
+    )
+
+
+def _check(performances: Sequence[Performance]) -> list[str]:
+    """Return the ids of all steps, sorted."""
+    ids = sorted({step_id for p in performances for step_id in p.spans})
+    if not ids:
+        raise ValueError("no performance has a step")
+    if len(ids) > STEP_LIMIT:
+        raise ValueError(f"there are {len(ids):,} steps; {STEP_LIMIT} at most were expected")
+    for p in performances:
+        for step_id, span in p.spans.items():
+            if not all(map(math.isfinite, span)):
+                raise ValueError(
+                    f"performance '{p.id}': step '{step_id}' has the times {span[0]:g} and {span[1]:g}"
+                )
+    return ids
+
+
+def _belief(
+    performances: Sequence[Performance], before: str, after: str, edge: float, pair: float
+) -> EdgeBelief:
+    support = support_of(performances, before, after)
+    return EdgeBelief(before, after, edge, pair, support.agreeing, support.together, support.contradicting)
+
+
+# -- the likeliest order -----------------------------------------------------------------------------------------
+
+
+def _search(
+    ids: Sequence[str],
+    performances: Sequence[Performance],
+    trust: Sequence[float],
+    texts: Mapping[str, str],
+    weights: OrderWeights,
+) -> tuple[OrderScore, Poset]:
+    evidence = OrderEvidence(ids, performances, trust)
+    score = OrderScore(evidence, StepTexts([texts.get(i, i) for i in ids], evidence.places), weights)
+    return score, _climb(score, _agreed(evidence))
+
+
+def _agreed(evidence: OrderEvidence) -> Poset:
+    """Return the order of the pairs that nearly all agree on, the best supported first, without contradictions."""
+    rows, steps = evidence.agreeing, range(len(evidence.ids))
+    shown = []
+    for a in steps:
+        for b in steps:
+            together = rows[a][b] + rows[b][a]
+            if rows[a][b] > 0 and rows[a][b] >= _AGREED * together:
+                shown.append((-rows[a][b] / together, -rows[a][b], a, b))
+    return Poset.of(len(evidence.ids), ((a, b) for *_, a, b in sorted(shown)))
+
+
+def _climb(score: OrderScore, order: Poset) -> Poset:
+    """Change pairs while one is more likely the other way, the surest first; each is looked at again before it changes."""
+
+    def surprise(a: int, b: int) -> float:
+        odds = score.odds(order, a, b)
+        return -odds if order.has(a, b) else odds
+
+    agreeing = score.evidence.agreeing
+    steps = range(order.size)
+    for _ in range(_PASSES):
+        found = []
+        for a in steps:
+            for b in steps:
+                if a != b and order.can_change(a, b) and (order.has(a, b) or agreeing[a][b] > 0):
+                    gain = surprise(a, b)
+                    if gain > _LEAST:
+                        found.append((-gain, a, b))
+        if not found:
+            break
+        for _, a, b in sorted(found):
+            if order.can_change(a, b) and surprise(a, b) > _LEAST:
+                order.change(a, b)
+    return order
+
+
+def _trust(
+    order: Poset, ids: Sequence[str], performances: Sequence[Performance], slip: float, careless: float
+) -> list[float]:
+    """Return the probability that each performance is careful, by the edges that it breaks."""
+    edges = [(ids[a], ids[b]) for a, b in order.edges()]
+    found = []
+    for p in performances:
+        kept = [p.spans[a] <= p.spans[b] for a, b in edges if a in p.spans and b in p.spans]
+        broken = len(kept) - sum(kept)
+        odds = (
+            math.log(_CARELESS_SHARE / (1 - _CARELESS_SHARE))
+            + broken * math.log(careless / slip)
+            + sum(kept) * math.log((1 - careless) / (1 - slip))
+        )
+        found.append(max(_LEAST_TRUST, 1 / (1 + math.exp(min(odds, 50.0)))))
+    return found
+
+
+# -- probabilities -----------------------------------------------------------------------------------------------
+
+
+def _sample(
+    score: OrderScore, found: Poset, rng: random.Random
+) -> tuple[dict[tuple[int, int], float], dict[tuple[int, int], float]]:
+    """Return the shares of draws in which each pair is an edge, and is ordered."""
+    agreeing, steps = score.evidence.agreeing, range(found.size)
+    shown = [
+        (a, b) for a in steps for b in steps if agreeing[a][b] > 0 and 2 * agreeing[a][b] >= agreeing[b][a]
+    ]
+    edges: Counter[tuple[int, int]] = Counter()
+    pairs: Counter[tuple[int, int]] = Counter()
+    order = found.copy()
+    for sweep in range(_BURN_IN + _SWEEPS):
+        rng.shuffle(shown)
+        for a, b in shown:
+            if order.can_change(a, b):
+                odds = score.odds(order, a, b)
+                drawn = rng.random() < 1 / (1 + math.exp(-max(odds, -50.0)))
+                if drawn != order.has(a, b):
+                    order.change(a, b)
+        if sweep >= _BURN_IN:
+            edges.update(order.edges())
+            pairs.update((a, b) for a in steps for b in steps if order.has(a, b))
+    return _shares(edges, found.edges()), _shares(
+        pairs, ((a, b) for a in steps for b in steps if found.has(a, b))
+    )
+
+
+def _shares(
+    drawn: Mapping[tuple[int, int], int], found: Iterable[tuple[int, int]]
+) -> dict[tuple[int, int], float]:
+    shares = {pair: (1 - _OF_FOUND) * n / _SWEEPS for pair, n in drawn.items()}
+    for pair in found:
+        shares[pair] = shares.get(pair, 0.0) + _OF_FOUND
+    return shares
