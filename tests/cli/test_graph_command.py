@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
+from proctor import samples
 from proctor.cli.console import run
 from proctor.cli.graph import app
 from proctor.drawing.engines import find_engine
@@ -107,6 +108,53 @@ def test_induce_shows_support(tmp_path: Path) -> None:
     status, out, _ = _graph("induce", tmp_path / "tea.json", "--threshold", "0.6", "--json")
     assert json.loads(out)["activities"][0]["pairs"] == 3
     assert _graph("induce", tmp_path / "tea.json", "--threshold", "2")[0] == 2
+
+
+def test_induce_lets_people_decide(tmp_path: Path) -> None:
+    (tmp_path / "tea.json").write_text(
+        '{"steps": {"a": "A", "b": "B", "c": "C"}, "performances": [["a", "b", "c"], ["b", "a", "c"], ["a", "b", "c"]]}',
+        encoding="utf-8",
+    )
+    review = tmp_path / "r.csv"
+    status, out, _ = _graph("induce", tmp_path / "tea.json", "--review", review)
+    assert status == 0
+    assert "open: not taken, the most doubtful first" in out
+    assert " ".join(out.split()).count("a → b 2 of 3 1 0.208") == 1
+    assert f"{review}: 2 edges and 1 open pairs to decide on" in out
+    rows = review.read_text(encoding="utf-8-sig").splitlines()
+    review.write_text("\n".join([rows[0], rows[1] + "accept", *rows[2:]]), encoding="utf-8")
+    status, out, _ = _graph("induce", tmp_path / "tea.json", "--reviewed", review)
+    assert (status, "decided by people: 1 accepted, 0 refused" in out) == (0, True)
+    found = json.loads(_graph("induce", tmp_path / "tea.json", "--reviewed", review, "--json")[1])
+    assert [(e["before"], e["after"], e["decision"]) for e in found["edges"]] == [
+        ("a", "b", "accept"),
+        ("b", "c", None),
+    ]
+    assert {"before", "after", "probability", "agreeing", "contradicting", "together"} <= found["edges"][
+        0
+    ].keys()
+
+
+def test_benchmark_prints_tables_and_json() -> None:
+    status, out, _ = _graph("benchmark", "--annotations", samples.path(), "--draws", 1)
+    assert status == 0
+    assert "Few performances" in out
+    assert "95 % interval of F1 over activities" in out
+    found = json.loads(_graph("benchmark", "--annotations", samples.path(), "--draws", 0, "--json")[1])
+    assert {"precision", "recall", "f1", "by_activity", "seconds"} <= found.keys()
+    assert found["held_out"] == "leave-one-activity-out"
+    assert 0 < found["f1"] <= 100
+    assert _graph("benchmark", "--annotations", samples.path(), "--performances", "none")[0] == 2
+
+
+def test_order_mistakes_prints_judges_and_noise() -> None:
+    status, out, _ = _graph("order-mistakes", "--annotations", samples.path(), "--resamples", 0)
+    assert status == 0
+    assert out.splitlines()[0] == "119 steps of 12 recordings, 5 tagged as a mistake of order"
+    assert "100.0 %" in out
+    assert "lacks against the tags the released graph lacks as well" in out
+    found = json.loads(_graph("order-mistakes", "--annotations", samples.path(), "--json")[1])
+    assert found["against_tags"]["released"]["f1"]["value"] == 1.0
 
 
 @pytest.mark.parametrize("suffix", ["json", "dot", "graphml", "jsonld"])

@@ -15,6 +15,10 @@ from proctor.metrics.interval import wilson_interval
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.graph_compare import compare_precedence
 from proctor.procedure.induce import induce_order, observe_recording
+from proctor.stages.graph_benchmark import benchmark_graphs
+from proctor.stages.graph_benchmark_page import benchmark_grids
+from proctor.stages.graph_online import judge_orders
+from proctor.stages.graph_settings import BenchmarkSettings, OrderMistakesSettings
 from proctor.stages.graphs import load_graphs
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graphs.md").read_text(encoding="utf-8")
@@ -29,18 +33,24 @@ COMMANDS = [
 def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     files = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
-    for name, text in zip(("tea.json", "orders.json"), files, strict=True):
+    for name, text in zip(("tea.json", "orders.json", "performances.json"), files, strict=True):
         Path(name).write_text(text, encoding="utf-8")
     assert {c[2] for c in COMMANDS} == {"lint", "convert", "draw", "induce"}
-    shown = {}
+    shown: dict[str, str] = {}
     for command in COMMANDS:
         assert command[:2] == ["proctor", "graph"]
         done = proctor(*command[1:])
         assert done.status == 0, done.err
-        shown[command[2]] = done.out
+        shown[command[2]] = shown.get(command[2], "") + done.out
     assert "implied_edge" in shown["lint"]
     assert "edge boil → drink" in shown["lint"]
     assert "precision 1.000, recall 1.000" in shown["induce"]
+    assert "write accept or refuse into the column decision" in shown["induce"]
+    assert load_graphs(Path("final.json")).graphs[0].edges == (
+        ("boil", "pour"),
+        ("warm", "pour"),
+        ("pour", "drink"),
+    )
     assert load_graphs(Path("tea.dot")).graphs == load_graphs(Path("tea.json")).graphs
 
 
@@ -95,6 +105,36 @@ def test_the_row_to_beat(shared_data: Path) -> None:
     shown = f"| {both / (both + extra):.3f} | {both / (both + missing):.3f} | "
     shown += f"{2 * both / (2 * both + missing + extra):.3f} |"
     assert f"| the 267 as one list, steps by mean position | – {shown}" in PAGE
+
+
+@pytest.mark.shared
+def test_the_tables_of_edges_and_of_mistakes(shared_data: Path) -> None:
+    folder = shared_data / "captaincook4d"
+    found, _ = benchmark_graphs(
+        BenchmarkSettings(annotations=folder, method="counting", draws=0, resamples=0)
+    )
+    assert found.f1 == pytest.approx(84.358, abs=1e-3)
+    (grid,) = benchmark_grids(found)
+    for row in grid[2][-4:]:
+        assert f"| {' | '.join(row)} |" in PAGE or row[0].endswith("performances")
+    assert f"{found.precision:.1f} | {found.recall:.1f} | {found.f1:.1f} |" in PAGE
+    judged = judge_orders(OrderMistakesSettings(annotations=folder, resamples=0))
+    for name, one in (
+        ("released graph", judged.against_tags["released"]),
+        ("counting", judged.against_tags["counting"]),
+    ):
+        cells = [f"{100 * (x.value or 0):.1f}" for x in (one.precision, one.recall, one.f1)]
+        (line,) = re.findall(rf"^\| {name} \| tags \| {one.called} \|.*$", PAGE, re.MULTILINE)
+        assert [cell.split()[0] for cell in line.split(" | ")[3:6]] == cells
+    noise = judged.noise
+    for steps in (
+        noise.agreed,
+        noise.skipped,
+        noise.late + noise.late_tagged,
+        noise.other_end,
+        noise.unexplained,
+    ):
+        assert re.search(rf"\| (mistake|–) \| (mistake|–) \| {steps} \|", PAGE)
 
 
 def _kept(kinds: set[str], words: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from proctor import samples
@@ -40,6 +41,8 @@ def test_captaincook4d(shared_data: Path) -> None:
     assert noise.agreed + noise.other_end + noise.unexplained == found.tagged
     assert noise.agreed + noise.skipped + noise.late_tagged + noise.late == released.called
     assert round(found.against_released["counting"].f1.value or 0, 3) == 0.777
+    listed = judge_orders(msgspec.structs.replace(settings, steps="list"))
+    assert (listed.noise.late, round(listed.against_tags["released"].precision.value or 0, 3)) == (17, 0.572)
 
 
 @pytest.mark.parametrize(
@@ -58,4 +61,4 @@ def test_why_graph_and_tags_differ(steps: str, tagged: str, reasons: list[str], 
         Segment(s, s, float(n), n + 1.0, mistakes=(Mistake("order"),) if s in tagged else ())
         for n, s in enumerate(steps)
     )
-    assert _reasons(_watched(Recording("r", "g", "g", segments), diamond)) == reasons
+    assert _reasons(_watched(Recording("r", "g", "g", segments), diamond, "times")) == reasons

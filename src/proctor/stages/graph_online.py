@@ -24,7 +24,7 @@ from proctor.procedure.graph import TaskGraph
 from proctor.procedure.order_check import unmet_prerequisites
 from proctor.procedure.recording import Recording, Segment
 from proctor.stages.graph_methods import METHODS, Infer
-from proctor.stages.graph_recorded import Recorded, performances_of, read_recorded
+from proctor.stages.graph_recorded import Recorded, Steps, performances_of, read_recorded
 from proctor.stages.graph_settings import OrderMistakesSettings
 
 __all__ = ["Judged", "Noise", "OrderMistakes", "judge_orders"]
@@ -138,13 +138,14 @@ def judge_orders(settings: OrderMistakesSettings) -> OrderMistakes:
     """
     begin = time.perf_counter()
     activities, _, dropped = read_recorded(settings.annotations)
-    watched = [_watched(r, a.graph) for a in activities for r in a.recordings]
+    watched = [_watched(r, a.graph, settings.steps) for a in activities for r in a.recordings]
     judges: dict[str, Flags] = {_RELEASED: _flat([[bool(u) for u in w.unmet] for w in watched])}
     for name, trained in METHODS.items():
         judged: list[list[bool]] = []
         for activity in activities:
-            infer = trained([(performances_of(a.normal), a.graph) for a in activities if a is not activity])
-            judged += _by_inferred(activity, infer)
+            others = [a for a in activities if a is not activity]
+            infer = trained([(performances_of(a.normal, settings.steps), a.graph) for a in others])
+            judged += _by_inferred(activity, infer, settings.steps)
         judges[name] = _flat(judged)
     tags = _flat([w.tags for w in watched])
     options: Options = {
@@ -167,25 +168,25 @@ def judge_orders(settings: OrderMistakesSettings) -> OrderMistakes:
     )
 
 
-def _watched(recording: Recording, graph: TaskGraph) -> _Watched:
-    steps = tuple(
-        sorted((s for s in recording.performed if s.start is not None), key=lambda s: s.start or 0.0)
-    )
+def _watched(recording: Recording, graph: TaskGraph, order: Steps) -> _Watched:
+    steps = tuple(s for s in recording.performed if s.start is not None)
+    if order == "times":
+        steps = tuple(sorted(steps, key=lambda s: s.start or 0.0))
     unmet = unmet_prerequisites(graph, (s.step_id for s in steps))
     return _Watched(recording, steps, tuple(u or () for u in unmet))
 
 
-def _by_inferred(activity: Recorded, infer: Infer) -> list[list[bool]]:
+def _by_inferred(activity: Recorded, infer: Infer, order: Steps) -> list[list[bool]]:
     """Judge the recordings of an activity by a graph that is inferred without the one that is judged."""
     normal = activity.normal
     normal_ids = {r.id for r in normal}
-    whole = _graph(activity, normal, infer)
+    whole = _graph(activity, normal, infer, order)
     judged = []
     for recording in activity.recordings:
         graph = whole
         if recording.id in normal_ids:
-            graph = _graph(activity, [r for r in normal if r is not recording], infer)
-        steps = _watched(recording, activity.graph).steps
+            graph = _graph(activity, [r for r in normal if r is not recording], infer, order)
+        steps = _watched(recording, activity.graph, order).steps
         found = (
             [None] * len(steps) if graph is None else unmet_prerequisites(graph, (s.step_id for s in steps))
         )
@@ -193,9 +194,11 @@ def _by_inferred(activity: Recorded, infer: Infer) -> list[list[bool]]:
     return judged
 
 
-def _graph(activity: Recorded, recordings: Sequence[Recording], infer: Infer) -> TaskGraph | None:
+def _graph(
+    activity: Recorded, recordings: Sequence[Recording], infer: Infer, order: Steps
+) -> TaskGraph | None:
     """Return the inferred graph; None where nothing is left to infer it from, so that no step is a mistake."""
-    performances = performances_of(recordings)
+    performances = performances_of(recordings, order)
     if not performances:
         return None
     return infer(performances, activity.texts, id=activity.graph.id, name=activity.graph.name).graph

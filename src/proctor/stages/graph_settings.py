@@ -131,6 +131,12 @@ _ANNOTATIONS = option(
 )
 
 
+_STEPS = option(
+    "What orders the steps of a recording: when they begin, or the list in the annotations, which seems to be what people were "
+    "asked to do."
+)
+
+
 class BenchmarkSettings(Settings, frozen=True, kw_only=True):
     """How inferred task graphs are held against the released ones."""
 
@@ -144,13 +150,7 @@ class BenchmarkSettings(Settings, frozen=True, kw_only=True):
             parse=_count_or_all,
         ),
     ] = None
-    steps: Annotated[
-        Literal["times", "list"],
-        option(
-            "What orders the steps of a recording: when they begin, or the list in the annotations (which differs in some, "
-            "and seems to be the order that people were asked for)."
-        ),
-    ] = "times"
+    steps: Annotated[Literal["times", "list"], _STEPS] = "times"
     seed: Annotated[int, option("Of draws and intervals.", ge=0)] = 0
     draws: Annotated[int, option("Draws for each point of the few-shot curve; 0 leaves it out.", ge=0)] = 5
     synthetic: Annotated[
@@ -176,6 +176,7 @@ class OrderMistakesSettings(Settings, frozen=True, kw_only=True):
     """How mistakes of order are found while somebody works, and what they are held against."""
 
     annotations: Annotated[Path, _ANNOTATIONS]
+    steps: Annotated[Literal["times", "list"], _STEPS] = "times"
     seed: Annotated[int, option("Of intervals.", ge=0)] = 0
     resamples: Annotated[int, option("Of the bootstrap over recordings; 0 leaves intervals out.", ge=0)] = (
         1_000
