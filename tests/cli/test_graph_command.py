@@ -100,7 +100,7 @@ def test_draw_writes_a_picture(bench: Path) -> None:
 
 def test_induce_shows_support(tmp_path: Path) -> None:
     (tmp_path / "tea.json").write_text('[["a", "b", "c"], ["b", "a", "c"], ["a", "b"]]', encoding="utf-8")
-    status, out, _ = _graph("induce", tmp_path / "tea.json", tmp_path / "out.dot")
+    status, out, _ = _graph("induce", tmp_path / "tea.json", tmp_path / "out.dot", "--method", "counting")
     assert status == 0
     assert out.splitlines()[2].split() == ["tea", "3", "3", "2", "0", "2"]
     assert " ".join(out.split()).count("→ c 2 of 2 0.342") == 2
@@ -116,16 +116,18 @@ def test_induce_lets_people_decide(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     review = tmp_path / "r.csv"
-    status, out, _ = _graph("induce", tmp_path / "tea.json", "--review", review)
+    status, out, _ = _graph("induce", tmp_path / "tea.json", "--threshold", 1, "--review", review)
     assert status == 0
     assert "open: not taken, the most doubtful first" in out
     assert " ".join(out.split()).count("a → b 2 of 3 1 0.208") == 1
     assert f"{review}: 2 edges and 1 open pairs to decide on" in out
     rows = review.read_text(encoding="utf-8-sig").splitlines()
     review.write_text("\n".join([rows[0], rows[1] + "accept", *rows[2:]]), encoding="utf-8")
-    status, out, _ = _graph("induce", tmp_path / "tea.json", "--reviewed", review)
+    status, out, _ = _graph("induce", tmp_path / "tea.json", "--threshold", 1, "--reviewed", review)
     assert (status, "decided by people: 1 accepted, 0 refused" in out) == (0, True)
-    found = json.loads(_graph("induce", tmp_path / "tea.json", "--reviewed", review, "--json")[1])
+    found = json.loads(
+        _graph("induce", tmp_path / "tea.json", "--threshold", 1, "--reviewed", review, "--json")[1]
+    )
     assert [(e["before"], e["after"], e["decision"]) for e in found["edges"]] == [
         ("a", "b", "accept"),
         ("b", "c", None),
@@ -175,6 +177,28 @@ def test_random_damage_never_shows_a_traceback(suffix: str, bench: Path) -> None
         assert "Traceback" not in err
         assert out or err.startswith("proctor: ")
     assert 2 in seen
+
+
+def test_damaged_performances_never_show_a_traceback(tmp_path: Path) -> None:
+    value = {
+        "steps": {"a": "Boil", "b": "Pour", "c": "Drink"},
+        "performances": [["a", "b", "c"], ["b", "a", "c"]],
+    }
+    whole = json.dumps(value).encode()
+    rng = random.Random(1)
+    path = tmp_path / "o.json"
+    seen = set()
+    for k in range(80):
+        data = bytearray(whole[: rng.randrange(len(whole))] if k % 4 == 0 else whole)
+        for _ in range(k % 3):
+            data[rng.randrange(len(data))] = rng.choice(b'"[]{}:,ab10 \\')
+        path.write_bytes(data)
+        status, out, err = _graph("induce", path, "--review", tmp_path / "r.csv")
+        seen.add(status)
+        assert status in (0, 2)
+        assert "Traceback" not in err
+        assert out or err.startswith("proctor: ")
+    assert seen == {0, 2}
 
 
 def test_missing_files_and_folders_are_told(tmp_path: Path) -> None:

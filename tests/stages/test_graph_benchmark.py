@@ -69,6 +69,24 @@ def test_captaincook4d_by_counting(shared_data: Path) -> None:
     assert any(note.startswith("In 71 recordings") for note in found.notes)
 
 
+def test_the_likelihood_has_probabilities_and_learns_on_other_activities() -> None:
+    found = measured(samples.path(), draws=1)
+    assert found.method == "likelihood"
+    assert [v.name for v in found.others] == [
+        "counting",
+        "counting, overlaps say nothing",
+        "counting, by the list in the annotations",
+        "counting, all recordings",
+        "likelihood, by the list in the annotations",
+        "likelihood, all recordings",
+    ]
+    reliability = found.reliability
+    assert reliability is not None
+    assert sum(bin_[2] for bin_ in reliability.bins) == reliability.pairs
+    assert 0 <= reliability.ece <= 1
+    assert reliability.chance[1] <= reliability.chance[0] <= reliability.chance[2]
+
+
 def test_data_without_graphs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such folder"):
         measured(tmp_path / "nothing")
@@ -129,6 +147,10 @@ def test_the_page_stands_alone(tmp_path: Path) -> None:
     found = measured(samples.path(), method="counting", draws=1)
     (page,) = write_benchmark_page(tmp_path / "out", found, None)
     assert "F1 by performances" in page.read_text(encoding="utf-8")
+    likely, picture = benchmark_graphs(BenchmarkSettings(annotations=samples.path(), draws=0, resamples=0))
+    page, drawing = write_benchmark_page(tmp_path / "out", likely, picture)
+    assert "reliability" in page.read_text(encoding="utf-8")
+    assert ElementTree.parse(drawing).getroot().tag == "{http://www.w3.org/2000/svg}svg"
 
 
 def test_a_picture_stands_alone(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ ORDERS = [
 
 
 def induce(source: Path, **options: Any) -> dict[str, Any]:
-    settings = InduceSettings(source=source, **options)
+    settings = InduceSettings(source=source, **{"method": "counting", **options})
     found: dict[str, Any] = msgspec.to_builtins(graph_induce.induce_graphs(settings))
     return found
 
@@ -167,3 +167,15 @@ def test_decisions_about_other_graphs_are_counted(tea: Path, tmp_path: Path) -> 
     found = induce(tea, reviewed=review)
     assert len(found["decisions"]) == 1
     assert "1 decision(s) are about other graphs" in found["warnings"][0]
+
+
+def test_probabilities_are_in_the_table(tea: Path, tmp_path: Path) -> None:
+    found = induce(tea, method="likelihood", review=tmp_path / "r.csv")
+    rows = rows_of(tmp_path / "r.csv")
+    assert len(rows) == len(found["edges"]) + len(found["open"])
+    sure = [float(r["probability"]) if r["kind"] == "edge" else 1 - float(r["probability"]) for r in rows]
+    assert sure == sorted(sure)
+    edge = next(r for r in rows if r["kind"] == "edge")
+    decide(tmp_path / "r.csv", {f"{edge['before']} {edge['after']}": "refuse"})
+    again = induce(tea, method="likelihood", reviewed=tmp_path / "r.csv")
+    assert f"{edge['before']} {edge['after']}" not in edges(again)

@@ -39,6 +39,7 @@ def draw_graph_file(source, target):
 
 
 def induce_graphs(source, target=None, **options):
+    options.setdefault("method", "counting")
     plain = {name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}
     return msgspec.to_builtins(induce.induce_graphs(InduceSettings(source=source, target=target, **plain)))
 
@@ -263,10 +264,44 @@ def test_performances_with_texts_are_read_from_json(tmp_path: Path) -> None:
     assert induce_graphs(source)["activities"][0]["recordings"] == 2, "two orders that are called so"
 
 
-def test_texts_of_ten_megabytes_are_no_trouble(tmp_path: Path) -> None:
+def test_the_method_is_the_likelihood_unless_something_says_how_to_count(tmp_path: Path) -> None:
+    source = tmp_path / "tea.json"
+    source.write_text('[["b", "l", "p"], ["l", "b", "p"]]', encoding="utf-8")
+    found = induce_graphs(source, method=None)
+    assert (found["method"], found["threshold"], found["min_support"], found["evidence"]) == (
+        "likelihood", None, None, None,
+    )  # fmt: skip
+    assert {(e["before"], e["after"]) for e in found["edges"]} == {("b", "p"), ("l", "p")}
+    assert all(0 < e["probability"] < 1 for e in found["edges"])
+    assert [e["probability"] for e in found["edges"]] == sorted(e["probability"] for e in found["edges"])
+    found = induce_graphs(source, method=None, min_support=2)
+    assert (found["method"], found["threshold"], found["evidence"]) == ("counting", 1.0, "starts")
+    assert {e["probability"] for e in found["edges"]} == {None}
+    with pytest.raises(UserError, match="--min-support says how to count, and the method is the likelihood"):
+        induce_graphs(source, method="likelihood", min_support=2)
+
+
+@pytest.mark.parametrize("method", ["likelihood", "counting"])
+@pytest.mark.parametrize(
+    "orders",
+    [[["a", "b", "c"]], [["a", "b"], ["b", "a"]], [["a", "b"], ["b", "c"], ["c", "a"]], [["a"], [], ["b"]]],
+)
+def test_little_and_contradicting_evidence_makes_a_graph_all_the_same(
+    orders: list[list[str]], method: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "o.json"
+    source.write_text(json.dumps(orders), encoding="utf-8")
+    found = induce_graphs(source, tmp_path / "out.json", method=method)
+    (graph,) = load_graphs(tmp_path / "out.json").graphs
+    assert set(graph.index) == {step for order in orders for step in order}
+    assert len(found["edges"]) == len(graph.edges)
+
+
+@pytest.mark.parametrize("method", ["likelihood", "counting"])
+def test_texts_of_ten_megabytes_are_no_trouble(method: str, tmp_path: Path) -> None:
     value = {"steps": {"a": "x" * 10_000_000, "b" * 1_000_000: "y"}, "performances": [["a", "b" * 1_000_000]]}
     (tmp_path / "t.json").write_text(json.dumps(value), encoding="utf-8")
-    assert induce_graphs(tmp_path / "t.json")["activities"][0]["edges"] == 1
+    assert induce_graphs(tmp_path / "t.json", method=method)["activities"][0]["steps"] == 2
 
 
 def test_recordings_as_lines_are_compared_with_a_reference_of_the_same_name(

@@ -146,8 +146,9 @@ def draw(settings: DrawSettings, output: Output) -> None:
 def induce(settings: InduceSettings, output: Output) -> None:
     """Find out from recordings which steps must come before which, and how sure that is.
 
-    A step comes before another when it did in all (or --threshold) of the recordings that have both. People have the last
-    word: --review writes every edge and every doubtful pair to a table, --reviewed puts into the graphs what they decided.
+    By likelihood the graph that best explains the recordings and the texts of the steps, each edge with a probability; by
+    counting (--method counting, --threshold) pairs that all recordings agree on. People have the last word: --review writes
+    every edge and every doubtful pair to a table, --reviewed puts into the graphs what they decided.
 
     Example: proctor graph induce bench induced.json --without order --support support.jsonl
 
@@ -193,7 +194,7 @@ def _induced_text(result: Induced) -> str:
     if result.decisions:
         counts = Counter(d.decision for d in result.decisions)
         text += f"\n\ndecided by people: {counts['accept']:,} accepted, {counts['refuse']:,} refused"
-    text += _pairs_text("edges, the most doubtful first", result.edges)
+    text += f"\n\nby {result.method}" + _pairs_text("edges, the most doubtful first", result.edges)
     text += _pairs_text("open: not taken, the most doubtful first", result.open)
     return text + (f"\n\n{result.file}: {len(rows):,} graph(s)" if result.file else "")
 

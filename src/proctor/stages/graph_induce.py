@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -14,9 +15,16 @@ from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.graph_compare import PrecedenceAgreement, compare_precedence
 from proctor.procedure.induce import Evidence, TangledOrdersError, add_terminals, support_of
 from proctor.records import Dropped, write_jsonl
-from proctor.stages.graph_methods import Belief, Inferred, counted, infer_by_counting
+from proctor.stages.graph_methods import (
+    Belief,
+    Infer,
+    Inferred,
+    counted,
+    infer_by_counting,
+    infer_by_likelihood,
+)
 from proctor.stages.graph_review import Decided, Decision, apply_review, read_review, write_review
-from proctor.stages.graph_settings import InduceSettings
+from proctor.stages.graph_settings import InduceSettings, Method
 from proctor.stages.graph_sources import Activity, choose_activities, observe, only_numbered
 from proctor.stages.graphs import Left, left, load_graphs, target_format, write_graphs
 from proctor.workspace import Workspace
@@ -115,9 +123,10 @@ class Induced(msgspec.Struct, frozen=True, kw_only=True):
     written: list[str] | None
     review: str | None
     warnings: list[str]
-    threshold: float
-    min_support: int
-    evidence: str
+    method: Method
+    threshold: float | None
+    min_support: int | None
+    evidence: str | None
     activities: list[InducedGraph]
     agreement: Agreement | None
     edges: list[Edge]
@@ -129,7 +138,7 @@ class Induced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def induce_graphs(settings: InduceSettings) -> Induced:
-    """Induce the task graph of every activity from its recordings or orders.
+    """Induce the task graph of every activity from its recordings or orders, by likelihood or by counting.
 
     The source is a workspace, a data set's folder, recordings as JSON Lines or in any interchange format, or orders as
     JSON: a list of lists of steps, an object of such lists by name, or ``{"steps": {id: text}, "performances": orders}``.
@@ -174,7 +183,7 @@ def induce_graphs(settings: InduceSettings) -> Induced:
         write_jsonl(settings.support, edges)
     if settings.review is not None:
         write_review(settings.review, [i for _, i in pairs], decided)
-    warnings += _doubts(pairs, edges)
+    warnings += _doubts(pairs, edges, rules)
     if write:
         whole = [
             _finished(_with_steps(i.graph, _unwritten(a, brought.get(a.id)), a.texts), settings.terminals)
@@ -189,6 +198,7 @@ def induce_graphs(settings: InduceSettings) -> Induced:
         written=[a.id for a, _ in pairs] if write else None,
         review=None if settings.review is None else str(settings.review),
         warnings=warnings,
+        method=rules.method,
         threshold=rules.threshold,
         min_support=rules.min_support,
         evidence=rules.evidence,
@@ -204,15 +214,29 @@ def induce_graphs(settings: InduceSettings) -> Induced:
 
 
 class _Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """How pairs are counted."""
+    """How graphs are inferred; counting alone has a threshold and the like."""
 
-    threshold: float
-    min_support: int
-    evidence: Evidence
+    method: Method
+    threshold: float | None = None
+    min_support: int | None = None
+    evidence: Evidence | None = None
 
 
 def _rules(settings: InduceSettings) -> _Rules:
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in ("threshold", "min_support", "evidence")
+        if getattr(settings, name) is not None
+    ]
+    if settings.method == "likelihood" and given:
+        raise UserError(
+            f"{given[0]} says how to count, and the method is the likelihood.",
+            hint="leave one of them out, or take --method counting",
+        )
+    if settings.method == "likelihood" or (settings.method is None and not given):
+        return _Rules(method="likelihood")
     return _Rules(
+        method="counting",
         threshold=1.0 if settings.threshold is None else settings.threshold,
         min_support=settings.min_support or 1,
         evidence=settings.evidence or "starts",
@@ -221,16 +245,16 @@ def _rules(settings: InduceSettings) -> _Rules:
 
 def _infer(activity: Activity, source: Path, rules: _Rules) -> Inferred:
     where = f"{source}: activity '{activity.name or activity.id}'"
-    try:
-        inferred = infer_by_counting(
-            activity.performances,
-            activity.texts,
+    infer: Infer = infer_by_likelihood
+    if rules.threshold is not None and rules.min_support is not None and rules.evidence is not None:
+        infer = partial(
+            infer_by_counting,
             threshold=rules.threshold,
             min_support=rules.min_support,
             evidence=rules.evidence,
-            id=activity.id,
-            name=activity.name,
         )
+    try:
+        inferred = infer(activity.performances, activity.texts, id=activity.id, name=activity.name)
     except TangledOrdersError as error:
         raise UserError(
             f"the recordings contradict one another: {error}.",
@@ -253,7 +277,9 @@ def _unseen(activity: Activity) -> list[str]:
     return sorted(activity.listed.difference(*(p.spans for p in activity.performances)))
 
 
-def _doubts(pairs: Sequence[tuple[Activity, Inferred]], edges: Sequence[Edge]) -> Iterator[str]:
+def _doubts(
+    pairs: Sequence[tuple[Activity, Inferred]], edges: Sequence[Edge], rules: _Rules
+) -> Iterator[str]:
     """Say what graphs rest on that is hardly anything."""
     for activity, _ in pairs:
         if unseen := _unseen(activity):
@@ -264,8 +290,8 @@ def _doubts(pairs: Sequence[tuple[Activity, Inferred]], edges: Sequence[Edge]) -
     lonely = sum(edge.together == 1 for edge in edges)
     if lonely:
         yield (
-            f"{lonely:,} of {len(edges):,} edges rest on a single recording, where every habit looks like a rule; "
-            "--min-support 3 leaves such pairs open"
+            f"{lonely:,} of {len(edges):,} edges rest on a single recording, where every habit looks like a rule"
+            + ("; --min-support 3 leaves such pairs open" if rules.method == "counting" else "")
         )
 
 
@@ -296,7 +322,7 @@ def _reviewed(
     for activity, inferred in pairs:
 
         def evidence(before: str, after: str, activity: Activity = activity) -> Belief:
-            return counted(support_of(activity.performances, before, after, rules.evidence))
+            return counted(support_of(activity.performances, before, after, rules.evidence or "starts"))
 
         found, these = apply_review(review, inferred, evidence)
         revised.append((activity, found))

@@ -10,9 +10,19 @@ from typing import Final, Protocol
 from proctor.metrics.interval import Interval, wilson_interval
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.induce import Evidence, PairSupport, Performance, induce_order
+from proctor.procedure.infer import DEFAULT, EdgeBelief, OrderWeights, fit_weights, infer_graph
 from proctor.stages.graph_settings import Method
 
-__all__ = ["METHODS", "Belief", "Examples", "Infer", "Inferred", "counted", "infer_by_counting"]
+__all__ = [
+    "METHODS",
+    "Belief",
+    "Examples",
+    "Infer",
+    "Inferred",
+    "counted",
+    "infer_by_counting",
+    "infer_by_likelihood",
+]
 
 _MAJORITY: Final = 0.5 + 1e-6
 """Share of agreement from which a pair that is not taken is doubtful, and not simply refuted."""
@@ -140,5 +150,48 @@ def counted(support: PairSupport) -> Belief:
     )
 
 
-METHODS: Final[Mapping[Method, Callable[[Examples], Infer]]] = {"counting": lambda _: infer_by_counting}
+def infer_by_likelihood(
+    performances: Sequence[Performance],
+    texts: Mapping[str, str],
+    *,
+    weights: OrderWeights = DEFAULT,
+    id: str = "induced",
+    name: str = "",
+) -> Inferred:
+    """Take the graph that explains performances and texts best; see ``procedure.infer``.
+
+    Raises:
+        ValueError: see ``infer_graph``.
+    """
+    found = infer_graph(performances, texts, weights=weights, id=id, name=name)
+    return Inferred(
+        found.graph,
+        tuple(map(_believed, found.edges)),
+        tuple(map(_believed, found.open)),
+        (),
+        None,
+        found.performances,
+    )
+
+
+def _believed(belief: EdgeBelief) -> Belief:
+    return Belief(
+        belief.before,
+        belief.after,
+        belief.probability,
+        belief.agreeing,
+        belief.contradicting,
+        belief.together,
+    )
+
+
+def _learned(examples: Examples) -> Infer:
+    """Return the likelihood with weights of these examples; with the shipped ones where there are none."""
+    return partial(infer_by_likelihood, weights=fit_weights(examples)) if examples else infer_by_likelihood
+
+
+METHODS: Final[Mapping[Method, Callable[[Examples], Infer]]] = {
+    "likelihood": _learned,
+    "counting": lambda _: infer_by_counting,
+}
 """By name: from examples to what infers; counting learns nothing from them."""

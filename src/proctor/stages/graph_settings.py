@@ -18,8 +18,8 @@ __all__ = [
     "OrderMistakesSettings",
 ]
 
-Method = Literal["counting"]
-"""How a graph is inferred: ``procedure/induce``."""
+Method = Literal["likelihood", "counting"]
+"""How a graph is inferred: ``procedure/infer``, or ``procedure/induce``."""
 
 _FROM = option(
     "graph-json, captaincook4d-graph, dot, graphml or howto; told by the ending by default.",
@@ -78,17 +78,25 @@ class InduceSettings(Settings, frozen=True, kw_only=True):
     activities: Annotated[
         tuple[str, ...], option("Only the activity of this id or name; may be repeated.", "--activity")
     ] = ()
+    method: Annotated[
+        Method | None,
+        option(
+            "likelihood: the graph that best explains the performances and the texts of the steps, each edge with a "
+            "probability; counting: pairs that enough recordings agree on. likelihood by default, counting where "
+            "--threshold, --min-support or --evidence is given."
+        ),
+    ] = None
     threshold: Annotated[
         float | None,
-        option("Share of the recordings with both steps that must agree, above 0.5; 1 by default."),
+        option("Counting: share of the recordings with both steps that must agree, above 0.5; 1 by default."),
     ] = None
     min_support: Annotated[
-        int | None, option("How many recordings must have both steps; 1 by default.", ge=1)
+        int | None, option("Counting: how many recordings must have both steps; 1 by default.", ge=1)
     ] = None
     evidence: Annotated[
         Literal["starts", "intervals"] | None,
         option(
-            "'starts' (the default): a starts before b; 'intervals': a ends before b starts, overlaps say nothing."
+            "Counting: 'starts' (the default): a starts before b; 'intervals': a ends before b starts, overlaps say nothing."
         ),
     ] = None
     without: Annotated[
@@ -141,7 +149,12 @@ class BenchmarkSettings(Settings, frozen=True, kw_only=True):
     """How inferred task graphs are held against the released ones."""
 
     annotations: Annotated[Path, _ANNOTATIONS]
-    method: Annotated[Method, option("What is measured; counting learns nothing.")] = "counting"
+    method: Annotated[
+        Method,
+        option(
+            "What is measured: likelihood learns its weights on all other activities, counting learns nothing."
+        ),
+    ] = "likelihood"
     performances: Annotated[
         int | None,
         option(
