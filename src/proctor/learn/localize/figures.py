@@ -13,15 +13,13 @@ import msgspec
 from proctor.learn.evaluate import Figure
 from proctor.metrics.interval import Interval
 from proctor.metrics.localization import (
-    MULTIPLES,
     TIOU,
-    Matches,
     Segments,
     localization_scores,
     score_intervals,
 )
 
-__all__ = ["LocalizeFigures", "LocalizedRow", "figures_of", "localized"]
+__all__ = ["LocalizeFigures", "LocalizedRow", "localized", "rows_of"]
 
 Row = Literal["mAP", "R@1x", "R@5x", "micro R@1x", "micro R@5x"]
 ROWS: Final[tuple[Row, ...]] = ("mAP", "R@1x", "R@5x", "micro R@1x", "micro R@5x")
@@ -84,24 +82,20 @@ def localized(
     intervals = score_intervals(scores.matches, resamples=resamples, seed=seed) if resamples else ()
     tables = [scores.mean_ap, *scores.mean_recall.values(), *scores.micro_recall.values()]
     flat = [*tables[0], scores.average_map, *(v for table in tables[1:] for v in table)]
-    return figures_of(scores.matches, len(truth.videos), len(predictions), flat, intervals)
+    rows, average = rows_of(flat, intervals)
+    return LocalizeFigures(
+        len(truth.videos), len(truth), len(scores.matches.classes), len(predictions), TIOU, rows, average
+    )
 
 
-def figures_of(
-    matches: Matches,
-    recordings: int,
-    predictions: int,
-    values: Iterable[float],
-    intervals: Sequence[Interval] = (),
-) -> LocalizeFigures:
-    """Put values and intervals, both in the order of ``weighted_scores``, into figures."""
-    assert (matches.tiou, matches.multiples) == (TIOU, MULTIPLES)
+def rows_of(
+    values: Iterable[float], intervals: Sequence[Interval] = ()
+) -> tuple[tuple[LocalizedRow, ...], Figure]:
+    """Put values and intervals, both in the order of ``weighted_scores``, into rows and the average mAP."""
     made = [
         Figure(float(value), *((i.low, i.high, i.note) if (i := intervals[k] if intervals else None) else ()))
         for k, value in enumerate(values)
     ]
     n = len(TIOU)
     average = made.pop(n)
-    rows = tuple(LocalizedRow(name, tuple(made[k * n : (k + 1) * n])) for k, name in enumerate(ROWS))
-    segments = len(matches.truth_class)
-    return LocalizeFigures(recordings, segments, len(matches.classes), predictions, TIOU, rows, average)
+    return tuple(LocalizedRow(name, tuple(made[k * n : (k + 1) * n])) for k, name in enumerate(ROWS)), average
