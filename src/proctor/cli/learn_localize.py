@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from proctor.cli.console import counted, emit, progress, table, warn
 from proctor.cli.options import Output, with_settings
+from proctor.learn.settings import TrainOptions
 from proctor.stages.learn.localize_settings import LocalizeSettings
 
 if TYPE_CHECKING:
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
 
     from proctor.learn.evaluate import Figure
     from proctor.learn.localize.figures import LocalizeFigures
+    from proctor.learn.localize.robust import Halves, RobustTraining
     from proctor.stages.learn.localize import Localized
 
 __all__ = ["localize"]
 
 
 @with_settings
-def localize(settings: LocalizeSettings, output: Output) -> None:
+def localize(settings: LocalizeSettings, training: TrainOptions, output: Output) -> None:
     """Learn which step happens when in whole recordings, and test it.
 
     A run holds predictions.csv and truth.csv, which proctor score localization reads.
@@ -29,7 +31,7 @@ def localize(settings: LocalizeSettings, output: Output) -> None:
     """
     from proctor.stages.learn.localize import learn_localize
 
-    result = learn_localize(settings, partial(progress, quiet=output.as_json))
+    result = learn_localize(settings, training, partial(progress, quiet=output.as_json))
     for note in result.notes:
         warn(note)
     emit(result, _text(result), as_json=output.as_json)
@@ -48,6 +50,12 @@ def _text(result: Localized) -> str:
         )
     if result.val is not None:
         parts.append(table(_rows(result.val), (f"val: {_counts(result.val)}", *head[1:])))
+    if result.prior is not None:
+        parts.append(table(_rows(result.prior), ("recipe and length alone (prior)", *head[1:])))
+    for name, robust in result.robust.items():
+        parts.append(_robust(name, robust, head[1:]))
+    if result.halves is not None:
+        parts.append(_halves(result.halves, head[1:]))
     if result.published:
         published = [
             (f"{row.backbone} {name}", *map(_percent, values))
@@ -59,6 +67,43 @@ def _text(result: Localized) -> str:
     changed = f"; changed: {counted(result.changed)}" if result.changed else ""
     parts.append(f"chosen: {chosen}\nleft out: {counted(result.dropped)}{changed}")
     return "\n\n".join(parts)
+
+
+def _robust(name: str, robust: RobustTraining, head: Sequence[str]) -> str:
+    lines = []
+    for what, part in (("without mistakes", robust.normal), ("with mistakes", robust.mistaken)):
+        shown = {row.name: row.at for row in part.rows}
+        lines += [
+            (f"{row}, {part.recordings} recordings {what}", *_shown(shown[row])) for row in ("mAP", "R@1x")
+        ]
+    gaps = [("its own classes", robust.gap)]
+    gaps += [("classes of both", robust.common_gap)] if robust.common_gap is not None else []
+    for what, gap in gaps:
+        lines.append((f"gap of mAP, {what} ({gap.classes})", *_shown(gap.rows[0].at)))
+    for within in robust.within:
+        where = f"R@{within.k}x within {within.recordings} recordings"
+        lines += [
+            (f"{where}, right steps", *map(_percent, within.right)),
+            (f"{where}, {within.mistaken_steps} mistaken steps", *map(_percent, within.mistaken)),
+            (f"{where}, difference", *_shown(within.difference)),
+        ]
+    trained = {"normal": "recordings without mistakes", "all": "all recordings", "matched": "as many of all"}
+    return table(lines, (f"trained on {trained[name]}: {robust.trained_on}", *head))
+
+
+def _halves(halves: Halves, head: Sequence[str]) -> str:
+    """Show that recalls of both halves add up to those of all, since the ground truth is not split."""
+    lines = [
+        (f"{sign}{name}, {what}", *map(_percent, part[name]))
+        for name in ("R@1x", "R@5x")
+        for sign, what, part in (
+            ("", "normal scripts", halves.normal),
+            ("+ ", "mistaken scripts", halves.mistaken),
+            ("= ", "all", halves.whole),
+        )
+    ]
+    normal, mistaken = halves.segments
+    return table(lines, (f"as published, {normal} + {mistaken} steps in all three", *head))
 
 
 def _counts(figures: LocalizeFigures) -> str:

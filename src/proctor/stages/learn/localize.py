@@ -4,24 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
 import numpy as np
 
+from proctor.errors import UserError
+from proctor.learn.features.store import FeatureStore
 from proctor.learn.localize.figures import LocalizeFigures, localized
 from proctor.learn.localize.localizer import Localizer, LocalizeTask
 from proctor.learn.localize.prior import StepPrior
 from proctor.learn.localize.published import published_localization
-from proctor.learn.localize.splits import classes_of, localize_task
-from proctor.learn.runs import RunRecord, require_free, write_tables
+from proctor.learn.localize.robust import (
+    TRAININGS,
+    Halves,
+    RobustTraining,
+    Training,
+    is_normal_script,
+    robust_tasks,
+    robust_training,
+    split_in_two,
+)
+from proctor.learn.localize.splits import classes_of, localize_task, with_stores
+from proctor.learn.runs import FeatureSource, RunRecord, require_free, write_tables
+from proctor.learn.settings import TrainOptions
 from proctor.metrics.activitynet import render_csv
 from proctor.metrics.localization import Segments
 from proctor.records import write_jsonl
 from proctor.stages.learn.localize_settings import LocalizeSettings
 from proctor.stages.show import Show
 
-__all__ = ["PREDICTED_CSV", "TRUTH_CSV", "Localized", "PublishedFigures", "learn_localize"]
+__all__ = ["PREDICTED_CSV", "TRUTH_CSV", "Localized", "PublishedFigures", "learn_localize", "localizer_of"]
 
 PREDICTED_CSV: Final = "predictions.csv"
 TRUTH_CSV: Final = "truth.csv"
@@ -51,6 +65,9 @@ class Localized(msgspec.Struct, frozen=True, kw_only=True):
         test: figures of the test part.
         seen: the same over the classes that were trained on alone; None where that is all of them.
         val: figures of the validation part; None where it was trained on.
+        prior: figures of the baseline that sees no pixels, on the same recordings; None where it is the model.
+        robust: by training, recordings without and with mistakes, where that was asked for.
+        halves: the published split in two, shown on the same predictions; None where robustness was not asked for.
         published: rows of the released results on this split, where it has any.
         dropped: what could not be used, by reason.
         changed: what was changed so that it can be used, by reason.
@@ -67,6 +84,9 @@ class Localized(msgspec.Struct, frozen=True, kw_only=True):
     test: LocalizeFigures
     seen: LocalizeFigures | None
     val: LocalizeFigures | None
+    prior: LocalizeFigures | None
+    robust: Mapping[Training, RobustTraining]
+    halves: Halves | None
     published: tuple[PublishedFigures, ...]
     dropped: Mapping[str, int]
     changed: Mapping[str, int]
@@ -74,42 +94,59 @@ class Localized(msgspec.Struct, frozen=True, kw_only=True):
     run: str | None
 
 
-def learn_localize(settings: LocalizeSettings, show: Show | None = None) -> Localized:
+def learn_localize(
+    settings: LocalizeSettings, options: TrainOptions | None = None, show: Show | None = None
+) -> Localized:
     """Train one localizer, predict the validation and the test part, and compare with the annotations.
 
     Args:
         settings: which localizer on which recordings.
+        options: what is set of a network's training.
         show: shows the progress of training.
 
     Raises:
         UserError: if annotations, split or features cannot be used, or the folder holds another run.
     """
-    del show
     task, notes = localize_task(
         settings.annotations, settings.split, settings.protocol, settings.seed, with_val=settings.with_val
     )
-    localizer: Localizer = StepPrior()
-    record = _record(settings, localizer, task)
+    stores = [FeatureStore.open(path) for path in settings.features]
+    task = with_stores(task, stores, settings.annotations)
+    tasks: dict[Training, LocalizeTask] = robust_tasks(task) if settings.robust else {"all": task}
+    localizer = localizer_of(settings, stores, options, settings.out, show)
+    record = _record(settings, stores, options, localizer, task)
     if settings.out is not None:
         require_free(settings.out, record, overwrite=settings.overwrite)
     chosen = dict(localizer.fit(task))
     data = task.data
     truth, predictions = data.truth(task.test), localizer.predict(task.test)
-    sampling = {"resamples": settings.resamples, "seed": settings.seed}
-    test = localized(truth, predictions, **sampling)
-    val = localized(data.truth(task.val), localizer.predict(task.val), **sampling) if task.val else None
+    found: dict[Training, Segments] = {"all": predictions}
+    for name, fewer in tasks.items():
+        if name != "all":
+            found[name] = _trained_apart(settings, stores, options, show, fewer, name)
+    resamples, seed = settings.resamples, settings.seed
     known = truth.with_labels(classes_of(data, task.train))
-    seen = None if known.all() or not known.any() else localized(truth.take(known), predictions, **sampling)
     result = Localized(
         model=localizer.name,
         split=settings.split,
         protocol=settings.protocol,
-        seed=settings.seed,
+        seed=seed,
         trained_on=len(task.train),
         chosen=chosen,
-        test=test,
-        seen=seen,
-        val=val,
+        test=localized(truth, predictions, resamples=resamples, seed=seed),
+        seen=None
+        if known.all() or not known.any()
+        else localized(truth.take(known), predictions, resamples=resamples, seed=seed),
+        val=localized(data.truth(task.val), localizer.predict(task.val), resamples=resamples, seed=seed)
+        if task.val
+        else None,
+        prior=None if settings.model == "prior" else _of_prior(task, truth),
+        robust={
+            name: robust_training(tasks, name, found[name], resamples=resamples, seed=seed)
+            for name in TRAININGS
+            if settings.robust
+        },
+        halves=split_in_two(truth, predictions, _first_half(task)) if settings.robust else None,
         published=_published(settings.split) if data.name == "captaincook4d" else (),
         dropped=dict(Counter(d.reason for d in data.dropped)),
         changed=dict(Counter(d.reason for d in data.changed)),
@@ -117,8 +154,76 @@ def learn_localize(settings: LocalizeSettings, show: Show | None = None) -> Loca
         run=None if settings.out is None else str(settings.out),
     )
     if settings.out is not None:
-        _write(settings, record, result, task, {TRUTH_CSV: truth, PREDICTED_CSV: predictions})
+        others = {f"predictions-{name}.csv": found[name] for name in sorted(found) if name != "all"}
+        _write(settings, record, result, task, {TRUTH_CSV: truth, PREDICTED_CSV: predictions, **others})
     return result
+
+
+def localizer_of(
+    settings: LocalizeSettings,
+    stores: Sequence[FeatureStore],
+    options: TrainOptions | None = None,
+    folder: Path | None = None,
+    show: Show | None = None,
+) -> Localizer:
+    """Return the localizer that is asked for, not yet fitted.
+
+    Args:
+        settings: which one.
+        stores: of features.
+        options: what is set of a network's training.
+        folder: for its checkpoints.
+        show: shows the progress of training.
+
+    Raises:
+        UserError: if it needs features and has none, or takes none and has some.
+    """
+    if settings.model == "prior":
+        if stores:
+            raise UserError(
+                "the model 'prior' looks at no features.", where="--features", hint="use --model actionformer"
+            )
+        return StepPrior()
+    if not stores:
+        raise UserError(
+            f"the model '{settings.model}' needs features, and none are given.",
+            where="--features",
+            hint="name a store (proctor features convert or extract), or use --model prior",
+        )
+    from proctor.learn.localize.actionformer import ActionFormer
+
+    return ActionFormer(
+        stores, options, folder, show,
+        anew=settings.overwrite, hidden=settings.hidden, levels=settings.levels,
+    )  # fmt: skip
+
+
+def _trained_apart(
+    settings: LocalizeSettings,
+    stores: Sequence[FeatureStore],
+    options: TrainOptions | None,
+    show: Show | None,
+    task: LocalizeTask,
+    name: str,
+) -> Segments:
+    """Train on fewer recordings, with checkpoints in a folder of its own, and predict the same test recordings."""
+    folder = None if settings.out is None else settings.out / name
+    localizer = localizer_of(settings, stores, options, folder, show)
+    localizer.fit(task)
+    return localizer.predict(task.test)
+
+
+def _of_prior(task: LocalizeTask, truth: Segments) -> LocalizeFigures:
+    prior = StepPrior()
+    prior.fit(task)
+    return localized(truth, prior.predict(task.test))
+
+
+def _first_half(task: LocalizeTask) -> list[str]:
+    """Return the test recordings that are called normal: as published by their number, elsewhere by the annotations."""
+    if task.data.name == "captaincook4d":
+        return [i for i in task.test if is_normal_script(i)]
+    return [i for i in task.test if not task.data.recordings[i].mistaken]
 
 
 def _published(split: str) -> tuple[PublishedFigures, ...]:
@@ -145,7 +250,17 @@ def _comparing(settings: LocalizeSettings, name: str) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _record(settings: LocalizeSettings, localizer: Localizer, task: LocalizeTask) -> RunRecord:
+def _record(
+    settings: LocalizeSettings,
+    stores: Sequence[FeatureStore],
+    options: TrainOptions | None,
+    localizer: Localizer,
+    task: LocalizeTask,
+) -> RunRecord:
+    asked: dict[str, object] = {"train": task.train, "val": task.val, "test": task.test}
+    if stores:
+        asked |= {"hidden": settings.hidden, "levels": settings.levels}
+        asked |= {} if options is None else {"training": msgspec.to_builtins(options)}
     return RunRecord(
         model=localizer.name,
         split=settings.split,
@@ -154,7 +269,8 @@ def _record(settings: LocalizeSettings, localizer: Localizer, task: LocalizeTask
         seed=settings.seed,
         protocol=settings.protocol,
         target=TARGET,
-        settings={"train": task.train, "val": task.val, "test": task.test},
+        features=tuple(FeatureSource(s.modality, s.backbone, s.hash, s.width, s.seconds) for s in stores),
+        settings=asked | {"robust": settings.robust},
     )
 
 
@@ -166,7 +282,8 @@ def _write(
     segments: Mapping[str, Segments],
 ) -> None:
     assert settings.out is not None
-    parts = {"test": result.test, "val": result.val, "seen": result.seen}
+    parts: dict[str, object] = {"test": result.test, "val": result.val, "seen": result.seen}
+    parts |= {"prior": result.prior, "robust": result.robust or None, "halves": result.halves}
     results = {name: msgspec.to_builtins(part) for name, part in parts.items() if part is not None}
     record = msgspec.structs.replace(record, chosen=dict(result.chosen), results=results)
     write_tables(

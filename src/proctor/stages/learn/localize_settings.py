@@ -17,10 +17,23 @@ class LocalizeSettings(Settings, frozen=True, kw_only=True):
     section = "learn.localize"
 
     annotations: Annotated[Path, ANNOTATIONS]
+    features: Annotated[
+        tuple[Path, ...],
+        option(
+            "Store of features (proctor features); rows of several lie beside each other.", metavar="STORE"
+        ),
+    ] = ()
     model: Annotated[
-        Literal["prior"],
-        option("prior sees no pixels: it knows the recipe and the length of a recording."),
+        Literal["prior", "actionformer"],
+        option(
+            "prior sees no pixels: it knows the recipe and the length of a recording. actionformer is the paper's, and needs "
+            "--features."
+        ),
     ] = "prior"
+    hidden: Annotated[int, option("Channels inside of actionformer.", ge=4)] = 512
+    levels: Annotated[
+        int, option("Levels of actionformer's pyramid, each of half the rate of the one before.", ge=1, le=8)
+    ] = 8
     split: Annotated[
         Literal["E", "P", "R", "Re"],
         option(
@@ -36,6 +49,13 @@ class LocalizeSettings(Settings, frozen=True, kw_only=True):
         bool,
         option(
             "Train on the validation recordings, too, as the other protocols do; nothing is then chosen on them."
+        ),
+    ] = False
+    robust: Annotated[
+        bool,
+        option(
+            "Also train on recordings without mistakes alone, and on as many of all, and compare test recordings without "
+            "and with mistakes."
         ),
     ] = False
     seed: Annotated[int, SEED] = 0
