@@ -1,7 +1,7 @@
 """What ActionFormer finds of planted steps: against the ceiling, with shuffled classes, and the planted gap of mistaken steps.
 
 288 recordings of 227 rows, 20 classes, 32 numbers a row (`learn.localize.planted`); 64 channels, 6 levels, 30 epochs of batches
-of 8. A tenth of the right steps shows nothing, and four tenths of the mistaken ones: the ceiling is what shows. `--seed` plants
+of 8. A tenth of the right steps shows nothing, and four tenths of the mistaken ones: the ceiling is what shows; a network that guesses at long pauses may be a little above it. `--seed` plants
 other recordings, and `--part robust` trains on recordings without mistakes, on all, and on as many of all.
 
 Run: python benchmarks/learn/localization_planted.py (about seven minutes of one core).

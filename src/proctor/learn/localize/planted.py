@@ -1,12 +1,13 @@
 """Recordings with planted steps whose best possible localization is known: what a localizer is proven on.
 
 Rows are Gaussian noise. While a step goes on they are shifted in the direction of its class; between steps, for as long as
-steps take, they are not. Some executions are hidden: nothing of them shows, so nobody finds them but by luck. A mistaken step
-is hidden more often, by a planted difference, which is what a robust protocol has to find again. Which steps a recording has,
-and their order, is drawn anew for each, so that what shows says little of what is hidden.
+steps take, they are not. Some executions are hidden: nothing of them shows, and only a guess at a long pause can find them. A
+mistaken step is hidden more often, by a planted difference, which is what a robust protocol has to find again. Which steps a
+recording has, and their order, is drawn anew for each, so that what shows says little of what is hidden.
 
 The best localizer knows the directions, the noise and the usual lengths, and takes the likeliest course of each recording
-(Viterbi). Its figures on these very recordings are the ceiling.
+(Viterbi). Its figures on these very recordings are the ceiling: of what shows it finds all, and it does not guess at what does
+not.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class PlantedSteps:
     lost: float
 
     def ceiling(self, tiou: float = 0.5) -> float:
-        """Return the mAP of the best localizer: nobody does better, but by luck."""
+        """Return the mAP of the best localizer: nobody does better, but by a few right guesses at what is hidden."""
         truth = self.task.data.truth(self.task.test)
         return float(localization_scores(truth, self.best, tiou=(tiou,)).mean_ap[0])
 
