@@ -98,6 +98,8 @@ def test_robustness_is_told_by_three_trainings_that_are_kept_apart(
     ("change", "message"),
     [
         ({"model": "actionformer"}, "needs features, and none are given"),
+        ({"model": "segmenter"}, "needs features, and none are given"),
+        ({"robust": True}, "no recording of 'test' is without mistakes"),
         ({"features": (Path("nowhere"),)}, "there is no such folder"),
         ({"annotations": Path("nowhere")}, "nowhere"),
     ],
@@ -107,7 +109,8 @@ def test_what_cannot_be_done_is_said(change: dict[str, object], message: str) ->
         learn_localize(changed(LocalizeSettings(annotations=path(), split="R"), **change))
 
 
-def test_the_network_learns_from_a_store_beside_the_prior(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", ["actionformer", "segmenter"])
+def test_a_network_learns_from_a_store_beside_the_prior(model: str, tmp_path: Path) -> None:
     """One epoch of a tiny network: the way is what is tested, not what it finds."""
     pytest.importorskip("torch")
     from proctor.learn.features.store import StoreWriter
@@ -124,9 +127,9 @@ def test_the_network_learns_from_a_store_beside_the_prior(tmp_path: Path) -> Non
             if id_ != lacking:
                 writer.add(id_, np.random.default_rng(n).normal(size=(int(recording.seconds) + 1, 4)))
     settings = LocalizeSettings(
-        annotations=path(), split="R", model="actionformer", features=(tmp_path / "s",), hidden=4, levels=2,
+        annotations=path(), split="R", model=model, features=(tmp_path / "s",), hidden=4, levels=2,
         resamples=0, out=tmp_path / "run",
-    )  # fmt: skip
+    )  # type: ignore[arg-type]  # fmt: skip
     found = learn_localize(settings, TrainOptions(epochs=1, device="cpu"))
     assert found.prior is not None
     assert found.prior.segments == found.test.segments
@@ -136,6 +139,17 @@ def test_the_network_learns_from_a_store_beside_the_prior(tmp_path: Path) -> Non
     assert (record["features"][0]["backbone"], record["settings"]["hidden"]) == ("made", 4)
     with pytest.raises(UserError, match="looks at no features"):
         learn_localize(changed(settings, model="prior", out=None))
+
+
+def test_under_code_the_annotations_are_written_as_the_released_code_reads_them(tmp_path: Path) -> None:
+    learn_localize(
+        LocalizeSettings(annotations=path(), split="R", protocol="code", resamples=0, out=tmp_path / "run")
+    )
+    settings = LocalizationSettings(
+        gt=tmp_path / "run" / "annotations.json", pred=tmp_path / "run" / "predictions.csv", resamples=0,
+        subset="Test", label_key="label_id", drop_empty=True,
+    )  # fmt: skip
+    assert score_localization(settings).headline["mAP"] == scored(tmp_path / "run")["mAP"]
 
 
 @pytest.mark.shared

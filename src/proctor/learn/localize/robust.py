@@ -194,7 +194,8 @@ def robust_training(
     truths = [_with_labels(data.truth(part), seen) for part in ids]
     if not all(len(truth) for truth in truths):
         raise UserError(
-            "no class of the test recordings was seen in every training.", hint="take another split"
+            "of the test recordings without mistakes, or of those with, no class was seen in every training.",
+            hint="take another split, or --with-val; a few recordings are too few for --robust",
         )
     given = [predictions.take(predictions.in_videos(part)) for part in ids]
     figures = [localized(t, p, resamples=resamples, seed=seed) for t, p in zip(truths, given, strict=True)]

@@ -16,6 +16,7 @@ from proctor.learn.localize.figures import LocalizeFigures, localized
 from proctor.learn.localize.localizer import Localizer, LocalizeTask
 from proctor.learn.localize.prior import StepPrior
 from proctor.learn.localize.published import published_localization
+from proctor.learn.localize.reference import reference_document
 from proctor.learn.localize.robust import (
     TRAININGS,
     Halves,
@@ -28,10 +29,11 @@ from proctor.learn.localize.robust import (
 )
 from proctor.learn.localize.splits import classes_of, localize_task, with_stores
 from proctor.learn.runs import FeatureSource, RunRecord, require_free, write_tables
+from proctor.learn.samples import read_step_data
 from proctor.learn.settings import TrainOptions
 from proctor.metrics.activitynet import render_csv
 from proctor.metrics.localization import Segments
-from proctor.records import write_jsonl
+from proctor.records import write_json, write_jsonl
 from proctor.stages.learn.localize_settings import LocalizeSettings
 from proctor.stages.show import Show
 
@@ -39,6 +41,8 @@ __all__ = ["PREDICTED_CSV", "TRUTH_CSV", "Localized", "PublishedFigures", "learn
 
 PREDICTED_CSV: Final = "predictions.csv"
 TRUTH_CSV: Final = "truth.csv"
+REFERENCE: Final = "annotations.json"
+"""Of a run under ``code``: the annotations as the released code reads them."""
 TARGET: Final = "steps in time"
 """What a run of this kind is about, in its record."""
 
@@ -181,7 +185,9 @@ def localizer_of(
     if settings.model == "prior":
         if stores:
             raise UserError(
-                "the model 'prior' looks at no features.", where="--features", hint="use --model actionformer"
+                "the model 'prior' looks at no features.",
+                where="--features",
+                hint="use --model actionformer or segmenter",
             )
         return StepPrior()
     if not stores:
@@ -190,11 +196,15 @@ def localizer_of(
             where="--features",
             hint="name a store (proctor features convert or extract), or use --model prior",
         )
+    if settings.model == "segmenter":
+        from proctor.learn.localize.segmenter import Segmenter
+
+        return Segmenter(stores, options, folder, show, anew=settings.overwrite, hidden=settings.hidden or 64)
     from proctor.learn.localize.actionformer import ActionFormer
 
     return ActionFormer(
         stores, options, folder, show,
-        anew=settings.overwrite, hidden=settings.hidden, levels=settings.levels,
+        anew=settings.overwrite, hidden=settings.hidden or 512, levels=settings.levels,
     )  # fmt: skip
 
 
@@ -292,6 +302,11 @@ def _write(
         {name: (len(s), render_csv(_ordered(s)).encode()) for name, s in segments.items()},
         overwrite=settings.overwrite,
     )
+    if settings.protocol == "code":
+        parts_of = (("train", task.train), ("test", task.test))
+        homes = {id_: part for part, ids in parts_of for id_ in ids}
+        steps, _ = read_step_data(settings.annotations)
+        write_json(settings.out / REFERENCE, reference_document(steps, homes))
     write_jsonl(settings.out / "dropped.jsonl", (*task.data.dropped, *task.data.changed))
 
 

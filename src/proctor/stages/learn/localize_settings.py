@@ -24,13 +24,15 @@ class LocalizeSettings(Settings, frozen=True, kw_only=True):
         ),
     ] = ()
     model: Annotated[
-        Literal["prior", "actionformer"],
+        Literal["prior", "actionformer", "segmenter"],
         option(
-            "prior sees no pixels: it knows the recipe and the length of a recording. actionformer is the paper's, and needs "
-            "--features."
+            "prior sees no pixels: it knows the recipe and the length of a recording. actionformer is the paper's; segmenter "
+            "labels every row. Both need --features."
         ),
     ] = "prior"
-    hidden: Annotated[int, option("Channels inside of actionformer.", ge=4)] = 512
+    hidden: Annotated[
+        int | None, option("Channels inside of a network; 512 for actionformer, 64 for segmenter.", ge=4)
+    ] = None
     levels: Annotated[
         int, option("Levels of actionformer's pyramid, each of half the rate of the one before.", ge=1, le=8)
     ] = 8
