@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from proctor.cli.console import counted, emit, group_app, progress, table, warn
-from proctor.cli.learn_localize import localize
 from proctor.cli.learn_decode import decode
+from proctor.cli.learn_localize import localize
 from proctor.cli.learn_paper import protocols, sweep
 from proctor.cli.learn_paper import table as paper_table
 from proctor.cli.learn_procedure import procedure
