@@ -57,7 +57,8 @@ def memberships(kind: str) -> np.ndarray:
         drawn[np.arange(FRAMES), np.repeat(rng.integers(0, LABELS, FRAMES // 300), 300)] += 3
     else:
         drawn = 1 + 0.03 * drawn
-    return drawn / drawn.sum(1, keepdims=True)
+    shares: np.ndarray = drawn / drawn.sum(1, keepdims=True)
+    return shares
 
 
 def chain() -> None:
