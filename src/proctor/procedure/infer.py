@@ -10,7 +10,7 @@ orders, of performances that contradict it, of the shape of the graph, and of th
    probability that it is not (a mixture of two rates of errors), and the search is done again.
 3. **Probabilities.** Orders are drawn one pair at a time, each according to its log odds given the rest (Gibbs sampling of a
    dependency network, Heckerman et al. 2000). The probability of an edge is its share among the draws, with the order that was
-   found counted as three in ten of them. On CaptainCook4D it is calibrated (docs/graphs.md).
+   found counted as four in ten of them. On CaptainCook4D it is calibrated (docs/graphs.md).
 
 Nothing depends on the order in which performances are given.
 """
@@ -26,7 +26,7 @@ from typing import Final
 
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.induce import Performance, support_of
-from proctor.procedure.order_evidence import OrderEvidence
+from proctor.procedure.order_evidence import OrderEvidence, carefulness
 from proctor.procedure.order_fit import fit_weights
 from proctor.procedure.order_text import StepTexts
 from proctor.procedure.order_weights import DEFAULT, OrderScore, OrderWeights
@@ -52,12 +52,12 @@ _LEAST: Final = 1e-9
 
 _ERRORS: Final = ((0.05, 0.4), (0.01, 0.1), (0.01, 0.1))
 """Shares of the edges that a careful and a careless performance breaks, in each round; those of the first are by chance in part."""
-_CARELESS_SHARE: Final = 0.3
-_LEAST_TRUST: Final = 0.02
 
 _BURN_IN: Final = 5
 _SWEEPS: Final = 40
-_OF_FOUND: Final = 0.3
+_OF_FOUND: Final = 0.4
+_UNSEEN: Final = 2
+"""Draws that are counted without having been made, in which no pair is ordered: forty draws are no certainty."""
 _OPEN: Final = 0.05
 """Probability from which a pair that is no edge is worth a look."""
 
@@ -132,7 +132,7 @@ def infer_graph(
     ordered = [performances[k] for k in seen]
     order = _agreed(OrderEvidence(ids, ordered, trust))
     for slip, careless in _ERRORS:
-        trust = _trust(order, ids, ordered, slip, careless)
+        trust = carefulness(order, ids, ordered, slip, careless)
         score, order = _search(ids, ordered, trust, texts, weights)
     edges, pairs = _sample(score, order, random.Random(f"infer:{id}"))  # noqa: S311 - not a secret
     places = score.evidence.places
@@ -232,24 +232,6 @@ def _climb(score: OrderScore, order: Poset) -> Poset:
     return order
 
 
-def _trust(
-    order: Poset, ids: Sequence[str], performances: Sequence[Performance], slip: float, careless: float
-) -> list[float]:
-    """Return the probability that each performance is careful, by the edges that it breaks."""
-    edges = [(ids[a], ids[b]) for a, b in order.edges()]
-    found = []
-    for p in performances:
-        kept = [p.spans[a] <= p.spans[b] for a, b in edges if a in p.spans and b in p.spans]
-        broken = len(kept) - sum(kept)
-        odds = (
-            math.log(_CARELESS_SHARE / (1 - _CARELESS_SHARE))
-            + broken * math.log(careless / slip)
-            + sum(kept) * math.log((1 - careless) / (1 - slip))
-        )
-        found.append(max(_LEAST_TRUST, 1 / (1 + math.exp(min(odds, 50.0)))))
-    return found
-
-
 # -- probabilities -----------------------------------------------------------------------------------------------
 
 
@@ -283,7 +265,7 @@ def _sample(
 def _shares(
     drawn: Mapping[tuple[int, int], int], found: Iterable[tuple[int, int]]
 ) -> dict[tuple[int, int], float]:
-    shares = {pair: (1 - _OF_FOUND) * n / _SWEEPS for pair, n in drawn.items()}
+    shares = {pair: (1 - _OF_FOUND) * n / (_SWEEPS + _UNSEEN) for pair, n in drawn.items()}
     for pair in found:
         shares[pair] = shares.get(pair, 0.0) + _OF_FOUND
     return shares

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from proctor.procedure.induce import Performance
+from proctor.procedure.poset import Poset
 
-__all__ = ["STATED", "OrderEvidence"]
+__all__ = ["STATED", "OrderEvidence", "carefulness"]
 
 STATED: Final = (
     "constant",
@@ -32,6 +33,8 @@ STATED: Final = (
 
 _FAR: Final = 50.0
 _STILL: Final = 1e-9
+_CARELESS_SHARE: Final = 0.3
+_LEAST_TRUST: Final = 0.02
 
 
 class OrderEvidence:
@@ -101,3 +104,29 @@ class OrderEvidence:
             math.log((agreeing + 0.5) / (against + 0.5)),
             against / max(together, 1.0),
         )
+
+
+def carefulness(
+    order: Poset, ids: Sequence[str], performances: Sequence[Performance], slip: float, careless: float
+) -> list[float]:
+    """Return the probability that each performance is careful, by the edges of an order that it breaks; at least 0.02.
+
+    Args:
+        order: of the steps, by their place in ``ids``.
+        ids: of the steps.
+        performances: to judge.
+        slip: share of the edges that a careful performance breaks.
+        careless: share that a careless one breaks.
+    """
+    edges = [(ids[a], ids[b]) for a, b in order.edges()]
+    found = []
+    for p in performances:
+        kept = [p.spans[a] <= p.spans[b] for a, b in edges if a in p.spans and b in p.spans]
+        broken = len(kept) - sum(kept)
+        odds = (
+            math.log(_CARELESS_SHARE / (1 - _CARELESS_SHARE))
+            + broken * math.log(careless / slip)
+            + sum(kept) * math.log((1 - careless) / (1 - slip))
+        )
+        found.append(max(_LEAST_TRUST, 1 / (1 + math.exp(min(odds, 50.0)))))
+    return found

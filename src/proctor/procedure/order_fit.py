@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.induce import Performance, observe_order
-from proctor.procedure.order_evidence import STATED, OrderEvidence
+from proctor.procedure.order_evidence import STATED, OrderEvidence, carefulness
 from proctor.procedure.order_text import StepTexts
 from proctor.procedure.order_weights import SHAPE, OrderWeights, shape
 from proctor.procedure.poset import Poset
@@ -39,6 +39,10 @@ _EXPECTED: Final = {"gain": 0.3, "against": -2.5, "against_overlapping": -1.25}
 _STRICTNESS: Final = 4.0
 """Precision of the prior, for a weight whose feature has a spread of 1."""
 _WIDEST: Final = 2.0
+
+_SLIP: Final = 0.01
+_CARELESS: Final = 0.1
+"""Shares of a known graph's edges that careful and careless performances break: the careless ones weigh less, as in ``infer``."""
 
 _SUBSETS: Final = 3
 _FEW: Final = (1, 2)
@@ -120,7 +124,8 @@ def _examples(
     order: Poset, performances: Sequence[Performance], ids: Sequence[str], graph: TaskGraph | None = None
 ) -> tuple[list[_Features], list[bool]]:
     """Return features and truth of every pair that can be changed; with texts where a graph gives them."""
-    evidence = OrderEvidence(ids, performances, [1.0] * len(performances))
+    trust = carefulness(order, ids, performances, _SLIP, _CARELESS)
+    evidence = OrderEvidence(ids, performances, trust)
     texts = StepTexts([graph[i].text for i in ids], evidence.places) if graph else None
     rows, truth = [], []
     for a in range(order.size):
