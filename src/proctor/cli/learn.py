@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from proctor.cli.console import counted, emit, group_app, progress, table, warn
-from proctor.cli.learn_decode import decode
+from proctor.cli.learn_decode import decode, localize_page
 from proctor.cli.learn_localize import localize
 from proctor.cli.learn_paper import protocols, sweep
 from proctor.cli.learn_paper import table as paper_table
@@ -42,6 +42,7 @@ app = group_app(
 app.command()(zeroshot)
 app.command()(localize)
 app.command()(decode)
+app.command("localize-page")(localize_page)
 app.command("table")(paper_table)
 app.command()(protocols)
 app.command()(sweep)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from proctor.cli.console import emit, table
 from proctor.cli.options import Output, with_settings
-from proctor.stages.learn.decode_settings import DecodeSettings
+from proctor.stages.learn.decode_settings import DecodeSettings, LocalizePageSettings
 
 if TYPE_CHECKING:
     from proctor.stages.learn.decode import DecodedRun
 
-__all__ = ["decode"]
+__all__ = ["decode", "localize_page"]
 
 _LISTED: Final = 5
 
@@ -85,3 +85,22 @@ def _text(result: DecodedRun) -> str:
             + (f"; and {len(result.dropped) - _LISTED} more" if len(result.dropped) > _LISTED else "")
         )
     return "\n\n".join(parts)
+
+
+@with_settings
+def localize_page(settings: LocalizePageSettings, output: Output) -> None:
+    """Draw timelines of runs as one page: what happened, what was found, decoded, missing and out of order.
+
+    The page is one file that works offline. RUN holds truth.csv and predictions.csv, and may hold decoded.csv and order.jsonl.
+
+    Example: proctor learn localize-page runs/decoded --annotations ~/data/captaincook4d --out timelines.html
+    """
+    from proctor.stages.learn.localize_page import draw_timelines
+
+    result = draw_timelines(settings)
+    notes = [f"note: {note}" for note in result.notes]
+    emit(
+        result,
+        "\n".join([f"{result.page}: {result.recordings} recordings; {'; '.join(result.runs)}", *notes]),
+        as_json=output.as_json,
+    )

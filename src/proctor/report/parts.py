@@ -234,7 +234,8 @@ class ExampleView:
         facts: further lines, by name: entity, steps done, who approved it.
         sources: what it is about, cited ones first.
         answers: of the systems.
-        drawing: of a task graph at this moment.
+        drawing: of a task graph at this moment, or of what ``drawing_label`` says.
+        drawing_label: what it shows, for screen readers.
         facets: what the examples can be filtered by, as name and value.
     """
 
@@ -246,6 +247,7 @@ class ExampleView:
     sources: tuple[SourceView, ...] = ()
     answers: tuple[AnswerView, ...] = ()
     drawing: Markup | None = None
+    drawing_label: str = "Drawing of the task graph at this moment; the list of steps says the same"
     facets: Mapping[str, str] = field(default_factory=dict)
 
 
