@@ -55,7 +55,7 @@ class DecodeWeights(msgspec.Struct, frozen=True):
     length: float = 1.0
     place: float = 0.5
     gap: float = 0.5
-    order: float = 0.25
+    order: float = 0.5
     mix: float = 0.5
 
 
