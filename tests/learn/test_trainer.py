@@ -217,11 +217,13 @@ def run_toy(
     return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
 
 
-@pytest.mark.parametrize("how", ["", "averaged"])
-def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize(("how", "waits"), [("", (0.05, 0.43, 0.71)), ("averaged", (0.43,))])
+def test_killed_again_and_again_it_ends_with_the_same_weights(
+    tmp_path: Path, how: str, waits: tuple[float, ...]
+) -> None:
     fit(Toy(), AVERAGED if how else SETTINGS, tmp_path / "calm")
     killed, places = 0, []
-    for wait in (0.05, 0.43, 0.71):
+    for wait in waits:
         process = run_toy(tmp_path / "hurt", seconds=0.1, how=how)
         last = tmp_path / "hurt" / "last.pt"
         before = last.stat().st_mtime_ns if last.exists() else 0
@@ -233,7 +235,7 @@ def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path: Path, ho
         killed += process.wait() == -signal.SIGKILL
         place = read_checkpoint(last).place
         places.append((place["epoch"], place["place"]))
-    assert killed == 3
+    assert killed == len(waits)
     assert places == sorted(places)
     assert any(place for _, place in places)  # within an epoch
     assert run_toy(tmp_path / "hurt", how=how).wait(120) == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from proctor import samples
@@ -41,8 +40,7 @@ def test_captaincook4d(shared_data: Path) -> None:
     assert noise.agreed + noise.other_end + noise.unexplained == found.tagged
     assert noise.agreed + noise.skipped + noise.late_tagged + noise.late == released.called
     assert round(found.against_released["counting"].f1.value or 0, 3) == 0.777
-    listed = judge_orders(msgspec.structs.replace(settings, steps="list"))
-    assert (listed.noise.late, round(listed.against_tags["released"].precision.value or 0, 3)) == (17, 0.572)
+    assert (found.against_tags["likelihood"].f1.value or 0) > (found.against_tags["counting"].f1.value or 0)
 
 
 @pytest.mark.parametrize(
