@@ -1,7 +1,7 @@
 """Finding procedures: the chain solver beside the plain one, chance of the real annotations, and planted procedures.
 
 Run: python benchmarks/learn/procedures.py [--part chain] (about three minutes). Rows are those of one machine in one run. The
-plain solver is the one of the specification: a dense step of all pairs of labels for every frame.
+plain solver takes a dense step of all pairs of labels for every frame.
 """
 
 from __future__ import annotations

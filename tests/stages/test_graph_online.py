@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Mistake, Recording, Segment
 from proctor.stages.graph_online import _reasons, _watched, judge_orders
 from proctor.stages.graph_settings import OrderMistakesSettings
+
+PAGE = (Path(__file__).parents[2] / "docs/graphs.md").read_text(encoding="utf-8")
 
 
 def test_released_graphs_find_what_the_sample_planted() -> None:
@@ -35,7 +38,15 @@ def test_captaincook4d(shared_data: Path) -> None:
     assert (found.recordings, found.steps, found.tagged) == (384, 5407, 792)
     released = found.against_tags["released"]
     assert (round(released.precision.value or 0, 3), round(released.recall.value or 0, 3)) == (0.547, 0.307)
+    for judge, one in found.against_tags.items():
+        name = "released graph" if judge == "released" else judge
+        cells = [f"{100 * (x.value or 0):.1f}" for x in (one.precision, one.recall, one.f1)]
+        (line,) = re.findall(rf"^\| {name} \| tags \| {one.called} \|.*$", PAGE, re.MULTILINE)
+        assert [cell.split()[0] for cell in line.split(" | ")[3:6]] == cells
     noise = found.noise
+    late = noise.late + noise.late_tagged
+    for steps in (noise.agreed, noise.skipped, late, noise.other_end, noise.unexplained):
+        assert re.search(rf"\| (mistake|–) \| (mistake|–) \| {steps} \|", PAGE)
     assert (noise.agreed, noise.skipped, noise.late_tagged, noise.late) == (243, 156, 6, 39)
     assert noise.agreed + noise.other_end + noise.unexplained == found.tagged
     assert noise.agreed + noise.skipped + noise.late_tagged + noise.late == released.called
