@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,9 +13,11 @@ import pytest
 from proctor import samples
 from proctor.errors import UserError
 from proctor.procedure.graph_compare import compare_edges
+from proctor.procedure.induce import Performance
 from proctor.stages.graph_benchmark import FEW, PUBLISHED, Benchmark, benchmark_graphs, parts_of
 from proctor.stages.graph_benchmark_page import BEGIN, END, write_benchmark_markdown, write_benchmark_page
-from proctor.stages.graph_methods import infer_by_counting
+from proctor.stages.graph_methods import METHODS, Belief, Inferred, infer_by_counting
+from proctor.stages.graph_recorded import read_recorded
 from proctor.stages.graph_settings import BenchmarkSettings
 from proctor.stages.graph_synthetic import random_graph, recover
 
@@ -85,6 +88,34 @@ def test_the_likelihood_has_probabilities_and_learns_on_other_activities() -> No
     assert sum(bin_[2] for bin_ in reliability.bins) == reliability.pairs
     assert 0 <= reliability.ece <= 1
     assert reliability.chance[1] <= reliability.chance[0] <= reliability.chance[2]
+
+
+def test_probabilities_of_edges_are_held_against_edges_not_against_implied_pairs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    released = {a.graph.id: a.graph for a in read_recorded(samples.path())[0]}
+
+    def all_pairs(
+        performances: Sequence[Performance], texts: Mapping[str, str], *, id: str, name: str
+    ) -> Inferred:
+        graph = released[id]
+        actions = [s.id for s in graph.actions]
+        edges = tuple(
+            Belief(a, b, 0.95, 1, 0, 1) for a in actions for b in actions if graph.comes_before(a, b)
+        )
+        return Inferred(graph, edges, (), (), None, len(performances))
+
+    monkeypatch.setitem(METHODS, "likelihood", lambda _: all_pairs)
+    reliability = measured(samples.path(), draws=0).reliability
+    edges = pairs = 0
+    for graph in released.values():
+        ends = {graph.start, graph.end}
+        edges += sum(not ends & {a, b} for a, b in graph.transitive_reduction().edges)
+        pairs += sum(graph.comes_before(a.id, b.id) for a in graph.actions for b in graph.actions)
+    assert reliability is not None
+    assert (reliability.pairs, reliability.bins[-1][2]) == (pairs, pairs)
+    assert edges < pairs
+    assert reliability.bins[-1][4] == pytest.approx(edges / pairs)
 
 
 def test_data_without_graphs_are_refused(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def benchmark_grids(found: Benchmark) -> list[Grid]:
             for low, high, n, mean, share in found.reliability.bins
             if n
         ]
-        grids.append((RELIABILITY, ("probability", "pairs", "mean", "came true"), bins))
+        grids.append((RELIABILITY, ("probability", "pairs", "mean", "share that are edges"), bins))
     if found.synthetic:
         grids.append(_recovery(found.synthetic))
     return grids

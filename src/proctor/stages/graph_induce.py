@@ -84,7 +84,7 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
         graph: id of its graph.
         before: id of the earlier step.
         after: id of the later step.
-        probability: that the pair is ordered; None where the method gives none.
+        probability: that the pair is an edge of the graph; None where the method gives none.
         agreeing: recordings that show this order.
         contradicting: recordings that show the opposite.
         together: recordings that have both steps.

@@ -37,7 +37,7 @@ class Belief:
     Attributes:
         before: id of the earlier step.
         after: id of the later step.
-        probability: that the pair is ordered; None where the method says nothing of the kind.
+        probability: that the pair is an edge of the graph; None where the method says nothing of the kind.
         agreeing: performances that show this order.
         contradicting: performances that show the opposite order.
         together: performances that have both steps.

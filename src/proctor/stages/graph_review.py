@@ -39,7 +39,7 @@ class ReviewRow(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         kind: ``edge`` of the graph, or ``open`` pair that was not taken.
-        probability: that the pair is ordered; None where the method gives none.
+        probability: that the pair is an edge of the graph; None where the method gives none.
         decision: ``accept``, ``refuse`` or nothing yet.
     """
 
