@@ -264,6 +264,26 @@ def test_performances_with_texts_are_read_from_json(tmp_path: Path) -> None:
     assert induce_graphs(source)["activities"][0]["recordings"] == 2, "two orders that are called so"
 
 
+def test_nothing_that_is_read_is_written_over(tmp_path: Path) -> None:
+    orders, reference = tmp_path / "orders.json", tmp_path / "tea.json"
+    orders.write_text('[["a", "b"], ["a", "b"]]', encoding="utf-8")
+    induce_graphs(orders, reference)
+    (tmp_path / "again.json").symlink_to(orders)
+    lines = tmp_path / "lines.jsonl"
+    for files in (
+        {"target": orders},
+        {"target": tmp_path / "again.json"},
+        {"target": reference, "reference": reference},
+        {"support": lines, "review": lines},
+    ):
+        with pytest.raises(UserError, match="read and written, or written twice"):
+            induce_graphs(orders, **files)
+    assert orders.read_text(encoding="utf-8").startswith('[["a"')
+    assert not lines.exists()
+    induce_graphs(orders, review=lines)
+    induce_graphs(orders, review=lines, reviewed=lines)
+
+
 def test_the_method_is_the_likelihood_unless_something_says_how_to_count(tmp_path: Path) -> None:
     source = tmp_path / "tea.json"
     source.write_text('[["b", "l", "p"], ["l", "b", "p"]]', encoding="utf-8")

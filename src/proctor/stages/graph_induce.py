@@ -147,8 +147,8 @@ def induce_graphs(settings: InduceSettings) -> Induced:
 
     Raises:
         UserError: if anything cannot be read or written, an option is out of range, the recordings contradict one
-            another too much, a review contradicts itself, or ``write`` would replace a graph that came with the data or
-            rest on steps that are only numbered.
+            another too much, a review contradicts itself, one file would be read and written or written twice, or
+            ``write`` would replace a graph that came with the data or rest on steps that are only numbered.
     """
     source, target, write = settings.source, settings.target, settings.write
     if write and (settings.dataset is not None or settings.from_ is not None or not source.is_dir()):
@@ -157,6 +157,7 @@ def induce_graphs(settings: InduceSettings) -> Induced:
             where=str(source),
             hint="first: proctor read DATASET FOLDER WORKSPACE; then: proctor graph induce WORKSPACE --write",
         )
+    _keep_apart(settings)
     format_ = None if target is None else target_format(target, settings.to)
     found, brought = observe(source, settings.from_, settings.dataset, settings.without)
     chosen = choose_activities(found, settings.activities, source)
@@ -211,6 +212,21 @@ def induce_graphs(settings: InduceSettings) -> Induced:
         unseen={a.id: unseen for a, _ in pairs if (unseen := _unseen(a))},
         lost=left(lost),
     )
+
+
+def _keep_apart(settings: InduceSettings) -> None:
+    """Refuse to write over what is read; ``reviewed`` may be ``review``, where decisions are kept."""
+    taken = {p.resolve() for p in (settings.source, settings.reference) if p is not None}
+    for path in (settings.target, settings.support, settings.review):
+        if path is None:
+            continue
+        if path.resolve() in taken:
+            raise UserError(
+                "one file would be read and written, or written twice.",
+                where=str(path),
+                hint="give every file that is written a name of its own",
+            )
+        taken.add(path.resolve())
 
 
 class _Rules(msgspec.Struct, frozen=True, kw_only=True):
