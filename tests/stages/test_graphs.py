@@ -260,6 +260,12 @@ def test_performances_with_texts_are_read_from_json(tmp_path: Path) -> None:
     result = induce_graphs(source)
     assert result["unseen"] == {"tea": ["l"]}
     assert result["activities"][0]["least_together"] == 1
+    source.write_text(json.dumps(value | {"id": "t1", "name": "Tea"}), encoding="utf-8")
+    (row,) = induce_graphs(source)["activities"]
+    assert (row["id"], row["name"]) == ("t1", "Tea")
+    source.write_text(json.dumps(value | {"id": 1}), encoding="utf-8")
+    with pytest.raises(UserError, match='"id" is a number; a text was expected'):
+        induce_graphs(source)
     source.write_text('{"steps": ["a", "b"], "performances": ["b", "a"]}', encoding="utf-8")
     assert induce_graphs(source)["activities"][0]["recordings"] == 2, "two orders that are called so"
 

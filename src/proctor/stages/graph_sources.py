@@ -119,11 +119,16 @@ def activities_of(
 
 
 def _of_orders(source: Path) -> dict[str, Activity]:
-    """Read a list of orders, an object of orders by name, or ``{"steps": {id: text}, "performances": orders}``."""
+    """Read a list of orders, an object of orders by name, or ``{"steps": {id: text}, "performances": orders}``.
+
+    The last may have an ``id`` and a ``name``; an activity without is called as its file.
+    """
     value = parse_json(read_bytes(source), str(source))
     activity = Activity(source.stem, source.stem)
     if isinstance(value, dict) and _has_texts(value):
         texts = _texts_of(value, source)
+        activity.id = _said(value, "id", source) or activity.id
+        activity.name = _said(value, "name", source) or activity.id
         value = value.get("performances", [])
         activity.texts, activity.listed = texts or {}, frozenset(texts or ())
         activity.seen |= activity.listed
@@ -147,7 +152,7 @@ def _texts_of(value: Mapping[str, object], source: Path) -> dict[str, str] | Non
         raise UserError(
             f"the key '{min(unknown)[:60]}' is not known.",
             where=str(source),
-            hint='the file has the keys "steps" and "performances"',
+            hint='the file has the keys "steps" and "performances", and may have "id" and "name"',
         )
     steps = value.get("steps")
     if steps is None:
@@ -162,6 +167,13 @@ def _texts_of(value: Mapping[str, object], source: Path) -> dict[str, str] | Non
                 f"the text of step '{id_[:60]}' is {_what(text)}; a text was expected.", where=str(source)
             )
     return steps
+
+
+def _said(value: Mapping[str, object], key: str, source: Path) -> str:
+    said = value.get(key, "")
+    if not isinstance(said, str):
+        raise UserError(f'"{key}" is {_what(said)}; a text was expected.', where=str(source))
+    return said
 
 
 def _orders(value: object, source: Path, known: Mapping[str, str] | None) -> list[Performance]:
