@@ -142,6 +142,18 @@ def test_random_graphs_are_recovered_as_performances_grow() -> None:
 # -- CaptainCook4D -----------------------------------------------------------------------------------------------
 
 
+def test_names_move_probabilities_little() -> None:
+    moved = []
+    for seed in range(6):
+        rng = random.Random(seed)
+        graph = random_graph(10, rng)
+        seen = [observe_order(str(k), graph.sample_order(rng)) for k in range(4)]
+        known = {(b.before, b.after): b.probability for b in infer_graph(seen, {}, id="other").edges}
+        moved += [abs(b.probability - known[b.before, b.after]) for b in infer_graph(seen, {}).edges]
+    assert statistics.mean(moved) < 0.075
+    assert max(moved) < 0.25
+
+
 @pytest.mark.shared
 def test_recipes(shared_data: Path) -> None:
     """The published protocol: all recipes with the shipped weights, and one with weights of small other ones."""
