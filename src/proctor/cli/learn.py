@@ -298,12 +298,13 @@ def runs(settings: RunsSettings, output: Output) -> None:
             run.split,
             run.seed,
             f"{run.observed:.0%}",
-            *("-" if v is None else share(v) for v in (run.auc, run.auc_within)),
+            *("-" if v is None else share(v) for v in (run.auc, run.auc_within, run.mean_ap)),
         )
         for run in found
     ]
     good = [row for row in rows if len(row) > 2]
-    text = table(good, ("run", "model", "split", "seed", "seen", "AUC", "within")) if good else "no runs"
+    head = ("run", "model", "split", "seed", "seen", "AUC", "within", "mAP@.5")
+    text = table(good, head) if good else "no runs"
     wrong = [f"{row[0]}: {row[1]}" for row in rows if len(row) == 2]
     emit(found, "\n".join([text, *wrong]), as_json=output.as_json)
 

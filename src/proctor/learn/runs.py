@@ -41,7 +41,9 @@ __all__ = [
     "Run",
     "RunRecord",
     "predicted_steps",
+    "read_record",
     "read_run",
+    "read_tables",
     "require_free",
     "write_run",
     "write_tables",
@@ -234,7 +236,7 @@ def require_free(folder: Path, record: RunRecord, *, overwrite: bool = False) ->
         return
     hint = "name another folder, or remove this one (learn mistakes: --overwrite)"
     if is_there(folder / RECORD):
-        old = _read_record(folder)
+        old = read_record(folder)
         if old.configuration != record.configuration:
             differ = [name for name in _ASKED if old.asked[name] != record.asked[name]]
             raise UserError(
@@ -365,7 +367,7 @@ def read_run(folder: Path) -> Run:
         UserError: if the folder is no run, a file of it is missing, cut off, changed, or of another version, or a
             score is not a number.
     """
-    record = _read_record(folder)
+    record = read_record(folder)
     parts = {}
     for name in (PREDICTIONS, VALIDATION):
         written = record.files.get(name)
@@ -389,7 +391,37 @@ def read_run(folder: Path) -> Run:
     return Run(folder, record, parts[PREDICTIONS], parts[VALIDATION])
 
 
-def _read_record(folder: Path) -> RunRecord:
+def read_tables(folder: Path) -> RunRecord:
+    """Return the record of a run of other tables than steps (``write_tables``).
+
+    Raises:
+        UserError: if the folder is no run, the run was not finished, or a table of it is missing or changed.
+    """
+    record = read_record(folder)
+    if not record.files:
+        raise UserError(
+            "it names no table: the run was not finished.",
+            where=str(folder / RECORD),
+            hint="run the same command again",
+        )
+    for name, written in record.files.items():
+        if not is_there(folder / name) or file_sha256(folder / name) != written.sha256:
+            raise UserError(
+                "the file was changed after the run: its hash differs."
+                if is_there(folder / name)
+                else "the file is not there.",
+                where=str(folder / name),
+                hint="restore it, or run the same command again",
+            )
+    return record
+
+
+def read_record(folder: Path) -> RunRecord:
+    """Return what stands in ``run.json``; whether the run is whole is not looked at.
+
+    Raises:
+        UserError: if the folder is no run, or the file cannot be read or is of another version.
+    """
     if not is_there(folder / RECORD):
         what = (
             "there is no such folder"

@@ -12,11 +12,13 @@ from msgspec.structs import replace as changed
 
 from proctor.errors import UserError
 from proctor.learn.localize.planted import plant_steps
-from proctor.records import read_json
+from proctor.records import read_json, write_json
 from proctor.samples import path
 from proctor.stages.learn import localize
 from proctor.stages.learn.localize import Localized, learn_localize
 from proctor.stages.learn.localize_settings import LocalizeSettings
+from proctor.stages.learn.runs import list_runs
+from proctor.stages.learn.settings import RunsSettings
 from proctor.stages.scoring.localization import score_localization
 from proctor.stages.scoring.options import LocalizationSettings
 
@@ -61,6 +63,26 @@ def test_equal_runs_give_equal_bytes_and_another_one_is_not_written_over(tmp_pat
     with pytest.raises(UserError, match="another configuration"):
         learn_localize(changed(settings, split="P"))
     learn_localize(changed(settings, split="P", overwrite=True))
+
+
+def test_a_run_is_listed_with_its_map_and_a_damaged_one_with_what_is_wrong(tmp_path: Path) -> None:
+    settings = LocalizeSettings(annotations=path(), split="R", resamples=0, out=tmp_path / "a")
+    found = learn_localize(settings)
+    learn_localize(changed(settings, out=tmp_path / "b", seed=3))
+    (listed, second) = list_runs(RunsSettings(folder=tmp_path))
+    assert (listed.model, listed.split, listed.auc, listed.wrong) == ("prior", "R", None, "")
+    assert listed.mean_ap == pytest.approx(found.test.value("mAP", 0.5))
+    assert second.seed == 3
+    with (tmp_path / "a" / "predictions.csv").open("a") as stream:
+        stream.write("\n")
+    (tmp_path / "b" / "truth.csv").unlink()
+    assert [r.wrong for r in list_runs(RunsSettings(folder=tmp_path))] == [
+        "predictions.csv: the file was changed after the run: its hash differs.",
+        "truth.csv: the file is not there.",
+    ]
+    record = read_json(tmp_path / "a" / "run.json")
+    write_json(tmp_path / "a" / "run.json", record | {"files": {}})
+    assert list_runs(RunsSettings(folder=tmp_path))[0].wrong.endswith("the run was not finished.")
 
 
 def test_classes_that_were_never_trained_on_count_as_not_found_and_are_told(tmp_path: Path) -> None:

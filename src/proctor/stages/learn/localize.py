@@ -37,7 +37,15 @@ from proctor.records import write_json, write_jsonl
 from proctor.stages.learn.localize_settings import LocalizeSettings
 from proctor.stages.show import Show
 
-__all__ = ["PREDICTED_CSV", "TRUTH_CSV", "Localized", "PublishedFigures", "learn_localize", "localizer_of"]
+__all__ = [
+    "PREDICTED_CSV",
+    "TARGET",
+    "TRUTH_CSV",
+    "Localized",
+    "PublishedFigures",
+    "learn_localize",
+    "localizer_of",
+]
 
 PREDICTED_CSV: Final = "predictions.csv"
 TRUTH_CSV: Final = "truth.csv"

@@ -9,7 +9,9 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.learn.evaluate import Recognised
-from proctor.learn.runs import RECORD, read_run
+from proctor.learn.localize.figures import LocalizeFigures
+from proctor.learn.runs import RECORD, read_record, read_run, read_tables
+from proctor.stages.learn.localize import TARGET
 from proctor.stages.learn.settings import RunsSettings
 
 __all__ = ["ListedRun", "list_runs"]
@@ -26,6 +28,7 @@ class ListedRun(msgspec.Struct, frozen=True):
         observed: share of each step that was seen.
         auc: pooled ROC-AUC of the test part; None where the run does not say.
         auc_within: within recordings.
+        mean_ap: mAP at a tIoU of 0.5 of the test part, of a run that finds steps in time.
         wrong: why the run cannot be read; empty where it can.
     """
 
@@ -36,6 +39,7 @@ class ListedRun(msgspec.Struct, frozen=True):
     observed: float = 1.0
     auc: float | None = None
     auc_within: float | None = None
+    mean_ap: float | None = None
     wrong: str = ""
 
 
@@ -57,6 +61,8 @@ def list_runs(settings: RunsSettings) -> list[ListedRun]:
 
 def _listed(folder: Path) -> ListedRun:
     try:
+        if read_record(folder).target == TARGET:
+            return _localized(folder)
         record = read_run(folder).record
         test = msgspec.convert(record.results.get("test"), Recognised)
         figures = test.auc.value, test.auc_within.value
@@ -66,3 +72,12 @@ def _listed(folder: Path) -> ListedRun:
     except msgspec.ValidationError:  # a run that was written without figures
         figures = None, None
     return ListedRun(str(folder), record.model, record.split, record.seed, record.observed, *figures)
+
+
+def _localized(folder: Path) -> ListedRun:
+    record = read_tables(folder)
+    test = msgspec.convert(record.results.get("test"), LocalizeFigures)
+    found = dict(zip(test.tiou, test.row("mAP"), strict=True)).get(0.5)
+    return ListedRun(
+        str(folder), record.model, record.split, record.seed, mean_ap=None if found is None else found.value
+    )
