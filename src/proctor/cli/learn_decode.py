@@ -78,6 +78,11 @@ def _text(result: DecodedRun) -> str:
             for g in result.gains
         ]
         parts.append(table(gains, ("row", "above", "figure", "points", "95 %")))
+    if result.unknown:
+        ids = ", ".join(result.unknown[:_LISTED]) + (", …" if len(result.unknown) > _LISTED else "")
+        parts.append(
+            f"not in the annotations, so activity and length are not known: {len(result.unknown)} ({ids})"
+        )
     if result.dropped:
         parts.append(
             "left out: "

@@ -234,7 +234,7 @@ def require_free(folder: Path, record: RunRecord, *, overwrite: bool = False) ->
     """
     if overwrite or not folder.exists():
         return
-    hint = "name another folder, or remove this one (learn mistakes: --overwrite)"
+    hint = "name another folder, remove this one, or add --overwrite (learn mistakes, learn localize)"
     if is_there(folder / RECORD):
         old = read_record(folder)
         if old.configuration != record.configuration:

@@ -72,11 +72,19 @@ def sample(tmp_path: Path, shared_data: Path, text: str, **more: object) -> Deco
 
 
 def test_what_is_odd_in_predictions_is_left_out_and_listed(tmp_path: Path, shared_data: Path) -> None:
-    rows = "1_7,0,20,1,0.5\n1_7,5,5,2,0.9\n1_7,0,30,9999,0.9\nunheard_of,10,40,1,0.4\n"
-    result = learn_decode(sample(tmp_path, shared_data, rows))
-    assert [(d.id, d.reason) for d in result.dropped] == [("1_7", "no_length"), ("1_7", "unknown_class")]
+    rows = "1_7,0,20,1,0.5\n1_7,5,5,2,0.9\n1_7,0,30,9999,0.9\n1_7,-9,-1,1,.5\n1_7,90000,90009,1,.5\nunheard_of,10,40,1,0.4\n"
+    truth = tmp_path / "truth.csv"
+    truth.write_text("video-id,t-start,t-end,label\n 1_7 ,0,20,1\n9_9,0,1,1\n")
+    result = learn_decode(sample(tmp_path, shared_data, rows, truth=truth))
+    assert [(d.id, d.reason, d.detail) for d in result.dropped] == [
+        ("1_7", "no_length", "1 prediction: no length"),
+        ("1_7", "unknown_class", "1 prediction: unknown class"),
+        ("1_7", "outside", "2 predictions: outside of the video"),
+        ("9_9", "not_predicted", "it has truth, and no prediction: not measured"),
+    ]
     assert result.recordings == 2
-    assert result.rows == ()
+    assert result.unknown == ("unheard_of",)
+    assert result.rows[0].recall["1x"][0] == 100
     found: list[OrderLine] = read_jsonl(tmp_path / "run" / "order.jsonl", OrderLine)
     lines = {line.recording: line for line in found}
     assert lines["1_7"].activity == "1"
@@ -87,6 +95,13 @@ def test_what_is_odd_in_predictions_is_left_out_and_listed(tmp_path: Path, share
 def test_what_cannot_be_decoded(tmp_path: Path, shared_data: Path) -> None:
     with pytest.raises(UserError, match="none of the 1 predictions"):
         learn_decode(sample(tmp_path, shared_data, "1_7,0,20,boil,0.5\n"))
+    with pytest.raises(UserError, match="is within its video and longer"):
+        learn_decode(sample(tmp_path, shared_data, "1_7,90000,90009,1,0.5\n"))
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    with pytest.raises(UserError, match="holds another run"):
+        learn_decode(sample(tmp_path, shared_data, "1_7,0,20,1,0.5\n"))
+    (tmp_path / "run" / "run.json").unlink()
     with pytest.raises(UserError, match="weights can only be chosen with truth"):
         learn_decode(sample(tmp_path, shared_data, "1_7,0,20,1,0.5\n", weights="chosen"))
     truth = tmp_path / "truth.csv"
@@ -101,3 +116,23 @@ def test_what_cannot_be_decoded(tmp_path: Path, shared_data: Path) -> None:
         draw_timelines(LocalizePageSettings(runs=(tmp_path,), out=page))
     with pytest.raises(UserError, match="given twice"):
         draw_timelines(LocalizePageSettings(runs=(tmp_path, tmp_path), out=page))
+
+
+def test_half_of_what_was_decoded_or_the_same_twice_is_no_run(tmp_path: Path, shared_data: Path) -> None:
+    truth = tmp_path / "truth.csv"
+    truth.write_text("video-id,t-start,t-end,label\n1_7,0,20,1\n")
+    learn_decode(sample(tmp_path, shared_data, "1_7,0,20,1,0.5\n", truth=truth))
+    page, order = (
+        LocalizePageSettings(runs=(tmp_path / "run",), out=tmp_path / "p.html"),
+        tmp_path / "run/order.jsonl",
+    )
+    with (tmp_path / "run" / "predictions.csv").open("a") as stream:
+        stream.write("other,0,20,1,0.5\n")
+    assert "Left out: 1 recording with predictions and no truth." in draw_timelines(page).notes
+    line = order.read_text()
+    order.write_text(line * 2)
+    with pytest.raises(UserError, match="is there twice"):
+        draw_timelines(page)
+    order.unlink()
+    with pytest.raises(UserError, match=r"of order\.jsonl and decoded\.csv there is only one"):
+        draw_timelines(page)

@@ -25,11 +25,13 @@ from proctor.learn.localize.order_figures import (
 )
 from proctor.learn.localize.order_prior import OrderPrior, fit_order_prior
 from proctor.learn.localize.readings import DecodeWeights
+from proctor.learn.runs import RECORD
 from proctor.learn.samples import StepData, read_step_data
 from proctor.metrics.activitynet import render_csv
 from proctor.metrics.localization import MULTIPLES, TIOU, Segments, match_segments, weighted_scores
 from proctor.metrics.localization.scores import centred_intervals
-from proctor.records import Dropped, atomic_write, write_json, write_jsonl
+from proctor.records import Dropped, atomic_write, is_there, write_json, write_jsonl
+from proctor.report.numbers import count
 from proctor.stages.learn.decode_settings import DecodeSettings
 from proctor.stages.scoring.localization import read_ground_truth, read_predictions
 
@@ -95,6 +97,7 @@ class DecodedRun(msgspec.Struct, frozen=True):
         gains: of rows over others.
         dropped: recordings and predictions that were left out.
         seconds: for the decoding alone.
+        unknown: recordings that the annotations do not have: their activity is inferred, their length not known.
     """
 
     run: str
@@ -108,6 +111,7 @@ class DecodedRun(msgspec.Struct, frozen=True):
     gains: tuple[DecodeGain, ...]
     dropped: tuple[Dropped, ...]
     seconds: float
+    unknown: tuple[str, ...] = ()
 
 
 def learn_decode(settings: DecodeSettings) -> DecodedRun:
@@ -118,6 +122,12 @@ def learn_decode(settings: DecodeSettings) -> DecodedRun:
     """
     from time import perf_counter
 
+    if is_there(settings.out / RECORD):
+        raise UserError(
+            "this folder holds another run, whose files would be written over.",
+            where=str(settings.out),
+            hint="name another folder with --out",
+        )
     steps, dataset = read_step_data(settings.annotations)
     data = localize_data(steps)
     predictions, dropped = _known(read_predictions(settings.predictions).trimmed(), data)
@@ -128,14 +138,8 @@ def learn_decode(settings: DecodeSettings) -> DecodedRun:
     given = stated if settings.activity == "given" else {}
     truth = None
     if settings.truth is not None:
-        truth = read_ground_truth(settings.truth)
-        truth = truth.take(truth.in_videos(set(videos)))
-        if not len(truth):
-            raise UserError(
-                "the truth has no segment of a predicted recording.",
-                where=str(settings.truth),
-                hint="are the videos called alike?",
-            )
+        truth, left = _measurable(read_ground_truth(settings.truth).trimmed(), set(videos), settings.truth)
+        dropped += left
     chosen: ChosenWeights | None = None
     if settings.weights == "chosen":
         if truth is None:
@@ -161,6 +165,7 @@ def learn_decode(settings: DecodeSettings) -> DecodedRun:
         None if not stated else sum(found.activities[v] == a for v, a in stated.items()),
         len(prior.fitted_on), sum(len(line.missing) for line in lines), sum(len(line.out_of_order) for line in lines),
         chosen.all if chosen else DecodeWeights(), rows, gains, tuple(dropped), round(spent, 3),
+        tuple(v for v in videos if v not in stated),
     )  # fmt: skip
     write_json(settings.out / "decode.json", msgspec.to_builtins(result))
     return result
@@ -181,12 +186,15 @@ class _Choice:
 
 
 def _known(predictions: Segments, data: LocalizeData) -> tuple[Segments, list[Dropped]]:
-    """Leave out predictions of no length, and of classes that no annotation has, which nothing can be said of."""
+    """Leave out predictions of no length, outside of the video, and of classes that no annotation has."""
     if not len(predictions):
         raise UserError("there is no prediction.", hint="give at least one scored segment")
     short = predictions.empty()
     strange = ~predictions.with_labels([n for n in predictions.labels if str(n) in set(data.classes)])
-    if bool((short | strange).all()):
+    known = [data.recordings.get(str(v)) for v in predictions.videos]
+    last = np.array([np.inf if one is None else one.seconds for one in known])[predictions.video]
+    outside = (predictions.end <= 0) | (predictions.start >= last)
+    if bool(strange.all()):
         raise UserError(
             f"none of the {len(predictions):,} predictions is of a step of {data.name}: their labels are such as "
             f"{str(predictions.labels[0])!r}.",
@@ -196,11 +204,32 @@ def _known(predictions: Segments, data: LocalizeData) -> tuple[Segments, list[Dr
     for why, code, rows in (
         ("no length", "no_length", short),
         ("unknown class", "unknown_class", strange & ~short),
+        ("outside of the video", "outside", outside & ~short & ~strange),
     ):
-        for v in np.unique(predictions.video[rows]):
-            n = int((predictions.video[rows] == v).sum())
-            dropped.append(Dropped(str(predictions.videos[v]), code, f"{n} predictions: {why}"))
-    return predictions.take(~(short | strange)), dropped
+        for v, n in zip(*np.unique(predictions.video[rows], return_counts=True), strict=True):
+            dropped.append(Dropped(str(predictions.videos[v]), code, f"{count(int(n), 'prediction')}: {why}"))
+    kept = ~(short | strange | outside)
+    if not kept.any():
+        raise UserError(
+            f"none of the {len(predictions):,} predictions is within its video and longer than a millisecond.",
+            hint="times are in seconds from the start of the video",
+        )
+    return predictions.take(kept), dropped
+
+
+def _measurable(truth: Segments, videos: set[str], path: Path) -> tuple[Segments, list[Dropped]]:
+    """Leave out the truth of recordings that nothing was predicted in: a file may hold predictions of some alone."""
+    within = truth.take(truth.in_videos(videos))
+    if not len(within):
+        raise UserError(
+            "the truth has no segment of a predicted recording.",
+            where=str(path),
+            hint="are the videos called alike?",
+        )
+    left = sorted({str(v) for v in truth.used_videos()} - videos)
+    return within, [
+        Dropped(v, "not_predicted", "it has truth, and no prediction: not measured") for v in left
+    ]
 
 
 def _train(data: LocalizeData, dataset: Dataset, settings: DecodeSettings, tested: set[str]) -> list[str]:

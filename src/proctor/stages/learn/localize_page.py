@@ -14,6 +14,7 @@ import numpy as np
 from proctor.errors import UserError
 from proctor.metrics.localization import Segments, localization_scores
 from proctor.records import read_jsonl
+from proctor.report.numbers import count
 from proctor.report.page import write_page
 from proctor.report.timelines import RecordingLines, RunFigures, RunLine, StepLine, timelines_page
 from proctor.stages.learn.decode import OrderLine
@@ -71,7 +72,11 @@ def draw_timelines(settings: LocalizePageSettings) -> LocalizePage:
         notes.append("Without --annotations steps are shown by their ids.")
     every = set.union(*({str(v) for v in run.truth.used_videos()} for run in runs))
     if len(every) > len(videos):
-        notes.append(f"Left out: {len(every) - len(videos)} recordings that not every run has truth of.")
+        notes.append(
+            f"Left out: {count(len(every) - len(videos), 'recording')} that not every run has truth of."
+        )
+    if blind := set().union(*(map(str, run.predictions.used_videos()) for run in runs)) - every:
+        notes.append(f"Left out: {count(len(blind), 'recording')} with predictions and no truth.")
     figures = [line for run in runs for line in _figures(run, videos)]
     write_page(settings.out, timelines_page(settings.title or "Steps in time", figures, recordings, notes))
     return LocalizePage(str(settings.out), tuple(run.name for run in runs), len(recordings), tuple(notes))
@@ -87,6 +92,17 @@ def _read(folder: Path, name: str) -> _Run:
             )
     order, decoded = folder / "order.jsonl", folder / "decoded.csv"
     lines: list[OrderLine] = read_jsonl(order, OrderLine) if order.is_file() else []
+    twice = [name for name, n in Counter(line.recording for line in lines).items() if n > 1]
+    if twice:
+        raise UserError(
+            f"recording {twice[0]!r} is there twice.", where=str(order), hint="run proctor learn decode again"
+        )
+    if bool(lines) != decoded.is_file():
+        raise UserError(
+            f"of {order.name} and {decoded.name} there is only one.",
+            where=str(folder),
+            hint="run proctor learn decode again, or remove both",
+        )
     return _Run(
         folder,
         name,
