@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -100,3 +101,20 @@ def test_recordings_without_features_are_left_out_and_listed(tmp_path: Path) -> 
         writer.add("other", np.zeros((3, 2)))
     with pytest.raises(UserError, match="no recording with a timed step is in 'train'"):
         with_stores(task, [FeatureStore.open(tmp_path / "none")], path())
+
+
+def test_features_that_end_before_steps_begin_are_listed_and_a_store_is_named_once(tmp_path: Path) -> None:
+    task, _ = localize_task(path(), "R")
+    with StoreWriter(tmp_path / "s", width=2, seconds=1.0, modality="video", backbone="b", source="t") as out:
+        for n, (id_, recording) in enumerate(task.data.recordings.items()):
+            out.add(id_, np.ones((2 if n == 0 else math.ceil(recording.seconds), 2)))
+    store = FeatureStore.open(tmp_path / "s")
+    found = with_stores(task, [store], path())
+    (first, recording) = next(iter(task.data.recordings.items()))
+    late = sum(s.start >= 2 for s in recording.spans)
+    assert late > 0
+    (short,) = found.data.changed
+    assert (short.id, short.reason) == (first, "short_features")
+    assert short.detail.endswith(f"steps that begin later: {late}")
+    with pytest.raises(UserError, match="given twice"):
+        with_stores(task, [store, FeatureStore.open(tmp_path / "s")], path())

@@ -62,7 +62,7 @@ class LocalizeData:
         graphs: task graph by activity id.
         dropped: what cannot be found, with its reason.
         changed: what was changed so that it can be found: executions cut off at an end of the video, and videos whose
-            length was not known.
+            length was not known; also recordings whose features end before steps begin (``splits.with_stores``).
         name: of the data set.
         hash: of the annotations.
     """

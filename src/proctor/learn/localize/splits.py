@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from proctor.errors import UserError
 from proctor.learn.features.store import FeatureStore
-from proctor.learn.localize.data import LocalizeData, localize_data
+from proctor.learn.localize.data import LocalizeData, TimedRecording, localize_data
 from proctor.learn.localize.localizer import LocalizeTask
 from proctor.learn.localize.reference import reference_labels
 from proctor.learn.recogniser import ProtocolName
@@ -84,9 +84,15 @@ def localize_task(
 def with_stores(task: LocalizeTask, stores: Sequence[FeatureStore], folder: Path) -> LocalizeTask:
     """Return the task without the recordings that a store has no rows of; each is listed.
 
+    Listed as changed are recordings with steps that begin where a store's rows have ended: no network can find these.
+
     Raises:
-        UserError: if a part is then empty.
+        UserError: if a store is given twice, or a part is then empty.
     """
+    if len({s.path.resolve() for s in stores}) < len(stores):
+        raise UserError("a store is given twice.", where="--features", hint="name each store once")
+    short = tuple(_short(r, s) for s in stores for i, r in task.data.recordings.items() if i in s)
+    task = replace(task, data=replace(task.data, changed=(*task.data.changed, *filter(None, short))))
     lacking = {i: s.backbone for s in reversed(stores) for i in task.data.recordings if i not in s}
     if not lacking:
         return task
@@ -101,6 +107,17 @@ def with_stores(task: LocalizeTask, stores: Sequence[FeatureStore], folder: Path
     found = replace(task, data=data, train=train, val=val, test=test)
     _require_parts(found, "with features", folder)
     return found
+
+
+def _short(recording: TimedRecording, store: FeatureStore) -> Dropped | None:
+    end = store.held[recording.id].rows * store.seconds
+    after = sum(span.start >= end for span in recording.spans)
+    if not after:
+        return None
+    what = (
+        f"rows of {store.backbone} end at {end:g} s of {recording.seconds:g}; steps that begin later: {after}"
+    )
+    return Dropped(recording.id, "short_features", what)
 
 
 def _without_empty(data: LocalizeData, home: dict[str, str]) -> LocalizeData:
