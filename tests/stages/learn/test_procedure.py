@@ -120,6 +120,16 @@ def test_clusters_of_the_data_and_the_protocol_of_the_code(planted):
         learn_from(*planted, asked(method="none", clusters="9999"), 9_999)
 
 
+def test_the_protocol_of_the_code_takes_its_exponent(planted):
+    """These rows spread in many directions: with exponent 2 nearly all are in one cluster."""
+    code, right = (
+        learn_from(*planted, asked(method="none", clusters="7", protocol=protocol), 7).means.found.recall
+        for protocol in ("code", "right")
+    )
+    assert code < 0.25
+    assert right > 0.6
+
+
 def test_one_recording_cannot_be_embedded(tmp_path):
     made = plant_procedure(tmp_path / "one", recordings=1, steps=3)
     with pytest.raises(UserError, match="two recordings"):

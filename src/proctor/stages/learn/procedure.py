@@ -220,6 +220,7 @@ def _found(
             seed=settings.seed,
             distance=settings.distance,
             frames=store.seconds * RATE,
+            published=settings.protocol == "code",
         )
     except UserError as error:
         raise UserError(error.message, where=f"activity '{procedure.name}'", hint=error.hint) from None
