@@ -55,6 +55,16 @@ def test_learns_and_embeds_every_row_the_same_each_time(method, published):
         assert all(np.linalg.norm(v) == pytest.approx(1, rel=1e-5) for v in after.values())
 
 
+def test_c_idm_pushes_apart_what_is_far_apart():
+    """All 50 s are near with 60, and drawn to each other; with 1 nearly all are pushed apart."""
+    spread = []
+    for far in (60.0, 1.0):
+        learner = ProcedureEmbedder(made(), 1.0, method="cidm", idm_weight=1.0, far=far, training=SHORT)
+        learner.fit()
+        spread.append(float(learner.embed()["r0"].std()))
+    assert spread[1] > 1.5 * spread[0]
+
+
 def test_as_published_c_idm_changes_no_weight():
     both = []
     for method in ("tcc", "cidm"):

@@ -24,6 +24,7 @@ from proctor.learn.settings import TrainSettings
 from proctor.learn.trainer import Show, Trained, device_of, fit, seeded
 
 __all__ = [
+    "FAR",
     "USUAL",
     "FrameNetwork",
     "MapNetwork",
@@ -46,8 +47,8 @@ CONTEXT: Final = 2
 SAMPLED: Final = 32
 """Frames of each video of a batch, drawn anew each time."""
 
-VIDEO_RATE: Final = 30.0
-"""Frames a second that sigma of C-IDM counts in."""
+FAR: Final = 10.0
+"""Seconds: sigma of C-IDM as published, 300 frames at thirty a second."""
 
 USUAL: Final = TrainSettings(
     epochs=20, batch=5, lr=1e-3, weight_decay=1e-5, pos_weight=1.0, clip=None, patience=None, plateau=None
@@ -181,6 +182,7 @@ class ProcedureEmbedder:
         shape: of a row that is a map, (channels, height, width); empty where it is a vector.
         method: cycles between videos, or these and C-IDM.
         idm_weight: of C-IDM, which is a sum over pairs of frames; published: 1, and 0.1 in an example.
+        far: seconds; C-IDM pushes rows apart that are farther from each other than this.
         training: how.
         published: with the mistakes of the released code (docs/procedure-learning.md).
         seed: of weights and everything that is drawn.
@@ -192,6 +194,7 @@ class ProcedureEmbedder:
     shape: tuple[int, ...] = ()
     method: Method = "tcc"
     idm_weight: float = 0.01
+    far: float = FAR
     training: TrainSettings = USUAL
     published: bool = False
     seed: int = 0
@@ -217,7 +220,8 @@ class ProcedureEmbedder:
                 hint="add features of others, or embed nothing (--method none)",
             )
         about = {
-            "method": self.method, "idm_weight": self.idm_weight, "published": self.published, "recordings": self.ids,
+            "method": self.method, "idm_weight": self.idm_weight, "far": self.far, "published": self.published,
+            "recordings": self.ids,
         }  # fmt: skip
         return fit(self, self.training, folder, seed=self.seed, about=about, show=show)
 
@@ -271,9 +275,9 @@ class ProcedureEmbedder:
             shares = places / lengths
             loss = cycle_back(embedded.float(), shares, published=self.published)
             if self.method == "cidm":
-                frames = places * (self.seconds * VIDEO_RATE)
+                times = places * self.seconds
                 loss = loss + self.idm_weight * c_idm(
-                    embedded.float(), frames, shares, published=self.published
+                    embedded.float(), times, shares, sigma=self.far, published=self.published
                 )
         return loss
 

@@ -98,9 +98,9 @@ def c_idm(
 
     Args:
         embedded: shape (videos, frames, width); any number of videos.
-        frames: number of each frame in its video, shape (videos, frames).
+        frames: number of each frame in its video, or when it is in seconds, shape (videos, frames).
         seconds: as a share of the video, shape (videos, frames).
-        sigma: frames; pairs that are farther apart are pushed apart.
+        sigma: in the unit of ``frames``; pairs that are farther apart are pushed apart.
         margin: see ``MARGIN``.
         published: without a gradient, as in the released code.
     """

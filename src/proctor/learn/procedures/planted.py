@@ -2,7 +2,7 @@
 
 Each step has a direction of its own; rows of a step are the direction, a slow drift along it, and noise, rows of the
 background noise alone. Some steps change places from recording to recording, and lengths differ, so that time alone tells
-little. Nothing of this is told to what learns.
+little. A learner sees the rows alone.
 """
 
 from __future__ import annotations

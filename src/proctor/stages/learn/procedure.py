@@ -294,6 +294,7 @@ def _embedded(
         store.shape,
         settings.method,
         settings.idm_weight,
+        settings.far,
         training.over(USUAL),
         settings.protocol == "code",
         settings.seed,

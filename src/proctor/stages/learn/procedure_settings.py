@@ -20,7 +20,7 @@ class ProcedureSettings(Settings, frozen=True, kw_only=True):
     features: Annotated[
         Path | None,
         option(
-            "Store of features (proctor features): rows, or maps of a layer. Without one only what no knowledge scores is told.",
+            "Store of features (proctor features): rows, or maps of a layer. Without one only the rows of chance are printed.",
             metavar="STORE",
         ),
     ] = None
@@ -48,6 +48,15 @@ class ProcedureSettings(Settings, frozen=True, kw_only=True):
         ),
     ] = "l1"
     idm_weight: Annotated[float, option("cidm: weight of C-IDM beside the cycles.", ge=0)] = 0.01
+    far: Annotated[
+        float,
+        option(
+            "cidm: frames that are more than so many seconds apart are pushed apart; at most the length of a short step.",
+            metavar="SECONDS",
+            ge=0,
+            le=3_600,
+        ),
+    ] = 10.0
     anchors: Annotated[
         Path | None,
         option(
