@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -19,10 +20,13 @@ from proctor.cli.learn import app
 from proctor.errors import UserError
 from proctor.learn.features.store import StoreWriter
 from proctor.learn.procedures.planted import plant_procedure
+from proctor.learn.samples import read_step_data
 from proctor.learn.settings import TrainOptions
 from proctor.samples import copy_sample
+from proctor.stages.learn.extract import extract
 from proctor.stages.learn.procedure import learn_from, learn_procedures
 from proctor.stages.learn.procedure_settings import ProcedureSettings
+from proctor.stages.learn.settings import ExtractSettings
 
 NOWHERE = Path("nowhere")
 
@@ -150,3 +154,36 @@ def test_command_line(tmp_path):
         learn_procedures(ProcedureSettings(annotations=tmp_path / "sample", clusters="many"))
     with pytest.raises(UserError, match="no such folder"):
         learn_procedures(ProcedureSettings(annotations=tmp_path / "sample", features=tmp_path / "none"))
+
+
+def test_steps_of_a_rendered_film_are_found_above_chance(tmp_path):
+    """The tea of the sample, its four films small and a frame a second: what training on plain features is above random rows."""
+    drawing = pytest.importorskip("proctor_rehearsal.drawing.render", reason="needs the extra rehearsal")
+    scene = pytest.importorskip("proctor_rehearsal.drawing.scene")
+    copy_sample(tmp_path / "sample")
+    data, _ = read_step_data(tmp_path / "sample")
+    jobs = [
+        drawing.Job(
+            tmp_path / f"videos/{id_}.mp4",
+            scene.scenes_from_recording(p.recording),
+            width=160,
+            height=90,
+            fps=1,
+        )
+        for id_, p in sorted(data.performances.items())
+        if id_.startswith("tea_")
+    ]
+    drawing.render_many(jobs, processes=1)
+    store = tmp_path / "plain"
+    extract(
+        ExtractSettings(sources=(tmp_path / "videos",), out=store),
+        show=lambda *_: nullcontext(lambda *_: None),
+    )
+    found = learn_procedures(
+        asked(annotations=tmp_path / "sample", features=store, clusters="10", recordings="all"),
+        TrainOptions(epochs=3, device="cpu"),
+    )
+    assert found.dropped == {"no_features": 8, "empty": 2}
+    margin = found.means.margins["iou"]
+    assert margin.value > 0.15
+    assert margin.low > 0.05
