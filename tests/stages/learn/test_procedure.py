@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from proctor.cli.learn import app
 from proctor.errors import UserError
-from proctor.learn.features.store import StoreWriter
+from proctor.learn.features.store import FeatureStore, StoreWriter
 from proctor.learn.procedures.planted import plant_procedure
 from proctor.learn.samples import read_step_data
 from proctor.learn.settings import TrainOptions
@@ -85,6 +85,27 @@ def test_texts_as_anchors(planted, tmp_path):
     ):
         with pytest.raises(UserError, match=words):
             learn_from(*planted, asked(method="none", head="ordered", anchors=path), None)
+
+
+def test_anchors_that_nothing_would_use_are_refused(planted, tmp_path):
+    with pytest.raises(UserError, match="--head ordered alone"):
+        learn_from(*planted, asked(method="none", anchors=tmp_path), 7)
+
+
+def test_features_that_end_early_or_late_are_named(planted, tmp_path):
+    data, store = planted
+    with StoreWriter(
+        tmp_path / "s", width=store.width, seconds=1.0, modality="video", backbone="x", source="x"
+    ) as w:
+        for id_ in store.recordings:
+            rows = np.asarray(store.rows(id_), float)
+            w.add(id_, rows[:20] if id_ == "1_2" else np.concatenate([rows, rows]) if id_ == "1_3" else rows)
+    notes = learn_from(data, FeatureStore.open(tmp_path / "s"), asked(method="none", clusters="7"), 7).notes
+    assert any("'1_2', end more than 5 s before" in note for note in notes)
+    assert any("'1_3', go on more than 5 s after" in note for note in notes)
+    assert not any(
+        "1_2" in note for note in learn_from(*planted, asked(method="none", clusters="7"), 7).notes
+    )
 
 
 def test_a_run_is_written_and_repeated_to_the_byte(planted, tmp_path):

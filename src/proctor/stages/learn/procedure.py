@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
@@ -25,7 +25,7 @@ from proctor.learn.procedures.evaluate import (
 )
 from proctor.learn.procedures.heads import CLUSTERS, Clustered, choose_clusters, cluster
 from proctor.learn.procedures.ordered import align_recordings
-from proctor.learn.procedures.videos import RATE, Procedure, procedures_of
+from proctor.learn.procedures.videos import RATE, Procedure, ProcedureVideo, procedures_of
 from proctor.learn.samples import StepData, read_step_data
 from proctor.learn.settings import TrainOptions
 from proctor.metrics.clustering import Background
@@ -40,6 +40,8 @@ RESULT: Final = "procedure.json"
 LABELS: Final = "labels.jsonl"
 DROPPED: Final = "dropped.jsonl"
 _MOST_CLUSTERS: Final = 1_000
+_BEYOND: Final = 5.0
+"""Seconds that a recording and its features may differ by, before a note says so."""
 
 Rows = NDArray[np.float32]
 
@@ -128,6 +130,12 @@ def learn_from(
 ) -> LearnedProcedures:
     """Do the same with steps and features that were read; ``clusters`` of None are chosen by the data."""
     training = training or TrainOptions()
+    if settings.anchors is not None and (settings.head != "ordered" or store is None):
+        raise UserError(
+            "texts of steps are used by --head ordered alone, with features.",
+            where="--anchors",
+            hint="add --head ordered and --features STORE, or leave --anchors out",
+        )
     procedures, dropped = procedures_of(data, store, rate=settings.rate, which=settings.recordings)
     paths = ("annotations", "features", "anchors", "out")
     asked = content_hash(
@@ -135,6 +143,7 @@ def learn_from(
             {name: getattr(settings, name) for name in settings.__struct_fields__ if name not in paths},
             data.hash,
             store.hash if store else "",
+            FeatureStore.open(settings.anchors).hash if settings.anchors else "",
             training,
         ]
     )
@@ -174,7 +183,7 @@ def learn_from(
         means=mean_of(evaluated, resamples=settings.resamples, seed=settings.seed),
         published=PUBLISHED,
         dropped=dict(Counter(d.reason for d in dropped)),
-        notes=tuple(_notes(settings, store)),
+        notes=tuple(_notes(settings, store, procedures)),
         run=None if settings.out is None else str(settings.out),
     )
     if settings.out is not None:
@@ -330,7 +339,24 @@ def _labelled(
         yield LabelledRecording(video.id, procedure.id, seconds, runs, named)
 
 
-def _notes(settings: ProcedureSettings, store: FeatureStore | None) -> Iterator[str]:
+def _notes(
+    settings: ProcedureSettings, store: FeatureStore | None, procedures: Sequence[Procedure]
+) -> Iterator[str]:
+    if store is not None:
+        short, long = (
+            [v.id for p in procedures for v in p.videos if sign * _beyond(v, settings.rate, store) > _BEYOND]
+            for sign in (1, -1)
+        )
+        if short:
+            yield (
+                f"features of {len(short)} recordings, such as '{short[0]}', end more than {_BEYOND:g} s before the recording: all "
+                "frames after their end are counted with the label of the last row, and by time is too low"
+            )
+        if long:
+            yield (
+                f"features of {len(long)} recordings, such as '{long[0]}', go on more than {_BEYOND:g} s after the recording: "
+                "these rows are clustered, no frame is counted there, and by time is too low"
+            )
     if store is not None and settings.rate * store.seconds > 1:
         yield (
             f"features have a row every {store.seconds:g} s and {settings.rate:g} frames a second are counted: labels that last "
@@ -340,6 +366,11 @@ def _notes(settings: ProcedureSettings, store: FeatureStore | None) -> Iterator[
         yield f"published rows are of about 15 frames a second, these of {settings.rate:g}: chance differs"
     if settings.recordings == "all":
         yield "published rows are of recordings without mistakes, these of all"
+
+
+def _beyond(video: ProcedureVideo, rate: float, store: FeatureStore) -> float:
+    """Return for how many seconds a recording goes on after its features; negative where the features do."""
+    return len(video.rows) / rate - video.row_count * store.seconds
 
 
 def _require_free(folder: Path, asked: str) -> None:
