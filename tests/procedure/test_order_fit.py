@@ -46,6 +46,8 @@ def test_weights_need_performances() -> None:
         fit_weights([])
     with pytest.raises(ValueError, match="no activity has a performance"):
         fit_weights([([], _soup("one")[1])])
+    with pytest.raises(ValueError, match="has the step 'x', which the graph 'one' lacks"):
+        fit_weights([([observe_order("0", "axb")], _soup("one")[1])])
 
 
 def test_weights_are_read_as_they_were_written() -> None:

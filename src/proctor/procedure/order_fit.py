@@ -66,10 +66,16 @@ def fit_weights(activities: Sequence[tuple[Sequence[Performance], TaskGraph]]) -
         activities: performances and graph of each, whose steps have texts; their order does not matter.
 
     Raises:
-        ValueError: if there is no activity, or none has a performance.
+        ValueError: if there is no activity, none has a performance, or a performance has a step that its graph lacks.
     """
     if not activities:
         raise ValueError("there is no activity to learn from")
+    for seen, graph in activities:
+        unknown = {i for p in seen for i in p.spans} - {s.id for s in graph.actions}
+        if unknown:
+            raise ValueError(
+                f"a performance has the step '{min(unknown)}', which the graph '{graph.name}' lacks"
+            )
     ordered = sorted(activities, key=lambda a: a[1].id)
     lessons = [lesson for seen, graph in ordered for lesson in _lessons(_hashable(seen), graph)]
     if not lessons:
