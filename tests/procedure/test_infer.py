@@ -144,14 +144,14 @@ def test_random_graphs_are_recovered_as_performances_grow() -> None:
 
 def test_names_move_probabilities_little() -> None:
     moved = []
-    for seed in range(6):
+    for seed in range(20):
         rng = random.Random(seed)
         graph = random_graph(10, rng)
         seen = [observe_order(str(k), graph.sample_order(rng)) for k in range(4)]
         known = {(b.before, b.after): b.probability for b in infer_graph(seen, {}, id="other").edges}
         moved += [abs(b.probability - known[b.before, b.after]) for b in infer_graph(seen, {}).edges]
-    assert statistics.mean(moved) < 0.075
-    assert max(moved) < 0.25
+    assert statistics.mean(moved) < 0.08
+    assert max(moved) < 0.35
 
 
 @pytest.mark.shared

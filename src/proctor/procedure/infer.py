@@ -57,6 +57,10 @@ _ERRORS: Final = ((0.05, 0.4), (0.01, 0.1), (0.01, 0.1))
 _CHAINS: Final = 10
 """Walks that begin at the order that was found: a single long one stays with some other order for good, and which is chance."""
 _BURN_IN: Final = 5
+_BURN_IN_FEW: Final = 40
+"""More sweeps for one performance, a quarter of them for two and so on: few leave many orders about as likely as the one found."""
+_BURN_IN_STEPS: Final = 60
+"""With more steps these would take a minute."""
 _SWEEPS: Final = 4
 _DRAWS: Final = _CHAINS * _SWEEPS
 _OF_FOUND: Final = 0.4
@@ -138,7 +142,8 @@ def infer_graph(
     for slip, careless in _ERRORS:
         trust = carefulness(order, ids, ordered, slip, careless)
         score, order = _search(ids, ordered, trust, texts, weights)
-    edges, pairs = _sample(score, order, random.Random(f"infer:{id}"))  # noqa: S311 - not a secret
+    burn_in = _BURN_IN + (_BURN_IN_FEW // len(ordered) ** 2 if len(ids) <= _BURN_IN_STEPS else 0)
+    edges, pairs = _sample(score, order, burn_in, random.Random(f"infer:{id}"))  # noqa: S311 - not a secret
     places = score.evidence.places
     rank = {i: k for k, i in enumerate(sorted(range(len(ids)), key=lambda i: (places[i], ids[i])))}
 
@@ -240,7 +245,7 @@ def _climb(score: OrderScore, order: Poset) -> Poset:
 
 
 def _sample(
-    score: OrderScore, found: Poset, rng: random.Random
+    score: OrderScore, found: Poset, burn_in: int, rng: random.Random
 ) -> tuple[dict[tuple[int, int], float], dict[tuple[int, int], float]]:
     """Return the shares of draws in which each pair is an edge, and is ordered."""
     agreeing, steps = score.evidence.agreeing, range(found.size)
@@ -251,10 +256,10 @@ def _sample(
     pairs: Counter[tuple[int, int]] = Counter()
     for _ in range(_CHAINS):
         order = found.copy()
-        for sweep in range(_BURN_IN + _SWEEPS):
+        for sweep in range(burn_in + _SWEEPS):
             rng.shuffle(shown)
             _redraw(score, order, shown, rng)
-            if sweep >= _BURN_IN:
+            if sweep >= burn_in:
                 edges.update(order.edges())
                 pairs.update((a, b) for a in steps for b in steps if order.has(a, b))
     return _shares(edges, found.edges()), _shares(
