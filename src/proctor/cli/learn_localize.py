@@ -63,6 +63,9 @@ def _text(result: Localized) -> str:
             for name, values in (("mAP", row.mean_ap), ("R@1x", row.recall_1), ("R@5x", row.recall_5))
         ]
         parts.append(table(published, ("published", *head[1:])))
+    averages = {"test": result.test, "seen": result.seen, "val": result.val, "prior": result.prior}
+    means = [f"{name} {_shown([f.average_map])[0]}" for name, f in averages.items() if f is not None]
+    parts.append(f"average mAP over the overlaps: {', '.join(means)}")
     chosen = ", ".join(f"{k} {v}" for k, v in result.chosen.items())
     changed = f"; changed: {counted(result.changed)}" if result.changed else ""
     parts.append(f"chosen: {chosen}\nleft out: {counted(result.dropped)}{changed}")

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace as changed
+from typer.testing import CliRunner
 
+from proctor.cli.learn import app
 from proctor.errors import UserError
 from proctor.learn.localize.planted import plant_steps
 from proctor.records import read_json, write_json
@@ -63,6 +65,18 @@ def test_equal_runs_give_equal_bytes_and_another_one_is_not_written_over(tmp_pat
     with pytest.raises(UserError, match="another configuration"):
         learn_localize(changed(settings, split="P"))
     learn_localize(changed(settings, split="P", overwrite=True))
+
+
+def test_the_average_over_overlaps_is_shown(tmp_path: Path) -> None:
+    asked = ["--annotations", str(path()), "--split", "R", "--resamples", "0", "--out", str(tmp_path / "run")]
+    shown = CliRunner().invoke(app, ["localize", *asked])
+    assert shown.exit_code == 0, shown.output
+    results = read_json(tmp_path / "run" / "run.json")["results"]
+    test, val = (100 * results[part]["average_map"]["value"] for part in ("test", "val"))
+    assert f"average mAP over the overlaps: test {test:.1f}%, val {val:.1f}%" in shown.stdout
+    listed = CliRunner().invoke(app, ["runs", str(tmp_path)])
+    at = 100 * next(r["at"][4]["value"] for r in results["test"]["rows"] if r["name"] == "mAP")
+    assert listed.stdout.splitlines()[-1].split()[-1] == f"{at:.1f}%"
 
 
 def test_a_run_is_listed_with_its_map_and_a_damaged_one_with_what_is_wrong(tmp_path: Path) -> None:
