@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,6 +96,12 @@ def test_a_run_is_listed_with_its_map_and_a_damaged_one_with_what_is_wrong(tmp_p
         "truth.csv: the file is not there.",
     ]
     record = read_json(tmp_path / "a" / "run.json")
+    shutil.copytree(tmp_path / "a", tmp_path / "c")
+    for results in ({}, {"test": {**record["results"]["test"], "rows": []}}):
+        files = {"truth.csv": record["files"]["truth.csv"]}
+        write_json(tmp_path / "c" / "run.json", record | {"results": results, "files": files})
+        without = list_runs(RunsSettings(folder=tmp_path / "c"))[0]
+        assert (without.model, without.mean_ap, without.wrong) == ("prior", None, "")
     write_json(tmp_path / "a" / "run.json", record | {"files": {}})
     assert list_runs(RunsSettings(folder=tmp_path))[0].wrong.endswith("the run was not finished.")
 

@@ -76,8 +76,12 @@ def _listed(folder: Path) -> ListedRun:
 
 def _localized(folder: Path) -> ListedRun:
     record = read_tables(folder)
-    test = msgspec.convert(record.results.get("test"), LocalizeFigures)
-    found = dict(zip(test.tiou, test.row("mAP"), strict=True)).get(0.5)
+    try:
+        test = msgspec.convert(record.results.get("test"), LocalizeFigures)
+        at = next((row.at for row in test.rows if row.name == "mAP"), ())
+        found = dict(zip(test.tiou, at, strict=False)).get(0.5)
+    except msgspec.ValidationError:  # as above
+        found = None
     return ListedRun(
         str(folder), record.model, record.split, record.seed, mean_ap=None if found is None else found.value
     )
