@@ -147,7 +147,10 @@ def _recording(
         truth.setdefault(step, []).append((start, end))
     lines = [_line(run, video, truth) for run in runs]
     missing = sorted({step for line in lines for step in (*line.missing, *(line.decoded or ()))} - set(truth))
-    steps = [StepLine(s, render_step(texts.get((video, s), "")), tuple(truth.get(s, ()))) for s in (*truth, *missing)]
+    steps = [
+        StepLine(s, render_step(texts.get((video, s), "")), tuple(truth.get(s, ())))
+        for s in (*truth, *missing)
+    ]
     last = max((end for times in truth.values() for _, end in times), default=0.0)
     return RecordingLines(video, activity, max(seconds, last), tuple(steps), tuple(lines))
 
