@@ -156,9 +156,8 @@ class OrderScore:
         """Return the log odds that a comes before b, all else of the order as it is; the pair must be changeable."""
         around = order.around(a, b)
         edge = self._edge
-        odds = self._stated[a][b] + edge[a][b]
-        for weight, value in zip(self._shape, shape(self.evidence.agreeing[a][b], around), strict=True):
-            odds += weight * value
+        odds: float = self._stated[a][b] + edge[a][b]
+        odds += sum(map(mul, self._shape, shape(self.evidence.agreeing[a][b], around)))
         for x in around.spared_before:
             odds -= edge[x][b]
         for y in around.spared_after:

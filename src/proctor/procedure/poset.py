@@ -9,7 +9,7 @@ other one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from proctor.procedure.cycles import each_bit
@@ -90,11 +90,10 @@ class Poset:
 
     def can_change(self, a: int, b: int) -> bool:
         """True when the pair alone can be put in, or taken out where it is in."""
-        if self.has(a, b):
-            return not self.after[a] & self.before[b]
-        return not (
-            self.after[b] >> a & 1 or self.before[a] & ~self.before[b] or self.after[b] & ~self.after[a]
-        )
+        after, before = self.after, self.before
+        if after[a] >> b & 1:
+            return not after[a] & before[b]
+        return not (after[b] >> a & 1 or before[a] & ~before[b] or after[b] & ~after[a])
 
     def change(self, a: int, b: int) -> None:
         """Put the pair in, or take it out; only where ``can_change`` says so."""
@@ -119,17 +118,32 @@ class Poset:
         upto = self.before[b] & ~(1 << a)
         onward = self.after[a] & ~(1 << b)
         above, below = self.before[a], self.after[b]
-        into = [x for x in each_bit(upto) if not self.after[x] & upto]
-        out_of = [y for y in each_bit(onward) if not self.before[y] & onward]
-        spared_before = tuple([x for x in into if above >> x & 1])
-        spared_after = tuple([y for y in out_of if below >> y & 1])
+        spared_before, joined = _ends(upto, self.after, above)
+        spared_after, forked = _ends(onward, self.before, below)
         first, last = (upto & ~above).bit_count() + 1, (onward & ~below).bit_count() + 1
         return Surroundings(
             spared_before,
             spared_after,
-            len(into) - len(spared_before),
-            len(out_of) - len(spared_after),
+            joined,
+            forked,
             not upto,
             not onward,
             -math.log1p(-1 / math.comb(first + last, first)),
         )
+
+
+def _ends(steps: int, beyond: Sequence[int], spared: int) -> tuple[tuple[int, ...], int]:
+    """Return the steps of a set with none of the set beyond them that are spared, and how many are not; the inmost loop of all."""
+    found = []
+    others = 0
+    left = steps
+    while left:
+        low = left & -left
+        left ^= low
+        step = low.bit_length() - 1
+        if not beyond[step] & steps:
+            if spared & low:
+                found.append(step)
+            else:
+                others += 1
+    return tuple(found), others
