@@ -50,6 +50,10 @@ def _text(result: Localized) -> str:
         )
     if result.val is not None:
         parts.append(table(_rows(result.val), (f"val: {_counts(result.val)}", *head[1:])))
+    if result.rows:
+        parts.append(
+            table([("test", *_shown([*result.rows.values()]))], ("every row labelled", *result.rows))
+        )
     if result.prior is not None:
         parts.append(table(_rows(result.prior), ("recipe and length alone (prior)", *head[1:])))
     for name, robust in result.robust.items():

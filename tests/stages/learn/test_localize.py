@@ -178,7 +178,10 @@ def test_a_network_learns_from_a_store_beside_the_prior(model: str, tmp_path: Pa
     assert found.prior.segments == found.test.segments
     assert found.dropped["no_features"] == 1
     assert scored(tmp_path / "run")["mAP"] == pytest.approx(per_cent(found, "mAP"), abs=1e-9)
+    shares = {"MoF", "MoF-bg", "MoF/video", "Edit", "F1@10", "F1@25", "F1@50"}
+    assert set(found.rows) == (shares if model == "segmenter" else set())
     record = read_json(tmp_path / "run" / "run.json")
+    assert set(record["results"].get("rows", {})) == set(found.rows)
     assert (record["features"][0]["backbone"], record["settings"]["hidden"]) == ("made", 4)
     with pytest.raises(UserError, match="looks at no features"):
         learn_localize(changed(settings, model="prior", out=None))

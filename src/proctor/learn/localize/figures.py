@@ -5,12 +5,15 @@ All is measured by ``metrics.localization``, so that ``proctor score localizatio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from proctor.learn.evaluate import Figure
+from proctor.learn.localize.dense import BACKGROUND
 from proctor.metrics.interval import Interval
 from proctor.metrics.localization import (
     TIOU,
@@ -18,8 +21,9 @@ from proctor.metrics.localization import (
     localization_scores,
     score_intervals,
 )
+from proctor.metrics.segmentation import segmentation_scores, segmentation_statistics
 
-__all__ = ["LocalizeFigures", "LocalizedRow", "localized", "rows_of"]
+__all__ = ["LocalizeFigures", "LocalizedRow", "labelled", "localized", "rows_of"]
 
 Row = Literal["mAP", "R@1x", "R@5x", "micro R@1x", "micro R@5x"]
 ROWS: Final[tuple[Row, ...]] = ("mAP", "R@1x", "R@5x", "micro R@1x", "micro R@5x")
@@ -99,3 +103,23 @@ def rows_of(
     n = len(TIOU)
     average = made.pop(n)
     return tuple(LocalizedRow(name, tuple(made[k * n : (k + 1) * n])) for k, name in enumerate(ROWS)), average
+
+
+_SHARES: Final = ("MoF", "MoF-bg", "MoF/video", "Edit", "F1@10", "F1@25", "F1@50")
+"""Of the scores of ``metrics.segmentation``, those that are shares."""
+
+
+def labelled(
+    truth: Sequence[NDArray[np.str_]], found: Sequence[NDArray[np.str_]], *, resamples: int = 0, seed: int = 0
+) -> Mapping[str, Figure]:
+    """Return how well every row is labelled, shares from 0 to 1: rows (MoF, with and without background), edit, and F1.
+
+    Args:
+        truth: labels of each recording's rows.
+        found: parallel to it.
+        resamples: of the bootstrap over recordings; 0 leaves the intervals out.
+        seed: of the draws.
+    """
+    stats = segmentation_statistics(truth, found, background=[BACKGROUND], matching="corrected")
+    scores = dict(segmentation_scores(stats, resamples=resamples, seed=seed))
+    return {name: Figure.of(scores[name]) for name in _SHARES if name in scores}

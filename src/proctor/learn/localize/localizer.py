@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from proctor.learn.localize.data import LocalizeData
 from proctor.learn.recogniser import ProtocolName
 from proctor.metrics.localization import Segments
 
-__all__ = ["LocalizeTask", "Localizer"]
+__all__ = ["DenseLocalizer", "LocalizeTask", "Localizer"]
 
 
 @dataclass(frozen=True)
@@ -49,4 +52,13 @@ class Localizer(Protocol):
 
     def predict(self, ids: Sequence[str]) -> Segments:
         """Return scored segments of these recordings of the fitted task; labels are step ids."""
+        ...
+
+
+@runtime_checkable
+class DenseLocalizer(Localizer, Protocol):
+    """A localizer that labels every row of the features."""
+
+    def dense(self, ids: Sequence[str]) -> tuple[list[NDArray[np.str_]], list[NDArray[np.str_]]]:
+        """Return true and found labels of every row of these recordings, as ``metrics.segmentation`` compares them."""
         ...

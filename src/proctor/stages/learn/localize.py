@@ -11,9 +11,10 @@ import msgspec
 import numpy as np
 
 from proctor.errors import UserError
+from proctor.learn.evaluate import Figure
 from proctor.learn.features.store import FeatureStore
-from proctor.learn.localize.figures import LocalizeFigures, localized
-from proctor.learn.localize.localizer import Localizer, LocalizeTask
+from proctor.learn.localize.figures import LocalizeFigures, labelled, localized
+from proctor.learn.localize.localizer import DenseLocalizer, Localizer, LocalizeTask
 from proctor.learn.localize.prior import StepPrior
 from proctor.learn.localize.published import published_localization
 from proctor.learn.localize.reference import reference_document
@@ -77,6 +78,7 @@ class Localized(msgspec.Struct, frozen=True, kw_only=True):
         test: figures of the test part.
         seen: the same over the classes that were trained on alone; None where that is all of them.
         val: figures of the validation part; None where it was trained on.
+        rows: how well every row of the test part is labelled, where the localizer labels rows.
         prior: figures of the baseline that sees no pixels, on the same recordings; None where it is the model.
         robust: by training, recordings without and with mistakes, where that was asked for.
         halves: the published split in two, shown on the same predictions; None where robustness was not asked for.
@@ -96,6 +98,7 @@ class Localized(msgspec.Struct, frozen=True, kw_only=True):
     test: LocalizeFigures
     seen: LocalizeFigures | None
     val: LocalizeFigures | None
+    rows: Mapping[str, Figure]
     prior: LocalizeFigures | None
     robust: Mapping[Training, RobustTraining]
     halves: Halves | None
@@ -152,6 +155,9 @@ def learn_localize(
         val=localized(data.truth(task.val), localizer.predict(task.val), resamples=resamples, seed=seed)
         if task.val
         else None,
+        rows=labelled(*localizer.dense(task.test), resamples=resamples, seed=seed)
+        if isinstance(localizer, DenseLocalizer)
+        else {},
         prior=None if settings.model == "prior" else _of_prior(task, truth),
         robust={
             name: robust_training(tasks, name, found[name], resamples=resamples, seed=seed)
@@ -301,7 +307,12 @@ def _write(
 ) -> None:
     assert settings.out is not None
     parts: dict[str, object] = {"test": result.test, "val": result.val, "seen": result.seen}
-    parts |= {"prior": result.prior, "robust": result.robust or None, "halves": result.halves}
+    parts |= {
+        "rows": result.rows or None,
+        "prior": result.prior,
+        "robust": result.robust or None,
+        "halves": result.halves,
+    }
     results = {name: msgspec.to_builtins(part) for name, part in parts.items() if part is not None}
     record = msgspec.structs.replace(record, chosen=dict(result.chosen), results=results)
     write_tables(
