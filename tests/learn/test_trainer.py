@@ -237,7 +237,9 @@ def test_killed_again_and_again_it_ends_with_the_same_weights(
         places.append((place["epoch"], place["place"]))
     assert killed == len(waits)
     assert places == sorted(places)
-    assert any(place for _, place in places)  # within an epoch
+    assert len(waits) == 1 or any(
+        place for _, place in places
+    )  # within an epoch; one kill may come between two
     assert run_toy(tmp_path / "hurt", how=how).wait(120) == 0
     for name in ("best.pt", "last.pt"):
         assert stored(tmp_path / "hurt" / name) == stored(tmp_path / "calm" / name)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import types
 from pathlib import Path
 
@@ -124,9 +125,8 @@ def test_a_residual_network_is_loaded_and_cut(tmp_path: Path, monkeypatch):
     torch.manual_seed(0)
     whole = Small()
     torch.save(whole.state_dict(), tmp_path / "w.pth")
-    monkeypatch.setattr(
-        embedder.importlib, "import_module", lambda _: types.SimpleNamespace(resnet50=lambda weights: Small())
-    )
+    models = types.SimpleNamespace(resnet50=lambda weights: Small())
+    monkeypatch.setattr(embedder, "load_library", lambda _: types.SimpleNamespace(models=models))
     base = resnet_base(tmp_path / "w.pth")
     assert len(base) == 7
     assert torch.equal(base[6].weight, whole.layer3.weight)
@@ -148,9 +148,6 @@ def test_weights_that_cannot_be_used(tmp_path: Path, monkeypatch):
     with pytest.raises(UserError, match="no weights of this network"):
         cut_resnet(Small(), tmp_path / "other.pth")
 
-    def missing(_):
-        raise ImportError
-
-    monkeypatch.setattr(embedder.importlib, "import_module", missing)
+    monkeypatch.setitem(sys.modules, "torchvision", None)
     with pytest.raises(UserError, match="torchvision"):
         resnet_base(tmp_path / "w.pth")

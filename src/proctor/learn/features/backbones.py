@@ -24,7 +24,7 @@ from proctor.learn.features.store import Modality
 from proctor.learn.features.windows import AUDIO_RATE, Film, Window
 from proctor.records import content_hash, file_sha256
 
-__all__ = ["DEPTH_COLUMNS", "Preparation", "depth_rows", "open_backbone"]
+__all__ = ["DEPTH_COLUMNS", "Preparation", "depth_rows", "load_library", "open_backbone"]
 
 Floats = NDArray[np.float32]
 
@@ -95,8 +95,12 @@ def _torch(looks: Looks) -> Any:
     return torch
 
 
-def _library(name: str) -> Any:
-    """Import timm, torchvision or transformers, none of which downloads anything afterwards."""
+def load_library(name: str) -> Any:
+    """Import timm, torchvision or transformers, none of which downloads anything afterwards.
+
+    Raises:
+        UserError: if it is not installed, or does not fit torch.
+    """
     stay_offline()
     try:
         return importlib.import_module(name)
@@ -237,7 +241,7 @@ def _give_maps(model: _Model, layer: str) -> None:
 
 
 def _open_timm(torch: Any, folder: Path, name: str) -> _Model:
-    timm = _library("timm")
+    timm = load_library("timm")
     config = read_config(folder, "config.json")
     architecture = name or str(config.get("architecture", ""))
     if not architecture:
@@ -269,7 +273,7 @@ def _open_timm(torch: Any, folder: Path, name: str) -> _Model:
 
 
 def _open_torchvision(torch: Any, folder: Path, name: str) -> _Model:
-    models = _library("torchvision").models
+    models = load_library("torchvision").models
     try:
         room = models.get_model_builder(name).__module__.removeprefix("torchvision.models.")
         wants = models.get_model_weights(name).DEFAULT.transforms()
@@ -338,7 +342,7 @@ def _state_of(torch: Any, folder: Path) -> tuple[dict[str, Any], str]:
             where=str(folder),
             hint="keep one .safetensors, .bin, .pth or .pt file in the folder",
         )
-    safe = _library("safetensors.torch") if files[0].suffix == ".safetensors" else None
+    safe = load_library("safetensors.torch") if files[0].suffix == ".safetensors" else None
     try:
         state: Any = safe.load_file(files[0]) if safe else torch.load(files[0], "cpu", weights_only=True)
     except Exception as error:  # whatever pickle or safetensors make of a damaged file
@@ -385,7 +389,7 @@ def _refuse_misfit(
 
 
 def _open_transformers(torch: Any, folder: Path, name: str) -> _Model:  # noqa: ARG001 - the openers' signature
-    transformers = _library("transformers")
+    transformers = load_library("transformers")
     config, model, trained = _pretrained(transformers, folder, "AutoModel")
     identity = fingerprint(folder.absolute())
     titled = f"transformers:{config.model_type}"
@@ -504,7 +508,7 @@ DEPTH_COLUMNS: Final[tuple[str, ...]] = (
 
 
 def _open_depth(torch: Any, folder: Path, name: str) -> _Model:  # noqa: ARG001 - the openers' signature
-    config, model, _ = _pretrained(_library("transformers"), folder, "AutoModelForDepthEstimation")
+    config, model, _ = _pretrained(load_library("transformers"), folder, "AutoModelForDepthEstimation")
 
     def run(batch: Any) -> Any:
         return depth_rows(torch, model(pixel_values=batch).predicted_depth.float())

@@ -7,7 +7,6 @@ ResNet-50 as far as its third layer and then these. Each row is looked at with t
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from proctor.errors import UserError
+from proctor.learn.features.backbones import load_library
 from proctor.learn.procedures.losses import c_idm, cycle_back
 from proctor.learn.settings import TrainSettings
 from proctor.learn.trainer import Show, Trained, device_of, fit, seeded
@@ -135,13 +135,7 @@ def resnet_base(weights: Path) -> nn.Module:
     Raises:
         UserError: without torchvision, or if the file cannot be read or is of another network.
     """
-    try:
-        models = importlib.import_module("torchvision.models")
-    except (ImportError, RuntimeError):
-        raise UserError(
-            "embedding frames needs torchvision, which is not installed or does not fit torch.",
-            hint="install it from where torch came from, or extract features first: proctor features extract",
-        ) from None
+    models = load_library("torchvision").models
     return cut_resnet(models.resnet50(weights=None), weights)
 
 
