@@ -24,6 +24,8 @@ __all__ = [
     "Gold",
     "Item",
     "Open",
+    "Order",
+    "Ordering",
     "Part",
     "Pick",
     "Picture",
@@ -41,6 +43,7 @@ __all__ = [
     "right_texts",
     "seen_hash",
     "type_of",
+    "value_text",
     "version_of",
 ]
 
@@ -106,11 +109,13 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag
         path: of the file, relative to the workspace.
         sha256: of its bytes, where it is kept.
         caption: in words.
+        id: of what it shows, such as a step that is to be put into order; empty where it shows nothing that has one.
     """
 
     path: str
     sha256: str = ""
     caption: str = ""
+    id: str = ""
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="words"):
@@ -138,7 +143,13 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
     options: tuple[str, ...]
 
 
-Form = Open | Choice
+class Order(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="order"):
+    """Answered by putting things in order: ids of the evidence (``Words``, ``Picture``), as they are presented."""
+
+    ids: tuple[str, ...]
+
+
+Form = Open | Choice | Order
 
 
 class Text(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="text"):
@@ -155,7 +166,20 @@ class Pick(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fi
     option: int
 
 
-Value = Text | Pick
+class Ordering(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="ordering"):
+    """Ids in the order in which they are done.
+
+    Attributes:
+        ids: each once.
+        before: pairs (before, after); where there are any, every order that keeps them is right, and ``ids`` is one of them.
+            None where this order alone counts.
+    """
+
+    ids: tuple[str, ...]
+    before: tuple[tuple[str, str], ...] | None = None
+
+
+Value = Text | Pick | Ordering
 
 
 class Proposed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -251,22 +275,24 @@ def proposed_texts(question: Question) -> tuple[str, ...]:
         ... )
         ('milk',)
     """
-    return _texts((proposal.value for proposal in question.proposals), question.form)
+    return tuple(value_text(proposal.value, question.form) for proposal in question.proposals)
 
 
 def right_texts(question: Question) -> tuple[str, ...]:
     """Return what is proposed as right, in words and in order."""
-    return _texts((p.value for p in question.proposals if p.claim == "right"), question.form)
+    return tuple(value_text(p.value, question.form) for p in question.proposals if p.claim == "right")
 
 
 def gold_texts(item: Item) -> tuple[str, ...]:
     """Return what counts as right in words, in order: the answers, or the options."""
-    return _texts((gold.value for gold in item.golds), item.question.form)
+    return tuple(value_text(gold.value, item.question.form) for gold in item.golds)
 
 
-def _texts(values: Iterable[Value], form: Form) -> tuple[str, ...]:
-    options = form.options if isinstance(form, Choice) else ()
-    return tuple(value.text if isinstance(value, Text) else options[value.option] for value in values)
+def value_text(value: Value, form: Form) -> str:
+    """Return a value in words: the answer, the option, or the ids of an order with arrows between them."""
+    if isinstance(value, Pick):
+        return form.options[value.option] if isinstance(form, Choice) else ""
+    return value.text if isinstance(value, Text) else " → ".join(value.ids)
 
 
 def seen_hash(question: Question, *shown: object) -> str:

@@ -131,9 +131,12 @@ class Sequence:
         category_paths: of the manual.
         references: orders that count as right, by modality, each a permutation of 0..N-1; the first is the authored
             one. A modality that is absent has only that.
+        before: pairs of steps (before, after) of a task graph: every order that keeps them is right, whatever the modality. None
+            where there is no graph.
+        task: what a split must not divide; several sequences of one task tell how it is done. Empty for one of its own.
 
     Raises:
-        ManualError: if references are no such permutations, or do not begin with the authored order.
+        ManualError: if references are no such permutations, or do not begin with the authored order, or it breaks ``before``.
     """
 
     id: str
@@ -141,8 +144,15 @@ class Sequence:
     steps: tuple[SequenceStep, ...]
     category_paths: tuple[tuple[str, ...], ...] = ()
     references: Mapping[Modality, tuple[Order, ...]] = field(default_factory=dict)
+    before: tuple[tuple[int, int], ...] | None = None
+    task: str = ""
 
     def __post_init__(self) -> None:
+        for earlier, later in self.before or ():
+            if not 0 <= earlier < later < len(self.steps):
+                raise ManualError(
+                    f"sequence '{self.id}': step {earlier} before step {later} is against the authored order"
+                )
         for modality, orders in self.references.items():
             if modality not in MODALITIES:
                 raise ManualError(f"sequence '{self.id}': there is no modality {modality!r}")
@@ -164,6 +174,11 @@ class Sequence:
     def orders(self, modality: Modality = "multimodal") -> tuple[Order, ...]:
         """Orders that count as right in a modality, the authored one first."""
         return self.references.get(modality, (self.authored,))
+
+    def alike(self, modality: Modality = "multimodal") -> tuple[int, ...]:
+        """Return for each step the first one that is shown just the same: nobody can tell their order."""
+        shown = [(step.text, step.images) for step in self.view(modality).steps]
+        return tuple(map(shown.index, shown))
 
     def view(self, modality: Modality) -> Sequence:
         """Return the sequence with what the modality hides left out, and only its references."""

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from proctor.exam.question import Choice, Footage, Item, Procedure, Question, Source, Text
+from proctor.exam.question import Choice, Footage, Item, Procedure, Question, Source, gold_texts
 from proctor.exam.question import Part as Evidence
 from proctor.metrics.text_statistics import mean_tokens, mean_words
 from proctor.report import charts
@@ -114,8 +114,7 @@ def _figures(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
 
 
 def _golds(item: Item) -> list[str]:
-    options = item.question.form.options if isinstance(item.question.form, Choice) else ()
-    return [g.value.text if isinstance(g.value, Text) else options[g.value.option] for g in item.golds]
+    return list(gold_texts(item))
 
 
 def _answers_histogram(items: Sequence[Item]) -> Iterator[Table]:

@@ -9,7 +9,7 @@ from typing import Final
 from markupsafe import Markup
 
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.question import Choice, Item, Pick, Procedure, Text, part_of
+from proctor.exam.question import Choice, Item, Pick, Procedure, Text, gold_texts, part_of
 from proctor.metrics.choice.letters import LETTERS
 from proctor.report.naming import without_address
 from proctor.report.numbers import show_value
@@ -133,12 +133,9 @@ def example_cards(
 
 def _golds(item: Item) -> str:
     """Return what counts as right, one line each."""
-    options = item.question.form.options if isinstance(item.question.form, Choice) else ()
     texts = [
-        f"{LETTERS[gold.value.option]}: {options[gold.value.option]}"
-        if isinstance(gold.value, Pick)
-        else gold.value.text
-        for gold in item.golds
+        f"{LETTERS[gold.value.option]}: {text}" if isinstance(gold.value, Pick) else text
+        for gold, text in zip(item.golds, gold_texts(item), strict=True)
     ]
     return texts[0] if len(texts) == 1 else "\n".join(f"{n}. {text}" for n, text in enumerate(texts, 1))
 

@@ -33,7 +33,7 @@ from proctor.exam.kinds.moment import require_takes, video_of
 from proctor.exam.library import Library, Prompts
 from proctor.exam.measured import Measured
 from proctor.exam.prediction import Judgement, Prediction, why_no_reply
-from proctor.exam.question import Choice, Footage, Form, Item, Pick, Text, part_of
+from proctor.exam.question import Choice, Footage, Form, Item, Pick, Text, gold_texts, part_of
 from proctor.exam.style_overlap import read_yes_no
 from proctor.exam.view import View
 from proctor.llm.message import Parameters
@@ -174,7 +174,8 @@ class StepMarker:
             form = item.question.form
             options = form.options if isinstance(form, Choice) else ()
             said = read_option(answer, options, order_of(prediction, item)) if options else read_said(answer)
-        right = {LETTERS[g.value.option] if isinstance(g.value, Pick) else g.value.text for g in item.golds}
+        texts = zip(item.golds, gold_texts(item), strict=True)
+        right = {LETTERS[g.value.option] if isinstance(g.value, Pick) else text for g, text in texts}
         return Judgement(
             item_id=item.id,
             predictor=prediction.predictor,

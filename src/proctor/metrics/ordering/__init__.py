@@ -47,6 +47,7 @@ from proctor.metrics.ordering.orders import (
     repair_order,
     require_order,
     require_reordering,
+    settle_alike,
     shuffle_targets,
 )
 from proctor.metrics.ordering.partial import (
@@ -137,6 +138,7 @@ __all__ = [
     "require_reordering",
     "score_orders",
     "score_partial_orders",
+    "settle_alike",
     "shuffle_targets",
     "violated_constraints",
     "violated_share",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -31,6 +31,7 @@ __all__ = [
     "repair_order",
     "require_order",
     "require_reordering",
+    "settle_alike",
     "shuffle_targets",
 ]
 
@@ -245,6 +246,26 @@ def repair_order(
             "give 'presented': missing steps are appended in that order",
         )
     return RepairedOrder((*kept, *missing), tuple(unknown), tuple(repeated), tuple(missing))
+
+
+def settle_alike(
+    prediction: Sequence[Hashable], reference: Sequence[Hashable], alike: Mapping[Hashable, Hashable]
+) -> tuple[Hashable, ...]:
+    """Return a prediction whose steps that look the same stand in the order of the reference, since nobody can tell them apart.
+
+    Args:
+        prediction: steps, each once.
+        reference: the same steps.
+        alike: from each step to one that stands for all that look like it.
+
+    Example:
+        >>> settle_alike("cba", "abc", {"a": "a", "b": "b", "c": "a"})
+        ('a', 'b', 'c')
+    """
+    left: dict[Hashable, list[Hashable]] = {}
+    for step in reversed(reference):
+        left.setdefault(alike[step], []).append(step)
+    return tuple(left[alike[step]].pop() for step in prediction)
 
 
 # An order from pairwise probabilities: which order agrees best with "i comes before j, probably".

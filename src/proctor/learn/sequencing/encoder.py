@@ -1,0 +1,134 @@
+"""What every encoder of steps takes and gives: texts and pictures of groups of steps in, contextual states out.
+
+A *group* is K steps that are encoded together: an ordered pair for the decoders, a subsequence in authored order for
+pretraining. Decoders and objectives see these tensors only, so encoders can be exchanged. Source: Wu et al. 2022, Section 4.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Encoded", "StepEncoder", "Steps", "Tokenizer"]
+
+
+class Tokenizer(Protocol):
+    """From texts to numbers.
+
+    Attributes:
+        size: of the vocabulary.
+        pad, cls, sep, mask: special numbers.
+        identity: hash of the vocabulary; weights of another one are refused.
+    """
+
+    size: int
+    pad: int
+    cls: int
+    sep: int
+    mask: int
+    identity: str
+
+    def encode(self, text: str, most: int) -> list[int]:
+        """Return at most ``most`` numbers, special ones at both ends; of an empty text these alone."""
+        ...
+
+    def is_special(self, tokens: Tensor) -> Tensor:
+        """Return which are special (padding among them), of the same shape; these are never masked."""
+        ...
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps, one a row.
+
+    Attributes:
+        tokens: shape [M, T], each row with its own special tokens, then padding; None where only pictures are shown.
+        images: pixels, shape [M, 3, height, width], or features of a grid, shape [M, w, v]; None where only texts are shown.
+        seen: which steps have a picture, shape [M]; what the others have in ``images`` is not looked at.
+        masked: patches whose content is hidden, shape [M, w]; None for none.
+    """
+
+    tokens: Tensor | None = None
+    images: Tensor | None = None
+    seen: Tensor | None = None
+    masked: Tensor | None = None
+
+    def __len__(self) -> int:
+        for part in (self.tokens, self.images):
+            if part is not None:
+                return len(part)
+        return 0
+
+    def to(self, device: torch.device) -> Steps:
+        """Return the same steps on a device."""
+        parts = (self.tokens, self.images, self.seen, self.masked)
+        return Steps(*(None if part is None else part.to(device) for part in parts))
+
+    def take(self, rows: Tensor) -> Steps:
+        """Return some of the rows, in any order, also repeated."""
+        parts = (self.tokens, self.images, self.seen, self.masked)
+        return Steps(*(None if part is None else part[rows] for part in parts))
+
+    def having(self, **parts: Tensor | None) -> Steps:
+        """Return the same steps with other parts."""
+        return replace(self, **parts)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Groups as they are encoded.
+
+    Attributes:
+        hidden: contextual states, shape [G, L, d].
+        pooled: of the whole group, shape [G, d].
+        span: states that make the vector of each step, shape [G, K, L] of truth values.
+        token_at: place among the L of each token, shape [G, K, T]; -1 where there is none. None without texts.
+        patch_at: likewise of each patch, shape [G, K, w]. None without pictures.
+        patch_in: patches as they are fed in, before anything is masked, without places, shape [M, w, d]. None without pictures.
+    """
+
+    hidden: Tensor
+    pooled: Tensor
+    span: Tensor
+    token_at: Tensor | None = None
+    patch_at: Tensor | None = None
+    patch_in: Tensor | None = None
+
+
+class StepEncoder(nn.Module, ABC):
+    """Encodes groups of steps.
+
+    Attributes:
+        width: d.
+        tokenizer: of the texts; None where only pictures are seen.
+        grid: w and v of the pictures; None where only texts are.
+        slots: largest K.
+    """
+
+    width: int
+    tokenizer: Tokenizer | None = None
+    grid: tuple[int, int] | None = None
+    slots: int = 5
+
+    def see(self, images: Tensor) -> Tensor:
+        """Return the features of pictures, shape [M, w, v]; features themselves are given back. Each picture is seen once."""
+        return images
+
+    @abstractmethod
+    def forward(self, steps: Steps, groups: Tensor) -> Encoded:
+        """Encode groups.
+
+        Args:
+            steps: M of them.
+            groups: rows of ``steps``, shape [G, K], K from 1 to ``slots``.
+        """
+        ...
+
+    def __call__(self, steps: Steps, groups: Tensor) -> Encoded:
+        """Encode groups; see ``forward``."""
+        found: Encoded = super().__call__(steps, groups)
+        return found
