@@ -21,6 +21,8 @@ from proctor.records import Dropped, file_sha256, iter_jsonl, write_jsonl
 __all__ = ["SequenceFile", "SequenceLine", "read_sequences", "write_sequences"]
 
 _FEWEST: Final = 2
+_TOP: Final = ("Root", "")
+"""Path of a top category, which a line spells as its name alone; of none here."""
 _NAMES: Final[Mapping[str, Modality]] = {**{name: name for name in MODALITIES}, "both": "multimodal"}
 
 
@@ -112,7 +114,7 @@ def _sequence(line: SequenceLine, dropped: list[Dropped]) -> Sequence | None:
         SequenceStep(str(n), text, (shown,) if isinstance(shown, str) and shown else tuple(shown or ()))
         for n, (text, shown) in enumerate(zip(line.steps, pictures, strict=True))
     )
-    names = line.category if isinstance(line.category, list) else ["Root", line.category]
+    names = line.category if isinstance(line.category, list) else [_TOP[0], line.category]
     bare = Sequence(
         id=id_,
         goal=line.goal or line.task,
@@ -159,13 +161,13 @@ def _inverse(ranks: list[int]) -> Order:
 
 
 def _line(sequence: Sequence) -> SequenceLine:
-    path = max(sequence.category_paths, key=len, default=())
+    path = max(sequence.category_paths, key=len, default=_TOP)
     return SequenceLine(
         id=sequence.id,
         steps=[step.text for step in sequence.steps],
         task=sequence.task,
         goal=sequence.goal,
-        category=list(path) if path != ("Root", *path[1:2]) else path[1] if len(path) > 1 else "",
+        category=path[1] if len(path) == len(_TOP) and path[0] == _TOP[0] else list(path),
         pictures=[list(s.images) for s in sequence.steps] if any(s.images for s in sequence.steps) else None,
         references={
             "both" if modality == "multimodal" else modality: [list(order) for order in orders[1:]]
