@@ -90,7 +90,7 @@ class Inferred:
 
 
 class Infer(Protocol):
-    """Infers the graph of one activity.
+    """Infers the graph of one activity; without ``beliefs`` no probabilities and no doubtful pairs, where they take time.
 
     Raises:
         ValueError: if no performance has a step, an option is out of range, or a time is not finite.
@@ -98,7 +98,13 @@ class Infer(Protocol):
     """
 
     def __call__(
-        self, performances: Sequence[Performance], texts: Mapping[str, str], *, id: str, name: str
+        self,
+        performances: Sequence[Performance],
+        texts: Mapping[str, str],
+        *,
+        id: str,
+        name: str,
+        beliefs: bool = True,
     ) -> Inferred:
         """Return the graph of the activity with this id and name; ``texts`` are those of the steps by id."""
 
@@ -116,6 +122,7 @@ def infer_by_counting(
     evidence: Evidence = "starts",
     id: str = "induced",
     name: str = "",
+    beliefs: bool = True,
 ) -> Inferred:
     """Take a pair when enough performances agree on it; see ``procedure.induce``.
 
@@ -127,7 +134,7 @@ def infer_by_counting(
     induced = partial(induce_order, performances, evidence=evidence, texts=texts, id=id, name=name)
     found = induced(threshold=threshold, min_support=min_support)
     graph = found.graph
-    loose = induced(threshold=_MAJORITY).support if len(graph.steps) <= _FEW else ()
+    loose = induced(threshold=_MAJORITY).support if beliefs and len(graph.steps) <= _FEW else ()
     doubtful = {(s.before, s.after): s for s in (*found.removed, *loose)}
     return Inferred(
         graph,
@@ -157,13 +164,14 @@ def infer_by_likelihood(
     weights: OrderWeights = DEFAULT,
     id: str = "induced",
     name: str = "",
+    beliefs: bool = True,
 ) -> Inferred:
     """Take the graph that explains performances and texts best; see ``procedure.infer``.
 
     Raises:
         ValueError: see ``infer_graph``.
     """
-    found = infer_graph(performances, texts, weights=weights, id=id, name=name)
+    found = infer_graph(performances, texts, weights=weights, id=id, name=name, beliefs=beliefs)
     return Inferred(
         found.graph,
         tuple(map(_believed, found.edges)),

@@ -201,7 +201,8 @@ def _graph(
     performances = performances_of(recordings, order)
     if not performances:
         return None
-    return infer(performances, activity.texts, id=activity.graph.id, name=activity.graph.name).graph
+    graph = activity.graph
+    return infer(performances, activity.texts, id=graph.id, name=graph.name, beliefs=False).graph
 
 
 def _flat(rows: Sequence[Sequence[bool]]) -> Flags:
