@@ -10,7 +10,19 @@ import msgspec
 import pytest
 
 from proctor.errors import UserError
-from proctor.exam.question import Choice, Open, Pick, Proposed, Question, Text, check_questions
+from proctor.exam.question import (
+    Choice,
+    Open,
+    Order,
+    Ordering,
+    Pick,
+    Picture,
+    Proposed,
+    Question,
+    Text,
+    Words,
+    check_questions,
+)
 from proctor.records import Dropped, read_json, read_jsonl, write_jsonl
 from proctor.stages.questions import IMPORTED, import_questions, workspace_questions
 from proctor.stages.upgrade.upgrade import upgrade
@@ -133,3 +145,40 @@ def test_the_task_graph_verifies_moments_alone_and_a_source_question_needs_no_fa
     slices = KIND.slices([Item(question=question("good"), golds=(Gold(value=Text(text="Because.")),))])
     assert slices["all"] == ("all", ["good"])
     assert slices["style=none"] == ("style", ["good"])
+
+
+STEPS = (Words(id="b", text="Pour."), Picture(id="a", path="a.png"))
+
+
+@pytest.mark.parametrize(
+    ("ids", "proposed", "why"),
+    [
+        (("b", "a"), Ordering(ids=("a", "b"), before=(("a", "b"),)), ""),
+        (("b",), Ordering(ids=("b",)), "1 things into order"),
+        (("b", "a", "b"), Ordering(ids=("a", "b")), "3 things into order, 2 of them different"),
+        (("b", "c"), Ordering(ids=("b", "c")), "shows 'c'"),
+        (("b", "a"), Ordering(ids=("a",)), "does not hold each of its things once"),
+        (("b", "a"), Ordering(ids=("a", "b"), before=(("b", "a"),)), "breaks its own 'b' before 'a'"),
+        (("b", "a"), Ordering(ids=("a", "b"), before=(("b", "x"),)), "not among its things"),
+        (("b", "a"), Text(text="a, b"), "an order is proposed that is none"),
+    ],
+)
+def test_what_is_put_into_order_is_shown_once_and_so_is_every_proposed_order(
+    ids: tuple[str, ...], proposed: Ordering | Text, why: str
+) -> None:
+    asked = Question(
+        id="q", kind="order", text="In which order?", form=Order(ids=ids), evidence=STEPS,
+        proposals=(Proposed(value=proposed),),
+    )  # fmt: skip
+    if not why:
+        check_questions([asked])
+        return
+    with pytest.raises(UserError, match=why):
+        check_questions([asked])
+
+
+def test_an_id_that_is_the_number_of_another_place_would_mislead() -> None:
+    shown = (Words(id="2", text="Pour."), Words(id="1", text="Boil."))
+    asked = Question(id="q", kind="order", text="?", form=Order(ids=("2", "1")), evidence=shown)
+    with pytest.raises(UserError, match="presented as number 1 has the id '2'"):
+        check_questions([asked])

@@ -45,6 +45,7 @@ __all__ = [
     "type_of",
     "value_text",
     "version_of",
+    "wrong_ordering",
 ]
 
 
@@ -333,8 +334,9 @@ def check_questions(questions: Iterable[Question]) -> None:
     """Refuse what cannot be asked, whatever its kind.
 
     Raises:
-        UserError: for an id that is empty or there twice, an empty question, fewer than two, more than letters or equal options, a
-            proposal that is no option, or footage whose times are not finite, negative or swapped; it names the question.
+        UserError: for an id that is empty or there twice, an empty question, fewer than two, more than letters or equal options,
+            fewer than two things to be put into order, or one twice or without evidence, a proposal that is no option or no such
+            order, or footage whose times are not finite, negative or swapped; it names the question.
     """
     ids: Counter[str] = Counter()
     for question in questions:
@@ -352,12 +354,16 @@ def _wrong(question: Question) -> str:
         return "the question is empty."
     if isinstance(question.form, Choice) and (why := _wrong_options(question.form.options)):
         return why
+    if isinstance(question.form, Order) and (why := _wrong_ids(question.form.ids, question.evidence)):
+        return why
     for part in question.evidence:
         if isinstance(part, Footage) and not (math.isfinite(part.end) and 0 <= part.start < part.end):
             return f"the footage is from {part.start} to {part.end} s."
     for proposal in question.proposals:
         if isinstance(proposal.value, Pick) and not _is_option(proposal.value, question.form):
             return f"option {proposal.value.option} is proposed, which the question does not have."
+        if why := wrong_ordering(proposal.value, question.form):
+            return f"an order is proposed that {why}."
     return ""
 
 
@@ -367,6 +373,36 @@ def _wrong_options(options: Sequence[str]) -> str:
     if not 2 <= len(options) <= len(LETTERS):
         return f"the question has {len(options)} options; 2 to {len(LETTERS)} have letters."
     return "two options are the same." if len(set(options)) < len(options) else ""
+
+
+def _wrong_ids(ids: Sequence[str], evidence: Sequence[Part]) -> str:
+    if len(ids) < 2 or len(set(ids)) < len(ids):
+        return f"the question puts {len(ids)} things into order, {len(set(ids))} of them different; two or more are needed."
+    shown = {part.id for part in evidence if isinstance(part, Words | Picture)}
+    if lacking := [id_ for id_ in ids if id_ not in shown]:
+        return f"nothing among the evidence shows '{lacking[0][:80]}', which is to be put into order."
+    # Answers name things by the number under which they are presented; an id must not be another one's number.
+    for n, id_ in enumerate(ids, 1):
+        if id_.strip().isdecimal() and id_ != str(n):
+            return f"what is presented as number {n} has the id '{id_[:20]}', and answers would name another one by it."
+    return ""
+
+
+def wrong_ordering(value: Value, form: Form) -> str:
+    """Return why a value is no order of what a question puts into order, in words behind "an order that"; empty where it is one."""
+    if isinstance(value, Ordering) != isinstance(form, Order):
+        return "answers a question of another form" if isinstance(value, Ordering) else "is none"
+    if not isinstance(value, Ordering) or not isinstance(form, Order):
+        return ""
+    if sorted(value.ids) != sorted(form.ids):
+        return "does not hold each of its things once"
+    place = {id_: n for n, id_ in enumerate(value.ids)}
+    for before, after in value.before or ():
+        if before not in place or after not in place:
+            return f"is bound by '{before[:40]}' before '{after[:40]}', which are not among its things"
+        if place[before] >= place[after]:
+            return f"breaks its own '{before[:40]}' before '{after[:40]}'"
+    return ""
 
 
 def _is_option(value: Pick, form: Form) -> bool:

@@ -6,7 +6,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from proctor.exam.question import Choice, Footage, Item, Procedure, Question, Source, gold_texts
+from proctor.exam.question import (
+    Choice,
+    Footage,
+    Form,
+    Item,
+    Open,
+    Order,
+    Procedure,
+    Question,
+    Source,
+    gold_texts,
+)
 from proctor.exam.question import Part as Evidence
 from proctor.metrics.text_statistics import mean_tokens, mean_words
 from proctor.report import charts
@@ -28,6 +39,13 @@ _ABOUT: Final[Mapping[type[Evidence], tuple[str, str]]] = {
 }
 
 
+_FORMS: Final[Mapping[type[Form], str]] = {
+    Open: "open",
+    Choice: "with options",
+    Order: "to be put into order",
+}
+
+
 def describe_exam(exam: Exam) -> str:
     """Return a sentence on what is asked: how many questions about how many of what."""
     if not exam.items:
@@ -39,7 +57,7 @@ def describe_exam(exam: Exam) -> str:
         }
         if seen:
             about.append(count(len(seen), *words))
-    forms = {"with options" if isinstance(item.question.form, Choice) else "open" for item in exam.items}
+    forms = {_FORMS[type(item.question.form)] for item in exam.items}
     form = f" ({' and '.join(sorted(forms))})"
     return (
         f"{count(len(exam.items), 'question')}{form}" + (f" about {', '.join(about)}" if about else "") + "."

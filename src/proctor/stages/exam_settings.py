@@ -45,7 +45,8 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
         option("Kind of the questions: moment, clip, documents, … (default: all that have the view)."),
     ] = None
     form: Annotated[
-        Literal["open", "choice"] | None, option("Only open-ended questions, or only those with options.")
+        Literal["open", "choice", "order"] | None,
+        option("Only open-ended questions, only those with options, or only those about the order of steps."),
     ] = None
     questions: Annotated[
         str | None,
@@ -57,7 +58,7 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
             "What a model sees. Moments: question, recipe (default), captions (a captioner describes frames), frames, or video "
             "(the clip itself), or all in one, such as frames:50@765p:published. Clips: frames:8 (default), frames:16, "
             "frames:fps1, frames:8@quarter-side, question (blind) or steps. Documents: gold (default; the cited sources), or "
-            "RETRIEVER@k such as bm25@5."
+            "RETRIEVER@k such as bm25@5. Orders of steps: both (default), text or image, with +goal the goal as well, or question (blind)."
         ),
     ] = None
     frames: Annotated[int | None, option("Moments: frames at most (default 50).", ge=1)] = None
@@ -75,7 +76,8 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
     style: Annotated[
         str | None,
         option(
-            "Clips: of prompts with frames: a, b (an opened bracket), c, or d (default; a series of frames)."
+            "Clips: of prompts with frames: a, b (an opened bracket), c, or d (default; a series of frames). Orders of steps: listwise "
+            "(default), or pairwise (every two steps, both ways round)."
         ),
     ] = None
     shuffle: Annotated[

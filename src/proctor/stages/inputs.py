@@ -23,7 +23,7 @@ from proctor.errors import UserError
 from proctor.exam.kinds.example import QUESTION_TYPES, Example
 from proctor.exam.kinds.moment_question import MOMENT, moment_example, question_about
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.question import Choice, Item, Pick, Text, check_questions
+from proctor.exam.question import Choice, Item, Pick, Text, check_questions, wrong_ordering
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import iter_jsonl, iter_jsonl_placed, read_jsonl, read_jsonl_at
@@ -406,6 +406,8 @@ def _wrong_with_any_item(item: Item) -> Iterator[str]:
     for gold in item.golds:
         if isinstance(gold.value, Pick) and not 0 <= gold.value.option < len(options):
             yield f"option {gold.value.option} is right, which it does not have"
+        if why := wrong_ordering(gold.value, item.question.form):
+            yield f"a gold answer is an order that {why}"
 
 
 def _wrong_with_prediction(prediction: Prediction, _: Item) -> Iterator[str]:

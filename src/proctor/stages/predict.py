@@ -18,7 +18,7 @@ from proctor.exam.library import Prompts
 from proctor.exam.predict import predict_items
 from proctor.exam.prediction import Prediction
 from proctor.exam.predictor import ModelPredictor
-from proctor.exam.question import Choice, Item
+from proctor.exam.question import Choice, Item, Order
 from proctor.exam.view import View as MomentView
 from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
@@ -60,7 +60,7 @@ __all__ = [
 PREDICTORS: Final = FLOOR_NAMES
 """Systems without a model of questions about moments."""
 
-Form = Literal["open", "choice"]
+Form = Literal["open", "choice", "order"]
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
         proctor: version of Proctor, because its own predictors may answer differently in another one.
         view: what a model was shown of moments; None for predictors that are no models, and for other kinds.
         kind: of the items.
-        form: of the items: answered in words, or by one of their options.
+        form: of the items: answered in words, by one of their options, or by putting things into order.
         questions: the set that the items are of; empty for all.
         show: what a model was shown, where the kind is another one: the label of its view.
         source: hash of the file that the answers were read from, or of the module of the function that gave them; unset for others.
@@ -167,8 +167,9 @@ def items_of_run(items: Sequence[Item], info: RunInfo) -> list[Item]:
 
 
 def form_of(item: Item) -> Form:
-    """Return how an item is answered: in words, or by one of its options."""
-    return "choice" if isinstance(item.question.form, Choice) else "open"
+    """Return how an item is answered: in words, by one of its options, or by putting things into order."""
+    form = item.question.form
+    return "choice" if isinstance(form, Choice) else "order" if isinstance(form, Order) else "open"
 
 
 def _is_of(item: Item, kind: str, form: str, questions: str) -> bool:
@@ -246,7 +247,7 @@ def full_run_name(kind: str, form: Form, questions: str, who: str) -> str:
     """Return the name of a run over items of a kind, form and set; those of moments need not say so."""
     if kind == MOMENT and form == "open":
         return who
-    parts = (kind, "choice" if form == "choice" else "", questions, who)
+    parts = (kind, "" if form in ("open", kind) else form, questions, who)
     return file_name("-".join(filter(None, parts)))
 
 

@@ -30,7 +30,7 @@ from proctor.workspace import Workspace
 
 __all__ = ["Described", "described_frames", "load_exams", "read_descriptions", "stored_scores"]
 
-_TITLES: Final = {"moment": "moments", "clip": "clips", "documents": "documents"}
+_TITLES: Final = {"moment": "moments", "clip": "clips", "documents": "documents", "order": "orders of steps"}
 
 
 def load_exams(workspace: Workspace, questions: Sequence[Question]) -> tuple[Exam, ...]:
@@ -150,7 +150,7 @@ def _unbuilt(questions: Sequence[Question], built: Collection[str]) -> Iterator[
 
 def _named(kind: str, form: Form, which: str) -> tuple[str, str]:
     """Return the id and the title of an exam."""
-    parts = (kind, form if form == "choice" else "", which)
+    parts = (kind, "" if form in ("open", kind) else form, which)
     words = (_TITLES.get(kind, kind), "multiple choice" if form == "choice" else "", which)
     return "-".join(filter(None, parts)), ", ".join(filter(None, words))
 

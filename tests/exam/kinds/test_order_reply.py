@@ -1,0 +1,114 @@
+"""Orders in replies, in every notation: what is read, what is repaired, and what is not read since it can be read in two ways."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.exam.kinds.order_reply import read_order, spell_slots
+
+TEXTS = ("Boil the water.", "Pour it over the leaves.", "Drink the tea.")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[3, 1, 2]",
+        '["3", "1", "2"]',
+        '["C", "A", "B"]',
+        '{"order": ["Step 3", "Step 1", "Step 2"]}',
+        "```json\n[3,1,2]\n```",
+        '["Drink the tea.", "Boil the water.", "Pour it over the leaves."]',
+        "[2, 0, 1]",  # no step has the number 0: it counts from there
+        "<think>[1, 2, 3] maybe? 2, 1, 3</think>[3, 1, 2]",
+        "3 > 1 > 2",
+        "3, 1, 2",
+        "3,1,2.",
+        "3 1 2",
+        "3-1-2",
+        "C, A, B",
+        "Step 3 → Step 1 → Step 2",
+        "step 3 -> step 1 -> step 2",
+        "#3; #1; #2",
+        "The correct order is 3, 1, 2, I think.",
+        "c, a, b",
+        "**Order:** 3, 1 and 2",
+        "Order: (3), (1), (2)",
+        "3, then 1, then 2",
+        "1. Drink the tea.\n2. Boil the water.\n3. Pour it over the leaves.",
+        "Here it is:\n\n1) Step 3\n2) Step 1\n3) Step 2",
+        "1. Step 3: Drink the tea.\n2. Step 1: Boil the water.\n3. Step 2: Pour it over the leaves.",
+        "- C\n- A\n- B",
+        "3. Drink the tea.\n1. Boil the water.\n2. Pour it over the leaves.",
+        "Step 1: Drink the tea\nStep 2: Boil the water\nStep 3: Pour it over",
+        "Drink the tea\nBoil the water\nPour it over the leaves",
+        "Drink the tea → Boil the water → Pour it over the leaves",
+        "Presented: 1, 2, 3.\nFinal answer: 3, 1, 2",
+        "[1, 2, 3] is how they were shown. The final answer is [3, 1, 2]",
+        "The steps were 1, 2, 3.\n[3, 1, 2]",
+    ],
+)
+def test_every_notation_is_read(reply: str) -> None:
+    read = read_order(reply, TEXTS)
+    assert read.order == (2, 0, 1), read
+    assert read.repaired is not None
+    assert not read.repaired.repaired
+
+
+@pytest.mark.parametrize(
+    ("reply", "order", "unknown", "repeated", "missing"),
+    [
+        ("[3, 3, 1, 2]", (2, 0, 1), (), (2,), ()),  # a step named twice counts where it stands first
+        ("[3, 7, 1]", (2, 0, 1), ("7",), (), (1,)),
+        ("3 > 2", (2, 1, 0), (), (), (0,)),
+        ("2", (1, 0, 2), (), (), (0, 2)),
+        ("1. Drink the tea.\n2. Wash up.\n3. Drink the tea.", (2, 0, 1), ("Wash up.",), (2,), (0, 1)),
+        ('["Step 2: Boil the water.", "Step 3"]', (2, 0, 1), ("Step 2: Boil the water.",), (), (0, 1)),
+    ],
+)
+def test_what_is_not_whole_is_repaired_and_says_how(
+    reply: str, order: tuple[int, ...], unknown: tuple[str, ...], repeated: tuple[int, ...], missing: tuple[int, ...]
+) -> None:  # fmt: skip
+    read = read_order(reply, TEXTS)
+    assert read.order == order
+    assert read.repaired is not None
+    made = read.repaired
+    assert (made.unknown, made.repeated, made.missing) == (unknown, repeated, missing)
+
+
+@pytest.mark.parametrize(
+    ("reply", "rule"),
+    [
+        ("I cannot tell.", "nothing"),
+        ("", "empty"),
+        ("<think>3, 1, 2", "unfinished_thinking"),
+        ("Steps 1 and 2 come after step 3.", "nothing"),
+        ("Either 3, 1, 2 or 1, 3, 2.", "several"),
+        ("[3, 1, 2]\n[1, 2, 3]", "several"),
+        ("Step 1: 3\nStep 2: 1\nStep 3: 2", "two-ways"),
+        ('{"1": 3, "2": 1, "3": 2}', "two-ways"),
+        ("[7, 8, 9]", "nothing"),
+        ("Steps 1-3 show how tea is made.", "nothing"),
+        ("1. First I looked at the pictures.\n2. Then I thought.", "nothing"),
+    ],
+)
+def test_what_names_no_step_or_can_be_read_in_two_ways_is_not_read(reply: str, rule: str) -> None:
+    assert read_order(reply, TEXTS) == read_order("", TEXTS).__class__(rule)
+
+
+def test_steps_with_the_same_text_are_named_one_after_the_other() -> None:
+    texts = ("Stir.", "Add milk.", "Stir.")
+    assert read_order("1. Stir.\n2. Add milk.\n3. Stir.", texts).order == (0, 1, 2)
+    assert read_order('["Add milk.", "Stir.", "Stir."]', texts).order == (1, 0, 2)
+
+
+@given(st.permutations(range(6)))
+def test_what_is_spelt_is_read(order: list[int]) -> None:
+    assert read_order(spell_slots(order), [""] * 6).order == tuple(order)
+
+
+@given(st.text(alphabet="123ABC[]{},:>-. \n\"'stepor", max_size=60))
+def test_whatever_is_said_gives_a_whole_order_or_none(reply: str) -> None:
+    read = read_order(reply, TEXTS)
+    assert read.order is None or sorted(read.order) == [0, 1, 2]
