@@ -1,0 +1,265 @@
+"""What Wu et al. 2022 printed about putting steps in order: Tables 2 to 6, 8 to 10, and the agreement of their people.
+
+Nothing here can be measured again without their golden manuals, the votes on them and the weights: these rows stand
+beside ours, under their own protocol (``PROTOCOL``). They are as printed, misprints included; what is wrong with a row
+stands in its note. The paper has one run of each model, no interval and no row of chance.
+
+Source: arXiv 2110.08486v4; docs/sequencing.md says what cannot be reproduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from proctor.procedure.manual import Modality
+
+__all__ = [
+    "AGREEMENT",
+    "ALTERNATIVES",
+    "CATEGORIES",
+    "CONFIDENCE",
+    "HELPED",
+    "MEAN_REFERENCES",
+    "MEASURE_NAMES",
+    "OBJECTIVES",
+    "PRETRAINING",
+    "PROTOCOL",
+    "REFERENCES",
+    "Corpus",
+    "PublishedAlternatives",
+    "PublishedOrders",
+    "PublishedReferences",
+]
+
+Corpus = Literal["wikihow", "recipeqa"]
+
+PROTOCOL: Final = (
+    "Their golden manuals (300 of WikiHow, 100 of RecipeQA, none of them released here), at most five steps, five sentences and "
+    "one picture a step; models never see the goal, people do. One run of each model, one reference (the authored order) unless "
+    "the table says otherwise; means over manuals, for people over all orders collected. Acc and PMR in per cent, Lq, Lr and Dist "
+    "as lengths and sums a manual. The released scripts choose the checkpoint on the golden manuals themselves."
+)
+"""How all of it was measured."""
+
+MEASURE_NAMES: Final = ("Acc", "PMR", "Lq", "Lr", "tau", "Dist")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedOrders:
+    """A row of Table 2 or 3 on one data set.
+
+    Attributes:
+        corpus: data set.
+        modality: that is shown.
+        model: as printed; ``human`` are people.
+        pretraining: in sequence; ``N`` and ``Y`` in Table 2, the objectives in Table 3; empty for people.
+        values: Acc and PMR (per cent), Lq, Lr, tau, Dist; the columns of ``MEASURE_NAMES``.
+    """
+
+    corpus: Corpus
+    modality: Modality
+    model: str
+    pretraining: str
+    values: tuple[float, ...]
+
+
+def _rows(
+    lines: tuple[tuple[Modality, str, str, tuple[float, ...], tuple[float, ...]], ...],
+) -> tuple[PublishedOrders, ...]:
+    return tuple(
+        PublishedOrders(corpus, modality, model, pretraining, values)
+        for modality, model, pretraining, wikihow, recipeqa in lines
+        for corpus, values in zip(_CORPORA, (wikihow, recipeqa), strict=True)
+    )
+
+
+_CORPORA: Final[tuple[Corpus, ...]] = ("wikihow", "recipeqa")
+
+PRETRAINING: Final = _rows((
+    ("image", "ResNet", "N", (21.73, 2.0, 2.81, 1.73, 0.01, 7.87), (31.2, 5.0, 3.27, 2.07, 0.27, 6.1)),
+    ("image", "CLIP", "N", (24.92, 3.33, 2.95, 1.84, 0.08, 7.32), (38.4, 8.0, 3.39, 2.02, 0.35, 5.44)),
+    ("image", "CLIP", "Y", (28.24, 5.0, 3.09, 1.96, 0.16, 6.8), (47.2, 16.0, 3.68, 2.4, 0.52, 4.12)),
+    ("image", "human", "", (68.16, 47.49, 4.27, 3.51, 0.72, 2.43), (80.4, 64.5, 4.54, 4.02, 0.86, 1.29)),
+    ("text", "RoBERTa", "N", (74.75, 56.67, 4.47, 3.78, 0.82, 1.71), (74.0, 52.0, 4.45, 3.68, 0.83, 1.64)),
+    ("text", "RoBERTa", "Y", (75.68, 58.67, 4.5, 3.87, 0.82, 1.69), (77.0, 57.0, 4.49, 3.81, 0.84, 1.48)),
+    ("text", "human", "", (83.35, 66.91, 4.63, 4.11, 0.89, 1.06), (88.92, 78.56, 4.76, 4.41, 0.93, 0.7)),
+    ("multimodal", "VisualBERT", "N", (75.3, 57.33, 4.45, 3.83, 0.81, 1.65), (76.2, 58.0, 4.49, 3.85, 0.83, 1.58)),
+    ("multimodal", "VisualBERT", "Y", (77.3, 59.67, 4.5, 3.86, 0.83, 1.58), (78.2, 60.0, 4.56, 3.91, 0.85, 1.44)),
+    ("multimodal", "CLIP-ViL", "N", (76.15, 59.0, 4.49, 3.87, 0.82, 1.68), (79.2, 60.0, 4.57, 3.93, 0.85, 1.29)),
+    ("multimodal", "CLIP-ViL", "Y", (79.87, 65.67, 4.57, 4.05, 0.85, 1.44), (82.6, 68.0, 4.61, 4.1, 0.88, 1.1)),
+    ("multimodal", "human", "", (91.03, 79.61, 4.78, 4.46, 0.94, 0.52), (92.12, 83.13, 4.82, 4.53, 0.95, 0.45)),
+))  # fmt: skip
+"""Table 2: with and without pretraining in sequence, and people."""
+
+OBJECTIVES: Final = _rows((
+    ("image", "CLIP", "ISP", (27.31, 4.0, 3.02, 1.82, 0.12, 7.0), (43.2, 9.0, 3.49, 2.05, 0.47, 4.46)),
+    ("image", "CLIP", "ISP+PISP", (27.57, 4.67, 3.07, 1.93, 0.16, 6.85), (43.4, 12.0, 3.57, 2.24, 0.48, 4.46)),
+    ("multimodal", "CLIP-ViL", "MLM", (77.08, 61.33, 4.52, 3.96, 0.83, 1.65), (79.6, 61.0, 4.55, 3.93, 0.86, 1.29)),
+    ("multimodal", "CLIP-ViL", "MLM+ISP", (77.61, 62.0, 4.54, 3.97, 0.83, 1.6), (80.0, 61.0, 4.56, 3.93, 0.86, 1.26)),
+    ("multimodal", "CLIP-ViL", "MLM+SMRM", (77.94, 62.33, 4.54, 3.98, 0.84, 1.6), (80.0, 59.0, 4.53, 3.89, 0.87, 1.26)),
+    ("multimodal", "CLIP-ViL", "MLM+ISP+PISP", (78.14, 63.33, 4.55, 4.03, 0.84, 1.56), (80.8, 63.0, 4.57, 3.99, 0.87, 1.24)),
+    ("multimodal", "CLIP-ViL", "MLM+ISP+SMRM", (79.47, 63.67, 4.57, 4.03, 0.85, 1.54), (81.4, 63.0, 4.57, 4.0, 0.87, 1.2)),
+))  # fmt: skip
+"""Table 3: objectives of the pretraining added one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedAlternatives:
+    """A row of Tables 4 and 10: how much the alternative orders of people change.
+
+    Attributes:
+        corpus: data set.
+        modality: that is shown.
+        system: ``model`` (the best of this modality) or ``human``.
+        manuals: with alternative orders.
+        single: Acc, PMR (per cent) and Lr of manuals without alternatives.
+        multi: the same of manuals with alternatives; each against the authored order, then with all references.
+        all: the same of all manuals.
+        benefit: manuals with alternatives of which any measure gains by them, per cent; None where none was printed.
+        note: what is wrong with it; empty where nothing is known to be.
+    """
+
+    corpus: Corpus
+    modality: Modality
+    system: Literal["model", "human"]
+    manuals: int
+    single: tuple[float, float, float]
+    multi: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
+    all: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
+    benefit: float | None = None
+    note: str = ""
+
+
+ALTERNATIVES: Final = (
+    PublishedAlternatives(
+        "wikihow", "text", "model", 49, (77.3, 61.75, 3.98), ((67.35, 80.0), (40.82, 59.18), (3.35, 3.86)),
+        ((75.68, 77.74), (58.67, 61.67), (3.87, 3.96)), benefit=34.7,
+        note="155 of 251 and 20 of 49 right make a PMR of 58.33 over all, not 58.67: one manual off",
+    ),
+    PublishedAlternatives(
+        "wikihow", "text", "human", 49, (85.57, 71.41, 4.24), ((72.03, 85.51), (43.84, 71.38), (3.46, 4.14)),
+        ((83.35, 85.56), (66.91, 71.4), (4.11, 4.22)), benefit=42.9,
+    ),
+    PublishedAlternatives(
+        "wikihow", "multimodal", "model", 51, (81.68, 69.9, 4.15), ((70.98, 78.82), (47.05, 61.22), (3.59, 3.9)),
+        ((79.87, 81.19), (65.67, 68.0), (4.05, 4.11)), benefit=21.6,
+        note="the multi PMR of 61.22 is 30 of 49; no whole number of 51 manuals gives it",
+    ),
+    PublishedAlternatives(
+        "wikihow", "multimodal", "human", 51, (92.86, 83.67, 4.56), ((82.09, 92.22), (59.8, 83.33), (3.99, 4.54)),
+        ((91.03, 92.75), (79.61, 83.61), (4.46, 4.55)), benefit=41.18,
+    ),
+    PublishedAlternatives(
+        "wikihow", "image", "model", 24, (28.38, 5.07, 1.97), ((26.67, 39.17), (4.17, 8.33), (1.83, 1.92)),
+        ((28.24, 29.24), (5.0, 5.33), (1.96, 1.97)),
+    ),
+    PublishedAlternatives(
+        "wikihow", "image", "human", 24, (68.47, 48.36, 3.54), ((64.58, 75.83), (37.5, 56.25), (3.19, 3.71)),
+        ((68.16, 69.06), (47.49, 48.99), (3.51, 3.55)),
+    ),
+    PublishedAlternatives(
+        "recipeqa", "text", "model", 12, (79.32, 60.23, 3.9), ((60.0, 75.0), (33.33, 58.33), (3.17, 3.92)),
+        ((77.0, 78.8), (57.0, 60.0), (3.81, 3.9)), benefit=50.0,
+    ),
+    PublishedAlternatives(
+        "recipeqa", "text", "human", 12, (90.27, 80.41, 4.47), ((79.0, 87.0), (65.0, 80.0), (3.95, 4.4)),
+        ((88.92, 89.88), (78.56, 80.36), (4.41, 4.46)), benefit=41.6,
+    ),
+    PublishedAlternatives(
+        "recipeqa", "multimodal", "model", 3, (83.71, 69.07, 4.12), ((46.67, 60.0), (33.33, 33.33), (3.67, 3.78)),
+        ((82.6, 83.0), (68.0, 68.0), (4.1, 4.11)), benefit=66.6,
+    ),
+    PublishedAlternatives(
+        "recipeqa", "multimodal", "human", 3, (91.88, 82.61, 4.52), ((100.0, 100.0), (100.0, 100.0), (5.0, 5.0)),
+        ((92.12, 92.12), (83.13, 83.13), (4.53, 4.53)), benefit=0.0,
+    ),
+    PublishedAlternatives(
+        "recipeqa", "image", "model", 13, (49.89, 17.24, 2.47), ((29.23, 40.0), (7.69, 7.69), (1.92, 2.31)),
+        ((47.2, 48.6), (16.0, 16.0), (2.4, 2.45)),
+    ),
+    PublishedAlternatives(
+        "recipeqa", "image", "human", 13, (81.61, 66.67, 4.1), ((72.31, 79.23), (50.0, 61.54), (3.5, 3.88)),
+        ((80.4, 81.3), (64.5, 66.0), (4.02, 4.07)),
+    ),
+)  # fmt: skip
+"""Tables 4 and 10."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedReferences:
+    """A cell of Table 5: the numbers of references of manuals with more than one, the authored order included.
+
+    Attributes:
+        corpus: data set.
+        modality: that is shown.
+        manuals: with more than one.
+        least: references.
+        most: references.
+        mean: references.
+        deviation: of the population.
+        note: what is wrong with it; empty where nothing is known to be.
+    """
+
+    corpus: Corpus
+    modality: Modality
+    manuals: int
+    least: int
+    most: int
+    mean: float
+    deviation: float
+    note: str = ""
+
+
+REFERENCES: Final = (
+    PublishedReferences(
+        "wikihow", "image", 24, 2, 4, 2.1, 1.4,
+        "impossible: values from 2 to 4 with a mean of 2.1 have a deviation of at most 0.44",
+    ),
+    PublishedReferences("wikihow", "text", 49, 2, 6, 2.4, 0.9),
+    PublishedReferences("wikihow", "multimodal", 51, 2, 4, 2.1, 0.5),
+    PublishedReferences("recipeqa", "image", 13, 2, 3, 2.1, 0.3),
+    PublishedReferences("recipeqa", "text", 12, 2, 6, 2.4, 1.1),
+    PublishedReferences("recipeqa", "multimodal", 3, 2, 6, 4, 1.6),
+)  # fmt: skip
+"""Table 5."""
+
+MEAN_REFERENCES: Final[Mapping[Corpus, Mapping[Modality, float]]] = {
+    "wikihow": {"multimodal": 1.19, "text": 1.23, "image": 1.09},
+    "recipeqa": {"multimodal": 1.10, "text": 1.17, "image": 1.14},
+}
+"""References of a manual, over all golden manuals."""
+
+CATEGORIES: Final[Mapping[str, Mapping[Modality, tuple[float, int]]]] = {
+    "Home and Garden": {"multimodal": (2.00, 7), "text": (2.14, 7), "image": (2.00, 3)},
+    "Hobbies and Crafts": {"multimodal": (2.00, 5), "text": (2.73, 11), "image": (2.00, 2)},
+    "Food and Entertaining": {"multimodal": (2.20, 15), "text": (2.22, 14), "image": (2.17, 12)},
+    "Others": {"multimodal": (2.28, 7), "text": (2.67, 5), "image": (2.00, 4)},
+    "Personal Care and Style": {"multimodal": (2.33, 3), "text": (2.00, 1), "image": (2.00, 1)},
+}
+"""Table 6: WikiHow's categories; mean references of manuals with more than one, and how many those are."""
+
+HELPED: Final[Mapping[Corpus, tuple[float, ...]]] = {
+    "recipeqa": (90.4, 1.0, 8.6, 0.0),
+    "wikihow": (62.9, 33.7, 2.4, 1.0),
+}
+"""Table 8: what helped people (both, text, image, neither), per cent."""
+
+CONFIDENCE: Final[Mapping[Corpus, tuple[float, ...]]] = {
+    "wikihow": (54.61, 27.38, 12.24, 5.21, 0.56),
+    "recipeqa": (64.75, 23.00, 7.00, 4.75, 0.50),
+}
+"""Table 9: how sure people were, from 5 (very) to 1 (not at all), per cent."""
+
+AGREEMENT: Final[Mapping[Literal["order", "alternatives"], Mapping[Corpus, Mapping[Modality, float]]]] = {
+    "order": {
+        "wikihow": {"multimodal": 0.84, "text": 0.82, "image": 0.69},
+        "recipeqa": {"multimodal": 0.92, "text": 0.87, "image": 0.81},
+    },
+    "alternatives": {
+        "wikihow": {"multimodal": 0.73, "text": 0.71, "image": 0.78},
+        "recipeqa": {"multimodal": 0.79, "text": 0.76, "image": 0.79},
+    },
+}
+"""Agreement of annotators on the order, and on which other orders are right; see metrics/order_agreement.py."""
