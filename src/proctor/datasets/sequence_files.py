@@ -7,13 +7,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
+from proctor.datasets.manual_parts import BadPartError, safe_path
 from proctor.errors import UserError
 from proctor.procedure.manual import MODALITIES, ManualError, Modality, Order, Sequence, SequenceStep
 from proctor.records import Dropped, file_sha256, iter_jsonl, write_jsonl
@@ -60,8 +61,8 @@ class SequenceFile:
         sequences: in its order.
         root: folder that paths of pictures are relative to.
         dropped: sequences and references that were left out: ``duplicate-id``, ``too-few-steps``, ``pictures``,
-            ``reference`` (no permutation, or of an unknown modality), ``contradiction`` (a reference or the steps as they
-            stand break ``before``).
+            ``picture`` (a path that leads out of the folder; the step has one less), ``reference`` (no permutation, or of an
+            unknown modality), ``contradiction`` (a reference or the steps as they stand break ``before``).
         hash: of the file.
     """
 
@@ -111,7 +112,9 @@ def _sequence(line: SequenceLine, dropped: list[Dropped]) -> Sequence | None:
         dropped.append(Dropped(id_, "pictures", f"of {len(pictures)} steps, and there are {count}"))
         return None
     steps = tuple(
-        SequenceStep(str(n), text, (shown,) if isinstance(shown, str) and shown else tuple(shown or ()))
+        SequenceStep(
+            str(n), text, tuple(_inside([shown] if isinstance(shown, str) else shown or [], id_, dropped))
+        )
         for n, (text, shown) in enumerate(zip(line.steps, pictures, strict=True))
     )
     names = line.category if isinstance(line.category, list) else [_TOP[0], line.category]
@@ -129,6 +132,15 @@ def _sequence(line: SequenceLine, dropped: list[Dropped]) -> Sequence | None:
         dropped.append(Dropped(id_, "contradiction", str(error)[:300]))
         return None
     return replace(whole, references=_references(line, before or (), dropped))
+
+
+def _inside(paths: list[str], id_: str, dropped: list[Dropped]) -> Iterator[str]:
+    """Yield the paths that stay in the folder of the file: whoever writes the file does not say what else is read."""
+    for path in filter(None, paths):
+        try:
+            yield safe_path(path)
+        except BadPartError as error:
+            dropped.append(Dropped(id_, "picture", str(error)[:300]))
 
 
 def _references(
