@@ -13,24 +13,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from proctor.procedure.manual import Modality
+from proctor.procedure.manual import MODALITIES, Modality
 
 __all__ = [
-    "AGREEMENT",
-    "ALTERNATIVES",
-    "CATEGORIES",
-    "CONFIDENCE",
-    "HELPED",
-    "MEAN_REFERENCES",
+    "COLUMNS",
     "MEASURE_NAMES",
     "OBJECTIVES",
+    "OTHER_TABLES",
     "PRETRAINING",
     "PROTOCOL",
-    "REFERENCES",
     "Corpus",
-    "PublishedAlternatives",
+    "OtherTable",
     "PublishedOrders",
-    "PublishedReferences",
+    "PublishedRow",
 ]
 
 Corpus = Literal["wikihow", "recipeqa"]
@@ -106,160 +101,99 @@ OBJECTIVES: Final = _rows((
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedAlternatives:
-    """A row of Tables 4 and 10: how much the alternative orders of people change.
+class PublishedRow:
+    """A row of one of the other tables.
 
     Attributes:
         corpus: data set.
-        modality: that is shown.
-        system: ``model`` (the best of this modality) or ``human``.
-        manuals: with alternative orders.
-        single: Acc, PMR (per cent) and Lr of manuals without alternatives.
-        multi: the same of manuals with alternatives; each against the authored order, then with all references.
-        all: the same of all manuals.
-        benefit: manuals with alternatives of which any measure gains by them, per cent; None where none was printed.
+        modality: that is shown; None where the row is of all.
+        name: the system (``model`` is the best of this modality, ``people`` are people), the category, or what is counted.
+        values: as printed, of the columns in ``COLUMNS``; None where nothing was.
         note: what is wrong with it; empty where nothing is known to be.
     """
 
     corpus: Corpus
-    modality: Modality
-    system: Literal["model", "human"]
-    manuals: int
-    single: tuple[float, float, float]
-    multi: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
-    all: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
-    benefit: float | None = None
+    modality: Modality | None
+    name: str
+    values: tuple[float | None, ...]
     note: str = ""
 
 
-ALTERNATIVES: Final = (
-    PublishedAlternatives(
-        "wikihow", "text", "model", 49, (77.3, 61.75, 3.98), ((67.35, 80.0), (40.82, 59.18), (3.35, 3.86)),
-        ((75.68, 77.74), (58.67, 61.67), (3.87, 3.96)), benefit=34.7,
-        note="155 of 251 and 20 of 49 right make a PMR of 58.33 over all, not 58.67: one manual off",
+OtherTable = Literal["4", "5", "6", "8", "9", "agreement"]
+
+COLUMNS: Final[Mapping[OtherTable, tuple[str, ...]]] = {
+    # of manuals with one right order; with several, each against the authored one, then against all; of both
+    "4": (
+        "several", "1: Acc", "PMR", "Lr",
+        *("several: Acc", "by all", "PMR", "by all", "Lr", "by all"), *("all: Acc", "by all", "PMR", "by all", "Lr", "by all"),
+        "benefit %",
     ),
-    PublishedAlternatives(
-        "wikihow", "text", "human", 49, (85.57, 71.41, 4.24), ((72.03, 85.51), (43.84, 71.38), (3.46, 4.14)),
-        ((83.35, 85.56), (66.91, 71.4), (4.11, 4.22)), benefit=42.9,
-    ),
-    PublishedAlternatives(
-        "wikihow", "multimodal", "model", 51, (81.68, 69.9, 4.15), ((70.98, 78.82), (47.05, 61.22), (3.59, 3.9)),
-        ((79.87, 81.19), (65.67, 68.0), (4.05, 4.11)), benefit=21.6,
-        note="the multi PMR of 61.22 is 30 of 49; no whole number of 51 manuals gives it",
-    ),
-    PublishedAlternatives(
-        "wikihow", "multimodal", "human", 51, (92.86, 83.67, 4.56), ((82.09, 92.22), (59.8, 83.33), (3.99, 4.54)),
-        ((91.03, 92.75), (79.61, 83.61), (4.46, 4.55)), benefit=41.18,
-    ),
-    PublishedAlternatives(
-        "wikihow", "image", "model", 24, (28.38, 5.07, 1.97), ((26.67, 39.17), (4.17, 8.33), (1.83, 1.92)),
-        ((28.24, 29.24), (5.0, 5.33), (1.96, 1.97)),
-    ),
-    PublishedAlternatives(
-        "wikihow", "image", "human", 24, (68.47, 48.36, 3.54), ((64.58, 75.83), (37.5, 56.25), (3.19, 3.71)),
-        ((68.16, 69.06), (47.49, 48.99), (3.51, 3.55)),
-    ),
-    PublishedAlternatives(
-        "recipeqa", "text", "model", 12, (79.32, 60.23, 3.9), ((60.0, 75.0), (33.33, 58.33), (3.17, 3.92)),
-        ((77.0, 78.8), (57.0, 60.0), (3.81, 3.9)), benefit=50.0,
-    ),
-    PublishedAlternatives(
-        "recipeqa", "text", "human", 12, (90.27, 80.41, 4.47), ((79.0, 87.0), (65.0, 80.0), (3.95, 4.4)),
-        ((88.92, 89.88), (78.56, 80.36), (4.41, 4.46)), benefit=41.6,
-    ),
-    PublishedAlternatives(
-        "recipeqa", "multimodal", "model", 3, (83.71, 69.07, 4.12), ((46.67, 60.0), (33.33, 33.33), (3.67, 3.78)),
-        ((82.6, 83.0), (68.0, 68.0), (4.1, 4.11)), benefit=66.6,
-    ),
-    PublishedAlternatives(
-        "recipeqa", "multimodal", "human", 3, (91.88, 82.61, 4.52), ((100.0, 100.0), (100.0, 100.0), (5.0, 5.0)),
-        ((92.12, 92.12), (83.13, 83.13), (4.53, 4.53)), benefit=0.0,
-    ),
-    PublishedAlternatives(
-        "recipeqa", "image", "model", 13, (49.89, 17.24, 2.47), ((29.23, 40.0), (7.69, 7.69), (1.92, 2.31)),
-        ((47.2, 48.6), (16.0, 16.0), (2.4, 2.45)),
-    ),
-    PublishedAlternatives(
-        "recipeqa", "image", "human", 13, (81.61, 66.67, 4.1), ((72.31, 79.23), (50.0, 61.54), (3.5, 3.88)),
-        ((80.4, 81.3), (64.5, 66.0), (4.02, 4.07)),
-    ),
+    "5": ("manuals", "least", "most", "mean", "s.d.", "mean of all manuals"),
+    "6": ("mean", "manuals"),
+    "8": ("both", "text", "image", "neither"),
+    "9": ("5", "4", "3", "2", "1"),
+    "agreement": ("order", "alternatives"),
+}  # fmt: skip
+"""Tables 4 and 10 (Acc and PMR in per cent), 5 (references of manuals with several), 6 (the same by category), 8 (what helped
+people, per cent), 9 (how sure they were, from very to not at all, per cent), and the agreement of people."""
+
+_ALTERNATIVES: Final = (
+    PublishedRow("wikihow", "text", "model", (49, 77.3, 61.75, 3.98, 67.35, 80.0, 40.82, 59.18, 3.35, 3.86, 75.68, 77.74, 58.67, 61.67, 3.87, 3.96, 34.7),
+                 "155 of 251 and 20 of 49 right make a PMR of 58.33 over all, not 58.67: one manual off"),
+    PublishedRow("wikihow", "text", "people", (49, 85.57, 71.41, 4.24, 72.03, 85.51, 43.84, 71.38, 3.46, 4.14, 83.35, 85.56, 66.91, 71.4, 4.11, 4.22, 42.9)),
+    PublishedRow("wikihow", "multimodal", "model", (51, 81.68, 69.9, 4.15, 70.98, 78.82, 47.05, 61.22, 3.59, 3.9, 79.87, 81.19, 65.67, 68.0, 4.05, 4.11, 21.6),
+                 "the multi PMR of 61.22 is 30 of 49; no whole number of 51 manuals gives it"),
+    PublishedRow("wikihow", "multimodal", "people", (51, 92.86, 83.67, 4.56, 82.09, 92.22, 59.8, 83.33, 3.99, 4.54, 91.03, 92.75, 79.61, 83.61, 4.46, 4.55, 41.18)),
+    PublishedRow("wikihow", "image", "model", (24, 28.38, 5.07, 1.97, 26.67, 39.17, 4.17, 8.33, 1.83, 1.92, 28.24, 29.24, 5.0, 5.33, 1.96, 1.97, None)),
+    PublishedRow("wikihow", "image", "people", (24, 68.47, 48.36, 3.54, 64.58, 75.83, 37.5, 56.25, 3.19, 3.71, 68.16, 69.06, 47.49, 48.99, 3.51, 3.55, None)),
+    PublishedRow("recipeqa", "text", "model", (12, 79.32, 60.23, 3.9, 60.0, 75.0, 33.33, 58.33, 3.17, 3.92, 77.0, 78.8, 57.0, 60.0, 3.81, 3.9, 50.0)),
+    PublishedRow("recipeqa", "text", "people", (12, 90.27, 80.41, 4.47, 79.0, 87.0, 65.0, 80.0, 3.95, 4.4, 88.92, 89.88, 78.56, 80.36, 4.41, 4.46, 41.6)),
+    PublishedRow("recipeqa", "multimodal", "model", (3, 83.71, 69.07, 4.12, 46.67, 60.0, 33.33, 33.33, 3.67, 3.78, 82.6, 83.0, 68.0, 68.0, 4.1, 4.11, 66.6)),
+    PublishedRow("recipeqa", "multimodal", "people", (3, 91.88, 82.61, 4.52, 100.0, 100.0, 100.0, 100.0, 5.0, 5.0, 92.12, 92.12, 83.13, 83.13, 4.53, 4.53, 0.0)),
+    PublishedRow("recipeqa", "image", "model", (13, 49.89, 17.24, 2.47, 29.23, 40.0, 7.69, 7.69, 1.92, 2.31, 47.2, 48.6, 16.0, 16.0, 2.4, 2.45, None)),
+    PublishedRow("recipeqa", "image", "people", (13, 81.61, 66.67, 4.1, 72.31, 79.23, 50.0, 61.54, 3.5, 3.88, 80.4, 81.3, 64.5, 66.0, 4.02, 4.07, None)),
 )  # fmt: skip
-"""Tables 4 and 10."""
 
-
-@dataclass(frozen=True, slots=True)
-class PublishedReferences:
-    """A cell of Table 5: the numbers of references of manuals with more than one, the authored order included.
-
-    Attributes:
-        corpus: data set.
-        modality: that is shown.
-        manuals: with more than one.
-        least: references.
-        most: references.
-        mean: references.
-        deviation: of the population.
-        note: what is wrong with it; empty where nothing is known to be.
-    """
-
-    corpus: Corpus
-    modality: Modality
-    manuals: int
-    least: int
-    most: int
-    mean: float
-    deviation: float
-    note: str = ""
-
-
-REFERENCES: Final = (
-    PublishedReferences(
-        "wikihow", "image", 24, 2, 4, 2.1, 1.4,
-        "impossible: values from 2 to 4 with a mean of 2.1 have a deviation of at most 0.44",
-    ),
-    PublishedReferences("wikihow", "text", 49, 2, 6, 2.4, 0.9),
-    PublishedReferences("wikihow", "multimodal", 51, 2, 4, 2.1, 0.5),
-    PublishedReferences("recipeqa", "image", 13, 2, 3, 2.1, 0.3),
-    PublishedReferences("recipeqa", "text", 12, 2, 6, 2.4, 1.1),
-    PublishedReferences("recipeqa", "multimodal", 3, 2, 6, 4, 1.6),
+_REFERENCES: Final = (
+    PublishedRow("wikihow", "image", "references", (24, 2, 4, 2.1, 1.4, 1.09),
+                 "values from 2 to 4 with a mean of 2.1 have a deviation of at most 0.44, not 1.4"),
+    PublishedRow("wikihow", "text", "references", (49, 2, 6, 2.4, 0.9, 1.23)),
+    PublishedRow("wikihow", "multimodal", "references", (51, 2, 4, 2.1, 0.5, 1.19)),
+    PublishedRow("recipeqa", "image", "references", (13, 2, 3, 2.1, 0.3, 1.14)),
+    PublishedRow("recipeqa", "text", "references", (12, 2, 6, 2.4, 1.1, 1.17)),
+    PublishedRow("recipeqa", "multimodal", "references", (3, 2, 6, 4, 1.6, 1.10)),
 )  # fmt: skip
-"""Table 5."""
 
-MEAN_REFERENCES: Final[Mapping[Corpus, Mapping[Modality, float]]] = {
-    "wikihow": {"multimodal": 1.19, "text": 1.23, "image": 1.09},
-    "recipeqa": {"multimodal": 1.10, "text": 1.17, "image": 1.14},
+_CATEGORIES: Final = {
+    "Home and Garden": ((2.00, 7), (2.14, 7), (2.00, 3)),
+    "Hobbies and Crafts": ((2.00, 5), (2.73, 11), (2.00, 2)),
+    "Food and Entertaining": ((2.20, 15), (2.22, 14), (2.17, 12)),
+    "Others": ((2.28, 7), (2.67, 5), (2.00, 4)),
+    "Personal Care and Style": ((2.33, 3), (2.00, 1), (2.00, 1)),
 }
-"""References of a manual, over all golden manuals."""
 
-CATEGORIES: Final[Mapping[str, Mapping[Modality, tuple[float, int]]]] = {
-    "Home and Garden": {"multimodal": (2.00, 7), "text": (2.14, 7), "image": (2.00, 3)},
-    "Hobbies and Crafts": {"multimodal": (2.00, 5), "text": (2.73, 11), "image": (2.00, 2)},
-    "Food and Entertaining": {"multimodal": (2.20, 15), "text": (2.22, 14), "image": (2.17, 12)},
-    "Others": {"multimodal": (2.28, 7), "text": (2.67, 5), "image": (2.00, 4)},
-    "Personal Care and Style": {"multimodal": (2.33, 3), "text": (2.00, 1), "image": (2.00, 1)},
+OTHER_TABLES: Final[Mapping[OtherTable, tuple[PublishedRow, ...]]] = {
+    "4": _ALTERNATIVES,
+    "5": _REFERENCES,
+    "6": tuple(
+        PublishedRow("wikihow", modality, category, values)
+        for category, cells in _CATEGORIES.items()
+        for modality, values in zip(MODALITIES, cells, strict=True)
+    ),
+    "8": (
+        PublishedRow("recipeqa", "multimodal", "what helped", (90.4, 1.0, 8.6, 0.0)),
+        PublishedRow("wikihow", "multimodal", "what helped", (62.9, 33.7, 2.4, 1.0)),
+    ),
+    "9": (
+        PublishedRow("wikihow", None, "confidence", (54.61, 27.38, 12.24, 5.21, 0.56)),
+        PublishedRow("recipeqa", None, "confidence", (64.75, 23.00, 7.00, 4.75, 0.50)),
+    ),
+    "agreement": (
+        PublishedRow("wikihow", "multimodal", "people", (0.84, 0.73)),
+        PublishedRow("wikihow", "text", "people", (0.82, 0.71)),
+        PublishedRow("wikihow", "image", "people", (0.69, 0.78)),
+        PublishedRow("recipeqa", "multimodal", "people", (0.92, 0.79)),
+        PublishedRow("recipeqa", "text", "people", (0.87, 0.76)),
+        PublishedRow("recipeqa", "image", "people", (0.81, 0.79)),
+    ),
 }
-"""Table 6: WikiHow's categories; mean references of manuals with more than one, and how many those are."""
-
-HELPED: Final[Mapping[Corpus, tuple[float, ...]]] = {
-    "recipeqa": (90.4, 1.0, 8.6, 0.0),
-    "wikihow": (62.9, 33.7, 2.4, 1.0),
-}
-"""Table 8: what helped people (both, text, image, neither), per cent."""
-
-CONFIDENCE: Final[Mapping[Corpus, tuple[float, ...]]] = {
-    "wikihow": (54.61, 27.38, 12.24, 5.21, 0.56),
-    "recipeqa": (64.75, 23.00, 7.00, 4.75, 0.50),
-}
-"""Table 9: how sure people were, from 5 (very) to 1 (not at all), per cent."""
-
-AGREEMENT: Final[Mapping[Literal["order", "alternatives"], Mapping[Corpus, Mapping[Modality, float]]]] = {
-    "order": {
-        "wikihow": {"multimodal": 0.84, "text": 0.82, "image": 0.69},
-        "recipeqa": {"multimodal": 0.92, "text": 0.87, "image": 0.81},
-    },
-    "alternatives": {
-        "wikihow": {"multimodal": 0.73, "text": 0.71, "image": 0.78},
-        "recipeqa": {"multimodal": 0.79, "text": 0.76, "image": 0.79},
-    },
-}
-"""Agreement of annotators on the order, and on which other orders are right; see metrics/order_agreement.py."""
