@@ -7,11 +7,14 @@ pretraining. Decoders and objectives see these tensors only, so encoders can be 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
 from torch import Tensor, nn
+
+from proctor.records import Json
 
 __all__ = ["Encoded", "StepEncoder", "Steps", "Tokenizer"]
 
@@ -47,7 +50,7 @@ class Steps:
 
     Attributes:
         tokens: shape [M, T], each row with its own special tokens, then padding; None where only pictures are shown.
-        images: pixels, shape [M, 3, height, width], or features of a grid, shape [M, w, v]; None where only texts are shown.
+        images: pixels (bytes, or colours from 0 to 1), shape [M, 3, height, width], or features of a grid, shape [M, w, v]; None where only texts are shown.
         seen: which steps have a picture, shape [M]; what the others have in ``images`` is not looked at.
         masked: patches whose content is hidden, shape [M, w]; None for none.
     """
@@ -107,12 +110,20 @@ class StepEncoder(nn.Module, ABC):
         tokenizer: of the texts; None where only pictures are seen.
         grid: w and v of the pictures; None where only texts are.
         slots: largest K.
+        pixels: height and width that pictures are given in; None where there are none, or features are given.
+        features: reads features of a picture by its path, shape [w, v]; None where pixels are given.
     """
 
     width: int
     tokenizer: Tokenizer | None = None
     grid: tuple[int, int] | None = None
     slots: int = 5
+    pixels: tuple[int, int] | None = None
+    features: Callable[[str], Tensor] | None = None
+
+    def describe(self) -> dict[str, Json]:
+        """Return what ``encoders.rebuild`` makes the same encoder of, without weights."""
+        raise NotImplementedError
 
     def see(self, images: Tensor) -> Tensor:
         """Return the features of pictures, shape [M, w, v]; features themselves are given back. Each picture is seen once."""

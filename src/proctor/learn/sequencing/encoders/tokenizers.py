@@ -1,0 +1,128 @@
+"""From texts to numbers: words that are counted in given texts, or the tokenizer of a folder of transformers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+from zlib import crc32
+
+import torch
+from torch import Tensor
+
+from proctor.corpus.embed.local_models import model_folder
+from proctor.errors import UserError
+from proctor.learn.features.backbones import load_library
+from proctor.records import content_hash
+
+__all__ = ["FolderTokenizer", "WordTokenizer"]
+
+_WORD: Final = re.compile(r"\w{1,64}")
+_SPECIAL: Final = 4
+_READ: Final = 512
+"""Words of one text that are counted: nobody sees more."""
+_CHARACTERS: Final = 64
+"""Of a text that are given to a tokenizer, for each token that is wanted: what follows would be cut off."""
+
+
+class WordTokenizer:
+    """Words in small letters, without punctuation. Numbers are: 4 special ones, the words, then buckets of unknown words.
+
+    Args:
+        words: of the vocabulary, each once.
+        buckets: an unknown word falls into one of them by its hash, so that it is the same word wherever it stands.
+    """
+
+    pad, cls, sep, mask = range(_SPECIAL)
+
+    def __init__(self, words: Sequence[str], buckets: int = 1) -> None:
+        self.words = tuple(words)
+        self.buckets = buckets
+        self.size = _SPECIAL + len(words) + buckets
+        self.identity = content_hash({"words": self.words, "buckets": buckets})
+        self._number = {word: _SPECIAL + k for k, word in enumerate(self.words)}
+
+    @classmethod
+    def of(cls, texts: Iterable[str], most: int = 8_000, fewest: int = 2, buckets: int = 64) -> WordTokenizer:
+        """Make the vocabulary of texts: the most frequent words, ties by alphabet.
+
+        Args:
+            texts: in any order.
+            most: words at most.
+            fewest: times that a word has to occur.
+            buckets: for the other words; not more than there are such words to learn from, and at least one.
+        """
+        counted = Counter(word for text in texts for word in islice(_words(text), _READ))
+        kept = sorted((w for w, n in counted.items() if n >= fewest), key=lambda w: (-counted[w], w))[:most]
+        return cls(kept, max(1, min(buckets, len(counted) - len(kept))))
+
+    def encode(self, text: str, most: int) -> list[int]:
+        """Return [CLS], words, [SEP]: at most ``most`` numbers."""
+        unknown = _SPECIAL + len(self.words)
+        inner = (
+            self._number.get(word, unknown + crc32(word.encode()) % self.buckets) for word in _words(text)
+        )
+        return [self.cls, *islice(inner, max(0, most - 2)), self.sep]
+
+    def is_special(self, tokens: Tensor) -> Tensor:
+        """Return which are special, of the same shape."""
+        return tokens < _SPECIAL
+
+
+def _words(text: str) -> Iterable[str]:
+    return (found[0].lower() for found in _WORD.finditer(text))
+
+
+class FolderTokenizer:
+    """The tokenizer of a folder as transformers saves it. Nothing is downloaded, and no code of the folder is run.
+
+    Args:
+        folder: holds the tokenizer's files.
+
+    Raises:
+        UserError: if there is no such tokenizer, or it lacks one of the special tokens; MissingExtraError without transformers.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = model_folder(folder, needs=("config.json", "tokenizer.json", "tokenizer_config.json"))
+        transformers = load_library("transformers")
+        try:
+            self._own: Any = transformers.AutoTokenizer.from_pretrained(
+                self.folder, local_files_only=True, trust_remote_code=False
+            )
+        except Exception as error:  # whatever its own code makes of missing or broken files
+            raise UserError(
+                f"it has no tokenizer that can be loaded: {' '.join(str(error).split())[:300]}",
+                where=str(folder),
+                hint="put the tokenizer's files (tokenizer.json, tokenizer_config.json) beside the weights",
+            ) from None
+        self.pad, self.cls, self.sep, self.mask = (self._special(n) for n in ("pad", "cls", "sep", "mask"))
+        vocabulary: dict[str, int] = self._own.get_vocab()
+        self.size = max(len(self._own), 1 + max(vocabulary.values(), default=0))
+        self.identity = content_hash(sorted(vocabulary.items()))
+        self._all = torch.tensor(sorted({*self._own.all_special_ids}))
+
+    def _special(self, name: str) -> int:
+        number = getattr(self._own, f"{name}_token_id", None)
+        if number is None:
+            raise UserError(
+                f"its tokenizer has no {name} token.",
+                where=str(self.folder),
+                hint="take a model of the families of BERT or RoBERTa",
+            )
+        return int(number)
+
+    def encode(self, text: str, most: int) -> list[int]:
+        """Return at most ``most`` numbers, [CLS] and [SEP] at the ends."""
+        near = text[: most * _CHARACTERS]
+        inner = self._own(
+            near, add_special_tokens=False, truncation=True, max_length=max(1, most - 2), verbose=False
+        )
+        return [self.cls, *inner["input_ids"][: max(0, most - 2)], self.sep]
+
+    def is_special(self, tokens: Tensor) -> Tensor:
+        """Return which are special, of the same shape."""
+        return torch.isin(tokens, self._all.to(tokens.device))

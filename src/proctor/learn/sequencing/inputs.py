@@ -1,0 +1,189 @@
+"""Sequences as an encoder takes them: tokens and pictures of all steps, one a row; what cannot be shown is counted."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as List
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from proctor.corpus.picture import PictureError, read_picture
+from proctor.errors import UserError
+from proctor.learn.sequencing.data import Shown
+from proctor.learn.sequencing.encoder import StepEncoder, Steps
+from proctor.procedure.manual import Sequence
+from proctor.records import Dropped
+
+__all__ = ["MOST_TOKENS", "Inputs"]
+
+MOST_TOKENS: Final = 60
+"""Of a step, special ones among them. Source: Wu et al. 2022, Appendix."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Steps of sequences.
+
+    Attributes:
+        rows: of the steps of each sequence in authored order, shape [N], by its id.
+        dropped: pictures that are not shown, with the reason; steps without a picture are not among them.
+        cut: texts of which the end is not shown.
+        without: steps that show no picture, where pictures are shown.
+    """
+
+    rows: Mapping[str, Tensor]
+    dropped: tuple[Dropped, ...]
+    cut: int
+    without: int
+    _tokens: Tensor | None
+    _pad: int
+    _images: Tensor | None
+    _image_of: Tensor
+
+    @classmethod
+    def read(
+        cls,
+        sequences: Iterable[Sequence],
+        encoder: StepEncoder,
+        root: Path,
+        shown: Shown,
+        *,
+        goal: bool = False,
+        most_tokens: int = MOST_TOKENS,
+    ) -> Inputs:
+        """Read all steps.
+
+        Args:
+            sequences: with different ids.
+            encoder: that they are for.
+            root: paths of pictures are relative to it; none outside is opened.
+            shown: of each step.
+            goal: whether the goal stands before every text.
+            most_tokens: of a step.
+
+        Raises:
+            UserError: if an id is there twice, or pictures are of another size than the encoder's features; MissingExtraError
+                without Pillow.
+        """
+        ids: list[list[int]] = []
+        gallery = _Gallery(encoder, root)
+        rows: dict[str, Tensor] = {}
+        image_of: list[int] = []
+        cut = 0
+        for sequence in sequences:
+            if sequence.id in rows:
+                raise UserError(f"the sequence '{sequence.id}' is there twice.", hint="give each its own id")
+            rows[sequence.id] = torch.arange(len(image_of), len(image_of) + len(sequence.steps))
+            for step in sequence.steps:
+                if shown != "image" and encoder.tokenizer is not None:
+                    text = f"{sequence.goal}. {step.text}" if goal and sequence.goal else step.text
+                    found = encoder.tokenizer.encode(text, most_tokens + 1)
+                    if len(found) > most_tokens:
+                        cut += 1
+                        found = encoder.tokenizer.encode(text, most_tokens)
+                    ids.append(found)
+                image_of.append(gallery.place(sequence.id, step.images) if shown != "text" else -1)
+        pad = encoder.tokenizer.pad if encoder.tokenizer else 0
+        return cls(
+            rows=rows,
+            dropped=tuple(gallery.dropped),
+            cut=cut,
+            without=image_of.count(-1) if shown != "text" else 0,
+            _tokens=pad_sequence([torch.tensor(i) for i in ids], True, pad) if ids else None,
+            _pad=pad,
+            _images=gallery.images() if shown != "text" else None,
+            _image_of=torch.tensor(image_of, dtype=torch.long),
+        )
+
+    def take(self, rows: Tensor) -> Steps:
+        """Return steps, shape [M] of rows; no more padding than the longest of them needs."""
+        tokens = images = seen = None
+        if self._tokens is not None:
+            tokens = self._tokens[rows]
+            longest = int((tokens != self._pad).sum(1).max()) if len(tokens) else 0
+            tokens = tokens[:, :longest]
+        if self._images is not None:
+            at = self._image_of[rows]
+            seen = at >= 0
+            images = self._images[at.clamp(min=0)]
+        return Steps(tokens, images, seen)
+
+
+class _Gallery:
+    """Pictures, each once, however many steps show it."""
+
+    def __init__(self, encoder: StepEncoder, root: Path) -> None:
+        self._encoder = encoder
+        self._root = root
+        self._inside = root.resolve()
+        self._at: dict[str, int | PictureError] = {}
+        self._images: list[Tensor] = []
+        self.dropped: list[Dropped] = []
+
+    def place(self, sequence_id: str, images: List[str]) -> int:
+        """Return where the first picture of a step is; -1 where it has none, or none that can be shown."""
+        if not images:
+            return -1
+        name = images[0]
+        if name not in self._at:
+            try:
+                self._images.append(self._read(name))
+                self._at[name] = len(self._images) - 1
+            except PictureError as error:
+                self._at[name] = error
+        found = self._at[name]
+        if isinstance(found, PictureError):
+            self.dropped.append(Dropped(sequence_id, found.reason, f"{name}: {found.detail}"))
+            return -1
+        return found
+
+    def images(self) -> Tensor:
+        """Return them all, shape [M, …]; one blank where there are none, so that it has a shape."""
+        if self._images:
+            return torch.stack(self._images)
+        if self._encoder.pixels is not None:
+            return torch.zeros(1, 3, *self._encoder.pixels, dtype=torch.uint8)
+        return torch.zeros(1, *(self._encoder.grid or (1, 1)))
+
+    def _read(self, name: str) -> Tensor:
+        if self._encoder.features is not None:
+            return self._encoder.features(name)
+        if self._encoder.pixels is None:
+            raise UserError("the encoder sees no pictures.", hint="show text, or take another encoder")
+        try:
+            path = (self._root / name).resolve()
+            inside, there = path.is_relative_to(self._inside), path.is_file()
+        except (OSError, ValueError, RuntimeError):
+            inside, there = True, False
+        if not inside or not there:
+            detail = "there is no such file" if inside else "it is outside of the folder of pictures"
+            raise PictureError("missing" if inside else "outside", detail, name)
+        return _pixels(path, self._encoder.pixels)
+
+
+def _pixels(path: Path, size: tuple[int, int]) -> Tensor:
+    """Return a picture in a size, whatever its shape was: bytes, shape [3, height, width]. Source: Wu et al. 2022, Appendix."""
+    read_picture(path)  # refuses what must not be decoded
+    pillow: Any = importlib.import_module("PIL.Image")
+    operations: Any = importlib.import_module("PIL.ImageOps")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pillow.open(path) as image:
+                image.seek(getattr(image, "n_frames", 1) // 2)
+                upright = operations.exif_transpose(image)
+    except Exception as error:  # decoders raise whatever a broken frame makes them
+        detail = f"its middle frame is broken ({str(error)[:200]})"
+        raise PictureError("unreadable", detail, str(path)) from None
+    if upright.mode.startswith("I;16"):
+        upright = upright.point(lambda value: value / 256).convert("L")
+    resized = upright.convert("RGB").resize((size[1], size[0]), pillow.Resampling.BILINEAR)
+    return torch.from_numpy(np.array(resized, np.uint8)).permute(2, 0, 1).contiguous()
