@@ -1,0 +1,271 @@
+"""The decoder of encoded pairs of steps: BERSON, a pointer network over relations, without a Python loop over pairs.
+
+Every ordered pair is read by the encoder; here the pairs become one vector a step, a paragraph of steps without places, and
+relations. A recurrent network points at one step after another, from the last two chosen and from all that remains.
+
+Of its protocols ``code`` divides the sums over what remains by the width of the padded batch, as the released code does, so that
+what it says of a sequence depends on its neighbours; ``paper`` and ``right`` divide by the sequence's own number of steps.
+
+Source: Wu et al. 2022 (arXiv 2110.08486), Section 4, and Cui et al. 2020 (BERSON). This module imports torch: import it late.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 - as everywhere
+
+from proctor.learn.sequencing.encoder import Encoded
+from proctor.learn.sequencing.pairs import Pairs
+from proctor.learn.sequencing.training import Protocol
+
+__all__ = ["PAIR_WEIGHTS", "BersonHead", "Losses", "Read", "released_size"]
+
+PAIR_WEIGHTS: Final = {"roc": 0.6, "aan": 0.4, "nips": 0.1, "sind": 1.0, "arxiv": 0.8, "nsf": 0.4}
+"""Weight of the loss of pairs by data set, as BERSON publishes it; that of ROCStories is the one of Wu et al."""
+
+_PUBLISHED_WIDTH: Final = 768
+"""The narrowest published encoder. Narrower heads have feed-forward layers of three times their width, and four attention heads."""
+_FEED_FORWARD: Final = 3_072
+_LAYERS: Final = 2
+_EPSILON: Final = 1e-6
+_MASKED: Final = -1e4
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Of a batch, each a scalar.
+
+    Attributes:
+        pointer: of what is pointed at, a mean over the sequences; one of a single step counts as 0.
+        pair: of what comes first in each pair.
+        weight: of the latter.
+    """
+
+    pointer: Tensor
+    pair: Tensor
+    weight: float
+
+    @property
+    def total(self) -> Tensor:
+        """What is minimised."""
+        return self.pointer + self.weight * self.pair
+
+
+@dataclass(frozen=True)
+class Read:
+    """What is known of B sequences before the first step is chosen.
+
+    The block of the projection that belongs to each place of a relation is applied already (the sums over what remains can be
+    taken afterwards), with the two directions of what remains added.
+
+    Attributes:
+        pairs: of the sequences.
+        steps: vectors of the steps, shape [B, N, d].
+        paragraph: the mean of the steps that know of each other, shape [B, d].
+        keys: shape [B, N, d].
+        logits: of "after" and "before" for each pair, shape [P, 2].
+        last: relation of the last chosen step (second axis) to a candidate (third), shape [B, N, N, d].
+        earlier: likewise of the one chosen before it.
+        ahead: relations of a candidate (second axis) and another step (third) that remains, divided as the protocol says.
+    """
+
+    pairs: Pairs
+    steps: Tensor
+    paragraph: Tensor
+    keys: Tensor
+    logits: Tensor
+    last: Tensor
+    earlier: Tensor
+    ahead: Tensor
+
+    def precedence(self) -> list[NDArray[np.float64]]:
+        """Return for each sequence the probability that slot i comes before j, shape [N, N], both directions averaged."""
+        one = self.pairs.scatter(self.logits.detach().double().softmax(1)[:, 1]).cpu().numpy()
+        averaged = (one + 1 - one.swapaxes(1, 2)) / 2
+        return [p[:n, :n] for p, n in zip(averaged, self.pairs.counts.tolist(), strict=True)]
+
+
+class BersonHead(nn.Module):
+    """From encoded pairs to losses; ``search.decode`` finds orders with it.
+
+    Args:
+        width: d, of the encoder.
+        layers: of the paragraph encoder.
+        heads: of its attention; 8 in the published sizes and 4 in smaller ones when not given.
+        feed_forward: width of its inner layers; 3,072 in the published sizes and 3 d in smaller ones when not given.
+        dropout: of weights and layers.
+        weight: of the loss of pairs.
+        protocol: see the module.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        layers: int = _LAYERS,
+        heads: int | None = None,
+        feed_forward: int | None = None,
+        dropout: float = 0.1,
+        weight: float = PAIR_WEIGHTS["roc"],
+        protocol: Protocol = "right",
+    ) -> None:
+        super().__init__()
+        published = width >= _PUBLISHED_WIDTH
+        most = heads or (8 if published else 4)
+        self.width = width
+        self.weight = weight
+        self.protocol = protocol
+        self.dropout = nn.Dropout(dropout)
+        self.token = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1))
+        self.edge = nn.Linear(width, 1, bias=False)
+        fitting = max(n for n in range(1, most + 1) if width % n == 0)
+        inner = feed_forward or (_FEED_FORWARD if published else 3 * width)
+        self.layers = nn.ModuleList(
+            _Layer(width, fitting, inner, dropout, first=n == 0) for n in range(layers)
+        )
+        self.norm = nn.LayerNorm(width, eps=_EPSILON)
+        self.relation = nn.Linear(width, 2)
+        self.lstm = nn.LSTM(width, width, batch_first=True)
+        self.key = nn.Linear(2 * width, width)
+        self.query = nn.Linear(width, width)
+        self.project = nn.Linear(4 * (width + 2), width, bias=False)
+        self.score = nn.Linear(width, 1)
+
+    def forward(self, encoded: Encoded, pairs: Pairs, targets: Tensor) -> Losses:
+        """Return the losses, every step chosen after the right ones.
+
+        Args:
+            encoded: the pairs, in the order of the table.
+            pairs: of all sequences.
+            targets: slots in their right order, shape [B, N], see ``Pairs.targets``.
+        """
+        read = self.read(encoded, pairs)
+        counts = pairs.counts
+        chosen = self.log_probabilities(read, targets).gather(2, targets[..., None])[..., 0]
+        each = -chosen.masked_fill(~pairs.valid, 0).sum(1) / (counts - 1).clamp(min=1)
+        b, i, j = pairs.table.unbind(1)
+        ranks = targets.argsort(1)
+        wrong = F.cross_entropy(read.logits, (ranks[b, i] < ranks[b, j]).long(), reduction="none")
+        shares = 1 / (counts * (counts - 1)).clamp(min=1)
+        return Losses(each.mean(), (wrong * shares[b]).sum() / len(counts), self.weight)
+
+    def __call__(self, encoded: Encoded, pairs: Pairs, targets: Tensor) -> Losses:
+        """Return the losses; see ``forward``."""
+        found: Losses = super().__call__(encoded, pairs, targets)
+        return found
+
+    def read(self, encoded: Encoded, pairs: Pairs) -> Read:
+        """Return what is known before the first step is chosen."""
+        steps = self._steps(self._seen(encoded), pairs)
+        counts = pairs.counts[:, None]
+        related = x = steps
+        for layer in self.layers:
+            x = layer(x, pairs.valid)
+        related = self.norm(x)
+        paragraph = related.masked_fill(~pairs.valid[..., None], 0).sum(1) / counts
+        logits = self.relation(encoded.pooled)
+        relations = pairs.scatter(torch.cat([encoded.pooled, logits.softmax(-1)], -1))
+        blocks = self.project.weight.view(self.width, 4, self.width + 2).transpose(0, 1).flatten(0, 1)
+        last, earlier, after, before = F.linear(relations, blocks).chunk(4, -1)
+        divisor = counts if self.protocol != "code" else torch.full_like(counts, pairs.valid.shape[1])
+        ahead = (after + before.transpose(1, 2)) / divisor[..., None, None]
+        return Read(
+            pairs, steps, paragraph, self.key(torch.cat([steps, related], -1)), logits, last, earlier, ahead
+        )
+
+    def log_probabilities(self, read: Read, targets: Tensor) -> Tensor:
+        """Return the logarithm of the probability of each slot at each time after the right ones, shape [B, N, N]."""
+        rows = torch.arange(len(targets), device=targets.device)[:, None]
+        remain = targets.argsort(1)[:, None] >= torch.arange(targets.shape[1], device=targets.device)[:, None]
+        remain = remain & read.pairs.valid[:, None]
+        hidden, _ = self.lstm(_later(read.steps[rows, targets], 1), self.started(read.paragraph))
+        history = _later(read.last[rows, targets], 1) + _later(read.earlier[rows, targets], 2)
+        ahead = torch.einsum("btj,bijd->btid", remain.to(read.ahead.dtype), read.ahead)
+        return self.pointed(hidden, history + ahead, read.keys[:, None], remain)
+
+    def started(self, paragraph: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the first state of the recurrent network."""
+        return paragraph[None].contiguous(), torch.zeros_like(paragraph)[None]
+
+    def pointed(self, hidden: Tensor, relations: Tensor, keys: Tensor, remain: Tensor) -> Tensor:
+        """Return the logarithm of the probability of each slot.
+
+        Args:
+            hidden: states of the recurrent network, shape [..., d].
+            relations: of each slot to what was chosen and what remains, projected, shape [..., N, d].
+            keys: shape [..., N, d].
+            remain: which slots are not chosen yet, shape [..., N]; what the others get means nothing.
+        """
+        scores = self.score(torch.tanh(self.query(hidden)[..., None, :] + relations + keys))[..., 0]
+        logs: Tensor = scores.masked_fill(~remain, torch.finfo(scores.dtype).min).log_softmax(-1)
+        return logs
+
+    def _seen(self, encoded: Encoded) -> Tensor:
+        """Return the vectors of both steps of each pair, shape [P, 2, d]; 0 for a step without a token."""
+        span = encoded.span
+        scores = self.token(encoded.hidden)[..., 0][:, None].masked_fill(~span, _MASKED)
+        weights: Tensor = self.dropout(scores.softmax(-1).masked_fill(~span, 0))
+        return weights.to(encoded.hidden.dtype) @ encoded.hidden
+
+    def _steps(self, seen: Tensor, pairs: Pairs) -> Tensor:
+        """Return the vector of each step from all pairs that it is in, shape [B, N, d]; 0 where there is none."""
+        as_first, as_second = pairs.scatter(seen).unbind(3)
+        own = torch.cat([as_first, as_second.transpose(1, 2)], 2)  # [B, N, 2 N, d]
+        there = pairs.scatter(torch.ones_like(pairs.table[:, 0], dtype=torch.bool)).repeat(1, 1, 2)
+        scores = self.edge(own)[..., 0]
+        weights: Tensor = (
+            scores.masked_fill(~there, torch.finfo(scores.dtype).min).softmax(-1).masked_fill(~there, 0)
+        )
+        return (weights[:, :, None].to(own.dtype) @ own)[:, :, 0]
+
+
+class _Layer(nn.Module):
+    """Of the paragraph encoder; the first does not normalise what it attends to."""
+
+    def __init__(self, width: int, heads: int, inner: int, dropout: float, *, first: bool) -> None:
+        super().__init__()
+        self.heads = heads
+        self.before = nn.Identity() if first else nn.LayerNorm(width, eps=_EPSILON)
+        self.attend = nn.Linear(width, 3 * width)
+        self.join = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width, eps=_EPSILON)
+        self.widen = nn.Linear(width, inner)
+        self.narrow = nn.Linear(inner, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, valid: Tensor) -> Tensor:
+        query, key, value = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for part in self.attend(self.before(x)).chunk(3, -1)
+        )
+        share = self.dropout.p if self.training else 0.0
+        seen = F.scaled_dot_product_attention(
+            query, key, value, attn_mask=valid[:, None, None], dropout_p=share
+        )
+        z = x + self.dropout(self.join(seen.transpose(1, 2).flatten(2)))
+        inner = self.dropout(F.gelu(self.widen(self.norm(z)), approximate="tanh"))
+        found: Tensor = z + self.dropout(self.narrow(inner))
+        return found
+
+
+def _later(rows: Tensor, by: int) -> Tensor:
+    """Return rows moved behind by so many times, 0 before the first."""
+    moved = torch.zeros_like(rows)
+    moved[:, by:] = rows[:, : rows.shape[1] - by]
+    return moved
+
+
+def released_size(head: BersonHead) -> int:
+    """Return how many parameters the released head of this width has.
+
+    They are those of this head and of layers that the released code makes and never uses, which are not made here: the
+    normalisation before the first attention, two relations of two ways, and a classifier.
+    """
+    d = head.width
+    return sum(p.numel() for p in head.parameters()) + 2 * d + 2 * (2 * d + 2) + (d + 1)
