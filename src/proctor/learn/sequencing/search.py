@@ -1,0 +1,225 @@
+"""The best order under a BERSON head: beam search over all sequences of a batch at once, and exact search up to 8 steps.
+
+What a step is worth depends on all that was chosen before, by way of the recurrent state, so programming over *sets* of chosen
+steps would not be exact. ``exact`` therefore goes through *orders*, those with the same beginning together, and leaves out a
+beginning only when it is already less probable than a whole order that is known (a logarithm of a probability is never above 0,
+so no end can help it). It finds the most probable order, to within rounding; ``beam`` keeps the most probable beginnings of
+each length, and is exact where it may keep them all.
+
+With constraints only steps whose predecessors are all chosen are candidates. Probabilities stay those over all that remains,
+not normalised anew over the candidates: so an order is worth what the model says of it, and the best one that keeps the
+constraints is the most probable order *given* that they hold.
+
+Orders that are equally probable: the one whose first differing step was presented earlier. Source: Wu et al. 2022,
+Section 4; ours: the exact search and the constraints. This module imports torch: import it late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence as List
+from dataclasses import dataclass, fields
+from typing import Final, Literal
+
+import torch
+from torch import Tensor
+
+from proctor.errors import UserError
+from proctor.learn.sequencing.berson import BersonHead, Read
+from proctor.learn.sequencing.encoder import Encoded
+from proctor.learn.sequencing.pairs import Pairs
+from proctor.metrics.ordering import PartialOrder
+from proctor.procedure.manual import Order
+
+__all__ = ["BEAM", "MOST_EXACT", "Before", "Search", "decode"]
+
+Search = Literal["beam", "exact"]
+Before = Collection[tuple[int, int]]
+"""Pairs of slots, the first done before the second."""
+
+BEAM: Final = 16
+MOST_EXACT: Final = 8
+_AT_ONCE: Final = 4_096
+"""Beginnings of orders that exact search goes on with at once: memory is this times N times the width."""
+_EQUAL: Final = 1e-5
+"""Logarithms that differ by less are of equal orders: they are sums of up to N numbers of 32 bits."""
+
+
+@torch.no_grad()
+def decode(
+    head: BersonHead,
+    encoded: Encoded,
+    pairs: Pairs,
+    *,
+    beam: int = BEAM,
+    search: Search = "beam",
+    before: List[Before | None] | None = None,
+) -> list[Order]:
+    """Return for each sequence its slots in the order in which they are done.
+
+    Args:
+        head: in evaluation mode; dropout would make orders random.
+        encoded: the pairs, in the order of the table.
+        pairs: of all sequences.
+        beam: beginnings that are kept for each sequence.
+        search: see the module.
+        before: for each sequence what is known already of its slots, or None.
+
+    Raises:
+        UserError: if ``exact`` is asked for more than 8 steps, or the beam is below 1.
+        MetricInputError: if constraints hold a cycle or unknown slots.
+    """
+    if beam < 1:
+        raise UserError(f"a beam of {beam} keeps nothing.", hint="keep 1 or more")
+    if search == "exact" and pairs.valid.shape[1] > MOST_EXACT:
+        raise UserError(
+            f"exact search is for {MOST_EXACT} steps or fewer, but a sequence has {pairs.valid.shape[1]}.",
+            hint="take search='beam'",
+        )
+    tree = _Tree(head, head.read(encoded, pairs), _needed(pairs, before))
+    found = tree.beam(beam)
+    if search == "exact":
+        found = tree.exact(found)
+    return _best(found, pairs.counts.tolist())
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """Beginnings of orders, H of them, all with the same number of chosen steps.
+
+    Attributes:
+        sample: whose, shape [H].
+        chosen: slots, shape [H, t].
+        worth: logarithm of the probability, shape [H].
+        remain: slots that are not chosen, shape [H, N].
+        ahead: relations of each slot to those that remain, summed, shape [H, N, d].
+        hidden, cell: the recurrent state, shape [H, d].
+    """
+
+    sample: Tensor
+    chosen: Tensor
+    worth: Tensor
+    remain: Tensor
+    ahead: Tensor
+    hidden: Tensor
+    cell: Tensor
+
+    def take(self, rows: Tensor) -> _Begun:
+        return _Begun(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+class _Tree:
+    """All beginnings of orders of a batch, and how to go from one to the next."""
+
+    def __init__(self, head: BersonHead, read: Read, needed: Tensor) -> None:
+        self.head = head
+        self.read = read
+        self.needed = needed
+        self.size, self.width = read.pairs.valid.shape
+
+    def root(self) -> _Begun:
+        """Return for each sequence the beginning of no steps."""
+        valid = self.read.pairs.valid
+        hidden, cell = self.head.started(self.read.paragraph)
+        return _Begun(
+            sample=torch.arange(self.size, device=valid.device),
+            chosen=torch.zeros(self.size, 0, dtype=torch.long, device=valid.device),
+            worth=torch.zeros(self.size, device=valid.device),
+            remain=torch.ones_like(valid),
+            ahead=self.read.ahead.sum(2),
+            hidden=hidden[0],
+            cell=cell[0],
+        )
+
+    def beam(self, most: int) -> _Begun:
+        """Return whole orders, the best of each length kept."""
+        begun, kept = self.root(), 1
+        for time in range(self.width):
+            begun, worth = self.weighed(begun)
+            ranked = worth.view(self.size, -1).sort(dim=1, descending=True, stable=True).indices
+            kept = min(most, kept * (self.width - time))
+            best = ranked[:, :kept]
+            row = best // self.width + torch.arange(self.size, device=best.device)[:, None] * (
+                len(begun.sample) // self.size
+            )
+            begun = self.grown(begun, row.flatten(), (best % self.width).flatten(), worth)
+        return begun
+
+    def exact(self, known: _Begun) -> _Begun:
+        """Return whole orders, among them the best; ``known`` are some orders that say how good it must be."""
+        bound = torch.full((self.size,), -torch.inf, device=known.worth.device)
+        bound.scatter_reduce_(0, known.sample, known.worth, "amax")
+        todo, whole = [self.root()], [known]
+        while todo:
+            begun = todo.pop()
+            if begun.chosen.shape[1] == self.width:
+                whole.append(begun)
+                bound.scatter_reduce_(0, begun.sample, begun.worth, "amax")
+                continue
+            begun, worth = self.weighed(begun)
+            row, slot = (worth >= bound[begun.sample, None] - _EQUAL).nonzero().unbind(1)
+            for first in reversed(range(0, len(row), _AT_ONCE)):
+                part = slice(first, first + _AT_ONCE)
+                todo.append(self.grown(begun, row[part], slot[part], worth))
+        fields_of = [torch.cat([getattr(w, f.name) for w in whole]) for f in fields(_Begun)]
+        return _Begun(*fields_of)
+
+    def weighed(self, begun: _Begun) -> tuple[_Begun, Tensor]:
+        """Return beginnings with their next recurrent state, and what each is worth with each slot behind it, shape [H, N].
+
+        Slots that cannot come next are worth minus infinity. A sequence that is complete goes on with the slots that pad it, in
+        their order and at no cost.
+        """
+        read, time = self.read, begun.chosen.shape[1]
+        slots = torch.arange(self.width, device=begun.sample.device)
+        complete = ~read.pairs.valid[begun.sample, time]
+        there = begun.remain & read.pairs.valid[begun.sample]
+        waits = (self.needed[begun.sample] & begun.remain[:, None]).any(2)
+        possible = torch.where(complete[:, None], slots == time, there & ~waits)
+        if time == self.width - 1:  # the last is forced
+            return begun, begun.worth[:, None].expand_as(possible).masked_fill(~possible, -torch.inf)
+        relations, given = begun.ahead, torch.zeros_like(begun.hidden)
+        if time:
+            given = read.steps[begun.sample, begun.chosen[:, -1]]
+            relations = relations + read.last[begun.sample, begun.chosen[:, -1]]
+        if time > 1:
+            relations = relations + read.earlier[begun.sample, begun.chosen[:, -2]]
+        state = (begun.hidden[None].contiguous(), begun.cell[None].contiguous())
+        _, (hidden, cell) = self.head.lstm(given[:, None], state)
+        logs = self.head.pointed(hidden[0], relations, read.keys[begun.sample], there)
+        logs = logs.float().masked_fill(complete[:, None], 0)
+        worth = (begun.worth[:, None] + logs).masked_fill(~possible, -torch.inf)
+        parts = (begun.sample, begun.chosen, begun.worth, begun.remain, begun.ahead)
+        return _Begun(*parts, hidden[0], cell[0]), worth
+
+    def grown(self, begun: _Begun, row: Tensor, slot: Tensor, worth: Tensor) -> _Begun:
+        """Return some of the beginnings, each with one slot more."""
+        old = begun.take(row)
+        remain = old.remain.scatter(1, slot[:, None], value=False)
+        ahead = old.ahead - self.read.ahead[old.sample, :, slot]
+        chosen = torch.cat([old.chosen, slot[:, None]], 1)
+        return _Begun(old.sample, chosen, worth[row, slot], remain, ahead, old.hidden, old.cell)
+
+
+def _needed(pairs: Pairs, before: List[Before | None] | None) -> Tensor:
+    """Return which slots (third axis) must come before which (second), shape [B, N, N]."""
+    size, width = pairs.valid.shape
+    needed = torch.zeros(size, width, width, dtype=torch.bool)
+    for b, (known, count) in enumerate(zip(before or [None] * size, pairs.counts.tolist(), strict=True)):
+        for first, second in PartialOrder(range(count), known or ()).constraints:
+            needed[b, second, first] = True  # type: ignore[index]
+    return needed.to(pairs.valid.device)
+
+
+def _best(whole: _Begun, counts: List[int]) -> list[Order]:
+    """Return the best order of each sequence, of equal ones the first by slots."""
+    by_sample: list[list[tuple[float, Order]]] = [[] for _ in counts]
+    for b, chosen, worth in zip(
+        whole.sample.tolist(), whole.chosen.tolist(), whole.worth.tolist(), strict=True
+    ):
+        by_sample[b].append((worth, tuple(chosen[: counts[b]])))
+    tops = [max(worth for worth, _ in found) for found in by_sample]
+    return [
+        min(order for worth, order in found if worth >= top - _EQUAL)
+        for found, top in zip(by_sample, tops, strict=True)
+    ]
