@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.ordering import decode_pairwise
+from proctor.metrics.ordering import decode_pairwise, decode_pairwise_many
 
 
 def probabilities(n, seed):
@@ -99,3 +99,68 @@ def test_the_matrix_is_not_changed():
     before = matrix.copy()
     decode_pairwise(matrix)
     assert np.array_equal(matrix, before)
+
+
+CONSTRAINTS = st.lists(st.permutations(range(5)).map(lambda p: (min(p[:2]), max(p[:2]))), max_size=5)
+"""Never a cycle: the smaller slot comes first."""
+
+
+@given(st.integers(2, 6), st.integers(0, 10_000), CONSTRAINTS)
+@settings(max_examples=40)
+def test_constraints_against_all_orders_that_keep_them(n, seed, drawn):
+    before = [pair for pair in drawn if max(pair) < n]
+    matrix = probabilities(n, seed)
+    kept = [o for o in itertools.permutations(range(n)) if all(o.index(a) < o.index(b) for a, b in before)]
+    best = max(kept, key=lambda order: worth(matrix, order))
+    found = decode_pairwise(matrix, before=before)
+    assert found.order == best
+    assert found.log_probability == pytest.approx(worth(matrix, best), abs=1e-9)
+    for method in ("borda", "search"):
+        other = decode_pairwise(matrix, method=method, before=before)
+        assert other.order in kept
+        assert other.log_probability <= found.log_probability + 1e-9
+    both = decode_pairwise_many([matrix, matrix], before=[before, None])
+    assert both.tolist() == [list(best), list(decode_pairwise(matrix).order)]
+
+
+@given(st.integers(1, 7), st.integers(0, 10_000), st.integers(1, 3))
+@settings(max_examples=30)
+def test_many_are_decoded_as_one_by_one_ties_too(n, seed, digits):
+    matrices = np.random.default_rng(seed).uniform(0, 1, (9, n, n)).round(digits)
+    found = decode_pairwise_many(matrices)
+    assert [tuple(order) for order in found.tolist()] == [decode_pairwise(m).order for m in matrices]
+
+
+def test_many_in_parts_and_none(monkeypatch):
+    matrices = np.stack([probabilities(6, seed) for seed in range(20)])
+    whole = decode_pairwise_many(matrices)
+    monkeypatch.setattr("proctor.metrics.ordering.decoding._AT_ONCE", 3 * 6 * 64)
+    assert np.array_equal(decode_pairwise_many(matrices), whole)
+    assert decode_pairwise_many(np.zeros((0, 4, 4))).shape == (0, 4)
+    assert decode_pairwise_many(probabilities(16, 1)[None]).tolist() == [
+        list(decode_pairwise(probabilities(16, 1)).order)
+    ]
+
+
+def test_a_chain_against_all_that_is_probable_beyond_exact_sizes():
+    certain = (np.arange(20)[:, None] < np.arange(20)).astype(float)
+    backwards = [(step + 1, step) for step in range(10)]
+    found = decode_pairwise(certain, before=backwards)
+    assert found.method == "search"
+    assert found.order == (*range(10, -1, -1), *range(11, 20))
+
+
+def test_many_invalid():
+    with pytest.raises(MetricInputError, match=r"a stack of square matrices is needed, got shape \[2, 2\]"):
+        decode_pairwise_many(np.full((2, 2), 0.5))
+    with pytest.raises(MetricInputError, match=r"P\[1, 0, 1\] = 1.5"):
+        decode_pairwise_many([np.full((2, 2), 0.5), [[0.5, 1.5], [0.5, 0.5]]])
+    with pytest.raises(MetricInputError, match="17 slots are too many"):
+        decode_pairwise_many(np.full((1, 17, 17), 0.5))
+    with pytest.raises(MetricInputError, match="1 lists of constraints for 2 matrices"):
+        decode_pairwise_many(np.full((2, 2, 2), 0.5), before=[None])
+    for method in ("exact", "search"):
+        with pytest.raises(MetricInputError, match="cycle"):
+            decode_pairwise(np.full((2, 2), 0.5), method=method, before=[(0, 1), (1, 0)])
+    with pytest.raises(MetricInputError, match="unknown 2"):
+        decode_pairwise(np.full((2, 2), 0.5), before=[(0, 2)])

@@ -10,6 +10,7 @@ from proctor.metrics.ordering import (
     MEASURES,
     best_of_references,
     decode_pairwise,
+    decode_pairwise_many,
     expected_measures,
     kendall_tau_a,
     measure_order,
@@ -174,6 +175,7 @@ def test_pairwise_decoding(expected):
     assert exact.log_probability == pytest.approx(first["exact_logprob"], abs=FULL)
     assert list(borda.order) == first["borda_order"]
     assert borda.log_probability == pytest.approx(first["borda_logprob"], abs=FULL)
+    assert decode_pairwise_many([first["P"]]).tolist() == [first["exact_order"]]
     broken = decode_pairwise(cycle["P"])
     assert list(broken.order) == cycle["exact_order"]
     assert broken.log_probability == pytest.approx(cycle["exact_logprob"], abs=FULL)

@@ -17,6 +17,12 @@ from __future__ import annotations
 from typing import Final
 
 from proctor.metrics.catalogue import Direction, Metric
+from proctor.metrics.ordering.decoding import (
+    DecodingMethod,
+    PairwiseDecoding,
+    decode_pairwise,
+    decode_pairwise_many,
+)
 from proctor.metrics.ordering.measures import (
     MEASURES,
     OrderMeasures,
@@ -38,10 +44,7 @@ from proctor.metrics.ordering.measures import (
     position_accuracy,
 )
 from proctor.metrics.ordering.orders import (
-    DecodingMethod,
-    PairwiseDecoding,
     RepairedOrder,
-    decode_pairwise,
     order_to_ranks,
     ranks_to_order,
     repair_order,
@@ -106,6 +109,7 @@ __all__ = [
     "comparable_tau",
     "compare_orders",
     "decode_pairwise",
+    "decode_pairwise_many",
     "displacement",
     "distinct_references",
     "expected_measures",
