@@ -16,7 +16,6 @@ Section 4; ours: the exact search and the constraints. This module imports torch
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from collections.abc import Sequence as List
 from dataclasses import dataclass, fields
 from typing import Final, Literal
@@ -29,13 +28,12 @@ from proctor.learn.sequencing.berson import BersonHead, Read
 from proctor.learn.sequencing.encoder import Encoded
 from proctor.learn.sequencing.pairs import Pairs
 from proctor.metrics.ordering import PartialOrder
+from proctor.metrics.ordering.decoding import Before
 from proctor.procedure.manual import Order
 
-__all__ = ["BEAM", "MOST_EXACT", "Before", "Search", "decode"]
+__all__ = ["BEAM", "MOST_EXACT", "Search", "decode"]
 
 Search = Literal["beam", "exact"]
-Before = Collection[tuple[int, int]]
-"""Pairs of slots, the first done before the second."""
 
 BEAM: Final = 16
 MOST_EXACT: Final = 8
