@@ -1,0 +1,253 @@
+"""A model of pairs: how probable it is that one step is done before another; the order that agrees with all pairs best is exact.
+
+A score of a pair changes its sign when the two steps are exchanged, so that the two probabilities add up to 1. Scores become
+probabilities by a map that is fitted on the dev part (``pair_calibration``), and the order is the likeliest one
+(``metrics.ordering.decode_pairwise``). Source: ours; sorting by predicted pairs is of Prabhumoye et al. 2020 (arXiv 2005.00432).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as List
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.errors import MissingExtraError, UserError
+from proctor.learn.sequencing.data import Ordered, Presented
+from proctor.learn.sequencing.pair_calibration import Calibration, calibrate
+from proctor.learn.sequencing.pair_texts import PairFeatures, Pairs
+from proctor.learn.sequencing.training import TrainedOrder, Training
+from proctor.metrics.ordering import decode_pairwise
+from proctor.procedure.manual import Sequence
+from proctor.records import Json
+
+__all__ = ["PairScorer", "PairwiseOrder", "load_pairwise", "train_pairwise"]
+
+Floats = NDArray[np.float64]
+
+STRENGTHS: Final = (0.003, 0.006, 0.012, 0.025, 0.05, 0.1)
+"""Inverse weights of the penalty, of which one is chosen on the dev part."""
+_USUAL: Final = 0.012
+_FEWEST: Final = 3
+"""Manuals that a remark has to occur in, where there are enough to count."""
+_FEW_MANUALS: Final = 10
+_MOST_PAIRS: Final = 150
+"""Of one manual; of a longer one so many are drawn."""
+_MODEL, _COLUMNS, _WEIGHTS = "model.json", "columns.json", "weights.npz"
+
+
+class PairScorer(Protocol):
+    """Scores pairs of steps.
+
+    Attributes:
+        encoder: as ``Training`` spells it.
+    """
+
+    encoder: str
+
+    def scores(self, shown: Presented) -> Floats:
+        """Return log-odds that slot i is done before slot j, shape [N, N]; the transposed matrix has the opposite signs."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write all that is needed to load it again."""
+        ...
+
+
+class _Description(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``model.json`` holds."""
+
+    model: str
+    encoder: str
+    calibration: Calibration
+
+
+class PairwiseOrder:
+    """Orders steps by their pairs; an ``OrderModel``.
+
+    Args:
+        scorer: of pairs.
+        calibration: makes its scores probabilities.
+    """
+
+    def __init__(self, scorer: PairScorer, calibration: Calibration) -> None:
+        self.scorer, self.calibration = scorer, calibration
+
+    def predict(self, shown: List[Presented]) -> list[Ordered]:
+        """Return the likeliest order of each, exact up to 16 steps, and the probability of every pair."""
+        found = []
+        for item in shown:
+            precedence = self.calibration(self.scorer.scores(item))
+            found.append(Ordered(decode_pairwise(precedence).order, precedence))
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Write ``model.json`` and what the scorer needs."""
+        folder.mkdir(parents=True, exist_ok=True)
+        about = _Description(model="pairwise", encoder=self.scorer.encoder, calibration=self.calibration)
+        (folder / _MODEL).write_bytes(msgspec.json.format(msgspec.json.encode(about)) + b"\n")
+        self.scorer.save(folder)
+
+
+def train_pairwise(training: Training) -> TrainedOrder:
+    """Learn from all ordered pairs of the train part; strength and calibration are chosen on the dev part.
+
+    Raises:
+        UserError: if the encoder cannot see what is shown, or there is no pair of different steps to learn from.
+        MissingExtraError: if scikit-learn is not installed.
+    """
+    if training.encoder != "words":
+        raise UserError(
+            f"the pairwise model has no encoder {training.encoder!r}.", hint="use the encoder 'words'"
+        )
+    if training.shown == "image":
+        raise UserError(
+            "the encoder 'words' reads texts, and images are all that is shown.",
+            hint="use the encoder 'tiny', or show texts",
+        )
+    if training.pretrain:
+        raise UserError("the encoder 'words' has nothing to pretrain.", hint="leave out --pretrain")
+    scorer, chosen = _train_words(training)
+    forward = [scores for s in training.parts.dev if (scores := _forward(scorer, s)).size]
+    calibration, losses = calibrate(forward)
+    notes = ["The encoder 'words' reads texts only."] if training.shown == "both" else []
+    if training.goal:
+        notes.append("The goal stands before both steps of a pair and tells the encoder 'words' nothing.")
+    return TrainedOrder(
+        model=PairwiseOrder(scorer, calibration),
+        chosen={
+            **chosen,
+            "calibration": calibration.kind,
+            "calibration_factor": calibration.factor,
+            "dev_loss_by_calibration": {name: round(loss, 6) for name, loss in losses.items()},
+            "dev_pairs": sum(map(len, forward)),
+        },
+        notes=tuple(notes),
+    )
+
+
+def load_pairwise(folder: Path) -> PairwiseOrder:
+    """Load what ``PairwiseOrder.save`` wrote.
+
+    Raises:
+        UserError: if a file is missing or damaged.
+    """
+    try:
+        about = msgspec.json.decode((folder / _MODEL).read_bytes(), type=_Description)
+        return PairwiseOrder(WordScorer.load(folder), about.calibration)
+    except (OSError, ValueError, KeyError, msgspec.MsgspecError) as error:
+        raise UserError(
+            f"there is no pairwise model that can be loaded: {error}",
+            where=str(folder),
+            hint="train it again with 'proctor learn sequence --model pairwise'",
+        ) from error
+
+
+class WordScorer:
+    """Log-odds that are a weighted sum of remarks on the texts of two steps.
+
+    Args:
+        features: the remarks.
+        weights: of each, shape [columns].
+    """
+
+    encoder = "words"
+
+    def __init__(self, features: PairFeatures, weights: Floats) -> None:
+        self.features, self.weights = features, weights
+
+    def scores(self, shown: Presented) -> Floats:
+        """Return log-odds, shape [N, N]."""
+        texts = [shown.sequence.steps[i].text for i in shown.slots]
+        pairs = _pairs(len(texts))
+        found = np.zeros((len(texts), len(texts)))
+        found[pairs[:, 0], pairs[:, 1]] = self.features.table(texts, pairs) @ self.weights
+        result: Floats = found - found.T
+        return result
+
+    def save(self, folder: Path) -> None:
+        """Write the names of the columns and their weights."""
+        (folder / _COLUMNS).write_bytes(msgspec.json.encode(self.features.names))
+        np.savez(folder / _WEIGHTS, weights=self.weights)
+
+    @classmethod
+    def load(cls, folder: Path) -> WordScorer:
+        """Read what ``save`` wrote.
+
+        Raises:
+            OSError, ValueError, KeyError: if a file is missing or damaged.
+        """
+        names = msgspec.json.decode((folder / _COLUMNS).read_bytes(), type=list[str])
+        with np.load(folder / _WEIGHTS, allow_pickle=False) as stored:
+            weights = np.asarray(stored["weights"], np.float64)
+        if weights.shape != (len(names),):
+            raise ValueError(f"{len(names)} columns and weights of shape {list(weights.shape)}")
+        return cls(PairFeatures(names), weights)
+
+
+def _pairs(count: int) -> Pairs:
+    return np.stack(np.triu_indices(count, 1), axis=1).astype(np.int64)
+
+
+def _forward(scorer: PairScorer, sequence: Sequence) -> Floats:
+    """Return the log-odds of the pairs of different steps in the order in which they are done, shape [P]."""
+    pairs = _different(sequence)
+    scores = scorer.scores(Presented(sequence, sequence.authored))
+    found: Floats = scores[pairs[:, 0], pairs[:, 1]]
+    return found
+
+
+def _different(sequence: Sequence) -> Pairs:
+    """Return the pairs of steps, earlier first, whose texts differ: nobody can tell the order of the others."""
+    pairs = _pairs(len(sequence.steps))
+    alike = np.array(sequence.alike("text"))
+    found: Pairs = pairs[alike[pairs[:, 0]] != alike[pairs[:, 1]]]
+    return found
+
+
+def _train_words(training: Training) -> tuple[WordScorer, dict[str, Json]]:
+    try:
+        import scipy.sparse
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        raise MissingExtraError("scikit-learn", "learn", "Learning the order of steps") from None
+    train = [s for s in training.parts.train if len(_different(s))]
+    if not train:
+        raise UserError(
+            f"the train part has {len(training.parts.train)} sequences and no two different steps in any.",
+            hint="give sequences of two steps or more",
+        )
+    features = PairFeatures.seen((_texts(s) for s in train), _FEWEST if len(train) >= _FEW_MANUALS else 1)
+    rng = np.random.default_rng(training.seed)
+    drawn = [_different(s) for s in train]
+    drawn = [p if len(p) <= _MOST_PAIRS else p[rng.permutation(len(p))[:_MOST_PAIRS]] for p in drawn]
+    table: Any = scipy.sparse.vstack(
+        [features.table(_texts(s), p) for s, p in zip(train, drawn, strict=True)], format="csr"
+    )
+    # The root lets long manuals count more than short ones, but not by all their pairs, which depend on one another.
+    weight = np.concatenate([np.full(len(p), len(p) ** -0.5) for p in drawn])
+    both: Any = scipy.sparse.vstack([table, -table], format="csr")
+    label = np.repeat([True, False], len(weight))
+    weight = np.tile(weight / weight.mean(), 2)
+    dev = [features.table(_texts(s), p) for s in training.parts.dev if len(p := _different(s))]
+    tried: dict[float, tuple[float, WordScorer]] = {}
+    for strength in STRENGTHS:
+        model = LogisticRegression(C=strength, fit_intercept=False, solver="liblinear", max_iter=1_000)
+        model.fit(both, label, sample_weight=weight)
+        weights = np.asarray(model.coef_[0], np.float64)
+        losses = [np.logaddexp(0, -(t @ weights)).mean() for t in dev] or [abs(np.log(strength / _USUAL))]
+        tried[strength] = (float(np.mean(losses)), WordScorer(features, weights))
+    best = min(tried, key=lambda strength: tried[strength][0])
+    return tried[best][1], {
+        "strength": best,
+        "dev_loss_by_strength": {str(k): round(loss, 6) for k, (loss, _) in tried.items()},
+        "columns": len(features.names),
+        "train_pairs": int(table.shape[0]),
+    }
+
+
+def _texts(sequence: Sequence) -> list[str]:
+    return [step.text for step in sequence.steps]
