@@ -12,68 +12,16 @@ from typing import Final
 
 __all__ = ["HEURISTICS", "cue_score"]
 
-_BEGIN: Final = frozenset(
-    [
-        "first",
-        "firstly",
-        "begin",
-        "start",
-        "starting",
-        "initially",
-        "before",
-        "preheat",
-        "gather",
-        "collect",
-        "choose",
-        "select",
-        "find",
-        "get",
-        "take",
-        "open",
-        "wash",
-        "rinse",
-        "clean",
-        "peel",
-        "prepare",
-        "measure",
-        "cut",
-        "chop",
-        "slice",
-        "dice",
-        "crack",
-        "break",
-        "remove",
-    ]
+_BEGIN: Final = re.compile(
+    r"\b(?:first|firstly|begin|start|starting|initially|before|preheat|gather|collect|choose|select|find|get|take|open|wash|"
+    r"rinse|clean|peel|prepare|measure|cut|chop|slice|dice|crack|break|remove)\b",
+    re.IGNORECASE,
 )
-_END: Final = frozenset(
-    [
-        "finally",
-        "last",
-        "lastly",
-        "finish",
-        "finished",
-        "end",
-        "done",
-        "complete",
-        "enjoy",
-        "serve",
-        "serving",
-        "garnish",
-        "decorate",
-        "top",
-        "sprinkle",
-        "cool",
-        "plate",
-        "repeat",
-        "check",
-        "store",
-        "close",
-        "ready",
-        "eat",
-        "taste",
-    ]
+_END: Final = re.compile(
+    r"\b(?:finally|last|lastly|finish|finished|end|done|complete|enjoy|serve|serving|garnish|decorate|top|sprinkle|cool|plate|"
+    r"repeat|check|store|close|ready|eat|taste)\b",
+    re.IGNORECASE,
 )
-_WORD: Final = re.compile(r"[a-z]+")
 
 
 def cue_score(text: str) -> float:
@@ -83,8 +31,7 @@ def cue_score(text: str) -> float:
         >>> [cue_score(t) for t in ("First, wash the pan.", "Stir.", "Serve and enjoy.")]
         [-1.0, 0.0, 1.0]
     """
-    words = _WORD.findall(text.lower())
-    begins, ends = sum(word in _BEGIN for word in words), sum(word in _END for word in words)
+    begins, ends = len(_BEGIN.findall(text)), len(_END.findall(text))
     return (ends - begins) / (ends + begins) if ends + begins else 0.0
 
 
