@@ -24,7 +24,15 @@ from proctor.learn.features.store import Modality
 from proctor.learn.features.windows import AUDIO_RATE, Film, Window
 from proctor.records import content_hash, file_sha256
 
-__all__ = ["DEPTH_COLUMNS", "Preparation", "depth_rows", "load_library", "open_backbone"]
+__all__ = [
+    "DEPTH_COLUMNS",
+    "Preparation",
+    "depth_rows",
+    "load_library",
+    "load_pretrained",
+    "open_backbone",
+    "open_network",
+]
 
 Floats = NDArray[np.float32]
 
@@ -68,6 +76,30 @@ def open_backbone(looks: Looks) -> Extractor:
     if model.modality == "audio":
         return _Ears(settled)
     return _Eyes(settled)
+
+
+def open_network(
+    kind: Literal["timm", "torchvision", "transformers"], folder: Path, name: str
+) -> tuple[Any, Preparation]:
+    """Load a network of single pictures that is trained further, and how it wants them prepared.
+
+    Args:
+        kind: library that it is of.
+        folder: holds the weights.
+        name: of the model; empty where the folder says it.
+
+    Raises:
+        UserError: if it cannot be loaded, or sees no single pictures; MissingExtraError without transformers.
+    """
+    model = _OPENERS[kind](importlib.import_module("torch"), folder, name)
+    seen = getattr(model.model, "main_input_name", "pixel_values") == "pixel_values" or hasattr(
+        model.model, "vision_model"
+    )
+    if model.prepare is None or model.frames or not seen:
+        raise UserError(
+            "this model sees no single pictures.", where=str(folder), hint="take CLIP or a ResNet"
+        )
+    return model.model, model.prepare
 
 
 _WHERE: Final = {
@@ -390,7 +422,7 @@ def _refuse_misfit(
 
 def _open_transformers(torch: Any, folder: Path, name: str) -> _Model:  # noqa: ARG001 - the openers' signature
     transformers = load_library("transformers")
-    config, model, trained = _pretrained(transformers, folder, "AutoModel")
+    config, model, trained = load_pretrained(transformers, folder, "AutoModel")
     identity = fingerprint(folder.absolute())
     titled = f"transformers:{config.model_type}"
     wants = str(getattr(model, "main_input_name", ""))
@@ -412,8 +444,17 @@ def _open_transformers(torch: Any, folder: Path, name: str) -> _Model:  # noqa: 
     return _Model(titled, identity, model, run, prepare, frames)
 
 
-def _pretrained(transformers: Any, folder: Path, kind: str) -> tuple[Any, Any, bool]:
-    """Load a model in full precision; also say whether its pooling layer, where it has one, was trained."""
+def load_pretrained(transformers: Any, folder: Path, kind: str) -> tuple[Any, Any, bool]:
+    """Load configuration and model in full precision; also say whether its pooling layer, where it has one, was trained.
+
+    Args:
+        transformers: the module.
+        folder: as it saves models.
+        kind: class that loads it, such as AutoModel.
+
+    Raises:
+        UserError: if it cannot be loaded, or a layer would stay random.
+    """
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     try:
@@ -508,7 +549,7 @@ DEPTH_COLUMNS: Final[tuple[str, ...]] = (
 
 
 def _open_depth(torch: Any, folder: Path, name: str) -> _Model:  # noqa: ARG001 - the openers' signature
-    config, model, _ = _pretrained(load_library("transformers"), folder, "AutoModelForDepthEstimation")
+    config, model, _ = load_pretrained(load_library("transformers"), folder, "AutoModelForDepthEstimation")
 
     def run(batch: Any) -> Any:
         return depth_rows(torch, model(pixel_values=batch).predicted_depth.float())
