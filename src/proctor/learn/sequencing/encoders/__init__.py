@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
 
 import msgspec
+import torch
 
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import Shown
 from proctor.learn.sequencing.encoder import StepEncoder
+from proctor.learn.sequencing.encoders.folders import image_encoder, multimodal_encoder, text_encoder
 from proctor.learn.sequencing.encoders.tiny import tiny
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
 from proctor.learn.sequencing.training import Protocol
@@ -16,38 +20,79 @@ from proctor.records import Json
 
 __all__ = ["open_encoder", "rebuild"]
 
+_SEES: Final[Mapping[str, Shown]] = {
+    "text": "text",
+    "clip": "image",
+    "resnet": "image",
+    "features": "image",
+    "visualbert": "both",
+    "clip-vil": "both",
+}
+_HOW: Final = "tiny, text:FOLDER, clip:FOLDER, resnet:FOLDER, features:FOLDER, visualbert:FOLDER+FEATURES or clip-vil:FOLDER+FOLDER"
+
 
 def open_encoder(
-    spec: str,
-    shown: Shown,
-    texts: Iterable[str],
-    *,
-    protocol: Protocol = "right",
-    seed: int = 0,  # noqa: ARG001
+    spec: str, shown: Shown, texts: Iterable[str], *, protocol: Protocol = "right", seed: int = 0
 ) -> StepEncoder:
-    """Open an encoder.
+    """Open an encoder. Nothing is downloaded.
 
     Args:
-        spec: ``tiny``, or ``tiny:SIDE`` for pictures of more pixels than 8 x 8.
+        spec: ``tiny``, ``tiny:SIDE`` for pictures of more pixels than 8 x 8, ``text:FOLDER`` (of transformers), ``clip:FOLDER``,
+            ``resnet:FOLDER`` (of transformers, timm, or torchvision with ``@NAME`` behind it), ``features:FOLDER``,
+            ``visualbert:FOLDER+FEATURES``, ``clip-vil:FOLDER+FOLDER``: a transformer of texts, and pictures.
         shown: of each step.
         texts: make the vocabulary of ``tiny``; others have their own.
         protocol: see ``training.Protocol``.
-        seed: of the weights that come from no folder.
+        seed: of the weights that come from no folder; the state of torch's generator stays as it was.
 
     Raises:
-        UserError: if there is no such encoder, or it does not see what is shown.
+        UserError: if there is no such encoder, it does not see what is shown, or its folder does not hold it; MissingExtraError
+            without transformers.
     """
-    kind, _, place = spec.partition(":")
-    if kind == "tiny":
-        side = int(place) if place.isascii() and place.isdigit() else 0 if place else 8
-        if side < 4 or side % 4 or side > 224:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        kind, _, place = spec.partition(":")
+        if kind == "tiny":
+            return tiny(shown, WordTokenizer.of(texts if shown != "image" else ()), side=_side(spec, place))
+        sees = _SEES.get(kind)
+        if sees is None or not place:
             raise UserError(
-                f"the tiny encoder has no pictures of {place!r} pixels.",
+                f"there is no encoder '{kind}'." if sees is None else "it names no folder.",
                 where=spec,
-                hint="give tiny, or a multiple of 4 up to 224: tiny:16, tiny:32",
+                hint=f"give {_HOW}",
             )
-        return tiny(shown, WordTokenizer.of(texts if shown != "image" else ()), side=side, seed=seed)
-    raise UserError(f"there is no encoder '{kind}'.", where=spec, hint="give tiny")
+        if sees != shown:
+            raise UserError(
+                f"this encoder is for the modality {sees}, but {shown} is shown.",
+                where=spec,
+                hint=f"give --modality {sees}, or {' or '.join(k for k in _SEES if _SEES[k] == shown)}",
+            )
+        description: dict[str, Json] = {"encoder": spec, "shown": shown, "protocol": protocol}
+        if sees == "text":
+            return text_encoder(Path(place), description)
+        if sees == "image":
+            return image_encoder(place, description, protocol, 0 if protocol == "code" else 2)
+        folder, _, pictures = place.partition("+")
+        if not pictures:
+            raise UserError(
+                "it names no pictures: a transformer of texts and their source are needed.",
+                where=spec,
+                hint=f"give {kind}:FOLDER+FOLDER; features of regions are made before, an .npy file for each picture",
+            )
+        return multimodal_encoder(
+            Path(folder), pictures, description, protocol, "shared" if kind == "visualbert" else "features"
+        )
+
+
+def _side(spec: str, place: str) -> int:
+    side = int(place) if place.isascii() and place.isdigit() else 0 if place else 8
+    if side < 4 or side % 4 or side > 224:
+        raise UserError(
+            f"the tiny encoder has no pictures of {place!r} pixels.",
+            where=spec,
+            hint="give tiny, or a multiple of 4 up to 224: tiny:16, tiny:32",
+        )
+    return side
 
 
 class _Tiny(msgspec.Struct):
@@ -58,17 +103,36 @@ class _Tiny(msgspec.Struct):
     buckets: int
 
 
+class _Folder(msgspec.Struct):
+    encoder: str
+    shown: Shown
+    protocol: Protocol
+    identity: str | None = None
+
+
 def rebuild(description: Mapping[str, Json]) -> StepEncoder:
     """Make an encoder again from what it said of itself; its weights are loaded by whoever has them.
 
+    Encoders from folders are opened from there once more.
+
     Raises:
-        UserError: if the description is of no encoder.
+        UserError: if the description is of no encoder, or the folder is not as it was.
     """
     try:
         if description.get("encoder") == "tiny":
             said = msgspec.convert(description, _Tiny)
-            tokenizer = WordTokenizer(said.words, said.buckets)
-            return tiny(said.shown, tokenizer, side=said.side, slots=said.slots)
+            return tiny(said.shown, WordTokenizer(said.words, said.buckets), side=said.side, slots=said.slots)
+        folder = msgspec.convert(description, _Folder)
     except msgspec.ValidationError as error:
-        raise UserError(f"the description of the encoder is damaged: {error}.") from None
-    raise UserError(f"there is no encoder {description.get('encoder')!r}.", hint="train the model again")
+        raise UserError(
+            f"the description of the encoder is damaged: {error}.", hint="train the model again"
+        ) from None
+    encoder = open_encoder(folder.encoder, folder.shown, (), protocol=folder.protocol)
+    found = encoder.tokenizer.identity if encoder.tokenizer else None
+    if found != folder.identity:
+        raise UserError(
+            "the tokenizer in the folder is another one than the model was trained with.",
+            where=folder.encoder,
+            hint="restore the folder, or train the model again",
+        )
+    return encoder

@@ -6,7 +6,7 @@ what the paper leaves open: each picture has an embedding of its slot, without w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -18,7 +18,20 @@ from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps, Tokeni
 from proctor.learn.sequencing.encoders.layout import Layout, check_slots
 from proctor.records import Json
 
-__all__ = ["Join", "Marks", "Patches", "Places", "SingleStream", "Span", "Tower", "Transformer"]
+__all__ = [
+    "First",
+    "Given",
+    "Join",
+    "Marks",
+    "Mean",
+    "Parts",
+    "Patches",
+    "Places",
+    "SingleStream",
+    "Span",
+    "Tower",
+    "Transformer",
+]
 
 Span = Literal["text", "text+image"]
 """What the vectors of steps are made of: the paper's code takes texts alone, pictures act through attention."""
@@ -64,6 +77,22 @@ class Tower(nn.Module):
         return (scaled - self.mean) / self.std
 
 
+class Given(Protocol):
+    """Features of pictures that were made before.
+
+    Attributes:
+        cells: rows and columns of the grid.
+        features: v.
+    """
+
+    cells: tuple[int, int]
+    features: int
+
+    def read(self, name: str) -> Tensor:
+        """Return the features of a picture by its path, shape [w, v]."""
+        ...
+
+
 class Patches(nn.Module):
     """Embeds features of pictures: projection, place, slot, kind; then LayerNorm and dropout.
 
@@ -99,11 +128,9 @@ class Patches(nn.Module):
         self.rows = nn.Embedding(rows, inner)
         self.columns = nn.Embedding(columns, inner)
         self.slots = nn.Embedding(slots, inner)
-        self.kind = nn.Parameter(torch.randn(width) * 0.02) if kind else None
+        self.kind = nn.Parameter(torch.randn(width)) if kind else None
         self.norm = nn.LayerNorm(width)
         self.dropout = nn.Dropout(dropout)
-        for table in (self.rows, self.columns, self.slots):
-            nn.init.normal_(table.weight, std=0.02)
 
     def project(self, features: Tensor) -> Tensor:
         """Return features, shape [M, w, v], projected to [M, w, d]."""
@@ -145,6 +172,43 @@ class Transformer(nn.Module):
         return normed
 
 
+class First(nn.Module):
+    """The state of [CLS] as it is, or through a layer.
+
+    Args:
+        width: d.
+        layer: none, a dense one, or one with tanh behind it.
+    """
+
+    def __init__(self, width: int, layer: Literal["none", "dense", "tanh"] = "none") -> None:
+        super().__init__()
+        self.dense = nn.Identity() if layer == "none" else nn.Linear(width, width)
+        self.bend = nn.Tanh() if layer == "tanh" else nn.Identity()
+
+    def forward(self, hidden: Tensor, present: Tensor) -> Tensor:  # noqa: ARG002
+        """Return one state of each group, shape [G, d]."""
+        first: Tensor = self.bend(self.dense(hidden[:, 0]))
+        return first
+
+
+class Mean(nn.Module):
+    """The mean of all states through a dense layer, for states that know nothing of each other.
+
+    Args:
+        width: d.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(width, width)
+
+    def forward(self, hidden: Tensor, present: Tensor) -> Tensor:
+        """Return one state of each group, shape [G, d]."""
+        shares = present / present.sum(1, keepdim=True)
+        meant: Tensor = self.dense((hidden * shares[..., None]).sum(1))
+        return meant
+
+
 class Marks(nn.Module):
     """Stands for the texts where only pictures are shown: [CLS], and a mark for a picture that is missing.
 
@@ -155,8 +219,6 @@ class Marks(nn.Module):
         super().__init__()
         self.marks = nn.Embedding(2, width)
         self.slots = nn.Embedding(slots, width)
-        for table in (self.marks, self.slots):
-            nn.init.normal_(table.weight, std=0.02)
 
     def forward(self, tokens: Tensor, groups: Tensor) -> Tensor:
         """Return embeddings, shape [G, K, 2, d]."""
@@ -172,14 +234,11 @@ class Parts:
     Attributes:
         texts: from tokens [M, T] and groups [G, K] to embeddings [G, K, T, d].
         reader: a ``Reader``.
-        pool: from states [G, L, d] to one of the group [G, d].
+        pool: from states [G, L, d] and which there are [G, L] to one of the group [G, d].
         width: d.
         patches: None for texts alone.
-        tower: None where features are given.
+        pictures: where their features come from.
         tokenizer: None for pictures alone.
-        cells: rows and columns of the grid, where it has no tower.
-        features: v, likewise.
-        read_features: of a picture by its path, likewise.
     """
 
     texts: nn.Module
@@ -187,11 +246,8 @@ class Parts:
     pool: nn.Module
     width: int
     patches: Patches | None = None
-    tower: Tower | None = None
+    pictures: Tower | Given | None = None
     tokenizer: Tokenizer | None = None
-    cells: tuple[int, int] | None = None
-    features: int = 0
-    read_features: Callable[[str], Tensor] | None = None
 
 
 class SingleStream(StepEncoder):
@@ -218,14 +274,16 @@ class SingleStream(StepEncoder):
         self.width, self.slots, self.tokenizer = parts.width, slots, parts.tokenizer
         self.span, self.join, self.description = span, join, dict(description)
         self.texts, self.reader, self.pool = parts.texts, parts.reader, parts.pool
-        self.patches, self.tower, self.features = parts.patches, parts.tower, parts.read_features
-        self.cells = parts.tower.cells if parts.tower else parts.cells or (0, 0)
-        if self.patches is not None:
-            self.grid = (
-                self.cells[0] * self.cells[1],
-                parts.tower.features if parts.tower else parts.features,
-            )
-            self.pixels = parts.tower.pixels if parts.tower else None
+        self.patches = parts.patches
+        pictures = parts.pictures
+        self.tower = pictures if isinstance(pictures, Tower) else None
+        if pictures is not None:
+            self.cells = pictures.cells
+            self.grid = (pictures.cells[0] * pictures.cells[1], pictures.features)
+        if isinstance(pictures, Tower):
+            self.pixels = pictures.pixels
+        elif pictures is not None:
+            self.features = pictures.read
 
     def describe(self) -> dict[str, Json]:
         """Return what ``encoders.rebuild`` makes the same encoder of, without weights."""
@@ -254,7 +312,7 @@ class SingleStream(StepEncoder):
         hidden = self.reader(rows, layout.present, text, layout.owner)
         return Encoded(
             hidden=hidden,
-            pooled=self.pool(hidden),
+            pooled=self.pool(hidden, layout.present),
             span=layout.span,
             token_at=None if self.tokenizer is None else layout.token_at,
             patch_at=None if self.patches is None else layout.patch_at,

@@ -6,13 +6,14 @@ step the same embedding of their slot. With BERSON's head (feed-forward 192) and
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 import torch
 from torch import Tensor, nn
 
 from proctor.learn.sequencing.data import Shown
 from proctor.learn.sequencing.encoders.stream import (
+    First,
     Marks,
     Parts,
     Patches,
@@ -21,8 +22,9 @@ from proctor.learn.sequencing.encoders.stream import (
     Transformer,
 )
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
+from proctor.records import Json
 
-__all__ = ["First", "PixelTower", "tiny"]
+__all__ = ["PixelTower", "tiny"]
 
 _WIDTH: Final = 64
 _LAYERS: Final = 2
@@ -30,25 +32,6 @@ _HEADS: Final = 4
 _FEED_FORWARD: Final = 256
 _POSITIONS: Final = 120
 _PATCH: Final = 4
-
-
-class First(nn.Module):
-    """The state of [CLS] as it is, or through a layer.
-
-    Args:
-        width: d.
-        layer: none, a dense one, or one with tanh behind it.
-    """
-
-    def __init__(self, width: int, layer: Literal["none", "dense", "tanh"] = "none") -> None:
-        super().__init__()
-        self.dense = nn.Identity() if layer == "none" else nn.Linear(width, width)
-        self.bend = nn.Tanh() if layer == "tanh" else nn.Identity()
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        """Return one state of each group, shape [G, d]."""
-        first: Tensor = self.bend(self.dense(hidden[:, 0]))
-        return first
 
 
 class PixelTower(Tower):
@@ -74,12 +57,10 @@ class _Texts(nn.Module):
         super().__init__()
         self.words = nn.Embedding(words, _WIDTH)
         self.positions = nn.Embedding(_POSITIONS, _WIDTH)
-        self.kind = nn.Parameter(torch.randn(_WIDTH) * 0.02)
+        self.kind = nn.Parameter(torch.randn(_WIDTH))
         self.slots = slots
         self.norm = nn.LayerNorm(_WIDTH)
         self.dropout = nn.Dropout(0.1)
-        for table in (self.words, self.positions):
-            nn.init.normal_(table.weight, std=0.02)
 
     def forward(self, tokens: Tensor, groups: Tensor) -> Tensor:
         embedded = self.words(tokens) + self.positions.weight[: tokens.shape[1]] + self.kind
@@ -88,9 +69,7 @@ class _Texts(nn.Module):
         return dropped
 
 
-def tiny(
-    shown: Shown, tokenizer: WordTokenizer, *, side: int = 8, slots: int = 5, seed: int = 0
-) -> SingleStream:
+def tiny(shown: Shown, tokenizer: WordTokenizer, *, side: int = 8, slots: int = 5) -> SingleStream:
     """Make the encoder with random weights.
 
     Args:
@@ -98,34 +77,26 @@ def tiny(
         tokenizer: of the texts; not used for pictures alone.
         side: pixels of pictures, a multiple of 4.
         slots: steps in a group at most.
-        seed: of the weights; the state of torch's generator stays as it was.
     """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        text, image = shown != "image", shown != "text"
-        tower = PixelTower(side) if image else None
-        patches = Patches(tower.features, _WIDTH, tower.cells, slots, normed=True) if tower else None
-        shared = patches.slots if patches else nn.Embedding(slots, _WIDTH)
-        texts = _Texts(tokenizer.size, shared) if text else Marks(_WIDTH, slots)
-        parts = Parts(
-            texts=texts,
-            reader=Transformer(_WIDTH, _LAYERS, _HEADS, _FEED_FORWARD),
-            pool=First(_WIDTH),
-            width=_WIDTH,
-            patches=patches,
-            tower=tower,
-            tokenizer=tokenizer if text else None,
-        )
-        return SingleStream(
-            parts,
-            span="text+image",
-            slots=slots,
-            description={
-                "encoder": "tiny",
-                "shown": shown,
-                "side": side,
-                "slots": slots,
-                "words": list(tokenizer.words) if text else [],
-                "buckets": tokenizer.buckets,
-            },
-        )
+    text, image = shown != "image", shown != "text"
+    tower = PixelTower(side) if image else None
+    patches = Patches(tower.features, _WIDTH, tower.cells, slots, normed=True) if tower else None
+    shared = patches.slots if patches else nn.Embedding(slots, _WIDTH)
+    parts = Parts(
+        texts=_Texts(tokenizer.size, shared) if text else Marks(_WIDTH, slots),
+        reader=Transformer(_WIDTH, _LAYERS, _HEADS, _FEED_FORWARD),
+        pool=First(_WIDTH),
+        width=_WIDTH,
+        patches=patches,
+        pictures=tower,
+        tokenizer=tokenizer if text else None,
+    )
+    description: dict[str, Json] = {
+        "encoder": "tiny",
+        "shown": shown,
+        "side": side,
+        "slots": slots,
+        "words": tokenizer.words if text else (),
+        "buckets": tokenizer.buckets,
+    }
+    return SingleStream(parts, span="text+image", slots=slots, description=description)

@@ -1,0 +1,237 @@
+"""Encoders from folders of weights: random ones, made here. Spans, positions, masks, pictures, and what does not fit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from proctor.errors import UserError  # noqa: E402
+from proctor.learn.sequencing.encoder import Steps  # noqa: E402
+from proctor.learn.sequencing.encoders import open_encoder, rebuild  # noqa: E402
+from proctor.learn.sequencing.encoders.folders import text_encoder  # noqa: E402
+from proctor.learn.sequencing.encoders.stream import Patches  # noqa: E402
+from proctor.learn.sequencing.inputs import Inputs  # noqa: E402
+from proctor.procedure.manual import Sequence, SequenceStep  # noqa: E402
+
+TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cut", "mix", "bake", "serve")
+PAIRS = torch.tensor([(0, 1), (1, 0), (2, 0), (0, 2), (2, 1)])
+
+
+def tokenizer(folder: Path, pad: str = "[PAD]", words: tuple[str, ...] = WORDS) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    model = tokenizers.models.WordLevel({w: k for k, w in enumerate(words)}, unk_token="[UNK]")
+    made = tokenizers.Tokenizer(model)
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    names = {"unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]", "pad": pad}
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, **{f"{k}_token": v for k, v in names.items()}
+    )
+    fast.save_pretrained(folder)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    normal = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3, "size": {"height": 32, "width": 32}}
+
+    def make(kind: str) -> Path:
+        torch.manual_seed(0)
+        folder = tmp_path_factory.mktemp(kind)
+        if kind == "bert":
+            model = transformers.BertModel(transformers.BertConfig(**TINY, vocab_size=len(WORDS)))
+            tokenizer(folder)
+        elif kind == "roberta":
+            config = transformers.RobertaConfig(
+                **TINY, vocab_size=len(WORDS), max_position_embeddings=24, pad_token_id=1, type_vocab_size=1
+            )
+            model = transformers.RobertaModel(config)
+            tokenizer(folder, "[UNK]")  # number 1, as RoBERTa's padding
+        elif kind == "clip":
+            model = transformers.CLIPVisionModel(
+                transformers.CLIPVisionConfig(**TINY, image_size=32, patch_size=16)
+            )
+        else:
+            config = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 24], depths=[1, 1])
+            model = transformers.ResNetModel(config)
+        for parameter in model.parameters():  # as they begin, nothing makes much of a difference
+            torch.nn.init.normal_(parameter, std=0.3)
+        model.save_pretrained(folder)
+        (folder / "preprocessor_config.json").write_text(json.dumps(normal))
+        return folder
+
+    made: dict[str, Path] = {}
+    return lambda kind: made.setdefault(kind, made.get(kind) or make(kind))
+
+
+def steps(encoder: Any, *texts: str, pictures: bool = False) -> Steps:
+    sequence = Sequence("a", "", tuple(SequenceStep(str(k), t) for k, t in enumerate(texts)))
+    found = Inputs.read([sequence], encoder, Path(), "text").take(torch.arange(len(texts)))
+    if not pictures:
+        return found
+    images = torch.rand(len(texts), 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    return found.having(images=images, seen=torch.tensor([True, True, False]))
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_a_pair_of_texts_is_what_the_model_itself_makes_of_it(
+    folders: Callable[[str], Path], kind: str
+) -> None:
+    folder = folders(kind)
+    encoder: Any = open_encoder(f"text:{folder}", "text", ()).eval()
+    given = steps(encoder, "cut mix", "bake", "")
+    found = encoder(given, PAIRS)
+    assert found.hidden.shape == (5, 7, 16)
+    assert found.span[0].nonzero().tolist() == [[0, 1], [0, 2], [0, 3], [1, 4], [1, 5], [1, 6]]
+    assert found.span[4].nonzero().tolist() == [
+        [0, 1],
+        [1, 2],
+        [1, 3],
+        [1, 4],
+    ]  # [CLS] [SEP] [CLS] bake [SEP]
+    own = transformers.AutoModel.from_pretrained(folder).eval()
+    ids = torch.tensor([[2, 5, 6, 3, 2, 7, 3], [2, 3, 2, 7, 3, *[encoder.tokenizer.pad] * 2]])
+    types = torch.tensor([[0, 0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 0, 0]]) * (kind == "bert")
+    with torch.no_grad():
+        told = own(ids, attention_mask=(ids != encoder.tokenizer.pad).long(), token_type_ids=types)
+    assert torch.allclose(found.hidden[0], told.last_hidden_state[0], atol=1e-5)
+    assert torch.allclose(found.hidden[4, :5], told.last_hidden_state[1, :5], atol=1e-5)
+    assert torch.allclose(found.pooled[[0, 4]], told.pooler_output, atol=1e-5)
+    assert sum(p.numel() for p in encoder.parameters()) == sum(p.numel() for p in own.parameters())
+    single = text_encoder(folder, {}, "single_cls").eval()(given, PAIRS[:1])
+    assert single.hidden.shape == (1, 6, 16)
+    assert single.span[0].nonzero().tolist() == [[0, 1], [0, 2], [0, 3], [1, 4], [1, 5]]
+    again = rebuild(encoder.describe())
+    again.load_state_dict(encoder.state_dict())
+    assert torch.equal(again.eval()(given, PAIRS).hidden, found.hidden)
+    assert encoder(given, torch.tensor([[0, 1, 2]])).span.shape == (1, 3, 9)  # a subsequence, for pretraining
+
+
+@pytest.mark.parametrize(("kind", "width", "cells"), [("clip", 16, 4), ("resnet", 24, 16)])
+def test_pictures_alone(folders: Callable[[str], Path], kind: str, width: int, cells: int) -> None:
+    encoder: Any = open_encoder(f"{kind}:{folders(kind)}", "image", ()).train().eval()
+    assert (encoder.width, encoder.grid, encoder.pixels) == (width, (cells, width), (32, 32))
+    images = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    own = transformers.AutoModel.from_pretrained(folders(kind)).eval()
+    with torch.no_grad():
+        told = own(pixel_values=(images - 0.5) / 0.5).last_hidden_state
+    expected = told[:, 1:] if kind == "clip" else told.flatten(2).transpose(1, 2)
+    assert torch.allclose(encoder.see(images), expected, atol=1e-4)
+    given = Steps(images=images, seen=torch.tensor([True, True, False]))
+    found = encoder(given, PAIRS)
+    assert found.hidden.shape == (5, 1 + 2 * cells, width)
+    assert found.span.sum(2).tolist() == [[cells, cells]] * 2 + [[1, cells], [cells, 1], [1, cells]]
+    assert not torch.allclose(found.pooled[0], found.pooled[1], atol=1e-3)
+    seen = encoder(given.having(images=encoder.see(images)), PAIRS)
+    assert torch.allclose(seen.hidden, found.hidden, atol=1e-5)
+    code: Any = open_encoder(f"{kind}:{folders(kind)}", "image", (), protocol="code").eval()
+    assert len(code.reader.layers) == 0
+    assert code.tower.mean.flatten().tolist() == pytest.approx([0.485, 0.456, 0.406])
+    assert not any(m.training for m in encoder.train().modules() if "BatchNorm" in type(m).__name__)
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"), [("clip-vil", "roberta"), ("clip-vil", "bert"), ("visualbert", "bert")]
+)
+def test_texts_and_pictures_in_one_row(folders: Callable[[str], Path], spec: str, text: str) -> None:
+    encoder: Any = open_encoder(f"{spec}:{folders(text)}+{folders('clip')}", "both", ()).eval()
+    given = steps(encoder, "cut mix", "bake", "", pictures=True)
+    whole = encoder(given, PAIRS)
+    assert whole.hidden.shape == (5, 7 + 8, 16)
+    assert torch.equal(whole.pooled, whole.hidden[:, 0])
+    assert whole.span[0].nonzero().tolist() == [[0, 1], [0, 2], [0, 3], [1, 4], [1, 5], [1, 6]]
+    assert whole.patch_at[0].tolist() == [[7, 8, 9, 10], [11, 12, 13, 14]]
+    assert whole.patch_at[2].tolist() == [[-1] * 4, [6, 7, 8, 9]]
+    for pair in range(5):
+        alone = encoder(given, PAIRS[pair : pair + 1])
+        length = alone.hidden.shape[1]
+        assert torch.allclose(alone.hidden[0], whole.hidden[pair, :length], atol=1e-5)
+    swapped = encoder(
+        given.having(images=given.images[[1, 0, 2]]), PAIRS[:1]
+    )  # the slots tell pictures apart
+    assert not torch.allclose(swapped.pooled, whole.pooled[:1], atol=1e-4)
+    again = rebuild(encoder.describe())
+    again.load_state_dict(encoder.state_dict())
+    assert torch.equal(again.eval()(given, PAIRS).hidden, whole.hidden)
+
+
+def test_features_that_were_made_before(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    rows = np.arange(12, dtype=np.float32).reshape(4, 3)
+    np.save(tmp_path / "a.npy", rows)
+    np.save(tmp_path / "b.png.npy", rows[:2])
+    np.save(tmp_path / "c.npy", rows * np.nan)
+    encoder: Any = open_encoder(f"visualbert:{folders('bert')}+{tmp_path}", "both", ()).eval()
+    sequence = Sequence("s", "", tuple(SequenceStep(n, "cut", (f"{n}.png",)) for n in "abcd"))
+    inputs = Inputs.read([sequence], encoder, tmp_path, "both")
+    assert [d.reason for d in inputs.dropped] == ["unreadable", "missing"]
+    taken = inputs.take(inputs.rows["s"])
+    assert taken.seen.tolist() == [True, True, False, False]
+    assert taken.images[1].tolist() == [[0, 1, 2], [3, 4, 5], [0, 1, 2], [0, 1, 2]]  # the whole picture fills
+    assert encoder(taken, torch.tensor([[0, 1]])).hidden.shape == (1, 6 + 8, 16)
+    assert open_encoder(f"features:{tmp_path}", "image", ()).width == 3
+    np.save(tmp_path / "e.npy", rows[:, :2])
+    with pytest.raises(UserError, match="2 widths"):
+        open_encoder(f"features:{tmp_path}", "image", ())
+
+
+def test_what_does_not_fit_is_refused(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    bert = folders("bert")
+    refused = {
+        "no such folder|not the folder": (f"text:{tmp_path / 'none'}", "text"),
+        "for the modality text, but image": (f"text:{bert}", "image"),
+        "names no pictures": (f"visualbert:{bert}", "both"),
+        "names no folder": ("text", "text"),
+        "sees no single pictures|cannot be loaded": (f"clip:{bert}", "image"),
+        "no tokenizer|no pad token": (f"text:{folders('clip')}", "text"),
+        "there are no features": (f"features:{tmp_path}", "image"),
+    }
+    for match, (spec, shown) in refused.items():
+        with pytest.raises(UserError, match=match):
+            open_encoder(spec, shown, ())  # type: ignore[arg-type]
+    description = open_encoder(f"text:{bert}", "text", ()).describe()
+    model = transformers.BertModel(transformers.BertConfig(**TINY, vocab_size=len(WORDS)))
+    model.save_pretrained(tmp_path / "other")
+    tokenizer(tmp_path / "other", words=(*WORDS, "more"))
+    with pytest.raises(UserError, match=r"of another tokenizer: it knows 9 tokens, the tokenizer 10"):
+        open_encoder(f"text:{tmp_path / 'other'}", "text", ())
+    tokenizer(tmp_path / "other", words=(*WORDS[:-1], "more"))
+    with pytest.raises(UserError, match="another one than the model was trained with"):
+        rebuild({**description, "encoder": f"text:{tmp_path / 'other'}"})
+    encoder: Any = open_encoder(f"text:{folders('roberta')}", "text", ())
+    with pytest.raises(UserError, match="24 tokens are to be encoded together, but the model has 22"):
+        encoder(steps(encoder, "cut " * 10, "mix " * 10), torch.tensor([[0, 1]]))
+
+
+def test_parameters_are_as_many_as_in_the_paper() -> None:
+    def count(module: Any) -> int:
+        return sum(p.numel() for p in module.parameters())
+
+    with torch.device("meta"):
+        roberta = transformers.RobertaModel(
+            transformers.RobertaConfig(
+                vocab_size=50_265, hidden_size=1024, num_hidden_layers=24, num_attention_heads=16,
+                intermediate_size=4096, max_position_embeddings=514, type_vocab_size=1,
+            )
+        )  # fmt: skip
+        vision = transformers.CLIPVisionModelWithProjection(
+            transformers.CLIPVisionConfig(
+                hidden_size=768, num_hidden_layers=12, num_attention_heads=12, intermediate_size=3072,
+                projection_dim=512, image_size=224, patch_size=32,
+            )
+        )  # fmt: skip
+        patches = Patches(2048, 1024, (25, 25), 5, places="features", kind=False)
+    assert count(roberta) == 355_359_744
+    assert count(vision) == 87_849_216
+    assert count(patches) == 2_097_152 + 1024 + 2 * 1024 + 2 * 25 * 2048 + 5 * 2048
+    # The rest of the published count: CLIP RN50 whole, a projection of boxes with its LayerNorm, slots a second time, the head.
+    boxes, clip, head = 4 * 1024 + 1024 + 2 * 1024, 102_007_137, 37_805_065
+    assert count(roberta) + clip + count(patches) + boxes + 5 * 2048 + head == 497_402_218
