@@ -107,7 +107,7 @@ def test_a_pair_of_texts_is_what_the_model_itself_makes_of_it(
     assert torch.allclose(found.hidden[4, :5], told.last_hidden_state[1, :5], atol=1e-5)
     assert torch.allclose(found.pooled[[0, 4]], told.pooler_output, atol=1e-5)
     assert sum(p.numel() for p in encoder.parameters()) == sum(p.numel() for p in own.parameters())
-    single = text_encoder(folder, {}, "single_cls").eval()(given, PAIRS[:1])
+    single = text_encoder(folder, {}, repeat_cls=False).eval()(given, PAIRS[:1])
     assert single.hidden.shape == (1, 6, 16)
     assert single.span[0].nonzero().tolist() == [[0, 1], [0, 2], [0, 3], [1, 4], [1, 5]]
     again = rebuild(encoder.describe())
@@ -179,7 +179,7 @@ def test_features_that_were_made_before(folders: Callable[[str], Path], tmp_path
     assert encoder(taken, torch.tensor([[0, 1]])).hidden.shape == (1, 6 + 8, 16)
     assert open_encoder(f"features:{tmp_path}", "image", ()).width == 3
     np.save(tmp_path / "e.npy", rows[:, :2])
-    with pytest.raises(UserError, match="2 widths"):
+    with pytest.raises(UserError, match="not of one width"):
         open_encoder(f"features:{tmp_path}", "image", ())
 
 
@@ -228,7 +228,7 @@ def test_parameters_are_as_many_as_in_the_paper() -> None:
                 projection_dim=512, image_size=224, patch_size=32,
             )
         )  # fmt: skip
-        patches = Patches(2048, 1024, (25, 25), 5, places="features", kind=False)
+        patches = Patches(2048, 1024, (25, 25), places="features", kind=False)
     assert count(roberta) == 355_359_744
     assert count(vision) == 87_849_216
     assert count(patches) == 2_097_152 + 1024 + 2 * 1024 + 2 * 25 * 2048 + 5 * 2048

@@ -45,7 +45,7 @@ def texts(sequences: list[Sequence]) -> list[str]:
     return [step.text for sequence in sequences for step in sequence.steps]
 
 
-@pytest.mark.parametrize(("shown", "parameters"), [("text", 112_704), ("image", 104_576), ("both", 116_416)])
+@pytest.mark.parametrize(("shown", "parameters"), [("text", 112_704), ("image", 104_256), ("both", 116_416)])
 def test_a_group_is_encoded_alike_whoever_is_beside_it(
     sequences: list[Sequence], root: Path, shown: Shown, parameters: int
 ) -> None:
@@ -116,6 +116,12 @@ def test_a_picture_that_is_missing_is_not_looked_at(sequences: list[Sequence]) -
         found = encoder(Steps(images=images, seen=seen), torch.tensor([[0, 1], [1, 1]]))
         assert found.hidden.isfinite().all()
         assert found.span.sum(2).tolist() == [[4, 1], [1, 1]]  # its mark stands for it
+        none = encoder(Steps(images=images, seen=~seen & False), torch.tensor([[0, 1]]))
+        assert none.span.sum(2).tolist() == [[1, 1]]
+        assert encoder(Steps(images=images, seen=seen), torch.zeros(0, 2, dtype=torch.long)).pooled.shape == (
+            0,
+            64,
+        )
 
 
 def test_what_cannot_be_shown_is_counted(root: Path, sequences: list[Sequence], tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from proctor.errors import UserError
 from proctor.learn.sequencing.data import Shown
 from proctor.learn.sequencing.encoder import StepEncoder
 from proctor.learn.sequencing.encoders.folders import image_encoder, multimodal_encoder, text_encoder
+from proctor.learn.sequencing.encoders.pictures import open_pictures
+from proctor.learn.sequencing.encoders.stream import Places
 from proctor.learn.sequencing.encoders.tiny import tiny
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
 from proctor.learn.sequencing.training import Protocol
@@ -71,7 +73,7 @@ def open_encoder(
         if sees == "text":
             return text_encoder(Path(place), description)
         if sees == "image":
-            return image_encoder(place, description, protocol, 0 if protocol == "code" else 2)
+            return image_encoder(open_pictures(place, protocol), description, 0 if protocol == "code" else 2)
         folder, _, pictures = place.partition("+")
         if not pictures:
             raise UserError(
@@ -79,9 +81,8 @@ def open_encoder(
                 where=spec,
                 hint=f"give {kind}:FOLDER+FOLDER; features of regions are made before, an .npy file for each picture",
             )
-        return multimodal_encoder(
-            Path(folder), pictures, description, protocol, "shared" if kind == "visualbert" else "features"
-        )
+        places: Places = "shared" if kind == "visualbert" else "features"
+        return multimodal_encoder(Path(folder), open_pictures(pictures, protocol), description, places)
 
 
 def _side(spec: str, place: str) -> int:
@@ -95,19 +96,14 @@ def _side(spec: str, place: str) -> int:
     return side
 
 
-class _Tiny(msgspec.Struct):
-    shown: Shown
-    side: int
-    slots: int
-    words: list[str]
-    buckets: int
-
-
-class _Folder(msgspec.Struct):
+class _Description(msgspec.Struct):
     encoder: str
     shown: Shown
-    protocol: Protocol
+    protocol: Protocol = "right"
     identity: str | None = None
+    side: int = 8
+    words: list[str] = []
+    buckets: int = 1
 
 
 def rebuild(description: Mapping[str, Json]) -> StepEncoder:
@@ -119,20 +115,18 @@ def rebuild(description: Mapping[str, Json]) -> StepEncoder:
         UserError: if the description is of no encoder, or the folder is not as it was.
     """
     try:
-        if description.get("encoder") == "tiny":
-            said = msgspec.convert(description, _Tiny)
-            return tiny(said.shown, WordTokenizer(said.words, said.buckets), side=said.side, slots=said.slots)
-        folder = msgspec.convert(description, _Folder)
+        said = msgspec.convert(description, _Description)
     except msgspec.ValidationError as error:
         raise UserError(
             f"the description of the encoder is damaged: {error}.", hint="train the model again"
         ) from None
-    encoder = open_encoder(folder.encoder, folder.shown, (), protocol=folder.protocol)
-    found = encoder.tokenizer.identity if encoder.tokenizer else None
-    if found != folder.identity:
+    if said.encoder == "tiny":
+        return tiny(said.shown, WordTokenizer(said.words, said.buckets), said.side)
+    encoder = open_encoder(said.encoder, said.shown, (), protocol=said.protocol)
+    if said.identity != (encoder.tokenizer.identity if encoder.tokenizer else None):
         raise UserError(
             "the tokenizer in the folder is another one than the model was trained with.",
-            where=folder.encoder,
+            where=said.encoder,
             hint="restore the folder, or train the model again",
         )
     return encoder

@@ -5,31 +5,31 @@ Source: Wu et al. 2022, Section 4.1 (RoBERTa, CLIP and ResNet, VisualBERT and CL
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from proctor.learn.sequencing.encoders.pictures import open_pictures
+import torch
+from torch import Tensor, nn
+
+from proctor.errors import UserError
+from proctor.learn.features.backbones import load_library, load_pretrained
+from proctor.learn.sequencing.encoder import Tokenizer
 from proctor.learn.sequencing.encoders.stream import (
-    First,
-    Join,
-    Marks,
-    Mean,
-    Parts,
     Patches,
     Places,
+    Pool,
+    Reader,
     SingleStream,
-    Span,
+    Tower,
     Transformer,
 )
-from proctor.learn.sequencing.encoders.texts import FolderReader, FolderWords, load_reader
 from proctor.learn.sequencing.encoders.tokenizers import FolderTokenizer
-from proctor.learn.sequencing.training import Protocol
 from proctor.records import Json
 
 __all__ = ["image_encoder", "multimodal_encoder", "text_encoder"]
 
-_SLOTS: Final = 5
 _WIDEST: Final = 768
 """Of encoders of pictures alone, as in the paper's code."""
 _HEAD: Final = 64
@@ -37,98 +37,141 @@ _CELLS: Final = 25
 """Rows and columns that have embeddings in CLIP-ViL."""
 
 
-def text_encoder(folder: Path, description: Mapping[str, Json], join: Join = "repeat_cls") -> SingleStream:
+class _FolderReader(Reader):
+    """Gives embeddings to a transformer, which adds its own positions and segments to them, LayerNorm and dropout.
+
+    Text has the positions that it would have alone. Pictures share one position: the one of padding, which is zero, where the
+    model has such (RoBERTa, whose first position is 2), else 0; where they are stands in their own embeddings. Segments, where
+    the model has two, tell steps apart, or texts and pictures.
+    """
+
+    def __init__(self, folder: Path, tokenizer: Tokenizer, pictures: bool) -> None:
+        super().__init__()
+        _, model, _ = load_pretrained(load_library("transformers"), folder, "AutoModel")
+        takes = inspect.signature(model.forward).parameters
+        rows, width = model.get_input_embeddings().weight.shape if "inputs_embeds" in takes else (0, 0)
+        if not rows or width != model.config.hidden_size:
+            raise UserError(
+                f"a model of the kind {model.config.model_type!r} reads no texts, or is narrower at its embeddings.",
+                where=str(folder),
+                hint="take a model of the families of BERT or RoBERTa",
+            )
+        if rows < tokenizer.size:
+            raise UserError(
+                f"the checkpoint is of another tokenizer: it knows {rows} tokens, the tokenizer {tokenizer.size}.",
+                where=str(folder),
+                hint="put the model's own tokenizer into the folder",
+            )
+        self.model: Any = model
+        self.pictures, self.width = pictures, int(width)
+        table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+        self.shared = getattr(table, "padding_idx", None) or 0
+        self.first = self.shared + 1 if self.shared else 0
+        self.placed = "position_ids" in takes
+        self.segmented = "token_type_ids" in takes and getattr(model.config, "type_vocab_size", 0) >= 2
+        self.longest = int(getattr(model.config, "max_position_embeddings", 2**31)) - self.first
+
+    def embed(self, tokens: Tensor, groups: Tensor) -> Tensor:
+        """Return embeddings, shape [G, K, T, d]."""
+        embedded: Tensor = self.model.get_input_embeddings()(tokens)
+        return embedded[groups]
+
+    def forward(self, rows: Tensor, present: Tensor, text: Tensor, owner: Tensor) -> Tensor:
+        """Return states, shape [G, L, d].
+
+        Raises:
+            UserError: if there are more tokens than positions.
+        """
+        if rows.shape[1] > self.longest and (long := int(text.sum(1).max())) > self.longest:
+            raise UserError(
+                f"{long} tokens are to be encoded together, but the model has {self.longest} positions.",
+                hint="encode fewer steps together, or fewer tokens of each",
+            )
+        given: dict[str, Tensor] = {"inputs_embeds": rows, "attention_mask": present.long()}
+        if self.placed:
+            places = self.first + torch.arange(rows.shape[1], device=rows.device)
+            given["position_ids"] = torch.where(text, places, self.shared)
+        if self.segmented:
+            given["token_type_ids"] = ((~text if self.pictures else owner > 0) & present).long()
+        states: Tensor = self.model(**given).last_hidden_state
+        return states
+
+    def pooler(self) -> nn.Module:
+        """Give away the model's own dense layer, or a new one, with tanh behind it."""
+        own = getattr(getattr(self.model, "pooler", None), "dense", None)
+        if own is not None:
+            self.model.pooler = None
+        return nn.Sequential(own or nn.Linear(self.width, self.width), nn.Tanh())
+
+
+def text_encoder(folder: Path, description: Mapping[str, Json], *, repeat_cls: bool = True) -> SingleStream:
     """Open a transformer of texts; a group is its pooled [CLS] (dense, tanh).
 
     Raises:
         UserError: if it cannot be opened; MissingExtraError without transformers.
     """
     tokenizer = FolderTokenizer(folder)
-    reader = load_reader(folder, tokenizer, "steps")
-    parts = Parts(
-        texts=FolderWords(reader.model),
-        reader=reader,
-        pool=_pooler(reader),
-        width=reader.model.config.hidden_size,
-        tokenizer=tokenizer,
-    )
+    reader = _FolderReader(folder, tokenizer, False)
     return SingleStream(
-        parts, join=join, slots=_SLOTS, description={**description, "identity": tokenizer.identity}
+        reader,
+        Pool(reader.pooler()),
+        reader.width,
+        tokenizer=tokenizer,
+        repeat_cls=repeat_cls,
+        description={**description, "identity": tokenizer.identity},
     )
 
 
-def _pooler(reader: FolderReader) -> First:
-    """Take the model's own dense layer, where it has one."""
-    pool = First(reader.model.config.hidden_size, "tanh")
-    own = getattr(getattr(reader.model, "pooler", None), "dense", None)
-    if own is not None:
-        pool.dense, reader.model.pooler = own, None
-    return pool
-
-
-def image_encoder(
-    place: str, description: Mapping[str, Json], protocol: Protocol, fusion_layers: int = 2
-) -> SingleStream:
-    """Open an encoder of pictures alone: features of a grid, and a small transformer over [CLS] and the pictures of a group.
+def image_encoder(tower: Tower, description: Mapping[str, Json], fusion_layers: int = 2) -> SingleStream:
+    """Make an encoder of pictures alone: a small transformer over [CLS] and the pictures of a group.
 
     Args:
-        place: see ``open_pictures``.
+        tower: gives features of pictures.
         description: for ``rebuild``.
-        protocol: see ``open_pictures``.
         fusion_layers: of the transformer; without any, pictures of a group meet in the mean alone that stands for the group.
-
-    Raises:
-        UserError: if it cannot be opened; MissingExtraError without its library.
     """
-    pictures = open_pictures(place, protocol)
-    width = min(_WIDEST, pictures.features)
+    width = min(_WIDEST, tower.features)
     heads = next(h for h in range(max(1, width // _HEAD), 0, -1) if width % h == 0)
-    parts = Parts(
-        texts=Marks(width, _SLOTS),
-        reader=Transformer(width, fusion_layers, heads, 4 * width),
-        pool=First(width, "dense") if fusion_layers else Mean(width),
-        width=width,
-        patches=Patches(pictures.features, width, pictures.cells, _SLOTS, normed=True),
-        pictures=pictures,
+    return SingleStream(
+        Transformer(2, width, fusion_layers, heads, 4 * width),
+        Pool(nn.Linear(width, width), mean=fusion_layers == 0),
+        width,
+        tower=tower,
+        patches=Patches(tower.features, width, tower.cells, normed=True),
+        description=description,
     )
-    return SingleStream(parts, slots=_SLOTS, description=description)
 
 
 def multimodal_encoder(
     folder: Path,
-    place: str,
+    tower: Tower,
     description: Mapping[str, Json],
-    protocol: Protocol,
     places: Places,
-    span: Span = "text",
+    *,
+    span_images: bool = False,
 ) -> SingleStream:
     """Open a transformer of texts that sees pictures beside them; a group is its raw [CLS].
 
     Args:
         folder: of the transformer and its tokenizer.
-        place: of the pictures, see ``open_pictures``.
+        tower: gives features of pictures.
         description: for ``rebuild``.
-        protocol: see ``open_pictures``.
         places: ``features`` for CLIP-ViL, ``shared`` for VisualBERT.
-        span: what the vectors of steps are made of.
+        span_images: whether vectors of steps are made of pictures, too.
 
     Raises:
-        UserError: if it cannot be opened; MissingExtraError without its library.
+        UserError: if it cannot be opened; MissingExtraError without transformers.
     """
     tokenizer = FolderTokenizer(folder)
-    reader = load_reader(folder, tokenizer, "kinds")
-    pictures = open_pictures(place, protocol)
-    width = reader.model.config.hidden_size
-    cells = max(_CELLS, pictures.cells[0]), max(_CELLS, pictures.cells[1])
-    parts = Parts(
-        texts=FolderWords(reader.model),
-        reader=reader,
-        pool=First(width),
-        width=width,
-        patches=Patches(pictures.features, width, cells, _SLOTS, places=places, kind=not reader.segmented),
-        tokenizer=tokenizer,
-        pictures=pictures,
-    )
+    reader = _FolderReader(folder, tokenizer, True)
+    cells = max(_CELLS, tower.cells[0]), max(_CELLS, tower.cells[1])
     return SingleStream(
-        parts, span=span, slots=_SLOTS, description={**description, "identity": tokenizer.identity}
+        reader,
+        Pool(),
+        reader.width,
+        tokenizer=tokenizer,
+        tower=tower,
+        patches=Patches(tower.features, reader.width, cells, places=places, kind=not reader.segmented),
+        span_images=span_images,
+        description={**description, "identity": tokenizer.identity},
     )

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from proctor.errors import UserError
-
-__all__ = ["Layout", "check_slots"]
+__all__ = ["Layout"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Layout:
         groups, steps, longest = tokens.shape
         wide = patches.shape[2]
         there = torch.cat([tokens.flatten(1), patches.flatten(1)], 1)
-        length = int(there.sum(1).max()) if groups else 0
+        length = int(there.sum(1).max()) if groups else 1
         at = (there.cumsum(1) - 1).masked_fill(~there, -1)
         columns = torch.arange(there.shape[1], device=there.device)
         # What is not there is written behind the last place, and cut off.
@@ -79,16 +77,3 @@ class Layout:
         rows = torch.arange(len(columns), device=columns.device)[:, None]
         there = self.present.view(*self.present.shape, *(1,) * (columns.ndim - 2))
         return columns[rows, self.source] * there
-
-
-def check_slots(groups: Tensor, slots: int) -> None:
-    """Refuse groups of more steps than there are slots.
-
-    Raises:
-        UserError: if there are.
-    """
-    if groups.shape[1] > slots:
-        raise UserError(
-            f"{groups.shape[1]} steps are to be encoded together, but the encoder has {slots} slots.",
-            hint=f"encode at most {slots} steps together",
-        )

@@ -6,63 +6,41 @@ what the paper leaves open: each picture has an embedding of its slot, without w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Final, Literal
 
 import torch
 from torch import Tensor, nn
 
 from proctor.errors import UserError
 from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps, Tokenizer
-from proctor.learn.sequencing.encoders.layout import Layout, check_slots
+from proctor.learn.sequencing.encoders.layout import Layout
 from proctor.records import Json
 
-__all__ = [
-    "First",
-    "Given",
-    "Join",
-    "Marks",
-    "Mean",
-    "Parts",
-    "Patches",
-    "Places",
-    "SingleStream",
-    "Span",
-    "Tower",
-    "Transformer",
-]
+__all__ = ["SLOTS", "Patches", "Places", "Pool", "Reader", "SingleStream", "Tower", "Transformer"]
 
-Span = Literal["text", "text+image"]
-"""What the vectors of steps are made of: the paper's code takes texts alone, pictures act through attention."""
-
-Join = Literal["repeat_cls", "single_cls"]
-"""Every step with its own [CLS], as in the paper's code, or the first alone, as in BERSON."""
+SLOTS: Final = 5
+"""Steps in a group at most."""
 
 Places = Literal["grid", "features", "shared"]
 """Of patches: rows and columns, the same in the space of the features (CLIP-ViL), or all at one place (VisualBERT)."""
 
 
-class Reader(Protocol):
-    """A transformer over rows: embeddings, what is there, what of it is text, and to which step it belongs."""
-
-    def __call__(self, rows: Tensor, present: Tensor, text: Tensor, owner: Tensor) -> Tensor:
-        """Return states of the shape of ``rows``, [G, L, d]."""
-        ...
-
-
 class Tower(nn.Module):
-    """From pixels to the features of a grid.
+    """From pictures to the features of a grid.
 
     Attributes:
-        pixels: height and width of the pictures.
+        pixels: height and width of the pictures; None where their features were made before.
         cells: rows and columns of the grid.
         features: v.
+        read: reads features of a picture by its path, shape [w, v]; None where pixels are looked at.
     """
 
-    pixels: tuple[int, int]
+    pixels: tuple[int, int] | None = None
     cells: tuple[int, int]
     features: int
+    read: Callable[[str], Tensor] | None = None
     mean: Tensor
     std: Tensor
 
@@ -76,21 +54,9 @@ class Tower(nn.Module):
         scaled = images if images.is_floating_point() else images.float() / 255
         return (scaled - self.mean) / self.std
 
-
-class Given(Protocol):
-    """Features of pictures that were made before.
-
-    Attributes:
-        cells: rows and columns of the grid.
-        features: v.
-    """
-
-    cells: tuple[int, int]
-    features: int
-
-    def read(self, name: str) -> Tensor:
-        """Return the features of a picture by its path, shape [w, v]."""
-        ...
+    def forward(self, images: Tensor) -> Tensor:
+        """Return features, shape [M, w, v]."""
+        return images
 
 
 class Patches(nn.Module):
@@ -100,11 +66,9 @@ class Patches(nn.Module):
         features: v.
         width: d.
         cells: rows and columns that have embeddings; more than the grid has is right, too.
-        slots: pictures in a row.
         places: see ``Places``.
         normed: whether the projection has a LayerNorm of its own.
         kind: whether to add an embedding of the kind, where the transformer has none.
-        dropout: after all.
     """
 
     def __init__(
@@ -112,12 +76,10 @@ class Patches(nn.Module):
         features: int,
         width: int,
         cells: tuple[int, int],
-        slots: int,
         *,
         places: Places = "grid",
         normed: bool = False,
         kind: bool = True,
-        dropout: float = 0.1,
     ) -> None:
         super().__init__()
         self.places = places
@@ -125,12 +87,11 @@ class Patches(nn.Module):
         self.own = nn.LayerNorm(width) if normed else nn.Identity()
         inner = features if places == "features" else width
         rows, columns = (1, 0) if places == "shared" else cells
-        self.rows = nn.Embedding(rows, inner)
-        self.columns = nn.Embedding(columns, inner)
-        self.slots = nn.Embedding(slots, inner)
+        self.rows, self.columns = nn.Embedding(rows, inner), nn.Embedding(columns, inner)
+        self.slots = nn.Embedding(SLOTS, inner)
         self.kind = nn.Parameter(torch.randn(width)) if kind else None
         self.norm = nn.LayerNorm(width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(0.1)
 
     def project(self, features: Tensor) -> Tensor:
         """Return features, shape [M, w, v], projected to [M, w, d]."""
@@ -141,8 +102,7 @@ class Patches(nn.Module):
         """Add to projected features of groups, shape [G, K, w, d], where they are."""
         at = self.rows.weight[:1]
         if self.places != "shared":
-            high, wide = cells
-            at = (self.rows.weight[:high, None] + self.columns.weight[None, :wide]).flatten(0, 1)
+            at = (self.rows.weight[: cells[0], None] + self.columns.weight[None, : cells[1]]).flatten(0, 1)
         at = at + self.slots.weight[: content.shape[1], None]
         if self.places == "features":
             at = at @ self.linear.weight.T
@@ -151,139 +111,114 @@ class Patches(nn.Module):
         return dropped
 
 
-class Transformer(nn.Module):
-    """A pre-norm transformer from scratch; rows come with everything added. The rest of ``Reader`` does not matter to it."""
+class Reader(nn.Module, ABC):
+    """A transformer over rows, and its embeddings of words."""
 
-    def __init__(self, width: int, layers: int, heads: int, feed_forward: int, dropout: float = 0.1) -> None:
+    @abstractmethod
+    def embed(self, tokens: Tensor, groups: Tensor) -> Tensor:
+        """Return embeddings of tokens [M, T] in groups [G, K], shape [G, K, T, d]."""
+        ...
+
+    @abstractmethod
+    def forward(self, rows: Tensor, present: Tensor, text: Tensor, owner: Tensor) -> Tensor:
+        """Return states of rows [G, L, d].
+
+        Args:
+            rows: embeddings.
+            present: which places are taken, shape [G, L].
+            text: which are of texts, likewise.
+            owner: to which step of the group they belong, likewise.
+        """
+        ...
+
+
+class Transformer(Reader):
+    """A pre-norm transformer from scratch; its words stand for themselves, and rows come with everything added."""
+
+    def __init__(self, words: int, width: int, layers: int, heads: int, feed_forward: int) -> None:
         super().__init__()
+        self.words = nn.Embedding(words, width)
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(
-                width, heads, feed_forward, dropout, "gelu", batch_first=True, norm_first=True
+                width, heads, feed_forward, 0.1, "gelu", batch_first=True, norm_first=True
             )
             for _ in range(layers)
         )
-        self.norm = nn.LayerNorm(width)
+        self.last = nn.LayerNorm(width)
+
+    def embed(self, tokens: Tensor, groups: Tensor) -> Tensor:
+        """Return embeddings, shape [G, K, T, d]."""
+        embedded: Tensor = self.words(tokens)
+        return embedded[groups]
 
     def forward(self, rows: Tensor, present: Tensor, text: Tensor, owner: Tensor) -> Tensor:  # noqa: ARG002
         """Return states, shape [G, L, d]."""
         for layer in self.layers:
             rows = layer(rows, src_key_padding_mask=~present)
-        normed: Tensor = self.norm(rows)
+        normed: Tensor = self.last(rows)
         return normed
 
 
-class First(nn.Module):
-    """The state of [CLS] as it is, or through a layer.
+class Pool(nn.Module):
+    """One state of a group: that of its first place, or the mean of all; then a layer.
 
     Args:
-        width: d.
-        layer: none, a dense one, or one with tanh behind it.
+        dense: the layer; None for none.
+        mean: of all.
     """
 
-    def __init__(self, width: int, layer: Literal["none", "dense", "tanh"] = "none") -> None:
+    def __init__(self, dense: nn.Module | None = None, mean: bool = False) -> None:
         super().__init__()
-        self.dense = nn.Identity() if layer == "none" else nn.Linear(width, width)
-        self.bend = nn.Tanh() if layer == "tanh" else nn.Identity()
-
-    def forward(self, hidden: Tensor, present: Tensor) -> Tensor:  # noqa: ARG002
-        """Return one state of each group, shape [G, d]."""
-        first: Tensor = self.bend(self.dense(hidden[:, 0]))
-        return first
-
-
-class Mean(nn.Module):
-    """The mean of all states through a dense layer, for states that know nothing of each other.
-
-    Args:
-        width: d.
-    """
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.dense = nn.Linear(width, width)
+        self.dense, self.mean = dense, mean
 
     def forward(self, hidden: Tensor, present: Tensor) -> Tensor:
-        """Return one state of each group, shape [G, d]."""
+        """Return states, shape [G, d]."""
         shares = present / present.sum(1, keepdim=True)
-        meant: Tensor = self.dense((hidden * shares[..., None]).sum(1))
-        return meant
-
-
-class Marks(nn.Module):
-    """Stands for the texts where only pictures are shown: [CLS], and a mark for a picture that is missing.
-
-    Without the mark a step without a picture would have no place in the row, and nothing could be said of it.
-    """
-
-    def __init__(self, width: int, slots: int) -> None:
-        super().__init__()
-        self.marks = nn.Embedding(2, width)
-        self.slots = nn.Embedding(slots, width)
-
-    def forward(self, tokens: Tensor, groups: Tensor) -> Tensor:
-        """Return embeddings, shape [G, K, 2, d]."""
-        at = self.slots.weight[: groups.shape[1], None]
-        embedded: Tensor = self.marks(tokens.clamp(max=1))[groups] + at
-        return embedded
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parts:
-    """What an encoder is made of.
-
-    Attributes:
-        texts: from tokens [M, T] and groups [G, K] to embeddings [G, K, T, d].
-        reader: a ``Reader``.
-        pool: from states [G, L, d] and which there are [G, L] to one of the group [G, d].
-        width: d.
-        patches: None for texts alone.
-        pictures: where their features come from.
-        tokenizer: None for pictures alone.
-    """
-
-    texts: nn.Module
-    reader: nn.Module
-    pool: nn.Module
-    width: int
-    patches: Patches | None = None
-    pictures: Tower | Given | None = None
-    tokenizer: Tokenizer | None = None
+        one: Tensor = (hidden * shares[..., None]).sum(1) if self.mean else hidden[:, 0]
+        return one if self.dense is None else self.dense(one)
 
 
 class SingleStream(StepEncoder):
     """Encodes groups of steps in one row: ``[CLS] T1 [SEP] [CLS] T2 [SEP] … V1 V2 …``.
 
+    Where only pictures are shown, two words stand for the texts: [CLS], and a mark for a picture that is missing. Without the
+    mark a step without a picture would have no place in the row, and nothing could be said of it.
+
     Args:
-        parts: see there.
-        span: what the vectors of steps are made of.
-        join: of texts.
-        slots: steps in a group at most.
+        reader: the transformer.
+        pool: makes one state of a group.
+        width: d.
+        tokenizer: None for pictures alone.
+        tower: where features of pictures come from; None for texts alone.
+        patches: embeds them.
+        span_images: whether vectors of steps are made of pictures, too; the paper's code takes texts alone, and pictures act
+            through attention.
+        repeat_cls: whether every step has its own [CLS], as in the paper's code, or the first alone, as in BERSON.
         description: for ``encoders.rebuild``.
     """
 
     def __init__(
         self,
-        parts: Parts,
+        reader: Reader,
+        pool: Pool,
+        width: int,
         *,
-        span: Span = "text",
-        join: Join = "repeat_cls",
-        slots: int = 5,
+        tokenizer: Tokenizer | None = None,
+        tower: Tower | None = None,
+        patches: Patches | None = None,
+        span_images: bool = False,
+        repeat_cls: bool = True,
         description: Mapping[str, Json],
     ) -> None:
         super().__init__()
-        self.width, self.slots, self.tokenizer = parts.width, slots, parts.tokenizer
-        self.span, self.join, self.description = span, join, dict(description)
-        self.texts, self.reader, self.pool = parts.texts, parts.reader, parts.pool
-        self.patches = parts.patches
-        pictures = parts.pictures
-        self.tower = pictures if isinstance(pictures, Tower) else None
-        if pictures is not None:
-            self.cells = pictures.cells
-            self.grid = (pictures.cells[0] * pictures.cells[1], pictures.features)
-        if isinstance(pictures, Tower):
-            self.pixels = pictures.pixels
-        elif pictures is not None:
-            self.features = pictures.read
+        self.reader, self.pool, self.width, self.slots = reader, pool, width, SLOTS
+        self.tokenizer, self.tower, self.patches = tokenizer, tower, patches
+        self.span_images = span_images or tokenizer is None
+        self.repeat_cls = repeat_cls and tokenizer is not None
+        self.description = dict(description)
+        if tower is not None:
+            self.grid = (tower.cells[0] * tower.cells[1], tower.features)
+            self.pixels, self.features = tower.pixels, tower.read
 
     def describe(self) -> dict[str, Json]:
         """Return what ``encoders.rebuild`` makes the same encoder of, without weights."""
@@ -291,25 +226,28 @@ class SingleStream(StepEncoder):
 
     def see(self, images: Tensor) -> Tensor:
         """Return the features of pictures, shape [M, w, v]; features themselves are given back."""
-        if self.tower is None or images.ndim == 3:
-            return images
-        seen: Tensor = self.tower(images)
-        return seen
+        return images if self.tower is None or images.ndim == 3 else self.tower(images)
 
     def forward(self, steps: Steps, groups: Tensor) -> Encoded:
-        """Encode groups of steps; see ``StepEncoder``."""
-        check_slots(groups, self.slots)
-        tokens, words = self._tokens(steps)
-        patches, patch_in, content = self._patches(steps, groups)
-        there = words[groups]
-        if self.join == "single_cls" or self.tokenizer is None:
-            there = there.clone()
+        """Encode groups of steps; see ``StepEncoder``.
+
+        Raises:
+            UserError: if there are more steps in a group than slots, or steps come without what the encoder sees.
+        """
+        if groups.shape[1] > self.slots:
+            raise UserError(
+                f"{groups.shape[1]} steps are to be encoded together, but the encoder has {self.slots} slots.",
+                hint=f"encode at most {self.slots} steps together",
+            )
+        tokens, there = self._tokens(steps)
+        there = there[groups]
+        if not self.repeat_cls:
             there[:, 1:, 0] = False
-        image = self.span == "text+image" or self.tokenizer is None
-        layout = Layout.of(there, patches, (True, image))
-        rows = layout.arrange(self.texts(tokens, groups), content)
-        text = layout.present & (layout.source < there[0].numel())
-        hidden = self.reader(rows, layout.present, text, layout.owner)
+        patches, patch_in, content = self._patches(steps, groups)
+        layout = Layout.of(there, patches, (True, self.span_images))
+        rows = layout.arrange(self.reader.embed(tokens, groups), content)
+        text = layout.present & (layout.source < there.shape[1] * there.shape[2])
+        hidden = self.reader(rows, layout.present, text, layout.owner) if len(groups) else rows
         return Encoded(
             hidden=hidden,
             pooled=self.pool(hidden, layout.present),
@@ -323,7 +261,7 @@ class SingleStream(StepEncoder):
         """Return tokens and which are there, both of shape [M, T]."""
         if self.tokenizer is None:
             seen = _seen(steps)
-            return torch.ones_like(seen)[:, None].long() * torch.arange(2, device=seen.device), torch.stack(
+            return seen.new_tensor([0, 1], dtype=torch.long).expand(len(seen), 2), torch.stack(
                 [torch.ones_like(seen), ~seen], 1
             )
         if steps.tokens is None:
@@ -332,21 +270,21 @@ class SingleStream(StepEncoder):
 
     def _patches(self, steps: Steps, groups: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Return which patches there are [G, K, w], projected ones [M, w, d], and what is fed in [G, K, w, d]."""
-        if self.patches is None or self.grid is None:
+        if self.patches is None or self.grid is None or self.tower is None:
             return torch.zeros(*groups.shape, 0, dtype=torch.bool, device=groups.device), None, None
-        if steps.images is None:
-            raise UserError("the encoder sees pictures, but steps come without.", hint="show image or both")
         seen = _seen(steps)
-        looked = self.see(steps.images[seen])
+        assert steps.images is not None
+        looked = self.see(steps.images[seen])  # each once, whatever the number of its groups
         features = looked.new_zeros(len(steps), *self.grid).index_put((seen.nonzero()[:, 0],), looked)
         patch_in = self.patches.project(features)
         content = patch_in if steps.masked is None else patch_in * ~steps.masked[..., None]
         there = seen[groups][..., None].expand(-1, -1, self.grid[0])
-        return there, patch_in, self.patches(content[groups], self.cells)
+        return there, patch_in, self.patches(content[groups], self.tower.cells)
 
 
 def _seen(steps: Steps) -> Tensor:
-    assert steps.images is not None
+    if steps.images is None:
+        raise UserError("the encoder sees pictures, but steps come without.", hint="show image or both")
     if steps.seen is not None:
         return steps.seen
     return torch.ones(len(steps.images), dtype=torch.bool, device=steps.images.device)

@@ -12,39 +12,26 @@ import torch
 from torch import Tensor, nn
 
 from proctor.learn.sequencing.data import Shown
-from proctor.learn.sequencing.encoders.stream import (
-    First,
-    Marks,
-    Parts,
-    Patches,
-    SingleStream,
-    Tower,
-    Transformer,
-)
+from proctor.learn.sequencing.encoders.stream import SLOTS, Patches, Pool, SingleStream, Tower, Transformer
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
 from proctor.records import Json
 
-__all__ = ["PixelTower", "tiny"]
+__all__ = ["tiny"]
 
 _WIDTH: Final = 64
-_LAYERS: Final = 2
-_HEADS: Final = 4
-_FEED_FORWARD: Final = 256
+_SIZES: Final = (_WIDTH, 2, 4, 256)
+"""Width, layers, heads, feed-forward."""
 _POSITIONS: Final = 120
+"""Tokens of a step at most."""
 _PATCH: Final = 4
 
 
-class PixelTower(Tower):
-    """Cuts small pictures into patches of 4 x 4 pixels, 48 values each: nothing is learned before the projection.
-
-    Args:
-        side: pixels of the picture; made-up pictures have 8, so 4 patches.
-    """
+class _Pixels(Tower):
+    """Cuts small pictures into patches of 4 x 4 pixels, 48 values each: nothing is learned before the projection."""
 
     def __init__(self, side: int) -> None:
         super().__init__()
-        cells = side // _PATCH
-        self.pixels, self.cells, self.features = (side, side), (cells, cells), 3 * _PATCH**2
+        self.pixels, self.cells, self.features = (side, side), (side // _PATCH,) * 2, 3 * _PATCH**2
         self.normal((128 / 255,) * 3, (40 / 255,) * 3)  # as made-up pictures have them
 
     def forward(self, images: Tensor) -> Tensor:
@@ -52,51 +39,49 @@ class PixelTower(Tower):
         return nn.functional.unfold(self.normalised(images), _PATCH, stride=_PATCH).transpose(1, 2)
 
 
-class _Texts(nn.Module):
+class _Texts(Transformer):
+    """Adds to words their position in the step, that they are text, and the slot of the step."""
+
     def __init__(self, words: int, slots: nn.Embedding) -> None:
-        super().__init__()
-        self.words = nn.Embedding(words, _WIDTH)
+        super().__init__(words, *_SIZES)
         self.positions = nn.Embedding(_POSITIONS, _WIDTH)
         self.kind = nn.Parameter(torch.randn(_WIDTH))
         self.slots = slots
         self.norm = nn.LayerNorm(_WIDTH)
         self.dropout = nn.Dropout(0.1)
 
-    def forward(self, tokens: Tensor, groups: Tensor) -> Tensor:
-        embedded = self.words(tokens) + self.positions.weight[: tokens.shape[1]] + self.kind
-        placed = embedded[groups] + self.slots.weight[: groups.shape[1], None]
-        dropped: Tensor = self.dropout(self.norm(placed))
+    def embed(self, tokens: Tensor, groups: Tensor) -> Tensor:
+        """Return embeddings, shape [G, K, T, d]."""
+        placed = self.words(tokens) + self.positions.weight[: tokens.shape[1]] + self.kind
+        dropped: Tensor = self.dropout(self.norm(placed[groups] + self.slots.weight[: groups.shape[1], None]))
         return dropped
 
 
-def tiny(shown: Shown, tokenizer: WordTokenizer, *, side: int = 8, slots: int = 5) -> SingleStream:
+def tiny(shown: Shown, tokenizer: WordTokenizer, side: int = 8) -> SingleStream:
     """Make the encoder with random weights.
 
     Args:
         shown: of each step.
         tokenizer: of the texts; not used for pictures alone.
-        side: pixels of pictures, a multiple of 4.
-        slots: steps in a group at most.
+        side: pixels of pictures, a multiple of 4; made-up pictures have 8, so 4 patches.
     """
-    text, image = shown != "image", shown != "text"
-    tower = PixelTower(side) if image else None
-    patches = Patches(tower.features, _WIDTH, tower.cells, slots, normed=True) if tower else None
-    shared = patches.slots if patches else nn.Embedding(slots, _WIDTH)
-    parts = Parts(
-        texts=_Texts(tokenizer.size, shared) if text else Marks(_WIDTH, slots),
-        reader=Transformer(_WIDTH, _LAYERS, _HEADS, _FEED_FORWARD),
-        pool=First(_WIDTH),
-        width=_WIDTH,
-        patches=patches,
-        pictures=tower,
-        tokenizer=tokenizer if text else None,
-    )
+    tower = _Pixels(side) if shown != "text" else None
+    patches = Patches(tower.features, _WIDTH, tower.cells, normed=True) if tower else None
+    slots = patches.slots if patches else nn.Embedding(SLOTS, _WIDTH)
+    texts = tokenizer if shown != "image" else None
     description: dict[str, Json] = {
         "encoder": "tiny",
         "shown": shown,
         "side": side,
-        "slots": slots,
-        "words": tokenizer.words if text else (),
         "buckets": tokenizer.buckets,
     }
-    return SingleStream(parts, span="text+image", slots=slots, description=description)
+    return SingleStream(
+        _Texts(texts.size, slots) if texts else Transformer(2, *_SIZES),
+        Pool(),
+        _WIDTH,
+        tokenizer=texts,
+        tower=tower,
+        patches=patches,
+        span_images=True,
+        description=description | {"words": texts.words if texts else ()},
+    )
