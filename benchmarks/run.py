@@ -60,6 +60,7 @@ SECTIONS = {
         "learn/procedures.py",
         "learn/graphs.py",
     ),
+    "Sequencing": ("learn/sequencing.py",),
 }
 HEAD = ["| what | measured | target |", "|---|---|---|"]
 TARGET = HERE.parent / "docs" / "performance.md"

@@ -46,9 +46,9 @@ def read(
                 continue
             hidden, pooled, span = encoded.hidden[row], encoded.pooled[row], encoded.span[row]
             row += 1
+            scores = head.token(hidden)[:, 0]
             for step, there in ((i, span[0]), (j, span[1])):
-                scores = head.token(hidden)[:, 0].masked_fill(~there, -1e4)
-                own[step].append(scores.softmax(0) @ hidden)
+                own[step].append(scores.masked_fill(~there, -1e4).softmax(0) @ hidden)
             logits[i, j] = head.relation.weight @ pooled + head.relation.bias
             relations[i][j] = torch.cat([pooled, logits[i, j].softmax(0)])
     steps = []
