@@ -27,7 +27,8 @@ sys.path.insert(0, str(REPOSITORY))
 from tests.learn.sequencing import plain_berson as plain  # noqa: E402
 
 from proctor.learn.sequencing.berson import BersonHead  # noqa: E402
-from proctor.learn.sequencing.encoder import Encoded  # noqa: E402
+from proctor.learn.sequencing.encoder import Encoded, Steps  # noqa: E402
+from proctor.learn.sequencing.encoders import open_encoder  # noqa: E402
 from proctor.learn.sequencing.pairs import Pairs  # noqa: E402
 from proctor.learn.sequencing.search import decode  # noqa: E402
 from proctor.metrics.ordering import decode_pairwise, decode_pairwise_many  # noqa: E402
@@ -65,26 +66,52 @@ def made(lengths: list[int], width: int, states: int) -> tuple[BersonHead, Pairs
 
 def training(runs: int) -> None:
     """Print the rows of training steps."""
+    lengths = [STEPS] * BATCH
+    rng = np.random.default_rng(0)
+    orders = [tuple(int(slot) for slot in rng.permutation(n)) for n in lengths]
     for width, states in SIZES:
-        lengths = [STEPS] * BATCH
         head, pairs, encoded = made(lengths, width, states)
-        rng = np.random.default_rng(0)
-        orders = [tuple(int(slot) for slot in rng.permutation(n)) for n in lengths]
-        targets = pairs.targets(orders)
+        compare(runs, f"BERSON head, training step, d = {width}, {states} states a pair", head, pairs, orders,
+                lambda e=encoded: e, lambda e=encoded: e)  # fmt: skip
+    words = [f"w{n}" for n in range(64)]
+    encoder = open_encoder("tiny", "both", words)
+    assert encoder.tokenizer is not None
+    texts = [encoder.tokenizer.encode(" ".join(rng.choice(words, 6)), 60) for _ in range(BATCH * STEPS)]
+    steps = Steps(torch.tensor(texts), torch.randn(len(texts), 3, 8, 8), torch.ones(len(texts), dtype=bool))
+    head, pairs, _ = made(lengths, encoder.width, 2)
+    encoder.eval()
 
-        def batched(head=head, encoded=encoded, pairs=pairs, targets=targets) -> None:
-            head(encoded, pairs, targets).total.backward()
+    def one_by_one() -> Encoded:
+        each = [encoder(steps, group[None]) for group in pairs.groups]
+        parts = ([getattr(e, name) for e in each] for name in ("hidden", "pooled", "span"))
+        return Encoded(*(torch.cat(part) for part in parts))
 
-        def looped(head=head, encoded=encoded, lengths=lengths, orders=orders) -> None:
-            pointer, pair = plain.losses(head, encoded, lengths, orders)
-            (pointer + head.weight * pair).backward()
+    compare(runs, "BERSON with the tiny encoder of texts and pictures, training step", head, pairs, orders,
+            lambda: encoder(steps, pairs.groups), one_by_one)  # fmt: skip
 
-        fast, slow = seconds(runs, batched, looped)
-        row(
-            f"BERSON head, training step, {BATCH} × {STEPS} steps, d = {width}, {states} states a pair",
-            f"{1000 * fast:.1f} ms; loop over pairs {1000 * slow:.0f} ms: {slow / fast:.1f} times",
-            "≥ 5 times",
-        )
+
+def compare(
+    runs: int, what: str, head: BersonHead, pairs: Pairs, orders: list[tuple[int, ...]],
+    encode: Callable[[], Encoded], encode_looped: Callable[[], Encoded],
+) -> None:  # fmt: skip
+    """Print the row of a training step, batched and looped."""
+    targets = pairs.targets(orders)
+
+    def batched() -> torch.Tensor:
+        loss = head(encode(), pairs, targets).total
+        loss.backward()
+        return loss
+
+    def looped() -> torch.Tensor:
+        pointer, pair = plain.losses(head, encode_looped(), [STEPS] * BATCH, orders)
+        loss = pointer + head.weight * pair
+        loss.backward()
+        return loss
+
+    torch.testing.assert_close(batched(), looped(), atol=1e-5, rtol=1e-5)
+    fast, slow = seconds(runs, batched, looped)
+    row(f"{what}, {BATCH} × {STEPS} steps",
+        f"{1000 * fast:.1f} ms; loop over pairs {1000 * slow:.0f} ms: {slow / fast:.1f} times", "≥ 5 times")  # fmt: skip
 
 
 def searches(runs: int) -> None:

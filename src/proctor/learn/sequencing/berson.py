@@ -3,8 +3,9 @@
 Every ordered pair is read by the encoder; here the pairs become one vector a step, a paragraph of steps without places, and
 relations. A recurrent network points at one step after another, from the last two chosen and from all that remains.
 
-Of its protocols ``code`` divides the sums over what remains by the width of the padded batch, as the released code does, so that
-what it says of a sequence depends on its neighbours; ``paper`` and ``right`` divide by the sequence's own number of steps.
+Of its protocols ``code`` divides the sums over what remains by the width of the padded batch, as the released code does: the loss
+of a sequence depends on its neighbours, and is not of what is decoded (there without padding). ``paper`` and ``right`` divide by
+the sequence's own number of steps.
 
 Source: Wu et al. 2022 (arXiv 2110.08486), Section 4, and Cui et al. 2020 (BERSON). This module imports torch: import it late.
 """
@@ -72,7 +73,7 @@ class Read:
         logits: of "after" and "before" for each pair, shape [P, 2].
         last: relation of the last chosen step (second axis) to a candidate (third), shape [B, N, N, d].
         earlier: likewise of the one chosen before it.
-        ahead: relations of a candidate (second axis) and another step (third) that remains, divided as the protocol says.
+        ahead: relations of a candidate (second axis) and another step (third) that remains, both ways, divided.
     """
 
     pairs: Pairs
@@ -145,7 +146,7 @@ class BersonHead(nn.Module):
             pairs: of all sequences.
             targets: slots in their right order, shape [B, N], see ``Pairs.targets``.
         """
-        read = self.read(encoded, pairs)
+        read = self.read(encoded, pairs, padded=self.protocol == "code")
         counts = pairs.counts
         chosen = self.log_probabilities(read, targets).gather(2, targets[..., None])[..., 0]
         each = -chosen.masked_fill(~pairs.valid, 0).sum(1) / (counts - 1).clamp(min=1)
@@ -160,24 +161,23 @@ class BersonHead(nn.Module):
         found: Losses = super().__call__(encoded, pairs, targets)
         return found
 
-    def read(self, encoded: Encoded, pairs: Pairs) -> Read:
-        """Return what is known before the first step is chosen."""
+    def read(self, encoded: Encoded, pairs: Pairs, *, padded: bool = False) -> Read:
+        """Return what is known before the first step is chosen; ``padded``: sums are divided by N, not by the own number of steps."""
         steps = self._steps(self._seen(encoded), pairs)
         counts = pairs.counts[:, None]
-        related = x = steps
+        related = steps
         for layer in self.layers:
-            x = layer(x, pairs.valid)
-        related = self.norm(x)
+            related = layer(related, pairs.valid)
+        related = self.norm(related)
         paragraph = related.masked_fill(~pairs.valid[..., None], 0).sum(1) / counts
         logits = self.relation(encoded.pooled)
         relations = pairs.scatter(torch.cat([encoded.pooled, logits.softmax(-1)], -1))
         blocks = self.project.weight.view(self.width, 4, self.width + 2).transpose(0, 1).flatten(0, 1)
         last, earlier, after, before = F.linear(relations, blocks).chunk(4, -1)
-        divisor = counts if self.protocol != "code" else torch.full_like(counts, pairs.valid.shape[1])
+        divisor = torch.full_like(counts, pairs.valid.shape[1]) if padded else counts
         ahead = (after + before.transpose(1, 2)) / divisor[..., None, None]
-        return Read(
-            pairs, steps, paragraph, self.key(torch.cat([steps, related], -1)), logits, last, earlier, ahead
-        )
+        keys = self.key(torch.cat([steps, related], -1))
+        return Read(pairs, steps, paragraph, keys, logits, last, earlier, ahead)
 
     def log_probabilities(self, read: Read, targets: Tensor) -> Tensor:
         """Return the logarithm of the probability of each slot at each time after the right ones, shape [B, N, N]."""

@@ -37,8 +37,8 @@ Search = Literal["beam", "exact"]
 
 BEAM: Final = 16
 MOST_EXACT: Final = 8
-_AT_ONCE: Final = 4_096
-"""Beginnings of orders that exact search goes on with at once: memory is this times N times the width."""
+_AT_ONCE: Final = 1 << 21
+"""Numbers that exact search works on at once: beginnings of orders, times N, times d."""
 _EQUAL: Final = 1e-5
 """Logarithms that differ by less are of equal orders: they are sums of up to N numbers of 32 bits."""
 
@@ -147,6 +147,7 @@ class _Tree:
         """Return whole orders, among them the best; ``known`` are some orders that say how good it must be."""
         bound = torch.full((self.size,), -torch.inf, device=known.worth.device)
         bound.scatter_reduce_(0, known.sample, known.worth, "amax")
+        most = max(1, _AT_ONCE // (self.width * self.head.width))
         todo, whole = [self.root()], [known]
         while todo:
             begun = todo.pop()
@@ -156,11 +157,11 @@ class _Tree:
                 continue
             begun, worth = self.weighed(begun)
             row, slot = (worth >= bound[begun.sample, None] - _EQUAL).nonzero().unbind(1)
-            for first in reversed(range(0, len(row), _AT_ONCE)):
-                part = slice(first, first + _AT_ONCE)
-                todo.append(self.grown(begun, row[part], slot[part], worth))
-        fields_of = [torch.cat([getattr(w, f.name) for w in whole]) for f in fields(_Begun)]
-        return _Begun(*fields_of)
+            todo += [
+                self.grown(begun, r, s, worth)
+                for r, s in zip(torch.split(row, most), torch.split(slot, most), strict=True)
+            ]
+        return _Begun(*(torch.cat([getattr(w, field.name) for w in whole]) for field in fields(_Begun)))
 
     def weighed(self, begun: _Begun) -> tuple[_Begun, Tensor]:
         """Return beginnings with their next recurrent state, and what each is worth with each slot behind it, shape [H, N].
