@@ -110,3 +110,6 @@ def test_what_cannot_be_decoded() -> None:
     with pytest.raises(MetricInputError, match="cycle"):
         decode(head, encoded, pairs, before=[[(0, 1), (1, 0)], None])
     assert sorted(decode(head, encoded, pairs)[0]) == list(range(9))
+    torch.nn.init.constant_(head.key.bias, torch.nan)
+    with pytest.raises(UserError, match="is no number"):
+        decode(head, encoded, pairs)

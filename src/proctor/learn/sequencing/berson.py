@@ -118,13 +118,13 @@ class BersonHead(nn.Module):
     ) -> None:
         super().__init__()
         published = width >= _PUBLISHED_WIDTH
-        most = heads or (8 if published else 4)
         self.width = width
         self.weight = weight
         self.protocol = protocol
         self.dropout = nn.Dropout(dropout)
         self.token = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1))
         self.edge = nn.Linear(width, 1, bias=False)
+        most = heads or (8 if published else 4)
         fitting = max(n for n in range(1, most + 1) if width % n == 0)
         inner = feed_forward or (_FEED_FORWARD if published else 3 * width)
         self.layers = nn.ModuleList(
@@ -184,14 +184,11 @@ class BersonHead(nn.Module):
         rows = torch.arange(len(targets), device=targets.device)[:, None]
         remain = targets.argsort(1)[:, None] >= torch.arange(targets.shape[1], device=targets.device)[:, None]
         remain = remain & read.pairs.valid[:, None]
-        hidden, _ = self.lstm(_later(read.steps[rows, targets], 1), self.started(read.paragraph))
+        first = read.paragraph[None].contiguous()
+        hidden, _ = self.lstm(_later(read.steps[rows, targets], 1), (first, torch.zeros_like(first)))
         history = _later(read.last[rows, targets], 1) + _later(read.earlier[rows, targets], 2)
         ahead = torch.einsum("btj,bijd->btid", remain.to(read.ahead.dtype), read.ahead)
         return self.pointed(hidden, history + ahead, read.keys[:, None], remain)
-
-    def started(self, paragraph: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the first state of the recurrent network."""
-        return paragraph[None].contiguous(), torch.zeros_like(paragraph)[None]
 
     def pointed(self, hidden: Tensor, relations: Tensor, keys: Tensor, remain: Tensor) -> Tensor:
         """Return the logarithm of the probability of each slot.
@@ -256,9 +253,7 @@ class _Layer(nn.Module):
 
 def _later(rows: Tensor, by: int) -> Tensor:
     """Return rows moved behind by so many times, 0 before the first."""
-    moved = torch.zeros_like(rows)
-    moved[:, by:] = rows[:, : rows.shape[1] - by]
-    return moved
+    return F.pad(rows, (0, 0) * (rows.ndim - 2) + (by, 0))[:, : rows.shape[1]]
 
 
 def released_size(head: BersonHead) -> int:

@@ -64,7 +64,7 @@ def decode(
         before: for each sequence what is known already of its slots, or None.
 
     Raises:
-        UserError: if ``exact`` is asked for more than 8 steps, or the beam is below 1.
+        UserError: if ``exact`` is asked for more than 8 steps, the beam is below 1, or weights are no numbers.
         MetricInputError: if constraints hold a cycle or unknown slots.
     """
     if beam < 1:
@@ -74,7 +74,12 @@ def decode(
             f"exact search is for {MOST_EXACT} steps or fewer, but a sequence has {pairs.valid.shape[1]}.",
             hint="take search='beam'",
         )
-    tree = _Tree(head, head.read(encoded, pairs), _needed(pairs, before))
+    read = head.read(encoded, pairs)
+    if not (read.keys.isfinite().all() and read.ahead.isfinite().all()):
+        raise UserError(
+            "what the network says of these steps is no number.", hint="train it with a smaller learning rate"
+        )
+    tree = _Tree(head, read, _needed(pairs, before))
     found = tree.beam(beam)
     if search == "exact":
         found = tree.exact(found)
@@ -102,9 +107,6 @@ class _Begun:
     hidden: Tensor
     cell: Tensor
 
-    def take(self, rows: Tensor) -> _Begun:
-        return _Begun(*(getattr(self, field.name)[rows] for field in fields(self)))
-
 
 class _Tree:
     """All beginnings of orders of a batch, and how to go from one to the next."""
@@ -117,17 +119,12 @@ class _Tree:
 
     def root(self) -> _Begun:
         """Return for each sequence the beginning of no steps."""
-        valid = self.read.pairs.valid
-        hidden, cell = self.head.started(self.read.paragraph)
-        return _Begun(
-            sample=torch.arange(self.size, device=valid.device),
-            chosen=torch.zeros(self.size, 0, dtype=torch.long, device=valid.device),
-            worth=torch.zeros(self.size, device=valid.device),
-            remain=torch.ones_like(valid),
-            ahead=self.read.ahead.sum(2),
-            hidden=hidden[0],
-            cell=cell[0],
-        )
+        paragraph, valid = self.read.paragraph, self.read.pairs.valid
+        sample = torch.arange(self.size, device=valid.device)
+        worth = torch.zeros(self.size, device=valid.device)
+        ahead = self.read.ahead.sum(2)
+        cell = torch.zeros_like(paragraph)
+        return _Begun(sample, sample[:, None][:, :0], worth, torch.ones_like(valid), ahead, paragraph, cell)
 
     def beam(self, most: int) -> _Begun:
         """Return whole orders, the best of each length kept."""
@@ -137,9 +134,8 @@ class _Tree:
             ranked = worth.view(self.size, -1).sort(dim=1, descending=True, stable=True).indices
             kept = min(most, kept * (self.width - time))
             best = ranked[:, :kept]
-            row = best // self.width + torch.arange(self.size, device=best.device)[:, None] * (
-                len(begun.sample) // self.size
-            )
+            first = torch.arange(self.size, device=best.device) * (len(worth) // self.size)
+            row = best // self.width + first[:, None]
             begun = self.grown(begun, row.flatten(), (best % self.width).flatten(), worth)
         return begun
 
@@ -157,10 +153,8 @@ class _Tree:
                 continue
             begun, worth = self.weighed(begun)
             row, slot = (worth >= bound[begun.sample, None] - _EQUAL).nonzero().unbind(1)
-            todo += [
-                self.grown(begun, r, s, worth)
-                for r, s in zip(torch.split(row, most), torch.split(slot, most), strict=True)
-            ]
+            parts = zip(torch.split(row, most), torch.split(slot, most), strict=True)
+            todo += [self.grown(begun, *part, worth) for part in parts]
         return _Begun(*(torch.cat([getattr(w, field.name) for w in whole]) for field in fields(_Begun)))
 
     def weighed(self, begun: _Begun) -> tuple[_Begun, Tensor]:
@@ -193,7 +187,7 @@ class _Tree:
 
     def grown(self, begun: _Begun, row: Tensor, slot: Tensor, worth: Tensor) -> _Begun:
         """Return some of the beginnings, each with one slot more."""
-        old = begun.take(row)
+        old = _Begun(*(getattr(begun, field.name)[row] for field in fields(_Begun)))
         remain = old.remain.scatter(1, slot[:, None], value=False)
         ahead = old.ahead - self.read.ahead[old.sample, :, slot]
         chosen = torch.cat([old.chosen, slot[:, None]], 1)
@@ -213,12 +207,9 @@ def _needed(pairs: Pairs, before: List[Before | None] | None) -> Tensor:
 def _best(whole: _Begun, counts: List[int]) -> list[Order]:
     """Return the best order of each sequence, of equal ones the first by slots."""
     by_sample: list[list[tuple[float, Order]]] = [[] for _ in counts]
-    for b, chosen, worth in zip(
-        whole.sample.tolist(), whole.chosen.tolist(), whole.worth.tolist(), strict=True
-    ):
+    listed = (part.tolist() for part in (whole.sample, whole.chosen, whole.worth))
+    for b, chosen, worth in zip(*listed, strict=True):
         by_sample[b].append((worth, tuple(chosen[: counts[b]])))
-    tops = [max(worth for worth, _ in found) for found in by_sample]
-    return [
-        min(order for worth, order in found if worth >= top - _EQUAL)
-        for found, top in zip(by_sample, tops, strict=True)
-    ]
+    tops = [max(worth for worth, _ in found) - _EQUAL for found in by_sample]
+    pairs = zip(by_sample, tops, strict=True)
+    return [min(order for worth, order in found if worth >= top) for found, top in pairs]
