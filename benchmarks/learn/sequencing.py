@@ -1,9 +1,8 @@
 """BERSON batched against a loop over pairs, the search for orders, and exact orders from pairwise probabilities.
 
-A training step is forward and backward of the head, given what an encoder made of 12 sequences of five steps (240 pairs); the
-loop is the plain version of the tests, which is equal in values and gradients: sequences, pairs and times one after another, all
-that belongs to one of these in matrices. Both run in turn in this process, on as many threads as there are cores. On a machine
-that others load, ``--threads 1`` says more: threads that wait for each other make the loop look worse than it is.
+A training step is forward and backward: of the head, given states, and of the tiny encoder and the head. The loop is the plain
+version of the tests, equal in values: sequences, pairs and times one after another, the rest in matrices; its encoder is given one
+pair at a time. On a machine that others load, ``--threads 1`` says more: threads that wait make the loop look worse than it is.
 
 Run: python benchmarks/learn/sequencing.py [--runs 3] [--threads 2] (about a minute).
 """
@@ -21,17 +20,16 @@ from statistics import median
 import numpy as np
 import torch
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.learn.sequencing import plain_berson as plain  # noqa: E402
+from tests.learn.sequencing import plain_berson as plain
 
-from proctor.learn.sequencing.berson import BersonHead  # noqa: E402
-from proctor.learn.sequencing.encoder import Encoded, Steps  # noqa: E402
-from proctor.learn.sequencing.encoders import open_encoder  # noqa: E402
-from proctor.learn.sequencing.pairs import Pairs  # noqa: E402
-from proctor.learn.sequencing.search import decode  # noqa: E402
-from proctor.metrics.ordering import decode_pairwise, decode_pairwise_many  # noqa: E402
+from proctor.learn.sequencing.berson import BersonHead
+from proctor.learn.sequencing.encoder import Encoded, Steps
+from proctor.learn.sequencing.encoders import open_encoder
+from proctor.learn.sequencing.pairs import Pairs
+from proctor.learn.sequencing.search import decode
+from proctor.metrics.ordering import decode_pairwise, decode_pairwise_many
 
 BATCH, STEPS = 12, 5
 SIZES = ((64, 32), (256, 32), (256, 120))
@@ -51,98 +49,71 @@ def seconds(runs: int, *works: Callable[[], object]) -> list[float]:
     return [median(kept) for kept in times]
 
 
-def made(lengths: list[int], width: int, states: int) -> tuple[BersonHead, Pairs, Encoded]:
-    """Return a head, and random states of the pairs."""
-    torch.manual_seed(0)
-    pairs = Pairs.of(lengths)
-    rows = len(pairs.table)
-    span = torch.zeros(rows, 2, states, dtype=torch.bool)
-    span[:, 0, 1 : states // 2] = True
-    span[:, 1, states // 2 :] = True
-    hidden = torch.randn(rows, states, width, requires_grad=True)
-    pooled = torch.randn(rows, width, requires_grad=True)
-    return BersonHead(width, dropout=0.0), pairs, Encoded(hidden, pooled, span)
+def states(pairs: Pairs, width: int, each: int) -> Encoded:
+    """Return random states of pairs."""
+    span = torch.zeros(len(pairs.table), 2, each, dtype=torch.bool)
+    span[:, 0, 1 : each // 2] = span[:, 1, each // 2 :] = True
+    hidden, pooled = (
+        torch.randn(len(span), *shape, requires_grad=True) for shape in ((each, width), (width,))
+    )
+    return Encoded(hidden, pooled, span)
 
 
-def training(runs: int) -> None:
-    """Print the rows of training steps."""
-    lengths = [STEPS] * BATCH
+def training(runs: int, what: str, width: int, encode: Callable[[Pairs], Encoded], looped: Callable[[Pairs], Encoded]) -> None:  # fmt: skip
+    """Print the row of a training step."""
+    head, pairs = BersonHead(width, dropout=0.0), Pairs.of([STEPS] * BATCH)
     rng = np.random.default_rng(0)
-    orders = [tuple(int(slot) for slot in rng.permutation(n)) for n in lengths]
-    for width, states in SIZES:
-        head, pairs, encoded = made(lengths, width, states)
-        compare(runs, f"BERSON head, training step, d = {width}, {states} states a pair", head, pairs, orders,
-                lambda e=encoded: e, lambda e=encoded: e)  # fmt: skip
-    words = [f"w{n}" for n in range(64)]
-    encoder = open_encoder("tiny", "both", words)
+    orders = [tuple(int(slot) for slot in rng.permutation(STEPS)) for _ in range(BATCH)]
+    targets = pairs.targets(orders)
+
+    def batched() -> torch.Tensor:
+        return head(encode(pairs), pairs, targets).total
+
+    def loop() -> torch.Tensor:
+        pointer, pair = plain.losses(head, looped(pairs), [STEPS] * BATCH, orders)
+        return pointer + head.weight * pair
+
+    torch.testing.assert_close(batched(), loop(), atol=1e-5, rtol=1e-5)
+    fast, slow = seconds(runs, lambda: batched().backward(), lambda: loop().backward())
+    row(f"{what}, training step of {BATCH} × {STEPS} steps",
+        f"{1000 * fast:.1f} ms; loop over pairs {1000 * slow:.0f} ms: {slow / fast:.1f} times", "≥ 5 times")  # fmt: skip
+
+
+def tiny(runs: int) -> None:
+    """Print the row of the tiny encoder and the head."""
+    rng, words = np.random.default_rng(0), [f"w{n}" for n in range(64)]
+    encoder = open_encoder("tiny", "both", words).eval()
     assert encoder.tokenizer is not None
     texts = [encoder.tokenizer.encode(" ".join(rng.choice(words, 6)), 60) for _ in range(BATCH * STEPS)]
-    steps = Steps(torch.tensor(texts), torch.randn(len(texts), 3, 8, 8), torch.ones(len(texts), dtype=bool))
-    head, pairs, _ = made(lengths, encoder.width, 2)
-    encoder.eval()
+    steps = Steps(torch.tensor(texts), torch.randn(len(texts), 3, 8, 8), torch.ones(len(texts), dtype=torch.bool))  # fmt: skip
 
-    def one_by_one() -> Encoded:
+    def one_by_one(pairs: Pairs) -> Encoded:
         each = [encoder(steps, group[None]) for group in pairs.groups]
         parts = ([getattr(e, name) for e in each] for name in ("hidden", "pooled", "span"))
         return Encoded(*(torch.cat(part) for part in parts))
 
-    compare(runs, "BERSON with the tiny encoder of texts and pictures, training step", head, pairs, orders,
-            lambda: encoder(steps, pairs.groups), one_by_one)  # fmt: skip
+    training(
+        runs, "BERSON and the tiny encoder", encoder.width, lambda p: encoder(steps, p.groups), one_by_one
+    )
 
 
-def compare(
-    runs: int, what: str, head: BersonHead, pairs: Pairs, orders: list[tuple[int, ...]],
-    encode: Callable[[], Encoded], encode_looped: Callable[[], Encoded],
-) -> None:  # fmt: skip
-    """Print the row of a training step, batched and looped."""
-    targets = pairs.targets(orders)
-
-    def batched() -> torch.Tensor:
-        loss = head(encode(), pairs, targets).total
-        loss.backward()
-        return loss
-
-    def looped() -> torch.Tensor:
-        pointer, pair = plain.losses(head, encode_looped(), [STEPS] * BATCH, orders)
-        loss = pointer + head.weight * pair
-        loss.backward()
-        return loss
-
-    torch.testing.assert_close(batched(), looped(), atol=1e-5, rtol=1e-5)
-    fast, slow = seconds(runs, batched, looped)
-    row(f"{what}, {BATCH} × {STEPS} steps",
-        f"{1000 * fast:.1f} ms; loop over pairs {1000 * slow:.0f} ms: {slow / fast:.1f} times", "≥ 5 times")  # fmt: skip
-
-
-def searches(runs: int) -> None:
-    """Print the rows of searches."""
-    for steps in (STEPS, SLOTS):
-        head, pairs, encoded = made([steps] * BATCH, 64, 32)
-        head.eval()
-        beam, exact = seconds(
-            runs,
-            lambda h=head, e=encoded, p=pairs: decode(h, e, p),
-            lambda h=head, e=encoded, p=pairs: decode(h, e, p, search="exact"),
-        )
-        row(
-            f"BERSON head, orders of {BATCH} × {steps} steps, d = 64",
-            f"beam of 16 {1000 * beam:.0f} ms; exact {1000 * exact:.0f} ms",
-            "",
-        )
+def searches(runs: int, steps: int) -> None:
+    """Print the row of both searches."""
+    head, pairs = BersonHead(64).eval(), Pairs.of([steps] * BATCH)
+    encoded = states(pairs, 64, 32)
+    beam, exact = seconds(
+        runs, *(lambda s=s: decode(head, encoded, pairs, search=s) for s in ("beam", "exact"))
+    )
+    row(f"BERSON head (untrained, d = 64), orders of {BATCH} × {steps} steps", f"beam of 16 {1000 * beam:.0f} ms; exact {1000 * exact:.0f} ms", "")  # fmt: skip
 
 
 def pairwise(runs: int) -> None:
-    """Print the row of exact decoding of pairwise probabilities."""
+    """Print the row of exact decoding of pairwise probabilities, on one core."""
     matrices = np.random.default_rng(0).uniform(0.02, 0.98, (INSTANCES, SLOTS, SLOTS))
     few = matrices[: INSTANCES // 50]
-    many, single = seconds(
-        runs, lambda: decode_pairwise_many(matrices), lambda: [decode_pairwise(m) for m in few]
-    )
-    row(
-        f"exact orders from pairwise probabilities, {INSTANCES:,} × {SLOTS} steps",
-        f"{many:.2f} s; one by one {50 * single:.1f} s (from {len(few)}): {50 * single / many:.0f} times",
-        "≤ 5 s",
-    )
+    many, single = seconds(runs, lambda: decode_pairwise_many(matrices), lambda: list(map(decode_pairwise, few)))  # fmt: skip
+    row(f"exact orders from pairwise probabilities, {INSTANCES:,} × {SLOTS} steps",
+        f"{many:.2f} s; one by one {50 * single:.1f} s (from {len(few)}): {50 * single / many:.0f} times", "≤ 5 s")  # fmt: skip
 
 
 def row(what: str, measured: str, target: str) -> None:
@@ -150,18 +121,18 @@ def row(what: str, measured: str, target: str) -> None:
     print(f"| {what} | {measured} | {target} |", flush=True)
 
 
-def main() -> None:
-    """Run all of it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
-    for part in (pairwise, searches, training):
-        part(given.runs)
-
-
-if __name__ == "__main__":
-    main()
+    torch.manual_seed(0)
+    pairwise(given.runs)
+    for steps in (STEPS, SLOTS):
+        searches(given.runs, steps)
+    for width, each in SIZES:
+        fixed = states(Pairs.of([STEPS] * BATCH), width, each)
+        given_states = [lambda _, f=fixed: f] * 2
+        training(given.runs, f"BERSON head, d = {width}, {each} states a pair", width, *given_states)
+    tiny(given.runs)
