@@ -47,6 +47,7 @@ _COMMANDS: Final = {
     "concur": ("concur", "Compare how two benchmarks rank the same systems."),
     "study": ("study", "Draw samples for people, deal forms, and evaluate what they say."),
     "datasets": ("datasets", "List, get, check, measure, split, cut and convert data sets."),
+    "sequences": ("sequences", "Make a file of sequences of steps from manuals, recordings or task graphs."),
     "features": ("features", "Convert, check and extract features of videos."),
     "graph": ("graph", "Check, convert, draw and induce task graphs."),
     "import": ("exchange", "Bring a published benchmark into a workspace."),

@@ -41,7 +41,9 @@ _NAMES: Final = ("task", "goal", "task_id", "goal_category")
 _IDS: Final = ("task_id", "goal_category", "task", "goal")
 
 
-def _iterate(root: Path, _corrections: Corrections, log: Log, /, **_options: str) -> Iterator[Recording]:
+def _iterate(root: Path, _corrections: Corrections, log: Log, /, **options: str) -> Iterator[Recording]:
+    DATASET.check_options(options)
+    whole = options.get("continued", "kept") == "kept"
     DATASET.require_files(root)
     paths = sorted(p for pattern in ("*.jsonl", "*.jsonl.gz") for p in root.glob(pattern))
     if not paths:
@@ -54,7 +56,7 @@ def _iterate(root: Path, _corrections: Corrections, log: Log, /, **_options: str
     for path in paths:
         for where, row in _rows(path, log):
             id_ = accept_id(row.get("video_id"), seen, log, where)
-            recording = None if id_ is None else _recording(id_, row, log)
+            recording = None if id_ is None else _recording(id_, row, log, whole=whole)
             if recording is not None:
                 yield recording
 
@@ -94,14 +96,16 @@ def _row(line: bytes, where: str, log: Log) -> Mapping[str, Any] | None:
     return row
 
 
-def _recording(id_: str, row: Mapping[str, Any], log: Log) -> Recording | None:
+def _recording(id_: str, row: Mapping[str, Any], log: Log, *, whole: bool) -> Recording | None:
     length = row.get("duration", row.get("end"))
     duration = None if length is None else read_duration(length, id_, log)
     steps = StepRows(id_, log, duration)
     skipped: list[Segment] = []
     for number, step in enumerate(row["steps"], 1):
         log.counts["steps"] += 1
-        if isinstance(step, dict):
+        if isinstance(step, dict) and step.get("is_continued") is True and not whole:
+            steps.drop(str(number), "continued-step", "it goes on with an earlier one")
+        elif isinstance(step, dict):
             _add(steps, skipped, str(number), step)
         else:
             steps.drop(str(number), "bad-time", f"the step is {describe(step)}")
@@ -191,12 +195,14 @@ DATASET: Final = Dataset(
     read=reader(_iterate),
     check=checker(_iterate),
     iterate=_iterate,
+    options={"continued": ("kept", "dropped")},
     rules={
         **RULES,
         **REASONS,
         LONG_LINE: "left out: the line has more than 64 MB",
         "not-json": "left out: the line is not JSON, or not UTF-8",
         "bad-substeps": "left out: the substeps of a step are no list",
+        "continued-step": "left out with `continued=dropped`: the step goes on with an earlier one (`is_continued`)",
         "odd-label": "the category or the number of a step is neither a text nor a whole number",
         "odd-flag": "`has_errors` is neither true nor false",
     },

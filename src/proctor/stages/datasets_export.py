@@ -23,7 +23,7 @@ from proctor.procedure.manual import Manual
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, Json, atomic_write
 
-__all__ = ["RECORDS", "export_dataset"]
+__all__ = ["RECORDS", "StreamingLog", "export_dataset"]
 
 RECORDS: Final[Mapping[Kind, type[Any]]] = {"recordings": Recording, "manuals": Manual, "corpus": Source}
 """Record type by what a data set holds."""
@@ -32,7 +32,7 @@ _DROPPED: Final = "dropped.jsonl"
 _QUESTIONS: Final = "questions"
 
 
-class _StreamingLog(Log):
+class StreamingLog(Log):
     """Writes drops to a file as they come, and counts findings by rule: nothing of it fills the memory."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -115,7 +115,7 @@ def export_dataset(
     if min_text and dataset.kind != "corpus":
         raise UserError(f"{dataset.title} holds {dataset.kind}; only texts of a corpus can be too short.")
     given = dict(options or {})
-    log: _StreamingLog
+    log: StreamingLog
 
     def about() -> dict[str, Json]:
         return {
@@ -135,7 +135,7 @@ def export_dataset(
     _refuse_inside(folder, out)
     records_folder = out / "data" if dataset.questions is not None else out
     with atomic_write(_beside(out)) as stream:
-        log = _StreamingLog(stream)
+        log = StreamingLog(stream)
         records = dataset.iter_records(folder, corrections, log, **given)
         if min_text:
             records = _long_enough(records, log, min_text)

@@ -1,0 +1,380 @@
+"""``proctor sequences``: a file of sequences from manuals, recordings or task graphs; what is left out is counted and listed.
+
+A section of a manual is a sequence, and its manual the task. A recording is one, its steps in the order in which they were done,
+and its activity the task; recordings with mistakes show no right order and are left out. Of a data set with task graphs the
+graphs are taken instead: one sequence each, every order that keeps its edges being right. docs/sequencing.md is the page.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+from proctor.datasets.dataset import Dataset, Log, dataset_names, guess_dataset, load_dataset
+from proctor.datasets.golden import RELEASED_SELECTION, Selection
+from proctor.datasets.interchange.format import find_format
+from proctor.datasets.manual_caps import PUBLISHED_CAPS, RELEASED_CAPS, Caps, TextField, derive_sequences
+from proctor.datasets.sequence_files import write_sequences
+from proctor.errors import UserError
+from proctor.procedure.graph import TaskGraph
+from proctor.procedure.manual import Manual, ManualSection, ManualStep, Sequence
+from proctor.procedure.recording import Recording
+from proctor.procedure.showing import shown_graph, shown_text
+from proctor.records import atomic_write, file_sha256
+from proctor.settings import Settings, argument, option
+from proctor.stages.datasets_export import StreamingLog
+
+__all__ = ["MadeSequences", "SequenceSettings", "make_sequences"]
+
+_WHOLE: Final = Caps(images_per_step=None, min_steps=2, max_steps=None, sentences_per_step=None, paired=False)
+_CAPS: Final = {"paper": PUBLISHED_CAPS, "code": RELEASED_CAPS, "whole": _WHOLE}
+_LONGEST: Final = 100_000
+"""Characters of a step; the longest of the published ones has 5,339 tokens."""
+_PICTURES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
+
+
+class SequenceSettings(Settings, frozen=True, kw_only=True):
+    """What is made of which manuals."""
+
+    place: Annotated[
+        tuple[str, ...],
+        argument(
+            "Folder of manuals or recordings; before it the data set's name where its files do not show it. Or a format of task "
+            "graphs (howto, graphml, …) and a file or folder.",
+            "[DATASET] FOLDER",
+        ),
+    ]
+    out: Annotated[
+        Path, option("File to write; what is left out goes to FILE.dropped.jsonl.", metavar="FILE")
+    ]
+    protocol: Annotated[
+        Literal["paper", "code", "whole"] | None,
+        option(
+            "paper: five steps with one picture, five sentences each; code: the same with all sentences; whole: from two steps on, "
+            "as they are. Default: paper for manuals, whole for anything else."
+        ),
+    ] = None
+    paired: Annotated[bool | None, option("Leave out steps without a picture.", negatable=True)] = None
+    min_steps: Annotated[int | None, option("Drop sequences with fewer.", ge=2)] = None
+    max_steps: Annotated[int | None, option("Keep the first so many; 0: all.", ge=0)] = None
+    images_per_step: Annotated[int | None, option("Keep the first so many; 0: all.", ge=0)] = None
+    sentences_per_step: Annotated[int | None, option("Keep the first so many; 0: all.", ge=0)] = None
+    text_fields: Annotated[
+        tuple[TextField, ...],
+        option("headline, text or bullets; repeat it (text and bullets).", "--text-field"),
+    ] = ()
+    filter: Annotated[
+        Literal["none", "released"],
+        option("released: leave out the categories and title words that the release's list has."),
+    ] = "none"
+    allow: Annotated[tuple[str, ...], option("Only this top category (repeatable).")] = ()
+    deny: Annotated[tuple[str, ...], option("Not this top category (repeatable).")] = ()
+    deny_word: Annotated[tuple[str, ...], option("No titles with this word (repeatable).")] = ()
+    only: Annotated[
+        tuple[str, ...],
+        option("Only what has this attribute (split=train; repeatable).", metavar="NAME=VALUE"),
+    ] = ()
+    semantics: Annotated[
+        Literal["unsaid", "ranks", "order"],
+        option("What the lists of multiref_gt hold; until it is said, they are left out."),
+    ] = "unsaid"
+    pictures: Annotated[
+        Literal["copy", "link"], option("How pictures come into the folder FILE.pictures.")
+    ] = "copy"
+
+
+class MadeSequences(msgspec.Struct, frozen=True, kw_only=True):
+    """What was made.
+
+    Attributes:
+        file: of sequences.
+        dropped_file: lists what was left out: sequences, steps, pictures, references, and what the reader could not use.
+        sequences: written.
+        tasks: that a split will not divide.
+        steps: of all sequences.
+        pictures: of all steps.
+        with_alternatives: sequences with more than one right order.
+        dropped: how many of what was left out, by reason.
+        hash: of the file.
+    """
+
+    file: str
+    dropped_file: str
+    sequences: int
+    tasks: int
+    steps: int
+    pictures: int
+    with_alternatives: int
+    dropped: dict[str, int]
+    hash: str
+
+
+def make_sequences(settings: SequenceSettings, seen: Callable[[], None] = lambda: None) -> MadeSequences:
+    """Make the file; ``seen`` is called once a manual.
+
+    Raises:
+        UserError: if the data cannot be read, or no sequence is left.
+    """
+    counts: Counter[str] = Counter()
+    tasks: set[str] = set()
+    dropped_file = settings.out.with_suffix(".dropped.jsonl")
+    with atomic_write(dropped_file) as stream:
+        log = StreamingLog(stream)
+
+        def counted() -> Iterator[Sequence]:
+            for sequence in _sequences(settings, log, seen):
+                tasks.add(sequence.task)
+                counts["steps"] += len(sequence.steps)
+                counts["pictures"] += sum(len(step.images) for step in sequence.steps)
+                several = any(len(orders) > 1 for orders in sequence.references.values())
+                counts["with_alternatives"] += several or sequence.before is not None
+                yield sequence
+            if not tasks:
+                why = ", ".join(f"{n:,} {reason}" for reason, n in log.reasons.most_common(5))
+                raise UserError(
+                    f"no sequence is left{f' (left out: {why})' if why else ''}.",
+                    where=settings.place[-1],
+                    hint="--protocol whole takes all steps from two on, with and without pictures",
+                )
+
+        sequences = write_sequences(settings.out, counted())
+    return MadeSequences(
+        file=str(settings.out),
+        dropped_file=str(dropped_file),
+        sequences=sequences,
+        tasks=len(tasks),
+        steps=counts["steps"],
+        pictures=counts["pictures"],
+        with_alternatives=counts["with_alternatives"],
+        dropped=dict(sorted(log.reasons.items())),
+        hash=file_sha256(settings.out),
+    )
+
+
+def _sequences(settings: SequenceSettings, log: Log, seen: Callable[[], None]) -> Iterator[Sequence]:
+    *names, last = settings.place
+    root = Path(last)
+    if len(names) > 1:
+        raise UserError(f"{len(settings.place)} words are too many.", hint="give a name and a folder")
+    graphs = names and names[0] not in dataset_names()
+    dataset = None if graphs else load_dataset(names[0]) if names else guess_dataset(root)
+    candidates = (
+        _of_dataset(dataset, root, settings.semantics, log) if dataset else _of_files(names[0], root, log)
+    )
+    caps = _caps(settings, is_manual=dataset is not None and dataset.kind == "manuals")
+    released = RELEASED_SELECTION if settings.filter == "released" else Selection()
+    selection = Selection(
+        frozenset(settings.allow),
+        released.deny.union(settings.deny),
+        released.deny_title_words.union(settings.deny_word),
+    )
+    only = dict(_pair(text) for text in settings.only)
+    pictures = _Pictures(root, settings.out, settings.pictures, log)
+    for one in candidates:
+        seen()
+        if (refused := selection.refuses(one.manual)) is not None:
+            log.drop(refused.id, refused.reason, refused.detail)
+        elif other := [name for name in only if one.manual.attributes.get(name) != only[name]]:
+            log.drop(one.manual.id, "not-asked-for", f"{other[0]} is {one.manual.attributes.get(other[0])!r}")
+        else:
+            derived = derive_sequences(pictures.sound(one.manual), caps)
+            for dropped in derived.dropped:
+                log.drop(dropped.id, dropped.reason, dropped.detail)
+            for sequence in derived.sequences:
+                if _is_usable(sequence, log):
+                    yield pictures.taken(replace(sequence, task=one.task, before=one.pairs(sequence)))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise UserError(f"--only is {text[:60]!r}.", hint="write NAME=VALUE, for example split=train")
+    return name, value
+
+
+def _caps(settings: SequenceSettings, *, is_manual: bool) -> Caps:
+    """Return the caps of the protocol with what was given in their place; 0 is no limit."""
+    caps = _CAPS[settings.protocol or ("paper" if is_manual else "whole")]
+    given: dict[str, Any] = {
+        name: value or None
+        for name in ("min_steps", "max_steps", "images_per_step", "sentences_per_step")
+        if (value := getattr(settings, name)) is not None
+    }
+    if settings.paired is not None:
+        given["paired"] = settings.paired
+    return replace(caps, text_fields=settings.text_fields or caps.text_fields, **given)
+
+
+def _is_usable(sequence: Sequence, log: Log) -> bool:
+    if (longest := max(len(step.text) for step in sequence.steps)) > _LONGEST:
+        log.drop(sequence.id, "text-too-long", f"a step of {longest:,} characters, at most {_LONGEST:,}")
+    elif not any(sequence.alike()):
+        log.drop(sequence.id, "all-alike", f"{len(sequence.steps)} steps that nobody can tell apart")
+    else:
+        return True
+    return False
+
+
+# -- what manuals, recordings and graphs are as candidates ---------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A manual, the task it is of, and what its steps wait for (ids); None where their order is the only right one."""
+
+    manual: Manual
+    task: str
+    before: tuple[tuple[str, str], ...] | None = None
+
+    def pairs(self, sequence: Sequence) -> tuple[tuple[int, int], ...] | None:
+        """Return the same of the steps that are left; what comes first in a topological order waits for nothing that is cut."""
+        if self.before is None:
+            return None
+        place = {step.id: n for n, step in enumerate(sequence.steps)}
+        return tuple((place[a], place[b]) for a, b in self.before if a in place and b in place)
+
+
+def _of_dataset(dataset: Dataset, root: Path, semantics: str, log: Log) -> Iterator[_Candidate]:
+    chosen = {"semantics": semantics, "continued": "dropped"}
+    options: Any = {name: value for name, value in chosen.items() if name in dataset.options}
+    if dataset.kind == "manuals":
+        for manual in dataset.iter_records(root, log=log, **options):
+            yield _Candidate(manual, manual.id)
+        return
+    if dataset.kind != "recordings":
+        raise UserError(f"{dataset.title} holds {dataset.kind}, no steps.", where=str(root))
+    read = dataset.read(root, **options)
+    for dropped in read.dropped:
+        log.drop(dropped.id, dropped.reason, dropped.detail)
+    if read.graphs:
+        yield from (_of_graph(graph, dataset.name) for graph in read.graphs.values())
+        return
+    for recording in read.recordings:
+        if recording.has_mistakes:
+            log.drop(recording.id, "mistakes", "the order in which it was done is not the right one")
+        else:
+            yield _of_recording(recording, dataset.name, log)
+
+
+def _of_recording(recording: Recording, source: str, log: Log) -> _Candidate:
+    steps: dict[str, ManualStep] = {}
+    for number, segment in enumerate(recording.performed):
+        text = shown_text(segment.text).strip()
+        if not text or text.casefold() in steps:
+            log.drop(f"{recording.id} step {number}", "repeated-step" if text else "no-text", text[:80])
+        else:
+            steps[text.casefold()] = ManualStep(str(number), text)
+    return _Candidate(
+        Manual(
+            id=recording.id,
+            source=source,
+            title=recording.activity_name,
+            sections=(ManualSection(0, tuple(steps.values())),),
+            attributes=recording.attributes,
+        ),
+        recording.activity_id,
+    )
+
+
+def _of_graph(graph: TaskGraph, source: str, *, is_list: bool = False) -> _Candidate:
+    shown = shown_graph(graph)
+    steps = tuple(ManualStep(id_, shown[id_].text) for id_ in shown.topological_order)
+    manual = Manual(id=graph.id, source=source, title=graph.name, sections=(ManualSection(0, steps),))
+    return _Candidate(manual, graph.id, None if is_list else shown.edges)
+
+
+def _of_files(format_name: str, path: Path, log: Log) -> Iterator[_Candidate]:
+    """Yield the graphs of files; a list (howto) says nothing of what may be done in another order."""
+    format_ = find_format(format_name)
+    if format_.kind != "graph" or format_.read is None:
+        raise UserError(f"{format_.title} holds {format_.holds}, no task graphs.", where=str(path))
+    files = (
+        sorted(p for p in path.iterdir() if p.name.endswith(format_.suffixes)) if path.is_dir() else [path]
+    )
+    seen: set[str] = set()
+    for file in files:
+        try:
+            found = format_.read(file)
+        except UserError as error:
+            log.drop(file.name, "unreadable", error.message[:300])
+            continue
+        for dropped in found.dropped:
+            log.drop(f"{file.name} {dropped.id}", dropped.reason, dropped.detail)
+        for graph in found.objects:
+            assert isinstance(graph, TaskGraph)
+            if graph.id in seen:
+                log.drop(f"{file.name} {graph.id}", "duplicate-id", "the first counts")
+            else:
+                seen.add(graph.id)
+                yield _of_graph(graph, format_.name, is_list=format_.name == "howto")
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------
+
+
+class _Pictures:
+    """Brings pictures to where a reader of the file finds them: below its folder."""
+
+    def __init__(self, root: Path, out: Path, mode: Literal["copy", "link"], log: Log) -> None:
+        self._root, self._log, self._mode = root, log, mode
+        self._folder = out.with_suffix(".pictures")
+
+    def sound(self, manual: Manual) -> Manual:
+        """Return the manual without pictures that are no files of pictures."""
+        if not any(step.images for section in manual.sections for step in section.steps):
+            return manual
+        return replace(
+            manual,
+            sections=tuple(
+                replace(
+                    section,
+                    steps=tuple(
+                        replace(step, images=tuple(i for i in step.images if self._is_sound(i, manual.id)))
+                        for step in section.steps
+                    ),
+                )
+                for section in manual.sections
+            ),
+        )
+
+    def _is_sound(self, image: str, id_: str) -> bool:
+        try:
+            with (self._root / image).open("rb") as stream:
+                sound = stream.read(8).startswith(_PICTURES)
+        except OSError as error:
+            self._log.drop(id_, "picture", f"{image}: {error.strerror or error}")
+            return False
+        if not sound:
+            self._log.drop(id_, "picture", f"{image}: the file holds no picture")
+        return sound
+
+    def taken(self, sequence: Sequence) -> Sequence:
+        """Return the sequence with paths relative to the file, its pictures brought there."""
+        for image in (image for step in sequence.steps for image in step.images):
+            self._bring(image)
+        return replace(
+            sequence,
+            steps=tuple(
+                replace(step, images=tuple(f"{self._folder.name}/{image}" for image in step.images))
+                for step in sequence.steps
+            ),
+        )
+
+    def _bring(self, image: str) -> None:
+        source, goal = self._root / image, self._folder / image
+        if goal.exists() and goal.stat().st_size == source.stat().st_size:
+            return
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        part = goal.with_name(f".{goal.name}.part")
+        part.unlink(missing_ok=True)
+        if self._mode == "link":
+            part.symlink_to(source.resolve())
+        else:
+            shutil.copyfile(source, part)
+        part.replace(goal)

@@ -1,0 +1,185 @@
+"""Files of sequences from manuals, rows of steps, lists and task graphs; what is left out is listed with its reason."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.typed import proctor
+
+from proctor.datasets.sequence_files import read_sequences
+from proctor.datasets.splits import category_keys
+from proctor.datasets.synthetic_manuals import write_manuals
+from proctor.errors import UserError
+from proctor.learn.sequencing.data import divide_by_task
+from proctor.records import Dropped, read_jsonl
+from proctor.stages.sequences import SequenceSettings, make_sequences
+
+
+def _articles(folder: Path, *articles: dict[str, Any]) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "articles.jsonl").write_text("".join(json.dumps(a) + "\n" for a in articles))
+    return folder
+
+
+def _article(url: str, *sections: list[dict[str, Any]], **rest: Any) -> dict[str, Any]:
+    return {
+        "url": url,
+        "title": f"How to {url}",
+        "summary": "",
+        "sections": [{"steps": s} for s in sections],
+        **rest,
+    }
+
+
+def _step(text: str, image: str = "") -> dict[str, Any]:
+    step = {"step_headline": "do", "step_text": {"text": text, "bullet_points": []}, "step_assets": {}}
+    return {**step, "step_assets": {"image-large": image}} if image else step
+
+
+def _reasons(path: Path) -> Counter[str]:
+    dropped: list[Dropped] = read_jsonl(path.with_suffix(".dropped.jsonl"), Dropped)
+    return Counter(d.reason for d in dropped)
+
+
+def test_manuals_with_pictures_are_found_beside_the_file_and_no_category_is_in_two_parts(
+    tmp_path: Path,
+) -> None:
+    folder, out = write_manuals(tmp_path / "made", 24, 3), tmp_path / "f.jsonl"
+    found = proctor("sequences", "wikihow", folder, "--out", out, "--json")
+    assert found.status == 0, found.err
+    assert {k: found.json[k] for k in ("sequences", "steps", "pictures")} == {
+        "sequences": 24,
+        "steps": 120,
+        "pictures": 120,
+    }
+    read = read_sequences(out)
+    assert all((read.root / i).is_file() for s in read.sequences for step in s.steps for i in step.images)
+    assert all(s.task == s.id.partition("###")[0] for s in read.sequences)
+    parts = divide_by_task(read.sequences, seed=1)
+    keys = [
+        {key for s in part for key in category_keys([p for p in s.category_paths if len(p) > 3])}
+        for part in (parts.train, parts.dev, parts.test)
+    ]
+    assert all(keys)
+    assert all(a.isdisjoint(b) for a, b in combinations(keys, 2))
+    again = proctor("sequences", "wikihow", folder, "--out", out, "--pictures", "link", "--json")
+    assert again.json["hash"] == found.json["hash"]
+
+
+def test_caps_filters_and_reasons(tmp_path: Path) -> None:
+    png = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+    folder = _articles(
+        tmp_path / "wikihow",
+        _article("a", [_step(f"One {n}. Two. Three.", f"{n}.png") for n in range(7)], [_step("alone")]),
+        _article("baby", [_step(f"{n}") for n in range(5)]),
+        _article("same", [_step("just the same") for _ in range(5)]),
+        _article("long", [_step("x" * 10_000_000), *(_step(f"{n}") for n in range(4))]),
+        _article("r", [_step(f"{n}") for n in range(3)], multiref_gt=[[1, 2, 0], [0, 1]]),
+    )
+    (folder / "images").mkdir()
+    for n in range(7):
+        (folder / "images" / f"{n}.png").write_bytes(b"<html>" if n == 1 else b"" if n == 2 else png)
+    out = tmp_path / "f.jsonl"
+    made = make_sequences(SequenceSettings(place=("wikihow", str(folder)), out=out, sentences_per_step=2))
+    (only,) = read_sequences(out).sequences
+    assert [s.text for s in only.steps] == [
+        f"One {n}. Two." for n in (0, 3, 4, 5, 6)
+    ]  # paired: broken ones are no pictures
+    assert _reasons(out) == made.dropped
+    assert (made.dropped["picture"], made.dropped["no-image"]) == (2, 21)
+    out2 = tmp_path / "g.jsonl"
+    made = make_sequences(
+        SequenceSettings(
+            place=("wikihow", str(folder)), out=out2, protocol="whole", filter="released", semantics="ranks"
+        )
+    )
+    by_id = {s.id: s for s in read_sequences(out2).sequences}
+    assert set(by_id) == {"a###0", "r###0"}
+    assert by_id["r###0"].orders("text") == ((0, 1, 2), (2, 0, 1))
+    expected = {
+        "title-word": 1,
+        "all-alike": 1,
+        "text-too-long": 1,
+        "too-few-steps": 1,
+        "reference-of-other-steps": 3,
+        "picture": 2,
+    }
+    assert {k: made.dropped[k] for k in expected} == expected
+    with pytest.raises(UserError, match="no sequence is left"):
+        make_sequences(
+            SequenceSettings(place=("wikihow", str(folder)), out=tmp_path / "h.jsonl", deny_word=("how",))
+        )
+    assert not (tmp_path / "h.jsonl").exists()
+
+
+def test_rows_of_steps_without_mistakes_and_repetitions(tmp_path: Path) -> None:
+    def row(id_: str, *steps: tuple[str, float, dict[str, Any]], **rest: Any) -> str:
+        rows = [{"start": t, "end": t + 1, "text": text, **more} for text, t, more in steps]
+        return json.dumps({"video_id": id_, "task": "tea", "duration": 99, "steps": rows, **rest}) + "\n"
+
+    folder, out = tmp_path / "rows", tmp_path / "f.jsonl"
+    folder.mkdir()
+    (folder / "x.jsonl").write_text(
+        row(
+            "1",
+            ("Pour-Pour it", 5, {}),
+            ("boil", 1, {}),
+            ("drink", 9, {"is_continued": True}),
+            ("Boil", 7, {}),
+        )
+        + row("2", ("boil", 1, {"has_errors": True}), ("pour", 3, {}))
+        + row("3", ("boil", 1, {}))
+        + row("4", ("boil", 3, {}), ("pour", 1, {}), split="train")
+        + '{"video_id": "5", "steps": [{"text": "cut short'
+    )
+    made = make_sequences(SequenceSettings(place=("steps", str(folder)), out=out))
+    assert [(s.task, [step.text for step in s.steps]) for s in read_sequences(out).sequences] == [
+        ("tea", ["boil", "Pour it"]),
+        ("tea", ["pour", "boil"]),
+    ]
+    assert made.dropped == {
+        "continued-step": 1, "mistakes": 1, "not-json": 1, "repeated-step": 1, "too-few-steps": 1
+    }  # fmt: skip
+    make_sequences(SequenceSettings(place=("steps", str(folder)), out=out, only=("split=train",)))
+    assert [s.id for s in read_sequences(out).sequences] == ["4###0"]
+
+
+def test_lists_and_graphs(tmp_path: Path) -> None:
+    howto = {
+        "@context": "https://schema.org",
+        "@type": "HowTo",
+        "name": "Tea",
+        "step": ["Boil", "Pour", "Drink"],
+    }
+    (tmp_path / "tea.jsonld").write_text(json.dumps(howto))
+    (tmp_path / "broken.jsonld").write_text('{"@type": "HowTo"')
+    out = tmp_path / "f.jsonl"
+    made = make_sequences(SequenceSettings(place=("howto", str(tmp_path)), out=out))
+    (tea,) = read_sequences(out).sequences
+    assert (tea.task, tea.before, made.dropped) == ("tea", None, {"unreadable": 1})
+    assert [s.text for s in tea.steps] == ["Boil", "Pour", "Drink"]
+    (tmp_path / "cake.dot").write_text(
+        "digraph cake { a [label=Mix]; b [label=Heat]; c [label=Bake]; a -> c; b -> c }"
+    )
+    make_sequences(SequenceSettings(place=("dot", str(tmp_path / "cake.dot")), out=out, max_steps=2))
+    (cake,) = read_sequences(out).sequences
+    assert ([s.text for s in cake.steps], cake.before) == (["Mix", "Heat"], ())
+
+
+def test_real_graphs_and_rows_of_steps(shared_data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "f.jsonl"
+    made = make_sequences(
+        SequenceSettings(place=("captaincook4d", str(shared_data / "captaincook4d")), out=out)
+    )
+    read = read_sequences(out)
+    assert (made.sequences, made.tasks, made.steps, read.dropped) == (24, 24, 358, ())
+    assert all(s.before is not None for s in read.sequences)
+    assert not any(step.text.startswith("Coat -") for s in read.sequences for step in s.steps)
+    place = ("steps", str(shared_data / "steps"))
+    made = make_sequences(SequenceSettings(place=place, out=out, only=("dataset=YouCook2",)))
+    assert (made.sequences, made.tasks, made.steps) == (1_790, 89, 13_817)
