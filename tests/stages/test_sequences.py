@@ -183,3 +183,34 @@ def test_real_graphs_and_rows_of_steps(shared_data: Path, tmp_path: Path) -> Non
     place = ("steps", str(shared_data / "steps"))
     made = make_sequences(SequenceSettings(place=place, out=out, only=("dataset=YouCook2",)))
     assert (made.sequences, made.tasks, made.steps) == (1_790, 89, 13_817)
+
+
+def test_golden_sequences_by_votes_are_in_no_other_file(tmp_path: Path) -> None:
+    folder, out = write_manuals(tmp_path / "made", 24, 3), tmp_path / "f.jsonl"
+    make_sequences(SequenceSettings(place=("wikihow", str(folder)), out=out))
+    drawn = proctor("study", "manuals", out, "--count", 3, "--json").json["manuals"]
+    votes = [
+        (id_, rater, "yes", "no" if n == 1 and rater != "r0" else "yes")
+        for n, id_ in enumerate(drawn)
+        for rater in ("r0", "r1", "r2")
+    ]
+    ballots = tmp_path / "votes.csv"
+    ballots.write_text("id,rater,procedural,complementary\n" + "".join(",".join(v) + "\n" for v in votes))
+    found = proctor("study", "golden", ballots, "--sequences", out, "--json")
+    assert found.status == 0, found.err
+    parts = {
+        name: read_sequences(Path(file)).sequences
+        for name, file in found.json["files"].items()
+        if found.json["sizes"][name]
+    }
+    assert {s.id for s in parts["golden"]} == {drawn[0], drawn[2]}
+    assert [d["reason"] for d in found.json["dropped"]] == ["not-complementary"]
+    ids = [s.id for part in parts.values() for s in part]
+    assert sorted(ids) == sorted(s.id for s in read_sequences(out).sequences)
+    keys = {
+        n: {k for s in part for k in category_keys([p for p in s.category_paths if len(p) > 3])}
+        for n, part in parts.items()
+    }
+    assert keys["train"].isdisjoint(keys["golden"] | keys.get("dev", set()))
+    ballots.write_text("id,rater,procedural,complementary\n" + "".join(f"x,r{n},yes,yes\n" for n in range(3)))
+    assert proctor("study", "golden", ballots, "--sequences", out).status == 2

@@ -15,9 +15,11 @@ from proctor.spreadsheet import safe_cell
 from proctor.stages.study import (
     BallotSettings,
     FormSettings,
+    GoldenSettings,
     ManualSettings,
     RatingSettings,
     SampleSettings,
+    choose_golden,
     deal_forms,
     draw_manuals,
     draw_sample,
@@ -28,7 +30,7 @@ from proctor.stages.study import (
 app = group_app(
     "Draw samples for people, deal forms, and evaluate what they say.\n\n"
     "Of questions about documents (SMMQG's study): 'sample', 'forms', 'ratings'. Of manuals whose steps have a real order: "
-    "'manuals', 'ballots'. Tables are printed as CSV, for a file."
+    "'manuals', 'ballots', 'golden'. Tables are printed as CSV, for a file."
 )
 
 
@@ -117,6 +119,23 @@ def ballots(settings: BallotSettings, output: Output) -> None:
     rows = [(id_, "kept", "") for id_ in found.kept] + [(d.id, d.reason, d.detail) for d in found.dropped]
     result = {"kept": found.kept, "dropped": msgspec.to_builtins(found.dropped), "ballots": found.ballots}
     emit(result, _csv(("id", "outcome", "detail"), rows), as_json=output.as_json)
+
+
+@app.command()
+@with_settings
+def golden(settings: GoldenSettings, output: Output) -> None:
+    """Choose golden sequences by the votes on them: beside FILE.jsonl stand then FILE.golden.jsonl, .dev and .train.
+
+    What shares a task or a third-level category with a golden one goes to dev, so that training never sees its category.
+
+    Example: proctor study golden votes.csv --sequences wikihow.jsonl
+    """
+    found = choose_golden(settings)
+    rows = [(name, f"{found.sizes[name]:,}", file) for name, file in found.files.items()]
+    text = table(rows) + "".join(f"\nleft out: {d.id}: {d.reason} ({d.detail})" for d in found.dropped)
+    if found.unknown:
+        warn(f"{len(found.unknown):,} ids of the votes are not in the file: {', '.join(found.unknown[:5])}")
+    emit(found, text, as_json=output.as_json)
 
 
 def _number(value: float | None, digits: int) -> str:

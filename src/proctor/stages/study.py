@@ -11,6 +11,8 @@ import msgspec
 
 from proctor.datasets.dataset import guess_dataset
 from proctor.datasets.golden import Sampled, Tally, read_ballots, sample_manuals, tally_ballots
+from proctor.datasets.sequence_files import read_sequences, write_sequences
+from proctor.datasets.splits import group_records
 from proctor.errors import UserError
 from proctor.exam.csv_rows import iter_csv_rows
 from proctor.exam.human_study import (
@@ -24,6 +26,9 @@ from proctor.exam.human_study import (
 )
 from proctor.exam.question import Question
 from proctor.exam.source_sampling import sample_evenly
+from proctor.learn.sequencing.data import undivided_keys
+from proctor.procedure.manual import Manual
+from proctor.records import Dropped
 from proctor.settings import Settings, argument, option
 from proctor.stages.documents.reading import load_questions
 from proctor.workspace import Workspace
@@ -31,10 +36,13 @@ from proctor.workspace import Workspace
 __all__ = [
     "BallotSettings",
     "FormSettings",
+    "Golden",
+    "GoldenSettings",
     "ManualSettings",
     "RatingSettings",
     "SampleSettings",
     "StudyResult",
+    "choose_golden",
     "deal_forms",
     "draw_manuals",
     "draw_sample",
@@ -99,7 +107,7 @@ class RatingSettings(Settings, frozen=True, kw_only=True):
 class ManualSettings(Settings, frozen=True, kw_only=True):
     """Which manuals people vote on."""
 
-    folder: Annotated[Path, argument("Folder of a data set of manuals.")]
+    folder: Annotated[Path, argument("Folder of a data set of manuals, or a file of sequences.")]
     count: Annotated[int, option("How many are drawn.", ge=1)] = 100
     seed: Annotated[int, option("Equal seeds draw equal manuals.")] = 0
 
@@ -111,6 +119,31 @@ class BallotSettings(Settings, frozen=True, kw_only=True):
         Path, argument("CSV or JSONL file with id, rater, procedural, complementary (yes, no).")
     ]
     raters: Annotated[int, option("That a manual needs at least.", ge=1)] = 3
+
+
+class GoldenSettings(BallotSettings, frozen=True, kw_only=True):
+    """The votes, and the sequences that they choose from."""
+
+    sequences: Annotated[
+        Path, option("File of sequences; what is chosen is written beside it.", metavar="FILE")
+    ]
+
+
+class Golden(msgspec.Struct, frozen=True, kw_only=True):
+    """Golden sequences and the others, no id in two of the files.
+
+    Attributes:
+        files: by part: ``golden``; ``dev``, the others that share a task or a third-level category with a golden one, directly
+            or through others; ``train``, the rest.
+        sizes: sequences of each.
+        unknown: ids that were kept and are not in the file.
+        dropped: what the votes do not keep.
+    """
+
+    files: dict[str, str]
+    sizes: dict[str, int]
+    unknown: tuple[str, ...]
+    dropped: tuple[Dropped, ...]
 
 
 class StudyResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,12 +227,18 @@ def draw_manuals(settings: ManualSettings) -> Sampled:
     """Draw manuals for people to vote on, from the categories that are likely to have a real order.
 
     Raises:
-        UserError: if the folder holds no data set of manuals.
+        UserError: if it is neither a data set of manuals nor a file of sequences.
     """
-    dataset = guess_dataset(settings.folder)
-    if dataset.kind != "manuals":
-        raise UserError(f"{dataset.title} holds {dataset.kind}, no manuals.", where=str(settings.folder))
-    manuals = dataset.iter_records(settings.folder)
+    if settings.folder.is_file():
+        found = read_sequences(settings.folder).sequences
+        manuals: Iterable[Manual] = (
+            Manual(s.id, "sequences", s.goal, (), category_paths=s.category_paths) for s in found
+        )
+    else:
+        dataset = guess_dataset(settings.folder)
+        if dataset.kind != "manuals":
+            raise UserError(f"{dataset.title} holds {dataset.kind}, no manuals.", where=str(settings.folder))
+        manuals = dataset.iter_records(settings.folder)
     return sample_manuals(manuals, settings.count, random.Random(settings.seed))  # noqa: S311
 
 
@@ -210,3 +249,34 @@ def tally(settings: BallotSettings) -> Tally:
         UserError: if the file is wrong, or somebody votes twice.
     """
     return tally_ballots(read_ballots(settings.ballots), raters=settings.raters)
+
+
+def choose_golden(settings: GoldenSettings) -> Golden:
+    """Divide a file of sequences by the votes on them, or on their manuals: golden, dev (what is near them), train.
+
+    Raises:
+        UserError: if a file is wrong, or the votes keep none of the sequences.
+    """
+    votes = tally(settings)
+    sequences, kept = read_sequences(settings.sequences).sequences, set(votes.kept)
+    golden = {s.id for s in sequences if not kept.isdisjoint((s.id, s.task))}
+    if not golden:
+        raise UserError(
+            f"the votes keep {len(kept)} ids, and none is a sequence or a manual of the file.",
+            where=str(settings.sequences),
+            hint="the ids of the ballots are those that 'proctor study manuals' prints",
+        )
+    groups = group_records({s.id: undivided_keys(s) for s in sequences})
+    near = {id_ for group in groups if not golden.isdisjoint(group) for id_ in group} - golden
+    part = {s.id: "golden" if s.id in golden else "dev" if s.id in near else "train" for s in sequences}
+    files = {name: settings.sequences.with_suffix(f".{name}.jsonl") for name in ("golden", "dev", "train")}
+    sizes = {
+        name: write_sequences(file, (s for s in sequences if part[s.id] == name))
+        for name, file in files.items()
+    }
+    return Golden(
+        files={name: str(file) for name, file in files.items()},
+        sizes=sizes,
+        unknown=tuple(sorted(kept.difference(*((s.id, s.task) for s in sequences)))),
+        dropped=votes.dropped,
+    )

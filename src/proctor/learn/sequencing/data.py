@@ -20,7 +20,17 @@ from proctor.datasets.splits import category_keys, split_records
 from proctor.errors import UserError
 from proctor.procedure.manual import Modality, Order, Sequence, fixed_shuffle
 
-__all__ = ["MODALITY", "OrderModel", "Ordered", "Parts", "Presented", "Shown", "divide_by_task", "presented"]
+__all__ = [
+    "MODALITY",
+    "OrderModel",
+    "Ordered",
+    "Parts",
+    "Presented",
+    "Shown",
+    "divide_by_task",
+    "presented",
+    "undivided_keys",
+]
 
 Shown = Literal["text", "image", "both"]
 """What is shown of a step, as commands spell it."""
@@ -95,7 +105,7 @@ def divide_by_task(sequences: List[Sequence], seed: int = 0) -> Parts:
     Raises:
         UserError: if there are too few tasks to divide.
     """
-    keys = {s.id: _keys(s) for s in sequences}
+    keys = {s.id: undivided_keys(s) for s in sequences}
     made = split_records(keys, _SHARES, rng=random.Random(seed)).split  # noqa: S311 - not a secret
     by_id = {s.id: s for s in sequences}
     parts = {name: tuple(by_id[i] for i in by_id if i in set(made.get(name, ()))) for name in _SHARES}
@@ -108,7 +118,7 @@ def divide_by_task(sequences: List[Sequence], seed: int = 0) -> Parts:
     return Parts(**parts)
 
 
-def _keys(sequence: Sequence) -> set[str]:
+def undivided_keys(sequence: Sequence) -> set[str]:
     """Return what a split must not divide: the task, and third-level categories where there are any (top ones are too few)."""
     deep = [path for path in sequence.category_paths if len(path) > _LEVEL]
     named = {f"category {name}" for name in category_keys(deep, _LEVEL)} if deep else set()
