@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from proctor.cli.console import WorkspaceArgument, emit, group_app, table, warn
 from proctor.cli.options import Output, with_settings
+from proctor.settings import Settings, option
 from proctor.spreadsheet import safe_cell
+from proctor.stages.order_tables import OrderTableSettings
 from proctor.stages.study import (
     BallotSettings,
     FormSettings,
@@ -30,7 +34,7 @@ from proctor.stages.study import (
 app = group_app(
     "Draw samples for people, deal forms, and evaluate what they say.\n\n"
     "Of questions about documents (SMMQG's study): 'sample', 'forms', 'ratings'. Of manuals whose steps have a real order: "
-    "'manuals', 'ballots', 'golden'. Tables are printed as CSV, for a file."
+    "'manuals', 'ballots', 'golden', 'order-table'. Tables are printed as CSV, for a file."
 )
 
 
@@ -136,6 +140,50 @@ def golden(settings: GoldenSettings, output: Output) -> None:
     if found.unknown:
         warn(f"{len(found.unknown):,} ids of the votes are not in the file: {', '.join(found.unknown[:5])}")
     emit(found, text, as_json=output.as_json)
+
+
+class PaperForm(Settings, frozen=True, kw_only=True):
+    """How a table is shown."""
+
+    form: Annotated[Literal["text", "markdown", "latex"], option("text, markdown or latex.")] = "text"
+    html: Annotated[Path | None, option("fig3: write the picture, too.", metavar="FILE")] = None
+
+
+@app.command("order-table")
+@with_settings
+def order_table(settings: OrderTableSettings, shown: PaperForm, output: Output) -> None:
+    """Make a table of people and alternative orders of the paper on sequencing of one's own files, printed rows below.
+
+    Example: proctor study order-table 4 --sequences golden.jsonl --people answers.jsonl --predictions model=orders.jsonl
+    """
+    from proctor.report.grid import render_grid
+    from proctor.stages.order_tables import gap_figure
+    from proctor.stages.order_tables import order_table as make
+
+    made = make(settings)
+    if shown.html is not None and made.number == "fig3":
+        from proctor.metrics.table import ScoreTable
+        from proctor.report.score_page import write_score_page
+
+        write_score_page(
+            shown.html, ScoreTable("ordering", (), figures=(gap_figure(made),)), title="Figure 3"
+        )
+    notes = list(dict.fromkeys(row.note for row in made.rows if row.note))
+    body = [
+        (
+            row.source,
+            row.modality,
+            f"{row.name} [{notes.index(row.note) + 1}]" if row.note else row.name,
+            *("–" if v is None else f"{v}" if isinstance(v, int) else f"{v:.2f}" for v in row.values),
+        )
+        for row in made.rows
+    ]
+    below = [*(f"[{n}] {text}" for n, text in enumerate(notes, 1)), *made.notes]
+    below += [f"censored: assignment {c.assignment!r}, {c.accuracy:.1%}" for c in made.censored]
+    below += [f"left out: {n:,} {reason}" for reason, n in Counter(d.reason for d in made.dropped).items()]
+    grid = render_grid(("", "shown", "", *made.columns), body, shown.form, text_columns=3)
+    sign = "% " if shown.form == "latex" else ""
+    emit(made, "\n".join([grid, "", *(sign + line for line in below)]), as_json=output.as_json)
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -1,0 +1,131 @@
+"""What people answered when they put steps in order, from a file: checked, worker ids hashed, careless assignments set apart.
+
+A line is an answer: ``{"item_id", "worker_id", "modality", "submitted_order", "phase", …}``, steps counted from 0 in the authored
+order. In the phase ``alternative`` people saw the authored order and name another right one, a line each; null says that there is
+none. Source: Wu et al. 2022; docs/sequencing.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from proctor.metrics.ordering import measure_order
+from proctor.procedure.manual import Modality, Order, Sequence
+from proctor.records import Dropped, iter_jsonl
+
+__all__ = ["HELPED", "Answer", "Censored", "OrderRecord", "People", "read_people"]
+
+HELPED: Final = ("both", "text", "image", "neither")
+_CARELESS: Final = 0.2
+"""Accuracy that chance reaches with five steps."""
+
+
+class OrderRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the file; ``presented`` is the step that each slot showed, and ``modality`` what was shown."""
+
+    item_id: str
+    worker_id: str
+    modality: Literal["multimodal", "both", "text", "image"]
+    submitted_order: list[int] | None
+    presented: list[int] | None = None
+    confidence: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
+    helped: Literal["both", "text", "image", "neither"] | None = None
+    seconds: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    phase: Literal["qualification", "main", "alternative"] = "main"
+    assignment_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An order that a person gave; ``worker`` is a hash."""
+
+    item: Sequence
+    worker: str
+    modality: Modality
+    order: Order
+    record: OrderRecord
+
+
+class Censored(msgspec.Struct, frozen=True, kw_only=True):
+    """An assignment below what chance reaches: its accuracy (0 to 1), who did it, and the items to be asked about again."""
+
+    assignment: str
+    worker: str
+    accuracy: float
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """What the file holds.
+
+    Attributes:
+        main: answers that count.
+        series: item and modality to person (a hash) to the other orders that this one accepts.
+        censored: assignments whose answers do not count; the file keeps them.
+        dropped: lines that were left out: ``unknown-item``, ``no-permutation``, ``answered-twice``.
+    """
+
+    main: tuple[Answer, ...] = ()
+    series: Mapping[tuple[str, Modality], Mapping[str, list[Order]]] = field(default_factory=dict)
+    censored: tuple[Censored, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+
+def read_people(path: Path, sequences: Mapping[str, Sequence]) -> People:
+    """Read the answers to some sequences.
+
+    Raises:
+        UserError: if a line cannot be read; with its number.
+    """
+    main: dict[tuple[str, str, Modality], Answer] = {}
+    series: dict[tuple[str, Modality], dict[str, list[Order]]] = defaultdict(dict)
+    dropped: list[Dropped] = []
+    records: Iterable[OrderRecord] = iter_jsonl(path, OrderRecord)
+    for number, record in enumerate(records, 1):
+        worker = hashlib.sha256(record.worker_id.encode()).hexdigest()[:12]
+        modality: Modality = "multimodal" if record.modality == "both" else record.modality
+        reason = _refused(record, sequences)
+        if reason is None and record.phase == "main" and (record.item_id, worker, modality) in main:
+            reason = "answered-twice"
+        if reason is not None:
+            dropped.append(Dropped(record.item_id[:200], reason, f"line {number}"))
+        elif record.phase == "alternative":
+            orders = series[record.item_id, modality].setdefault(worker, [])
+            orders += [] if record.submitted_order is None else [tuple(record.submitted_order)]
+        elif record.phase == "main":
+            order = tuple(record.submitted_order or ())
+            answer = Answer(sequences[record.item_id], worker, modality, order, record)
+            main[record.item_id, worker, modality] = answer
+    censored = tuple(_censored(main.values()))
+    careless = {(one.assignment, one.worker) for one in censored}
+    kept = (a for a in main.values() if (a.record.assignment_id, a.worker) not in careless)
+    return People(tuple(kept), series, censored, tuple(dropped))
+
+
+def _refused(record: OrderRecord, sequences: Mapping[str, Sequence]) -> str | None:
+    if record.item_id not in sequences:
+        return "unknown-item"
+    steps = list(sequences[record.item_id].authored)
+    if record.submitted_order is None and record.phase == "alternative":
+        return None
+    given = (record.submitted_order or [], steps if record.presented is None else record.presented)
+    return None if all(sorted(order) == steps for order in given) else "no-permutation"
+
+
+def _censored(answers: Iterable[Answer]) -> Iterable[Censored]:
+    assignments: dict[tuple[str, str], list[Answer]] = defaultdict(list)
+    for answer in answers:
+        assignments[answer.record.assignment_id, answer.worker].append(answer)
+    for (name, worker), own in sorted(assignments.items()):
+        right = [float(measure_order(a.item.authored, a.order).position_accuracy[0]) for a in own]
+        if (accuracy := sum(right) / len(right)) < _CARELESS:
+            items = tuple(sorted({a.item.id for a in own}))
+            yield Censored(assignment=name, worker=worker, accuracy=accuracy, items=items)

@@ -1,0 +1,330 @@
+"""``proctor study order-table``: the paper's tables of people and alternative orders, of one's own files, printed rows beside.
+
+People's performance is the mean over all orders that were collected; beside it stands the mean over manuals of the means of
+each. Source: Wu et al. 2022, Tables 4 to 6 and 8 to 10, Figure 3; docs/sequencing.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Sequence as List
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.datasets.manual_categories import OTHERS, top_category
+from proctor.datasets.sequence_files import SequenceFile, read_sequences
+from proctor.errors import UserError
+from proctor.learn.sequencing.published import (
+    COLUMNS,
+    MEASURE_NAMES,
+    OTHER_TABLES,
+    PRETRAINING,
+    PROTOCOL,
+    Corpus,
+    OtherTable,
+    PublishedRow,
+)
+from proctor.metrics.figure import IntervalPlot
+from proctor.metrics.order_agreement import (
+    AlternativeInstance,
+    alternative_order_agreement,
+    order_agreement,
+)
+from proctor.metrics.ordering import best_of_references, measure_orders, reference_counts
+from proctor.procedure.manual import MODALITIES, Modality, Order, Sequence
+from proctor.records import Dropped
+from proctor.settings import Settings, argument, option
+from proctor.stages.order_people import HELPED, Censored, People, read_people
+from proctor.stages.scoring.ordering_files import read_predictions
+
+__all__ = ["OrderTable", "OrderTableSettings", "TableLine", "gap_figure", "order_table"]
+
+_FEW: Final = 10
+"""A category needs more sequences than this."""
+_TOP: Final = 5
+_PRINTED: Final = (("position_accuracy", 100), ("perfect_match_ratio", 100), ("longest_common_substring", 1))
+"""Measures of Table 4, and by what they are multiplied in print."""
+_Values = tuple[float | None, ...]
+
+
+class OrderTableSettings(Settings, frozen=True, kw_only=True):
+    """Which table of what."""
+
+    number: Annotated[
+        Literal["4", "5", "6", "8", "9", "people", "agreement", "fig3"],
+        argument("Table 4 (and 10), 5, 6, 8, 9, people (Table 2's rows of them), agreement, or fig3."),
+    ]
+    sequences: Annotated[Path, option("File of sequences, with references.", metavar="FILE")]
+    people: Annotated[Path | None, option("Answers of people, one a line.", metavar="FILE")] = None
+    predictions: Annotated[
+        tuple[str, ...],
+        option("Orders by a model, as 'score ordering' reads them (repeatable).", metavar="NAME=FILE"),
+    ] = ()
+    modality: Annotated[Modality, option("What the models were shown.")] = "multimodal"
+    corpus: Annotated[Corpus | None, option("Show the printed rows of this data set alone.")] = None
+
+
+class TableLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line; ``source`` is ``ours`` or ``paper``, None a value that nothing gives."""
+
+    source: str
+    modality: str
+    name: str
+    values: _Values
+    note: str = ""
+
+
+class OrderTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The table; ``censored`` lists assignments that do not count, ``dropped`` lines of files that were left out."""
+
+    number: str
+    columns: tuple[str, ...]
+    rows: list[TableLine]
+    notes: list[str]
+    censored: tuple[Censored, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+
+@dataclass(frozen=True)
+class _System:
+    """Orders of sequences: by a model, or by people, who give several of one."""
+
+    name: str
+    modality: Modality
+    shown: List[Sequence]
+    orders: List[Order]
+
+    def ways(self) -> Iterator[tuple[str, NDArray[np.float64]]]:
+        """Yield names and weights: every order counts alike, then every sequence."""
+        yield self.name, np.ones(len(self.shown))
+        if self.name == "people":
+            count = Counter(s.id for s in self.shown)
+            yield "people, mean of manuals", np.array([1 / count[s.id] for s in self.shown])
+
+    def perfect(self) -> dict[str, float]:
+        """Return the share of right orders by sequence, against the authored one."""
+        found: dict[str, list[bool]] = defaultdict(list)
+        for sequence, order in zip(self.shown, self.orders, strict=True):
+            found[sequence.id].append(order == sequence.authored)
+        return {id_: sum(own) / len(own) for id_, own in found.items()}
+
+
+def order_table(settings: OrderTableSettings) -> OrderTable:
+    """Make the table.
+
+    Raises:
+        UserError: if a file cannot be read, or what the table needs was not given.
+    """
+    found = read_sequences(settings.sequences)
+    by_id = {s.id: s for s in found.sequences}
+    people = People() if settings.people is None else read_people(settings.people, by_id)
+    dropped = [*found.dropped, *people.dropped]
+    models = [_model(text, settings.modality, by_id, dropped) for text in settings.predictions]
+    make: dict[str, Callable[[], Iterator[TableLine]]] = {
+        "4": lambda: _alternatives([*(m for m in models if m.orders), *_humans(people)]),
+        "5": lambda: _references(found),
+        "6": lambda: _categories(found),
+        "8": lambda: _helped(people),
+        "9": lambda: _confidence(people),
+        "people": lambda: _performance(people),
+        "agreement": lambda: _agreement(people, by_id),
+        "fig3": lambda: _gaps(models, people),
+    }
+    rows = list(make[settings.number]())
+    if not rows:
+        raise UserError(
+            f"nothing at hand makes {settings.number}: {len(people.main)} answers that count, {len(models)} models.",
+            where=str(settings.sequences),
+            hint="give answers with --people, orders of models with --predictions NAME=FILE",
+        )
+    printed = [row for row in _printed(settings.number) if settings.corpus in (None, row.corpus)]
+    rows += [
+        TableLine(
+            source=f"paper, {r.corpus}", modality=r.modality or "", name=r.name, values=r.values, note=r.note
+        )
+        for r in printed
+    ]
+    return OrderTable(
+        number=settings.number,
+        columns=_columns(settings.number),
+        rows=rows,
+        notes=[f"Printed rows: {PROTOCOL}"] if printed else [],
+        censored=people.censored,
+        dropped=tuple(dropped),
+    )
+
+
+def _columns(number: str) -> tuple[str, ...]:
+    if number in ("people", "fig3"):
+        return MEASURE_NAMES if number == "people" else ("PMR people − model", "sequences")
+    table: OtherTable = number  # type: ignore[assignment]
+    return COLUMNS[table]
+
+
+def _printed(number: str) -> list[PublishedRow]:
+    if number == "people":
+        return [
+            PublishedRow(r.corpus, r.modality, "people", r.values) for r in PRETRAINING if r.model == "human"
+        ]
+    return [row for table, rows in OTHER_TABLES.items() if table == number for row in rows]
+
+
+def _line(modality: str, name: str, values: _Values) -> TableLine:
+    return TableLine(source="ours", modality=modality, name=name, values=values)
+
+
+def _model(text: str, modality: Modality, by_id: Mapping[str, Sequence], dropped: list[Dropped]) -> _System:
+    name, sign, file = text.partition("=")
+    if not sign:
+        raise UserError(f"--predictions is {text[:60]!r}.", hint="write NAME=FILE")
+    orders: dict[str, Order] = {}
+    predictions = read_predictions(Path(file))
+    for id_, sequence in by_id.items():
+        order = predictions[id_].order if id_ in predictions else None
+        if order is None or sorted(order) != sorted(map(str, sequence.authored)):
+            dropped.append(Dropped(id_, "no-prediction" if order is None else "no-permutation", name))
+        else:
+            orders[id_] = tuple(map(int, order))
+    dropped += [Dropped(id_, "unknown-item", name) for id_ in predictions if id_ not in by_id]
+    return _System(name, modality, [by_id[id_] for id_ in orders], list(orders.values()))
+
+
+def _humans(people: People) -> Iterator[_System]:
+    for modality in MODALITIES:
+        if own := [a for a in people.main if a.modality == modality]:
+            yield _System("people", modality, [a.item for a in own], [a.order for a in own])
+
+
+def _alternatives(systems: List[_System]) -> Iterator[TableLine]:
+    for system in systems:
+        best = best_of_references([s.orders(system.modality) for s in system.shown], system.orders)
+        several, every = best.references > 1, (best.first, best.best)
+        parts = ((~several, every[:1]), (several, every), (several | True, every))
+        for name, weights in system.ways():
+            cells: list[float | None] = [
+                len({s.id for s in system.shown if len(s.orders(system.modality)) > 1})
+            ]
+            for rows, kinds in parts:
+                cells += [
+                    _mean(factor * m.column(measure), weights, rows)
+                    for measure, factor in _PRINTED
+                    for m in kinds
+                ]
+            yield _line(system.modality, name, (*cells, _mean(100 * best.benefits, weights, several)))
+
+
+def _mean(values: NDArray[Any], weights: NDArray[np.float64], rows: NDArray[np.bool_]) -> float | None:
+    return float(np.average(values[rows], weights=weights[rows])) if rows.any() else None
+
+
+def _performance(people: People) -> Iterator[TableLine]:
+    factors = np.array([100, 100, 1, 1, 1, 1])
+    for system in _humans(people):
+        measured = measure_orders([s.authored for s in system.shown], system.orders)
+        for name, weights in system.ways():
+            means = np.average(measured.values * factors, axis=0, weights=weights)
+            yield _line(system.modality, name, tuple(means.tolist()))
+
+
+def _references(found: SequenceFile) -> Iterator[TableLine]:
+    for modality in MODALITIES:
+        c = reference_counts([len(s.orders(modality)) for s in found.sequences])
+        yield _line(modality, "references", (c.count, c.low, c.high, c.mean, c.deviation, c.mean_all))
+
+
+def _by_category(sequences: Iterable[Sequence]) -> dict[str, list[Sequence]]:
+    """Return the sequences of each top category, of categories with more than ten."""
+    found: dict[str, list[Sequence]] = defaultdict(list)
+    for sequence in sequences:
+        for category in dict.fromkeys(map(top_category, sequence.category_paths)) or (OTHERS,):
+            found[category].append(sequence)
+    return {name: own for name, own in sorted(found.items()) if len(own) > _FEW}
+
+
+def _categories(found: SequenceFile) -> Iterator[TableLine]:
+    """Yield the five categories with most references a manual with several, all modalities together."""
+    counts = {
+        name: {m: reference_counts([len(s.orders(m)) for s in own]) for m in MODALITIES}
+        for name, own in _by_category(found.sequences).items()
+    }
+    total = {
+        name: sum((c.mean or 0) * c.count for c in by.values()) / n
+        for name, by in counts.items()
+        if (n := sum(c.count for c in by.values()))
+    }
+    for name in sorted(total, key=lambda name: (-total[name], name))[:_TOP]:
+        for modality, c in counts[name].items():
+            yield _line(modality, name, (c.mean, c.count))
+
+
+def _shares(name: str, modality: str, values: List[object], known: Iterable[object]) -> Iterator[TableLine]:
+    count = Counter(values)
+    if values:
+        yield _line(
+            modality, f"{name}, {len(values):,} answers", tuple(100 * count[k] / len(values) for k in known)
+        )
+
+
+def _helped(people: People) -> Iterator[TableLine]:
+    said = [
+        a.record.helped for a in people.main if a.modality == "multimodal" and a.record.helped is not None
+    ]
+    return _shares("what helped", "multimodal", said, HELPED)
+
+
+def _confidence(people: People) -> Iterator[TableLine]:
+    said = [a.record.confidence for a in people.main if a.record.confidence is not None]
+    return _shares("confidence", "", said, (5, 4, 3, 2, 1))
+
+
+def _agreement(people: People, by_id: Mapping[str, Sequence]) -> Iterator[TableLine]:
+    for modality in MODALITIES:
+        orders: dict[str, dict[str, Order]] = defaultdict(dict)
+        for a in people.main:
+            if a.modality == modality:
+                orders[a.item.id][a.worker] = a.order
+        others = {
+            id_: AlternativeInstance(by_id[id_].authored, series)
+            for (id_, shown), series in people.series.items()
+            if shown == modality
+        }
+        if orders or others:
+            scores = (order_agreement(orders, resamples=0), alternative_order_agreement(others, resamples=0))
+            values = tuple(None if math.isnan(s.value) else s.value for s in scores)
+            yield _line(modality, "people", values)
+
+
+def _gaps(models: List[_System], people: People) -> Iterator[TableLine]:
+    """Yield of each model the three categories where people are furthest ahead, and the two where they are least (Figure 3)."""
+    for model in models:
+        for human in (h for h in _humans(people) if h.modality == model.modality):
+            theirs, ours = human.perfect(), model.perfect()
+            shared = {s.id: s for s in human.shown if s.id in ours}
+            gaps = {
+                name: (sum(theirs[s.id] - ours[s.id] for s in own) * 100 / len(own), len(own))
+                for name, own in _by_category(shared.values()).items()
+            }
+            ranked = sorted(gaps, key=lambda name: (-gaps[name][0], name))
+            for name in dict.fromkeys([*ranked[:3], *ranked[-2:]]):
+                yield _line(model.modality, f"{model.name}: {name}", gaps[name])
+
+
+def gap_figure(table: OrderTable) -> IntervalPlot:
+    """Return Figure 3 of a table ``fig3``: points by which people are ahead, a line a category."""
+    values = [row.values[0] for row in table.rows]
+    known = [v for v in values if v is not None]
+    return IntervalPlot(
+        title="PMR of people − model, points",
+        labels=tuple(f"{row.name} (n = {row.values[1]})" for row in table.rows),
+        values=tuple(values),
+        low=(None,) * len(values),
+        high=(None,) * len(values),
+        scale=(min(0.0, *known), max(0.0, *known)),
+    )
