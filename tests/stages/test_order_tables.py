@@ -37,7 +37,7 @@ def _answer(item: str, worker: str, order: list[int] | None, **rest: Any) -> dic
 
 
 def _ours(table: OrderTable) -> list[tuple[float | None, ...]]:
-    return [row.values for row in table.rows if row.source == "ours"]
+    return [row.values for row in table.rows if row.corpus == "ours"]
 
 
 def test_table_4_of_the_worked_instances(tmp_path: Path) -> None:
@@ -57,9 +57,11 @@ def test_table_4_of_the_worked_instances(tmp_path: Path) -> None:
     assert model == pytest.approx(worked)
     assert every[11:15] == pytest.approx((68, 20, 40, 3))  # five orders of four manuals
     assert even[11:15] == pytest.approx((65, 12.5 + 0, 37.5, 2.75 + 0.0))
-    assert [
-        row.note != "" for row in made.rows if row.name == "model" and row.source == "paper, wikihow"
-    ] == [True, True, False]
+    assert [row.note != "" for row in made.rows if row.name == "model" and row.corpus == "wikihow"] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_references_are_counted_with_the_deviation_of_the_population(tmp_path: Path) -> None:
@@ -79,7 +81,7 @@ def test_categories_of_more_than_ten_and_where_people_are_ahead(tmp_path: Path) 
         lines += [json.loads(line) for line in path.read_text().splitlines()]
     sequences = _lines(tmp_path / "s.jsonl", lines)
     made = order_table(OrderTableSettings(number="6", sequences=sequences))
-    assert [(r.name, r.values) for r in made.rows if r.source == "ours" and r.modality == "multimodal"] == [
+    assert [(r.name, r.values) for r in made.rows if r.corpus == "ours" and r.modality == "multimodal"] == [
         ("A", (2, 2)),
         ("B", (2, 2)),
     ]

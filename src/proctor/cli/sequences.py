@@ -22,9 +22,6 @@ def sequences(settings: SequenceSettings, output: Output) -> None:
     """
     with progress("manuals", quiet=output.as_json) as seen:
         made = make_sequences(settings, seen)
-    rows = [
-        (name.replace("_", " "), f"{getattr(made, name):,}")
-        for name in ("sequences", "tasks", "steps", "pictures", "with_alternatives")
-    ]
+    rows = [(name, f"{getattr(made, name):,}") for name in ("sequences", "tasks", "steps", "pictures")]
     rows += [(f"left out: {reason}", f"{n:,}") for reason, n in made.dropped.items()]
     emit(made, f"{table(rows)}\n{made.file}, {made.dropped_file}", as_json=output.as_json)

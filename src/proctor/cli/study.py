@@ -171,8 +171,8 @@ def order_table(settings: OrderTableSettings, shown: PaperForm, output: Output) 
     notes = list(dict.fromkeys(row.note for row in made.rows if row.note))
     body = [
         (
-            row.source,
-            row.modality,
+            row.corpus if row.corpus == "ours" else f"paper, {row.corpus}",
+            row.modality or "",
             f"{row.name} [{notes.index(row.note) + 1}]" if row.note else row.name,
             *("–" if v is None else f"{v}" if isinstance(v, int) else f"{v:.2f}" for v in row.values),
         )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Sequence as List
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import msgspec
 import numpy as np
@@ -23,20 +23,14 @@ from proctor.datasets.sequence_files import SequenceFile, read_sequences
 from proctor.errors import UserError
 from proctor.learn.sequencing.published import (
     COLUMNS,
-    MEASURE_NAMES,
     OTHER_TABLES,
-    PRETRAINING,
     PROTOCOL,
     Corpus,
     OtherTable,
-    PublishedRow,
+    TableRow,
 )
 from proctor.metrics.figure import IntervalPlot
-from proctor.metrics.order_agreement import (
-    AlternativeInstance,
-    alternative_order_agreement,
-    order_agreement,
-)
+from proctor.metrics.order_agreement import AlternativeInstance, alternative_order_agreement, order_agreement
 from proctor.metrics.ordering import best_of_references, measure_orders, reference_counts
 from proctor.procedure.manual import MODALITIES, Modality, Order, Sequence
 from proctor.records import Dropped
@@ -44,21 +38,20 @@ from proctor.settings import Settings, argument, option
 from proctor.stages.order_people import HELPED, Censored, People, read_people
 from proctor.stages.scoring.ordering_files import read_predictions
 
-__all__ = ["OrderTable", "OrderTableSettings", "TableLine", "gap_figure", "order_table"]
+__all__ = ["OrderTable", "OrderTableSettings", "gap_figure", "order_table"]
 
 _FEW: Final = 10
 """A category needs more sequences than this."""
 _TOP: Final = 5
 _PRINTED: Final = (("position_accuracy", 100), ("perfect_match_ratio", 100), ("longest_common_substring", 1))
 """Measures of Table 4, and by what they are multiplied in print."""
-_Values = tuple[float | None, ...]
 
 
 class OrderTableSettings(Settings, frozen=True, kw_only=True):
     """Which table of what."""
 
     number: Annotated[
-        Literal["4", "5", "6", "8", "9", "people", "agreement", "fig3"],
+        OtherTable,
         argument("Table 4 (and 10), 5, 6, 8, 9, people (Table 2's rows of them), agreement, or fig3."),
     ]
     sequences: Annotated[Path, option("File of sequences, with references.", metavar="FILE")]
@@ -71,22 +64,12 @@ class OrderTableSettings(Settings, frozen=True, kw_only=True):
     corpus: Annotated[Corpus | None, option("Show the printed rows of this data set alone.")] = None
 
 
-class TableLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line; ``source`` is ``ours`` or ``paper``, None a value that nothing gives."""
-
-    source: str
-    modality: str
-    name: str
-    values: _Values
-    note: str = ""
-
-
 class OrderTable(msgspec.Struct, frozen=True, kw_only=True):
     """The table; ``censored`` lists assignments that do not count, ``dropped`` lines of files that were left out."""
 
-    number: str
+    number: OtherTable
     columns: tuple[str, ...]
-    rows: list[TableLine]
+    rows: list[TableRow]
     notes: list[str]
     censored: tuple[Censored, ...] = ()
     dropped: tuple[Dropped, ...] = ()
@@ -127,7 +110,7 @@ def order_table(settings: OrderTableSettings) -> OrderTable:
     people = People() if settings.people is None else read_people(settings.people, by_id)
     dropped = [*found.dropped, *people.dropped]
     models = [_model(text, settings.modality, by_id, dropped) for text in settings.predictions]
-    make: dict[str, Callable[[], Iterator[TableLine]]] = {
+    make: dict[OtherTable, Callable[[], Iterator[TableRow]]] = {
         "4": lambda: _alternatives([*(m for m in models if m.orders), *_humans(people)]),
         "5": lambda: _references(found),
         "6": lambda: _categories(found),
@@ -144,40 +127,15 @@ def order_table(settings: OrderTableSettings) -> OrderTable:
             where=str(settings.sequences),
             hint="give answers with --people, orders of models with --predictions NAME=FILE",
         )
-    printed = [row for row in _printed(settings.number) if settings.corpus in (None, row.corpus)]
-    rows += [
-        TableLine(
-            source=f"paper, {r.corpus}", modality=r.modality or "", name=r.name, values=r.values, note=r.note
-        )
-        for r in printed
-    ]
+    printed = [row for row in OTHER_TABLES[settings.number] if settings.corpus in (None, row.corpus)]
     return OrderTable(
         number=settings.number,
-        columns=_columns(settings.number),
-        rows=rows,
+        columns=COLUMNS[settings.number],
+        rows=[*rows, *printed],
         notes=[f"Printed rows: {PROTOCOL}"] if printed else [],
         censored=people.censored,
         dropped=tuple(dropped),
     )
-
-
-def _columns(number: str) -> tuple[str, ...]:
-    if number in ("people", "fig3"):
-        return MEASURE_NAMES if number == "people" else ("PMR people − model", "sequences")
-    table: OtherTable = number  # type: ignore[assignment]
-    return COLUMNS[table]
-
-
-def _printed(number: str) -> list[PublishedRow]:
-    if number == "people":
-        return [
-            PublishedRow(r.corpus, r.modality, "people", r.values) for r in PRETRAINING if r.model == "human"
-        ]
-    return [row for table, rows in OTHER_TABLES.items() if table == number for row in rows]
-
-
-def _line(modality: str, name: str, values: _Values) -> TableLine:
-    return TableLine(source="ours", modality=modality, name=name, values=values)
 
 
 def _model(text: str, modality: Modality, by_id: Mapping[str, Sequence], dropped: list[Dropped]) -> _System:
@@ -202,7 +160,7 @@ def _humans(people: People) -> Iterator[_System]:
             yield _System("people", modality, [a.item for a in own], [a.order for a in own])
 
 
-def _alternatives(systems: List[_System]) -> Iterator[TableLine]:
+def _alternatives(systems: List[_System]) -> Iterator[TableRow]:
     for system in systems:
         best = best_of_references([s.orders(system.modality) for s in system.shown], system.orders)
         several, every = best.references > 1, (best.first, best.best)
@@ -217,26 +175,30 @@ def _alternatives(systems: List[_System]) -> Iterator[TableLine]:
                     for measure, factor in _PRINTED
                     for m in kinds
                 ]
-            yield _line(system.modality, name, (*cells, _mean(100 * best.benefits, weights, several)))
+            yield TableRow(
+                "ours", system.modality, name, (*cells, _mean(100 * best.benefits, weights, several))
+            )
 
 
 def _mean(values: NDArray[Any], weights: NDArray[np.float64], rows: NDArray[np.bool_]) -> float | None:
     return float(np.average(values[rows], weights=weights[rows])) if rows.any() else None
 
 
-def _performance(people: People) -> Iterator[TableLine]:
+def _performance(people: People) -> Iterator[TableRow]:
     factors = np.array([100, 100, 1, 1, 1, 1])
     for system in _humans(people):
         measured = measure_orders([s.authored for s in system.shown], system.orders)
         for name, weights in system.ways():
             means = np.average(measured.values * factors, axis=0, weights=weights)
-            yield _line(system.modality, name, tuple(means.tolist()))
+            yield TableRow("ours", system.modality, name, tuple(means.tolist()))
 
 
-def _references(found: SequenceFile) -> Iterator[TableLine]:
+def _references(found: SequenceFile) -> Iterator[TableRow]:
     for modality in MODALITIES:
         c = reference_counts([len(s.orders(modality)) for s in found.sequences])
-        yield _line(modality, "references", (c.count, c.low, c.high, c.mean, c.deviation, c.mean_all))
+        yield TableRow(
+            "ours", modality, "references", (c.count, c.low, c.high, c.mean, c.deviation, c.mean_all)
+        )
 
 
 def _by_category(sequences: Iterable[Sequence]) -> dict[str, list[Sequence]]:
@@ -248,7 +210,7 @@ def _by_category(sequences: Iterable[Sequence]) -> dict[str, list[Sequence]]:
     return {name: own for name, own in sorted(found.items()) if len(own) > _FEW}
 
 
-def _categories(found: SequenceFile) -> Iterator[TableLine]:
+def _categories(found: SequenceFile) -> Iterator[TableRow]:
     """Yield the five categories with most references a manual with several, all modalities together."""
     counts = {
         name: {m: reference_counts([len(s.orders(m)) for s in own]) for m in MODALITIES}
@@ -261,30 +223,35 @@ def _categories(found: SequenceFile) -> Iterator[TableLine]:
     }
     for name in sorted(total, key=lambda name: (-total[name], name))[:_TOP]:
         for modality, c in counts[name].items():
-            yield _line(modality, name, (c.mean, c.count))
+            yield TableRow("ours", modality, name, (c.mean, c.count))
 
 
-def _shares(name: str, modality: str, values: List[object], known: Iterable[object]) -> Iterator[TableLine]:
+def _shares(
+    name: str, modality: Modality | None, values: List[object], known: Iterable[object]
+) -> Iterator[TableRow]:
     count = Counter(values)
     if values:
-        yield _line(
-            modality, f"{name}, {len(values):,} answers", tuple(100 * count[k] / len(values) for k in known)
+        yield TableRow(
+            "ours",
+            modality,
+            f"{name}, {len(values):,} answers",
+            tuple(100 * count[k] / len(values) for k in known),
         )
 
 
-def _helped(people: People) -> Iterator[TableLine]:
+def _helped(people: People) -> Iterator[TableRow]:
     said = [
         a.record.helped for a in people.main if a.modality == "multimodal" and a.record.helped is not None
     ]
     return _shares("what helped", "multimodal", said, HELPED)
 
 
-def _confidence(people: People) -> Iterator[TableLine]:
+def _confidence(people: People) -> Iterator[TableRow]:
     said = [a.record.confidence for a in people.main if a.record.confidence is not None]
-    return _shares("confidence", "", said, (5, 4, 3, 2, 1))
+    return _shares("confidence", None, said, (5, 4, 3, 2, 1))
 
 
-def _agreement(people: People, by_id: Mapping[str, Sequence]) -> Iterator[TableLine]:
+def _agreement(people: People, by_id: Mapping[str, Sequence]) -> Iterator[TableRow]:
     for modality in MODALITIES:
         orders: dict[str, dict[str, Order]] = defaultdict(dict)
         for a in people.main:
@@ -298,10 +265,10 @@ def _agreement(people: People, by_id: Mapping[str, Sequence]) -> Iterator[TableL
         if orders or others:
             scores = (order_agreement(orders, resamples=0), alternative_order_agreement(others, resamples=0))
             values = tuple(None if math.isnan(s.value) else s.value for s in scores)
-            yield _line(modality, "people", values)
+            yield TableRow("ours", modality, "people", values)
 
 
-def _gaps(models: List[_System], people: People) -> Iterator[TableLine]:
+def _gaps(models: List[_System], people: People) -> Iterator[TableRow]:
     """Yield of each model the three categories where people are furthest ahead, and the two where they are least (Figure 3)."""
     for model in models:
         for human in (h for h in _humans(people) if h.modality == model.modality):
@@ -313,7 +280,7 @@ def _gaps(models: List[_System], people: People) -> Iterator[TableLine]:
             }
             ranked = sorted(gaps, key=lambda name: (-gaps[name][0], name))
             for name in dict.fromkeys([*ranked[:3], *ranked[-2:]]):
-                yield _line(model.modality, f"{model.name}: {name}", gaps[name])
+                yield TableRow("ours", model.modality, f"{model.name}: {name}", gaps[name])
 
 
 def gap_figure(table: OrderTable) -> IntervalPlot:
@@ -326,5 +293,5 @@ def gap_figure(table: OrderTable) -> IntervalPlot:
         values=tuple(values),
         low=(None,) * len(values),
         high=(None,) * len(values),
-        scale=(min(0.0, *known), max(0.0, *known)),
+        scale=(min(0.0, *known), max(1.0, *known)),
     )

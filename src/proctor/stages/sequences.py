@@ -8,7 +8,6 @@ graphs are taken instead: one sequence each, every order that keeps its edges be
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,14 +44,12 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
     place: Annotated[
         tuple[str, ...],
         argument(
-            "Folder of manuals or recordings; before it the data set's name where its files do not show it. Or a format of task "
-            "graphs (howto, graphml, …) and a file or folder.",
+            "Folder of manuals or recordings, the data set's name before it where needed; or a format of task graphs (howto, dot, …) "
+            "and a file or folder.",
             "[DATASET] FOLDER",
         ),
     ]
-    out: Annotated[
-        Path, option("File to write; what is left out goes to FILE.dropped.jsonl.", metavar="FILE")
-    ]
+    out: Annotated[Path, option("To write; FILE.dropped.jsonl lists what is left out.", metavar="FILE")]
     protocol: Annotated[
         Literal["paper", "code", "whole"] | None,
         option(
@@ -66,43 +63,25 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
     images_per_step: Annotated[int | None, option("Keep the first so many; 0: all.", ge=0)] = None
     sentences_per_step: Annotated[int | None, option("Keep the first so many; 0: all.", ge=0)] = None
     text_fields: Annotated[
-        tuple[TextField, ...],
-        option("headline, text or bullets; repeat it (text and bullets).", "--text-field"),
+        tuple[TextField, ...], option("headline, text, bullets; repeatable (text, bullets).", "--text-field")
     ] = ()
     filter: Annotated[
-        Literal["none", "released"],
-        option("released: leave out the categories and title words that the release's list has."),
+        Literal["none", "released"], option("released: leave out the release's categories and title words.")
     ] = "none"
     allow: Annotated[tuple[str, ...], option("Only this top category (repeatable).")] = ()
     deny: Annotated[tuple[str, ...], option("Not this top category (repeatable).")] = ()
     deny_word: Annotated[tuple[str, ...], option("No titles with this word (repeatable).")] = ()
     only: Annotated[
-        tuple[str, ...],
-        option("Only what has this attribute (split=train; repeatable).", metavar="NAME=VALUE"),
+        tuple[str, ...], option("Only with this attribute: split=train (repeatable).", metavar="NAME=VALUE")
     ] = ()
     semantics: Annotated[
-        Literal["unsaid", "ranks", "order"],
-        option("What the lists of multiref_gt hold; until it is said, they are left out."),
+        Literal["unsaid", "ranks", "order"], option("What multiref_gt holds; unsaid: its lists are left out.")
     ] = "unsaid"
-    pictures: Annotated[
-        Literal["copy", "link"], option("How pictures come into the folder FILE.pictures.")
-    ] = "copy"
+    pictures: Annotated[Literal["copy", "link"], option("How they come into FILE.pictures.")] = "copy"
 
 
 class MadeSequences(msgspec.Struct, frozen=True, kw_only=True):
-    """What was made.
-
-    Attributes:
-        file: of sequences.
-        dropped_file: lists what was left out: sequences, steps, pictures, references, and what the reader could not use.
-        sequences: written.
-        tasks: that a split will not divide.
-        steps: of all sequences.
-        pictures: of all steps.
-        with_alternatives: sequences with more than one right order.
-        dropped: how many of what was left out, by reason.
-        hash: of the file.
-    """
+    """What was made: files, how many of what, and of what was left out by reason; ``tasks`` are what a split does not divide."""
 
     file: str
     dropped_file: str
@@ -110,7 +89,6 @@ class MadeSequences(msgspec.Struct, frozen=True, kw_only=True):
     tasks: int
     steps: int
     pictures: int
-    with_alternatives: int
     dropped: dict[str, int]
     hash: str
 
@@ -121,7 +99,7 @@ def make_sequences(settings: SequenceSettings, seen: Callable[[], None] = lambda
     Raises:
         UserError: if the data cannot be read, or no sequence is left.
     """
-    counts: Counter[str] = Counter()
+    counts = {"steps": 0, "pictures": 0}
     tasks: set[str] = set()
     dropped_file = settings.out.with_suffix(".dropped.jsonl")
     with atomic_write(dropped_file) as stream:
@@ -132,8 +110,6 @@ def make_sequences(settings: SequenceSettings, seen: Callable[[], None] = lambda
                 tasks.add(sequence.task)
                 counts["steps"] += len(sequence.steps)
                 counts["pictures"] += sum(len(step.images) for step in sequence.steps)
-                several = any(len(orders) > 1 for orders in sequence.references.values())
-                counts["with_alternatives"] += several or sequence.before is not None
                 yield sequence
             if not tasks:
                 why = ", ".join(f"{n:,} {reason}" for reason, n in log.reasons.most_common(5))
@@ -149,9 +125,7 @@ def make_sequences(settings: SequenceSettings, seen: Callable[[], None] = lambda
         dropped_file=str(dropped_file),
         sequences=sequences,
         tasks=len(tasks),
-        steps=counts["steps"],
-        pictures=counts["pictures"],
-        with_alternatives=counts["with_alternatives"],
+        **counts,
         dropped=dict(sorted(log.reasons.items())),
         hash=file_sha256(settings.out),
     )
@@ -162,11 +136,11 @@ def _sequences(settings: SequenceSettings, log: Log, seen: Callable[[], None]) -
     root = Path(last)
     if len(names) > 1:
         raise UserError(f"{len(settings.place)} words are too many.", hint="give a name and a folder")
-    graphs = names and names[0] not in dataset_names()
-    dataset = None if graphs else load_dataset(names[0]) if names else guess_dataset(root)
-    candidates = (
-        _of_dataset(dataset, root, settings.semantics, log) if dataset else _of_files(names[0], root, log)
-    )
+    if names and names[0] not in dataset_names():
+        dataset, candidates = None, _of_files(names[0], root, log)
+    else:
+        dataset = load_dataset(names[0]) if names else guess_dataset(root)
+        candidates = _of_dataset(dataset, root, settings.semantics, log)
     caps = _caps(settings, is_manual=dataset is not None and dataset.kind == "manuals")
     released = RELEASED_SELECTION if settings.filter == "released" else Selection()
     selection = Selection(
@@ -174,28 +148,21 @@ def _sequences(settings: SequenceSettings, log: Log, seen: Callable[[], None]) -
         released.deny.union(settings.deny),
         released.deny_title_words.union(settings.deny_word),
     )
-    only = dict(_pair(text) for text in settings.only)
-    pictures = _Pictures(root, settings.out, settings.pictures, log)
+    only = [(name, value) for name, _, value in (text.partition("=") for text in settings.only)]
     for one in candidates:
         seen()
         if (refused := selection.refuses(one.manual)) is not None:
             log.drop(refused.id, refused.reason, refused.detail)
-        elif other := [name for name in only if one.manual.attributes.get(name) != only[name]]:
+        elif other := [name for name, value in only if one.manual.attributes.get(name) != value]:
             log.drop(one.manual.id, "not-asked-for", f"{other[0]} is {one.manual.attributes.get(other[0])!r}")
         else:
-            derived = derive_sequences(pictures.sound(one.manual), caps)
+            derived = derive_sequences(_with_sound_pictures(one.manual, root, log), caps)
             for dropped in derived.dropped:
                 log.drop(dropped.id, dropped.reason, dropped.detail)
             for sequence in derived.sequences:
                 if _is_usable(sequence, log):
-                    yield pictures.taken(replace(sequence, task=one.task, before=one.pairs(sequence)))
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign:
-        raise UserError(f"--only is {text[:60]!r}.", hint="write NAME=VALUE, for example split=train")
-    return name, value
+                    whole = replace(sequence, task=one.task, before=one.pairs(sequence))
+                    yield _with_pictures_brought(whole, root, settings)
 
 
 def _caps(settings: SequenceSettings, *, is_manual: bool) -> Caps:
@@ -270,22 +237,15 @@ def _of_recording(recording: Recording, source: str, log: Log) -> _Candidate:
             log.drop(f"{recording.id} step {number}", "repeated-step" if text else "no-text", text[:80])
         else:
             steps[text.casefold()] = ManualStep(str(number), text)
-    return _Candidate(
-        Manual(
-            id=recording.id,
-            source=source,
-            title=recording.activity_name,
-            sections=(ManualSection(0, tuple(steps.values())),),
-            attributes=recording.attributes,
-        ),
-        recording.activity_id,
-    )
+    sections = (ManualSection(0, tuple(steps.values())),)
+    manual = Manual(recording.id, source, recording.activity_name, sections, attributes=recording.attributes)
+    return _Candidate(manual, recording.activity_id)
 
 
 def _of_graph(graph: TaskGraph, source: str, *, is_list: bool = False) -> _Candidate:
     shown = shown_graph(graph)
     steps = tuple(ManualStep(id_, shown[id_].text) for id_ in shown.topological_order)
-    manual = Manual(id=graph.id, source=source, title=graph.name, sections=(ManualSection(0, steps),))
+    manual = Manual(graph.id, source, graph.name, (ManualSection(0, steps),))
     return _Candidate(manual, graph.id, None if is_list else shown.edges)
 
 
@@ -315,66 +275,41 @@ def _of_files(format_name: str, path: Path, log: Log) -> Iterator[_Candidate]:
                 yield _of_graph(graph, format_.name, is_list=format_.name == "howto")
 
 
-# -- pictures ----------------------------------------------------------------------------------------------------
+def _with_sound_pictures(manual: Manual, root: Path, log: Log) -> Manual:
+    """Return the manual without pictures that are no files of pictures."""
+
+    def sound(step: ManualStep) -> ManualStep:
+        return replace(step, images=tuple(i for i in step.images if _is_sound(i, root, manual.id, log)))
+
+    sections = (replace(section, steps=tuple(map(sound, section.steps))) for section in manual.sections)
+    return replace(manual, sections=tuple(sections))
 
 
-class _Pictures:
-    """Brings pictures to where a reader of the file finds them: below its folder."""
+def _is_sound(image: str, root: Path, id_: str, log: Log) -> bool:
+    try:
+        with (root / image).open("rb") as stream:
+            if stream.read(8).startswith(_PICTURES):
+                return True
+        log.drop(id_, "picture", f"{image}: the file holds no picture")
+    except OSError as error:
+        log.drop(id_, "picture", f"{image}: {error.strerror or error}")
+    return False
 
-    def __init__(self, root: Path, out: Path, mode: Literal["copy", "link"], log: Log) -> None:
-        self._root, self._log, self._mode = root, log, mode
-        self._folder = out.with_suffix(".pictures")
 
-    def sound(self, manual: Manual) -> Manual:
-        """Return the manual without pictures that are no files of pictures."""
-        if not any(step.images for section in manual.sections for step in section.steps):
-            return manual
-        return replace(
-            manual,
-            sections=tuple(
-                replace(
-                    section,
-                    steps=tuple(
-                        replace(step, images=tuple(i for i in step.images if self._is_sound(i, manual.id)))
-                        for step in section.steps
-                    ),
-                )
-                for section in manual.sections
-            ),
-        )
-
-    def _is_sound(self, image: str, id_: str) -> bool:
-        try:
-            with (self._root / image).open("rb") as stream:
-                sound = stream.read(8).startswith(_PICTURES)
-        except OSError as error:
-            self._log.drop(id_, "picture", f"{image}: {error.strerror or error}")
-            return False
-        if not sound:
-            self._log.drop(id_, "picture", f"{image}: the file holds no picture")
-        return sound
-
-    def taken(self, sequence: Sequence) -> Sequence:
-        """Return the sequence with paths relative to the file, its pictures brought there."""
-        for image in (image for step in sequence.steps for image in step.images):
-            self._bring(image)
-        return replace(
-            sequence,
-            steps=tuple(
-                replace(step, images=tuple(f"{self._folder.name}/{image}" for image in step.images))
-                for step in sequence.steps
-            ),
-        )
-
-    def _bring(self, image: str) -> None:
-        source, goal = self._root / image, self._folder / image
+def _with_pictures_brought(sequence: Sequence, root: Path, settings: SequenceSettings) -> Sequence:
+    """Bring pictures below the folder of the file, where its readers find them, and return the sequence with their paths there."""
+    folder = settings.out.with_suffix(".pictures")
+    for image in (image for step in sequence.steps for image in step.images):
+        source, goal = root / image, folder / image
         if goal.exists() and goal.stat().st_size == source.stat().st_size:
-            return
+            continue
         goal.parent.mkdir(parents=True, exist_ok=True)
         part = goal.with_name(f".{goal.name}.part")
         part.unlink(missing_ok=True)
-        if self._mode == "link":
+        if settings.pictures == "link":
             part.symlink_to(source.resolve())
         else:
             shutil.copyfile(source, part)
         part.replace(goal)
+    steps = (replace(s, images=tuple(f"{folder.name}/{image}" for image in s.images)) for s in sequence.steps)
+    return replace(sequence, steps=tuple(steps))
