@@ -12,6 +12,7 @@ import pytest
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import Ordered, Parts, Presented, presented
 from proctor.learn.sequencing.pair_calibration import Calibration, calibrate, pair_outcomes
+from proctor.learn.sequencing.partial import partly_ordered
 from proctor.learn.sequencing.precedence import PairwiseOrder, load_pairwise, train_pairwise
 from proctor.learn.sequencing.training import TrainedOrder, Training
 from proctor.metrics.calibration import expected_calibration_error
@@ -60,6 +61,9 @@ def test_the_order_is_learned_and_free_steps_are_left_open(learned: TrainedOrder
         at = item.targets
         assert one.precedence[at[0], at[4]] > 0.9
         assert 0.3 < one.precedence[at[2], at[3]] < 0.7
+        open_pairs = partly_ordered(one.precedence).swappable
+        assert {(p.first, p.second) for p in open_pairs} <= {(at[2], at[3]), (at[3], at[2])}
+        assert len(open_pairs) == 1
 
 
 def test_both_directions_of_a_pair_add_up_to_one_and_slots_do_not_matter(learned: TrainedOrder) -> None:

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.procedure.inflect import base_form, singular, word_set
-from proctor.procedure.order_heuristics import cue_score
 from proctor.procedure.order_text import StepTexts
 from proctor.procedure.phrase import parse_phrase, render_step
 
@@ -81,17 +80,14 @@ def remarks_of(texts: Sequence[str]) -> tuple[list[Remarks], dict[tuple[int, int
     steps = [_read(text) for text in texts]
     kin = StepTexts(texts, [0.0] * len(texts))
     counts = Counter(word for step in steps for word in step.content)
-    singles = [
-        dict(_single(step, text, kin.kinds[i], counts))
-        for i, (step, text) in enumerate(zip(steps, texts, strict=True))
-    ]
+    singles = [dict(_single(step, kin.kinds[i], counts)) for i, step in enumerate(steps)]
     joint = {
         (i, j): dict(_joint(steps[i], steps[j], kin, i, j)) for i, j in permutations(range(len(texts)), 2)
     }
     return singles, joint
 
 
-def _single(step: _Step, text: str, kind: str, counts: Counter[str]) -> Iterator[tuple[str, float]]:
+def _single(step: _Step, kind: str, counts: Counter[str]) -> Iterator[tuple[str, float]]:
     for word in step.words:
         yield f"word {word}", 1.0
     for one, other in pairwise(("^", *step.words, "$")):
@@ -100,7 +96,6 @@ def _single(step: _Step, text: str, kind: str, counts: Counter[str]) -> Iterator
     yield f"kind {kind}", 1.0
     for word in step.content:
         yield f"verb of {step.verb} {word}", 1.0
-    yield "cue", cue_score(text)
     yield "length", float(np.log1p(len(step.words)))
     shared = sum(counts[word] > 1 for word in step.content)
     yield "shared", float(np.log1p(shared))

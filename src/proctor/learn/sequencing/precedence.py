@@ -28,12 +28,14 @@ __all__ = ["PairScorer", "PairwiseOrder", "load_pairwise", "train_pairwise"]
 
 Floats = NDArray[np.float64]
 
-STRENGTHS: Final = (0.003, 0.006, 0.012, 0.025, 0.05, 0.1)
+STRENGTHS: Final = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
 """Inverse weights of the penalty, of which one is chosen on the dev part."""
-_USUAL: Final = 0.012
-_FEWEST: Final = 3
+_USUAL: Final = 0.008
+_FEWEST: Final = 2
 """Manuals that a remark has to occur in, where there are enough to count."""
 _FEW_MANUALS: Final = 10
+_RARE: Final = 0.2
+"""A column that is filled in n rows is multiplied by n to the power of minus this: rare remarks say more (chosen on dev parts)."""
 _MOST_PAIRS: Final = 150
 """Of one manual; of a longer one so many are drawn."""
 _MODEL, _COLUMNS, _WEIGHTS = "model.json", "columns.json", "weights.npz"
@@ -229,7 +231,8 @@ def _train_words(training: Training) -> tuple[WordScorer, dict[str, Json]]:
     )
     # The root lets long manuals count more than short ones, but not by all their pairs, which depend on one another.
     weight = np.concatenate([np.full(len(p), len(p) ** -0.5) for p in drawn])
-    both: Any = scipy.sparse.vstack([table, -table], format="csr")
+    scale = (np.maximum(table.getnnz(axis=0), 1) / 1_000) ** -_RARE
+    both: Any = scipy.sparse.vstack([table, -table], format="csr") @ scipy.sparse.diags(scale)
     label = np.repeat([True, False], len(weight))
     weight = np.tile(weight / weight.mean(), 2)
     dev = [features.table(_texts(s), p) for s in training.parts.dev if len(p := _different(s))]
@@ -237,7 +240,7 @@ def _train_words(training: Training) -> tuple[WordScorer, dict[str, Json]]:
     for strength in STRENGTHS:
         model = LogisticRegression(C=strength, fit_intercept=False, solver="liblinear", max_iter=1_000)
         model.fit(both, label, sample_weight=weight)
-        weights = np.asarray(model.coef_[0], np.float64)
+        weights = np.asarray(model.coef_[0] * scale, np.float64)
         losses = [np.logaddexp(0, -(t @ weights)).mean() for t in dev] or [abs(np.log(strength / _USUAL))]
         tried[strength] = (float(np.mean(losses)), WordScorer(features, weights))
     best = min(tried, key=lambda strength: tried[strength][0])

@@ -1,0 +1,178 @@
+"""Which steps have to follow one another and which can be swapped, from the probabilities of pairs.
+
+A pair is always done in one order, always in the other, or in *either*. The log-odds z of a pair say how probable each of these is:
+``P(before) = s(slope · z - gap)``, ``P(after) = s(-slope · z - gap)``, with s the logistic function, and the rest is either (McCullagh
+1980, proportional odds). Manuals in one order alone cannot tell "either" from "not known". Slope and gap are learned where several
+orders of a task or its graph are known (``fit_certainty``); elsewhere a pair is open unless one order has three chances in four.
+Source: ours; proScript (Sakaguchi et al. 2021) predicts such graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as List
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.metrics.ordering import PartialOrder, precedence_f1
+from proctor.procedure.poset import Poset
+
+__all__ = ["Certainty", "LikelyPair", "PartlyOrdered", "Relations", "fit_certainty", "partly_ordered"]
+
+Floats = NDArray[np.float64]
+Relations = frozenset[tuple[int, int]]
+"""Pairs of slots of which the first is always done before the second, implied ones included."""
+
+_THRESHOLDS: Final = tuple(k / 20 for k in range(4, 19))
+_ROUNDS: Final = 200
+
+
+class Certainty(msgspec.Struct, frozen=True, kw_only=True):
+    """How sure a pair is from its log-odds, and from where on it is taken.
+
+    Attributes:
+        slope: of the log-odds.
+        gap: half of the width of "either", in log-odds; 0 or more.
+        threshold: probability of "always before" above which a pair is taken, from 0 to 1.
+    """
+
+    slope: float = 1.0
+    gap: float = float(np.log(3))
+    threshold: float = 0.5
+
+    def always(self, precedence: Floats) -> Floats:
+        """Return the probability that slot i is always done before slot j, shape [N, N], the diagonal 0.
+
+        Args:
+            precedence: probability that it is, shape [N, N].
+        """
+        found = _logistic(self.slope * _log_odds(precedence) - self.gap)
+        np.fill_diagonal(found, 0.0)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class LikelyPair:
+    """Two slots.
+
+    Attributes:
+        first, second: as they stand in the likelier order.
+        before: probability that the first is always done before the second.
+        either: probability that both orders are right.
+    """
+
+    first: int
+    second: int
+    before: float
+    either: float
+
+
+@dataclass(frozen=True, slots=True)
+class PartlyOrdered:
+    """A partial order of slots with how sure it is.
+
+    Attributes:
+        edges: of the transitive reduction, to be shown.
+        relations: all pairs, implied ones included.
+        swappable: pairs in no order, the surest first.
+        skipped: pairs that were sure enough and would have closed a cycle with surer ones.
+    """
+
+    edges: tuple[LikelyPair, ...]
+    relations: Relations
+    swappable: tuple[LikelyPair, ...]
+    skipped: tuple[LikelyPair, ...]
+
+
+def partly_ordered(precedence: Floats, certainty: Certainty | None = None) -> PartlyOrdered:
+    """Take pairs by how sure they are, the surest first, and skip what contradicts what is taken already.
+
+    Args:
+        precedence: probability that slot i is done before slot j, shape [N, N], both directions adding up to 1.
+        certainty: how sure a pair has to be; the usual one where it is not given.
+    """
+    certainty = certainty or Certainty()
+    always = certainty.always(precedence)
+    count = len(always)
+
+    def pair(i: int, j: int) -> LikelyPair:
+        i, j = (i, j) if always[i, j] >= always[j, i] else (j, i)
+        return LikelyPair(i, j, float(always[i, j]), float(1 - always[i, j] - always[j, i]))
+
+    sure = [(i, j) for i in range(count) for j in range(count) if always[i, j] > certainty.threshold]
+    order = Poset(count)
+    skipped = []
+    for i, j in sorted(sure, key=lambda p: (-always[p], p)):
+        if order.has(j, i):
+            skipped.append(pair(i, j))
+        else:
+            order.insert(i, j)
+    free = [(i, j) for i in range(count) for j in range(i) if not order.has(i, j) and not order.has(j, i)]
+    likely = sorted((pair(i, j) for i, j in free), key=lambda p: (-p.either, p.first, p.second))
+    return PartlyOrdered(
+        edges=tuple(LikelyPair(i, j, float(always[i, j]), pair(i, j).either) for i, j in order.edges()),
+        relations=frozenset((i, j) for i in range(count) for j in range(count) if order.has(i, j)),
+        swappable=tuple(likely),
+        skipped=tuple(skipped),
+    )
+
+
+def fit_certainty(tasks: List[tuple[Floats, Relations]]) -> Certainty:
+    """Learn slope and gap by their likelihood, and the threshold by the mean F1 over precedence pairs.
+
+    Every task counts the same, however many pairs it has.
+
+    Args:
+        tasks: of each the precedence of its pairs, shape [N, N], and which pairs are always in one order. These must not be
+            tasks that the result is judged on.
+    """
+    tasks = [(p, r) for p, r in tasks if len(p) > 1]
+    if not tasks:
+        return Certainty()
+    odds, label, weight = [], [], []
+    for precedence, relations in tasks:
+        upper = np.argwhere(np.triu(np.ones_like(precedence), 1) > 0)
+        odds.append(_log_odds(precedence)[upper[:, 0], upper[:, 1]])
+        label.append([((i, j) in relations) - ((j, i) in relations) for i, j in upper.tolist()])
+        weight.append(np.full(len(upper), 1 / len(upper)))
+    slope, gap = _likeliest(np.concatenate(odds), np.concatenate(label), np.concatenate(weight))
+    tried = [Certainty(slope=slope, gap=gap, threshold=threshold) for threshold in _THRESHOLDS]
+    return max(tried, key=lambda c: _mean_f1(tasks, c))
+
+
+def _likeliest(odds: Floats, label: NDArray[np.int64], weight: Floats) -> tuple[float, float]:
+    from scipy.optimize import minimize
+
+    def loss(at: Floats) -> float:
+        slope, gap = np.exp(at)
+        before, after = _logistic(slope * odds - gap), _logistic(-slope * odds - gap)
+        chance = np.select([label > 0, label < 0], [before, after], 1 - before - after)
+        return float(-(weight * np.log(np.maximum(chance, 1e-9))).sum())
+
+    found = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"maxiter": _ROUNDS})
+    slope, gap = np.exp(found.x)
+    return float(slope), float(gap)
+
+
+def _mean_f1(tasks: List[tuple[Floats, Relations]], certainty: Certainty) -> float:
+    scores = []
+    for precedence, relations in tasks:
+        steps = range(len(precedence))
+        found = partly_ordered(precedence, certainty)
+        score = precedence_f1(PartialOrder(steps, relations), PartialOrder(steps, found.relations)).value
+        scores.append(1.0 if np.isnan(score) else score)  # neither orders anything
+    return float(np.mean(scores))
+
+
+def _log_odds(precedence: Floats) -> Floats:
+    clipped = np.clip(precedence, 1e-6, 1 - 1e-6)
+    result: Floats = np.log(clipped / (1 - clipped))
+    return result
+
+
+def _logistic(values: Floats) -> Floats:
+    result: Floats = (1 + np.tanh(values / 2)) / 2
+    return result
