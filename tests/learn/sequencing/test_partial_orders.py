@@ -46,13 +46,13 @@ def test_what_is_sure_is_learned_from_tasks_of_known_order() -> None:
     rng = np.random.default_rng(0)
     true = Certainty(slope=2.0, gap=3.0)
     tasks = []
-    for odds, drawn in zip(rng.normal(0, 2.5, 800), rng.random(800), strict=True):
+    for odds, drawn in zip(rng.normal(0, 2.5, 500), rng.random(500), strict=True):
         precedence = matrix(2, {(0, 1): 1 / (1 + np.exp(-odds))})
         always = true.always(precedence)
         before, after = drawn < always[0, 1], drawn > 1 - always[1, 0]
         tasks.append((precedence, frozenset({(0, 1)} if before else {(1, 0)} if after else ())))
     found = fit_certainty(tasks)
-    assert found.slope == pytest.approx(2.0, abs=0.3)
-    assert found.gap == pytest.approx(3.0, abs=0.4)
+    assert found.slope == pytest.approx(2.0, abs=0.4)
+    assert found.gap == pytest.approx(3.0, abs=0.6)
     assert 0.3 <= found.threshold <= 0.7
     assert fit_certainty([]) == Certainty()

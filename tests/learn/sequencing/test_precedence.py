@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import Ordered, Parts, Presented, presented
@@ -15,6 +18,7 @@ from proctor.learn.sequencing.pair_calibration import Calibration, calibrate, pa
 from proctor.learn.sequencing.partial import partly_ordered
 from proctor.learn.sequencing.precedence import PairwiseOrder, load_pairwise, train_pairwise
 from proctor.learn.sequencing.training import TrainedOrder, Training
+from proctor.learn.settings import TrainOptions
 from proctor.metrics.calibration import expected_calibration_error
 from proctor.metrics.ordering import measure_orders
 from proctor.procedure.manual import Sequence, SequenceStep
@@ -138,6 +142,60 @@ def test_one_manual_is_enough_to_learn_from_and_equal_steps_are_not() -> None:
 def test_words_cannot_see_pictures() -> None:
     with pytest.raises(UserError, match="reads texts"):
         trained(shown="image")
+
+
+def test_a_tiny_encoder_learns_the_same_and_is_loaded_again(tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+    found = trained(
+        train=24, dev=3, encoder="tiny", options=TrainOptions(epochs=4), folder=tmp_path / "state"
+    )
+    shown = presented([soup(n) for n in range(100, 110)], "text")
+    first = found.model.predict(shown)
+    for item, one in zip(shown, first, strict=True):
+        assert one.precedence is not None
+        np.testing.assert_allclose(one.precedence + one.precedence.T, 1.0, atol=1e-9)
+        assert one.precedence[item.targets[0], item.targets[4]] > 0.8
+    found.model.save(tmp_path / "run")
+    for one, other in zip(first, load_pairwise(tmp_path / "run").predict(shown), strict=True):
+        assert one.precedence is not None
+        assert other.precedence is not None
+        np.testing.assert_allclose(one.precedence, other.precedence, atol=1e-6)
+
+
+def test_a_training_that_stopped_goes_on_to_the_same_weights(tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+
+    def run(epochs: int, folder: str) -> TrainedOrder:
+        options = TrainOptions(epochs=epochs, batch=4)
+        return trained(train=8, dev=1, encoder="tiny", options=options, folder=tmp_path / folder, show=show)
+
+    class Killed(Exception):
+        pass
+
+    batches = 0
+    stop = 5
+
+    @contextmanager
+    def show(title: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+        def seen() -> None:
+            nonlocal batches
+            batches += 1
+            if batches == stop:
+                raise Killed
+
+        yield seen
+
+    with pytest.raises(Killed):
+        run(4, "a")
+    resumed = run(4, "a")
+    again, batches = batches - stop, stop
+    whole = run(4, "b")
+    assert again < batches - stop == 8
+    shown = presented([soup(50)], "text")
+    one, other = (m.model.predict(shown)[0].precedence for m in (resumed, whole))
+    assert one is not None
+    assert other is not None
+    np.testing.assert_allclose(one, other, atol=1e-9)
 
 
 def test_calibration_lowers_the_error_of_scores_that_are_too_sure() -> None:

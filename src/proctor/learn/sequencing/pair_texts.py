@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.procedure.inflect import base_form, singular, word_set
+from proctor.procedure.manual import Modality
+from proctor.procedure.manual import Sequence as Manual
 from proctor.procedure.order_text import StepTexts
 from proctor.procedure.phrase import parse_phrase, render_step
 
-__all__ = ["PairFeatures", "Pairs", "remarks_of"]
+__all__ = ["PairFeatures", "Pairs", "all_pairs", "different_pairs", "draw_pairs", "remarks_of"]
 
 Pairs = NDArray[np.int64]
 """Pairs of slots, shape [P, 2]."""
@@ -120,6 +122,23 @@ def _joint(a: _Step, b: _Step, kin: StepTexts, i: int, j: int) -> Iterator[tuple
     for name, one, other in facing:
         if one != other:  # its mirror image has the same name: half of it here, the other half there
             yield f"{name} {min(one, other)} > {max(one, other)}", 0.5 if one < other else -0.5
+
+
+def all_pairs(count: int) -> Pairs:
+    """Return the pairs of so many slots, the smaller first."""
+    return np.stack(np.triu_indices(count, 1), axis=1).astype(np.int64)
+
+
+def different_pairs(sequence: Manual, modality: Modality) -> Pairs:
+    """Return the pairs of steps, earlier first, that look different: nobody can tell the order of the others."""
+    pairs, alike = all_pairs(len(sequence.steps)), np.array(sequence.alike(modality))
+    found: Pairs = pairs[alike[pairs[:, 0]] != alike[pairs[:, 1]]]
+    return found
+
+
+def draw_pairs(pairs: Pairs, most: int, rng: np.random.Generator) -> Pairs:
+    """Return all pairs, or so many that are drawn where there are more."""
+    return pairs if len(pairs) <= most else pairs[rng.permutation(len(pairs))[:most]]
 
 
 class PairFeatures:

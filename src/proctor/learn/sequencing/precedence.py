@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.learn.sequencing.data import Ordered, Presented
+from proctor.learn.sequencing.data import MODALITY, Ordered, Presented
 from proctor.learn.sequencing.pair_calibration import Calibration, calibrate
-from proctor.learn.sequencing.pair_texts import PairFeatures, Pairs
+from proctor.learn.sequencing.pair_texts import PairFeatures, all_pairs, different_pairs, draw_pairs
 from proctor.learn.sequencing.training import TrainedOrder, Training
 from proctor.metrics.ordering import decode_pairwise
-from proctor.procedure.manual import Sequence
+from proctor.procedure.manual import Modality, Sequence
 from proctor.records import Json
 
 __all__ = ["PairScorer", "PairwiseOrder", "load_pairwise", "train_pairwise"]
@@ -101,23 +101,37 @@ def train_pairwise(training: Training) -> TrainedOrder:
         UserError: if the encoder cannot see what is shown, or there is no pair of different steps to learn from.
         MissingExtraError: if scikit-learn is not installed.
     """
-    if training.encoder != "words":
+    if training.pretrain:
         raise UserError(
-            f"the pairwise model has no encoder {training.encoder!r}.", hint="use the encoder 'words'"
+            "the pairwise model has no pretraining.", hint="leave out --pretrain, or take --model berson"
         )
-    if training.shown == "image":
+    if training.encoder == "words" and training.shown == "image":
         raise UserError(
             "the encoder 'words' reads texts, and images are all that is shown.",
             hint="use the encoder 'tiny', or show texts",
         )
-    if training.pretrain:
-        raise UserError("the encoder 'words' has nothing to pretrain.", hint="leave out --pretrain")
-    scorer, chosen = _train_words(training)
-    forward = [scores for s in training.parts.dev if (scores := _forward(scorer, s)).size]
+    modality = MODALITY[training.shown]
+    if not any(len(different_pairs(s, modality)) for s in training.parts.train):
+        raise UserError(
+            f"the train part has {len(training.parts.train)} sequences and no two different steps in any.",
+            hint="give sequences of two steps or more",
+        )
+    notes, dropped = [], {}
+    scorer: PairScorer
+    if training.encoder == "words":
+        scorer, chosen = _train_words(training)
+        if training.shown == "both":
+            notes.append("The encoder 'words' reads texts only.")
+        if training.goal:
+            notes.append("The goal stands before both steps of a pair and tells the encoder 'words' nothing.")
+    else:
+        from proctor.learn.sequencing.pair_head import train_head
+
+        scorer, chosen = train_head(training)
+        dropped = dict(scorer.dropped)
+    views = [s.view(modality) for s in training.parts.dev]
+    forward = [scores for s in views if (scores := _forward(scorer, s, modality)).size]
     calibration, losses = calibrate(forward)
-    notes = ["The encoder 'words' reads texts only."] if training.shown == "both" else []
-    if training.goal:
-        notes.append("The goal stands before both steps of a pair and tells the encoder 'words' nothing.")
     return TrainedOrder(
         model=PairwiseOrder(scorer, calibration),
         chosen={
@@ -128,24 +142,33 @@ def train_pairwise(training: Training) -> TrainedOrder:
             "dev_pairs": sum(map(len, forward)),
         },
         notes=tuple(notes),
+        dropped=dropped,
     )
 
 
-def load_pairwise(folder: Path) -> PairwiseOrder:
+def load_pairwise(folder: Path, root: Path = Path()) -> PairwiseOrder:
     """Load what ``PairwiseOrder.save`` wrote.
+
+    Args:
+        folder: of the run.
+        root: folder that paths of pictures are relative to.
 
     Raises:
         UserError: if a file is missing or damaged.
     """
     try:
         about = msgspec.json.decode((folder / _MODEL).read_bytes(), type=_Description)
-        return PairwiseOrder(WordScorer.load(folder), about.calibration)
+        if about.encoder == "words":
+            return PairwiseOrder(WordScorer.load(folder), about.calibration)
     except (OSError, ValueError, KeyError, msgspec.MsgspecError) as error:
         raise UserError(
             f"there is no pairwise model that can be loaded: {error}",
             where=str(folder),
             hint="train it again with 'proctor learn sequence --model pairwise'",
         ) from error
+    from proctor.learn.sequencing.pair_head import HeadScorer
+
+    return PairwiseOrder(HeadScorer.load(folder, root), about.calibration)
 
 
 class WordScorer:
@@ -164,7 +187,7 @@ class WordScorer:
     def scores(self, shown: Presented) -> Floats:
         """Return log-odds, shape [N, N]."""
         texts = [shown.sequence.steps[i].text for i in shown.slots]
-        pairs = _pairs(len(texts))
+        pairs = all_pairs(len(texts))
         found = np.zeros((len(texts), len(texts)))
         found[pairs[:, 0], pairs[:, 1]] = self.features.table(texts, pairs) @ self.weights
         result: Floats = found - found.T
@@ -190,23 +213,11 @@ class WordScorer:
         return cls(PairFeatures(names), weights)
 
 
-def _pairs(count: int) -> Pairs:
-    return np.stack(np.triu_indices(count, 1), axis=1).astype(np.int64)
-
-
-def _forward(scorer: PairScorer, sequence: Sequence) -> Floats:
+def _forward(scorer: PairScorer, sequence: Sequence, modality: Modality) -> Floats:
     """Return the log-odds of the pairs of different steps in the order in which they are done, shape [P]."""
-    pairs = _different(sequence)
+    pairs = different_pairs(sequence, modality)
     scores = scorer.scores(Presented(sequence, sequence.authored))
     found: Floats = scores[pairs[:, 0], pairs[:, 1]]
-    return found
-
-
-def _different(sequence: Sequence) -> Pairs:
-    """Return the pairs of steps, earlier first, whose texts differ: nobody can tell the order of the others."""
-    pairs = _pairs(len(sequence.steps))
-    alike = np.array(sequence.alike("text"))
-    found: Pairs = pairs[alike[pairs[:, 0]] != alike[pairs[:, 1]]]
     return found
 
 
@@ -216,16 +227,10 @@ def _train_words(training: Training) -> tuple[WordScorer, dict[str, Json]]:
         from sklearn.linear_model import LogisticRegression
     except ImportError:
         raise MissingExtraError("scikit-learn", "learn", "Learning the order of steps") from None
-    train = [s for s in training.parts.train if len(_different(s))]
-    if not train:
-        raise UserError(
-            f"the train part has {len(training.parts.train)} sequences and no two different steps in any.",
-            hint="give sequences of two steps or more",
-        )
+    train = [s for s in training.parts.train if len(different_pairs(s, "text"))]
     features = PairFeatures.seen((_texts(s) for s in train), _FEWEST if len(train) >= _FEW_MANUALS else 1)
     rng = np.random.default_rng(training.seed)
-    drawn = [_different(s) for s in train]
-    drawn = [p if len(p) <= _MOST_PAIRS else p[rng.permutation(len(p))[:_MOST_PAIRS]] for p in drawn]
+    drawn = [draw_pairs(different_pairs(s, "text"), _MOST_PAIRS, rng) for s in train]
     table: Any = scipy.sparse.vstack(
         [features.table(_texts(s), p) for s, p in zip(train, drawn, strict=True)], format="csr"
     )
@@ -235,7 +240,7 @@ def _train_words(training: Training) -> tuple[WordScorer, dict[str, Json]]:
     both: Any = scipy.sparse.vstack([table, -table], format="csr") @ scipy.sparse.diags(scale)
     label = np.repeat([True, False], len(weight))
     weight = np.tile(weight / weight.mean(), 2)
-    dev = [features.table(_texts(s), p) for s in training.parts.dev if len(p := _different(s))]
+    dev = [features.table(_texts(s), p) for s in training.parts.dev if len(p := different_pairs(s, "text"))]
     tried: dict[float, tuple[float, WordScorer]] = {}
     for strength in STRENGTHS:
         model = LogisticRegression(C=strength, fit_intercept=False, solver="liblinear", max_iter=1_000)
