@@ -11,6 +11,7 @@ from proctor.cli.learn_localize import localize
 from proctor.cli.learn_paper import protocols, sweep
 from proctor.cli.learn_paper import table as paper_table
 from proctor.cli.learn_procedure import procedure
+from proctor.cli.learn_sequence import sequence
 from proctor.cli.options import Output, Spread, with_settings
 from proctor.cli.zeroshot import zeroshot
 from proctor.learn.settings import TrainOptions
@@ -47,6 +48,7 @@ app.command("table")(paper_table)
 app.command()(protocols)
 app.command()(sweep)
 app.command()(procedure)
+app.command()(sequence)
 
 _STEPS: Final = (
     "part", "steps", "mistakes", "AUC", "within recordings", "between", "in mistaken recordings", "AP",
@@ -298,12 +300,16 @@ def runs(settings: RunsSettings, output: Output) -> None:
             run.split,
             run.seed,
             f"{run.observed:.0%}",
-            *("-" if v is None else share(v) for v in (run.auc, run.auc_within, run.mean_ap)),
+            *(
+                "-" if v is None else share(v)
+                for v in (run.auc, run.auc_within, run.mean_ap, run.perfect_match)
+            ),
+            "-" if run.kendall_tau is None else f"{run.kendall_tau:.3f}",
         )
         for run in found
     ]
     good = [row for row in rows if len(row) > 2]
-    head = ("run", "model", "split", "seed", "seen", "AUC", "within", "mAP@.5")
+    head = ("run", "model", "split", "seed", "seen", "AUC", "within", "mAP@.5", "PMR", "tau")
     text = table(good, head) if good else "no runs"
     wrong = [f"{row[0]}: {row[1]}" for row in rows if len(row) == 2]
     emit(found, "\n".join([text, *wrong]), as_json=output.as_json)

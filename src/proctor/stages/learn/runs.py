@@ -12,6 +12,7 @@ from proctor.learn.evaluate import Recognised
 from proctor.learn.localize.figures import LocalizeFigures
 from proctor.learn.runs import RECORD, read_record, read_run, read_tables
 from proctor.stages.learn.localize import TARGET
+from proctor.stages.learn.sequence import SEQUENCE_TARGET, read_learned
 from proctor.stages.learn.settings import RunsSettings
 
 __all__ = ["ListedRun", "list_runs"]
@@ -29,6 +30,7 @@ class ListedRun(msgspec.Struct, frozen=True):
         auc: pooled ROC-AUC of the test part; None where the run does not say.
         auc_within: within recordings.
         mean_ap: mAP at a tIoU of 0.5 of the test part, of a run that finds steps in time.
+        perfect_match: share of sequences put in order without a mistake, of a run that orders steps; ``kendall_tau`` of them.
         wrong: why the run cannot be read; empty where it can.
     """
 
@@ -40,6 +42,8 @@ class ListedRun(msgspec.Struct, frozen=True):
     auc: float | None = None
     auc_within: float | None = None
     mean_ap: float | None = None
+    perfect_match: float | None = None
+    kendall_tau: float | None = None
     wrong: str = ""
 
 
@@ -61,8 +65,11 @@ def list_runs(settings: RunsSettings) -> list[ListedRun]:
 
 def _listed(folder: Path) -> ListedRun:
     try:
-        if read_record(folder).target == TARGET:
+        target = read_record(folder).target
+        if target == TARGET:
             return _localized(folder)
+        if target == SEQUENCE_TARGET:
+            return _ordered(folder)
         record = read_run(folder).record
         test = msgspec.convert(record.results.get("test"), Recognised)
         figures = test.auc.value, test.auc_within.value
@@ -85,3 +92,11 @@ def _localized(folder: Path) -> ListedRun:
     return ListedRun(
         str(folder), record.model, record.split, record.seed, mean_ap=None if found is None else found.value
     )
+
+
+def _ordered(folder: Path) -> ListedRun:
+    found = read_learned(folder)
+    return ListedRun(
+        str(folder), found.model, "task", found.seed,
+        perfect_match=found.test.perfect_match_ratio, kendall_tau=found.test.kendall_tau,
+    )  # fmt: skip

@@ -1,0 +1,120 @@
+"""``proctor learn sequence``: put the steps of manuals in order."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from proctor.cli.console import counted, emit, progress, table, warn
+from proctor.cli.options import Output, with_settings
+from proctor.learn.settings import TrainOptions
+from proctor.stages.learn.sequence_settings import SequenceSettings
+
+if TYPE_CHECKING:
+    from proctor.learn.sequencing.figures import OrderFigures
+    from proctor.stages.learn.sequence import LearnedSequence
+
+__all__ = ["sequence"]
+
+_HEAD = ("n", "PMR", "tau", "Acc", "Lq", "Lr", "Dist")
+
+
+@with_settings
+def sequence(settings: SequenceSettings, training: TrainOptions, output: Output) -> None:
+    """Learn to put the shuffled steps of manuals in order, and test it on manuals of other tasks.
+
+    About 70 % of the tasks are learned from, everything is chosen on 10 %, and the rest is predicted once, in shuffles that are the
+    same for every model. Floors stand beside: chance exactly, the order as shown, and three rules that nobody had to learn. A model
+    that does not beat them has not understood what the steps do.
+
+    A run holds predictions.jsonl and items.jsonl (proctor score ordering reads them) and the model, which answers exams:
+    proctor predict WORKSPACE -p model:RUN.
+
+    Example: proctor learn sequence --data manuals.jsonl --model pairwise --seed 0 --json
+
+    Example: proctor learn sequence --data manuals.jsonl --model tiny --modality both --pretrain mlm,isp --out runs/tiny-both
+
+    Example: proctor learn sequence --data manuals.jsonl --model berson --encoder text:roberta-large --protocol paper
+    """
+    from proctor.stages.learn.sequence import learn_sequence
+
+    result = learn_sequence(settings, training, partial(progress, quiet=output.as_json))
+    for note in result.notes:
+        warn(note)
+    emit(result, _text(result), as_json=output.as_json)
+
+
+def _text(result: LearnedSequence) -> str:
+    pretrained = f", pretrained by {', '.join(result.pretrain)}" if result.pretrain else ""
+    sizes = ", ".join(f"{name} {n:,}" for name, n in result.parts.items())
+    rows = [("test", *_cells(result.test)), ("dev", *_cells(result.dev))]
+    rows += [(f"floor: {name}", *_cells(floor)) for name, floor in result.floors.items()]
+    asked = (
+        f"{result.model}, encoder {result.encoder}, {result.modality}{pretrained}, protocol {result.protocol}"
+    )
+    parts = [
+        f"{asked}, seed {result.seed}; sequences: {sizes}",
+        table(rows, ("", *_HEAD)),
+    ]
+    above = []
+    for name, one in result.compared.items():
+        ends = "" if one.interval is None else f" ({one.interval[0]:+.3f} to {one.interval[1]:+.3f})"
+        ps = f", p {one.p:.4f}" if one.p is not None else ""
+        ps += f", McNemar {one.mcnemar:.4f}" if one.mcnemar is not None else ""
+        above.append(f"{name} above {one.floor}: {one.difference:+.3f}{ends}{ps}, over {one.tasks} tasks")
+    parts.append("\n".join(above))
+    if result.references:
+        lines = [
+            (
+                name,
+                r.n,
+                *(
+                    f"{r.single[f]:.3f} to {r.multi[f]:.3f}"
+                    for f in ("perfect_match_ratio", "kendall_tau")
+                    if r.n
+                ),
+            )
+            for name, r in result.references.items()
+        ]
+        parts.append(table(lines, ("orders that are right", "n", "PMR, first to best", "tau, first to best")))
+    if result.partial:
+        graphs = [
+            (name, p.n, _with(p.value, p.interval), "-" if p.chance is None else f"{p.chance:.3f}")
+            for name, p in result.partial.items()
+        ]
+        parts.append(table(graphs, ("against task graphs", "n", "value", "chance")))
+    if (pairs := result.calibration) is not None:
+        parts.append(
+            f"pairs: expected calibration error {pairs.expected_calibration_error:.3f}, Brier score "
+            f"{pairs.brier_score:.3f} over {pairs.pairs:,} pairs"
+        )
+    slices = [
+        (f"{what} {name}", *_cells(figures))
+        for what, by in (
+            ("category", result.by_category),
+            ("with", result.by_alternatives),
+            ("steps", result.by_steps),
+        )
+        for name, figures in by.items()
+    ]
+    parts.append(table(slices, ("test", *_HEAD)))
+    listed = f", listed in {result.run}/dropped.jsonl" if result.run and result.dropped else ""
+    parts.append(f"left out: {counted(result.dropped)}{listed}")
+    return "\n\n".join(parts)
+
+
+def _cells(f: OrderFigures) -> tuple[object, ...]:
+    ends = f.intervals
+    return (
+        f.n,
+        _with(f.perfect_match_ratio, ends.get("perfect_match_ratio")),
+        _with(f.kendall_tau, ends.get("kendall_tau")),
+        f"{f.position_accuracy:.3f}",
+        f"{f.longest_common_subsequence:.2f}",
+        f"{f.longest_common_substring:.2f}",
+        f"{f.displacement:.2f}",
+    )
+
+
+def _with(value: float, interval: tuple[float, float] | None) -> str:
+    return f"{value:.3f}" if interval is None else f"{value:.3f} ({interval[0]:.3f} to {interval[1]:.3f})"

@@ -1,0 +1,205 @@
+"""``proctor learn sequence``: figures beside floors, run folders, and what is refused, with a small model in place of trained ones."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.learn.word_places import use_word_places
+from typer.testing import CliRunner
+
+from proctor.cli.learn import app
+from proctor.errors import UserError
+from proctor.learn.sequencing.data import Ordered, Presented
+from proctor.learn.sequencing.figures import evaluate_orders, pair_truths
+from proctor.learn.sequencing.models import load_order_model
+from proctor.metrics.ordering import expected_measures
+from proctor.procedure.manual import Sequence, SequenceStep
+from proctor.records import write_jsonl
+from proctor.stages.learn.runs import list_runs
+from proctor.stages.learn.sequence import learn_sequence, read_learned
+from proctor.stages.learn.sequence_settings import SequenceSettings
+from proctor.stages.learn.settings import RunsSettings
+from proctor.stages.scoring.options import OrderingSettings
+from proctor.stages.scoring.ordering import score_ordering
+
+WORDS = ("gather", "cut", "mix", "bake", "serve")
+
+
+@pytest.fixture(autouse=True)
+def word_places(monkeypatch):
+    use_word_places(monkeypatch)
+
+
+@pytest.fixture
+def manuals(tmp_path) -> Path:
+    """Thirty manuals of fifteen tasks: a telling word in each step, which one in five steps lacks."""
+    rng = random.Random(1)
+    lines = []
+    for k in range(30):
+        steps = [
+            f"{word if rng.random() > 0.2 else 'do'} n{rng.randrange(9)} x{rng.randrange(90)}"
+            for word in WORDS
+        ]
+        line = {"id": f"m{k}", "task": f"t{k // 2}", "steps": steps, "category": ("Food", "Home")[k % 2]}
+        if k % 3 == 0:
+            line |= {"references": {"text": [[1, 0, 2, 3, 4]]}, "before": [[0, 2], [1, 2], [2, 3], [3, 4]]}
+        lines.append(line)
+    lines += [
+        {"id": "one", "task": "t0", "steps": ["alone"]},
+        {"id": "same", "task": "t0", "steps": ["stir", "stir"]},
+        {"id": "long", "task": "t0", "steps": [f"s {n}" for n in range(40)]},
+    ]
+    write_jsonl(tmp_path / "manuals.jsonl", lines)
+    return tmp_path / "manuals.jsonl"
+
+
+def asked(data: Path, **given) -> SequenceSettings:
+    return SequenceSettings(data=data, **({"model": "pairwise", "resamples": 300} | given))
+
+
+def test_figures_beside_floors(manuals):
+    found = learn_sequence(asked(manuals))
+    assert found.dropped == {"too-few-steps": 1, "nothing-to-order": 1, "too-many-steps": 1}
+    assert sum(found.parts.values()) == 30
+    assert found.test.n == found.parts["test"]
+    assert set(found.floors) == {"chance", "presented", "shortest-first", "longest-first", "cue-words"}
+    assert found.floors["chance"].perfect_match_ratio == pytest.approx(1 / 120)
+    assert found.test.kendall_tau > found.floors["chance"].kendall_tau + 0.3
+    low, high = found.test.intervals["kendall_tau"]
+    assert low < found.test.kendall_tau < high
+    best = found.compared["kendall_tau"]
+    assert best.difference == pytest.approx(found.test.kendall_tau - found.floors[best.floor].kendall_tau)
+    assert set(found.by_category) == {"Food", "Home"}
+    assert set(found.by_alternatives) == {"one order", "several orders"}
+    assert found.by_steps["5"] == found.test
+    assert found.references["multi"].n + found.references["single"].n == found.test.n
+    several = found.references["multi"]
+    assert several.multi["perfect_match_ratio"] >= several.single["perfect_match_ratio"]
+    assert found.partial["valid_order"].chance == pytest.approx(2 / 120)
+    assert found.calibration.pairs == 10 * found.test.n
+    assert "a note of the training" in found.notes
+
+
+def test_a_run_is_written_scored_alike_and_read_again(manuals, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    found = learn_sequence(asked(manuals, out=out))
+    scored = score_ordering(
+        OrderingSettings(
+            gt=out / "items.jsonl", pred=out / "predictions.jsonl", references="first", cluster="task"
+        )
+    )
+    rows = {row.metric: row.score.value for row in scored.rows if not row.chance}
+    assert rows["PMR"] == pytest.approx(found.test.perfect_match_ratio)
+    assert rows["tau"] == pytest.approx(found.test.kendall_tau)
+    assert json.loads((out / "run.json").read_text())["results"]["test"]["n"] == found.test.n
+    (listed,) = list_runs(RunsSettings(folder=tmp_path))
+    assert listed.perfect_match == found.test.perfect_match_ratio
+    monkeypatch.setattr("proctor.stages.learn.sequence.train_order", lambda *_: pytest.fail("it is done"))
+    assert learn_sequence(asked(manuals, out=out)) == found == read_learned(out)
+    with pytest.raises(UserError, match=r"another configuration \(seed\)"):
+        learn_sequence(asked(manuals, out=out, seed=1))
+
+
+def test_the_order_of_the_file_and_repetition_change_nothing(manuals, tmp_path):
+    lines = manuals.read_text().splitlines(keepends=True)
+    (tmp_path / "other.jsonl").write_text("".join(reversed(lines)))
+    one, again = learn_sequence(asked(manuals)), learn_sequence(asked(manuals))
+    other = learn_sequence(asked(tmp_path / "other.jsonl"))
+    assert one == again
+    assert (one.test, one.floors, one.compared) == (other.test, other.floors, other.compared)
+
+
+def test_a_killed_run_goes_on_and_is_of_one_configuration(manuals, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    with monkeypatch.context() as patched:
+        patched.setattr("proctor.stages.learn.sequence.train_order", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            learn_sequence(asked(manuals, out=out))
+    with pytest.raises(UserError, match="another configuration"):
+        learn_sequence(asked(manuals, out=out, goal=True))
+    with pytest.raises(UserError, match="not finished"):
+        read_learned(out)
+    assert learn_sequence(asked(manuals, out=out)).run == str(out)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": "berson"}, "needs an encoder"),
+        ({"model": "tiny", "encoder": "text:x"}, "encoder of its own"),
+        ({"pretrain": "mlm"}, "is not pretrained"),
+        ({"model": "tiny", "pretrain": "mlm,isp"}, "'isp' needs pictures"),
+        ({"model": "tiny", "pretrain": "mlm", "modality": "image"}, "'mlm' needs texts"),
+        ({"model": "tiny", "pretrain": "swap"}, "no objective"),
+        ({"model": "tiny", "modality": "image"}, "none of its steps has a picture"),
+        ({"most_steps": 2}, "no sequence is left"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(manuals, given, message):
+    with pytest.raises(UserError, match=message):
+        learn_sequence(asked(manuals, **given))
+
+
+def test_a_file_of_one_task_cannot_be_divided(tmp_path):
+    write_jsonl(
+        tmp_path / "one.jsonl", [{"id": f"{k}", "task": "tea", "steps": ["a", "b"]} for k in range(9)]
+    )
+    with pytest.raises(UserError, match="9 sequences of 1 tasks cannot be divided"):
+        learn_sequence(asked(tmp_path / "one.jsonl"))
+
+
+def sequence(name: str, *texts: str) -> Sequence:
+    return Sequence(
+        id=name, goal="", steps=tuple(SequenceStep(str(n), t) for n, t in enumerate(texts)), task=name
+    )
+
+
+def test_steps_that_look_alike_count_in_either_order_for_chance_too():
+    items = [Presented(sequence("a", "stir", "pour", "stir"), (2, 1, 0))]
+    found = evaluate_orders(items, [Ordered((0, 1, 2), np.full((3, 3), 0.5))], "text", resamples=0)
+    assert found.test.perfect_match_ratio == 1
+    assert found.floors["chance"].perfect_match_ratio == pytest.approx(1 / 3)
+    assert found.floors["chance"].kendall_tau == pytest.approx(5 / 9)  # 1, 1/3 and 1/3
+    assert found.calibration.pairs == 2
+    assert not found.test.intervals
+
+
+def test_chance_of_different_steps_is_exact():
+    items = [
+        Presented(sequence("a", "x", "y", "z"), (0, 1, 2)),
+        Presented(sequence("b", *"pqrst"), (4, 3, 2, 1, 0)),
+    ]
+    orders = [Ordered((0, 1, 2)), Ordered((0, 1, 2, 3, 4))]
+    found = evaluate_orders(items, orders, "text", resamples=0)
+    for name in ("position_accuracy", "longest_common_subsequence", "displacement"):
+        wanted = (expected_measures(3)[name] + expected_measures(5)[name]) / 2
+        assert getattr(found.floors["chance"], name) == pytest.approx(wanted)
+    assert found.calibration is None
+    assert found.test.kendall_tau == 0  # the second one backwards
+
+
+def test_pairs_are_averaged_over_both_directions():
+    item = Presented(sequence("a", "x", "y"), (1, 0))
+    truth, stated = pair_truths([item], [Ordered((1, 0), np.array([[0.5, 0.1], [0.7, 0.5]]))], "text")
+    assert truth.tolist() == [0.0]  # slot 0 shows step 1
+    assert stated.tolist() == pytest.approx([0.2])
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(UserError, match="there is no model of orders"):
+        load_order_model(tmp_path)
+
+
+def test_the_command_prints_a_table_with_floors_and_json(manuals):
+    command = ["sequence", "--data", str(manuals), "--model", "pairwise", "--resamples", "100"]
+    text = CliRunner().invoke(app, command)
+    assert text.exit_code == 0
+    assert "floor: chance" in text.output
+    assert "expected calibration error" in text.output
+    found = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
+    assert found["test"]["perfect_match_ratio"] > found["floors"]["chance"]["perfect_match_ratio"]
+    assert len(found["test"]["intervals"]["kendall_tau"]) == 2
