@@ -27,7 +27,8 @@ class Predictors(Settings, frozen=True, kw_only=True):
             "A model: openai/gpt-4o, compat/NAME@http://host:8000/v1, ...; of moments also 'constant' (most frequent answer of "
             "each type), 'recipe-text' (question and recipe only), 'random-step' (any valid step), 'annotations' (upper bound); "
             "of questions with options 'chance', 'longest-option', 'most-frequent-letter'. Your own function: "
-            "python:module:function. A person's answers from a file: human:FILE. May be repeated; all of "
+            "python:module:function. A person's answers from a file: human:FILE. Of orders, a trained model: model:RUN (proctor "
+            "learn sequence). May be repeated; all of "
             "Proctor's own when left out.",
             "-p",
         ),
@@ -55,6 +56,8 @@ def predict(
     Example: proctor predict bench -p openai/gpt-4o --show frames --frames 50 --height 765 --dry-run
 
     Example: proctor predict bench -p google/gemini-2.5-pro --show video:360p --videos gopro --max-cost 20
+
+    Example: proctor predict bench --kind order -p model:runs/tiny-both
 
     Example: proctor predict bench -p openai/gpt-4o --kind documents --show bm25@5
     """

@@ -23,6 +23,7 @@ __all__ = [
     "ENTRY_POINTS",
     "FUNCTION",
     "PERSON",
+    "TRAINED",
     "Model",
     "ModelName",
     "Provider",
@@ -36,6 +37,8 @@ FUNCTION: Final = "python:"
 """Before the name of a function that answers in the place of a model."""
 PERSON: Final = "human:"
 """Before the name of a file with a person's answers, which are read without asking."""
+TRAINED: Final = "model:"
+"""Before the folder of a run of ``proctor learn sequence``, whose model answers on this machine."""
 
 _P = TypeVar("_P", bound="Callable[[ModelName], Model]")
 
@@ -95,7 +98,7 @@ def is_asked(name: str) -> bool:
         >>> [is_asked(name) for name in ("openai/gpt-4o", "python:mine:answer", "human:answers/anna.csv", "chance")]
         [True, True, False, False]
     """
-    return name.startswith(FUNCTION) or ("/" in name and not name.startswith(PERSON))
+    return name.startswith(FUNCTION) or ("/" in name and not name.startswith((PERSON, TRAINED)))
 
 
 class Model(Protocol):

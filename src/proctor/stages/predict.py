@@ -22,7 +22,7 @@ from proctor.exam.question import Choice, Item, Order
 from proctor.exam.view import View as MomentView
 from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
-from proctor.llm.model import FUNCTION, PERSON, is_asked
+from proctor.llm.model import FUNCTION, PERSON, TRAINED, is_asked
 from proctor.llm.outcome import is_settled
 from proctor.records import content_hash, file_sha256, read_json, write_json, write_jsonl
 from proctor.stages.answers import Answers, read_answers
@@ -31,6 +31,7 @@ from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.inputs import load_all_items, load_predictions
 from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
+from proctor.stages.order_model import are_orders, open_order_system
 from proctor.stages.rehearsing import in_trial
 from proctor.stages.show import Show
 from proctor.stages.together import Job, side_by_side
@@ -59,6 +60,9 @@ __all__ = [
 
 PREDICTORS: Final = FLOOR_NAMES
 """Systems without a model of questions about moments."""
+
+_KEPT: Final = 50
+"""Answers of a trained model after which all are written, so that a run that is killed goes on."""
 
 Form = Literal["open", "choice", "order"]
 
@@ -273,7 +277,8 @@ def predict(
         root: the workspace.
         predictor: one of ``floor_names``, the name of a model (``openai/gpt-4o``), a function or its name
             (``python:module:function``; ``proctor.exam.function``), or ``human:FILE``: a person's answers are read from a file
-            (``proctor.stages.answers``).
+            (``proctor.stages.answers``), or ``model:RUN``: the model of a run of ``proctor learn sequence`` answers items that are
+            answered by an order.
         settings: which items, what is shown of them, and how they are asked.
         limits: what a model's calls may cost, and where they are kept.
         seen: called after each item, or each call of a model.
@@ -297,6 +302,10 @@ def predict(
         limits = (limits or Limits()).shared()
         model = _answering(predictor, trial=trial)
         return [_predict_with_model(workspace, g, view, model, settings, limits, seen) for g, view in chosen]
+    if predictor.startswith(TRAINED):
+        orders = _put_in_order(groups)
+        _require_one(settings, orders)
+        return [_predict_with_trained(workspace, group, predictor, settings, seen) for group in orders]
     fitting = _answered_by(predictor, groups)
     _require_one(settings, fitting)
     return [_predict_with_floor(workspace, group, predictor, settings, seen) for group in fitting]
@@ -316,6 +325,20 @@ def _answered_by(floor: str, groups: Sequence[_Group]) -> list[_Group]:
             hint=f"a model is written PROVIDER/MODEL; without a model: {', '.join(known) or 'none'}",
         )
     return fitting
+
+
+def _put_in_order(groups: Sequence[_Group]) -> list[_Group]:
+    """Return the groups that a trained model of orders can answer.
+
+    Raises:
+        UserError: if it can answer none.
+    """
+    if fitting := [group for group in groups if are_orders(group.items)]:
+        return fitting
+    raise UserError(
+        f"none of these items is answered by an order, but by {', '.join(dict.fromkeys(g.form for g in groups))}.",
+        hint="a trained model of orders answers questions of the kind 'order' alone",
+    )
 
 
 def _answering(predictor: str | Answering, *, trial: bool = False) -> str | Function:
@@ -472,6 +495,34 @@ def _predict_with_floor(
     return begun.told(answers, len(asked))
 
 
+def _predict_with_trained(
+    workspace: Workspace,
+    group: _Group,
+    name: str,
+    settings: PredictSettings,
+    seen: Callable[[], None] | None,
+) -> Predicted:
+    folder = Path(name.removeprefix(TRAINED))
+    system, learned = open_order_system(folder, name, workspace.root)
+    info = RunInfo(
+        predictor=name,
+        items=items_hash(group.items),
+        kind=group.kind.name,
+        form=group.form,
+        questions=group.questions,
+        show=learned.modality,
+        source=file_sha256(folder / "run.json")[:16],
+    )
+    run = settings.run or group.name(file_name(folder.resolve().name))
+    begun = _Run.begin(workspace, run, info, group.items)
+    asked, done, fresh = begun.unanswered(settings.limit), {"predictor": name}, list[Prediction]()
+    for prediction in predict_items(asked, system, progress=seen):
+        fresh.append(prediction)
+        if not len(fresh) % _KEPT:
+            begun.keep(fresh, done)
+    return begun.told(begun.write(fresh, done), len(asked))
+
+
 def _predict_with_model(
     workspace: Workspace,
     group: _Group,
@@ -536,6 +587,8 @@ def estimate_prediction(
     if not isinstance(model, str) or is_asked(model):
         chosen = _with_view(groups, settings)
         _require_one(settings, chosen)
+    elif model.startswith(TRAINED):
+        _require_one(settings, _put_in_order(groups))
     elif not model.startswith(PERSON):
         _require_one(settings, _answered_by(model, groups))
     limits, answering = limits or Limits(), _answering(model)

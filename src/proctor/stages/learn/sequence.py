@@ -10,6 +10,7 @@ from typing import Final, cast, get_args
 
 import msgspec
 
+from proctor.corpus.collection import NoImage, find_image
 from proctor.datasets.sequence_files import SequenceFile, read_sequences
 from proctor.errors import UserError
 from proctor.learn.runs import RECORD, RunRecord, read_record, read_tables, require_free, write_tables
@@ -281,7 +282,7 @@ def _kept(asked: _Asked) -> tuple[list[Steps], list[Dropped]]:
 
 
 def _with_pictures(sequence: Steps, root: Path) -> tuple[Steps, list[str]]:
-    missing = [name for step in sequence.steps for name in step.images if not (root / name).is_file()]
+    missing = [n for step in sequence.steps for n in step.images if isinstance(find_image(root, n), NoImage)]
     if not missing:
         return sequence, []
     gone = set(missing)

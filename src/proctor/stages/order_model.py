@@ -1,0 +1,114 @@
+"""A trained model of orders as a system that answers an exam: ``proctor predict WORKSPACE -p model:RUN``.
+
+It needs no provider, no key and no network. It is shown the steps as the question presents them, of the modality that it was trained
+on, and answers with their numbers, from 1; how probable it is that one comes before another stands in the prediction's details.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from proctor.corpus.collection import NoImage, find_image
+from proctor.errors import UserError
+from proctor.exam.kind import Floor
+from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item, Order, Picture, Words
+from proctor.learn.sequencing.data import MODALITY, OrderModel, Presented, Shown
+from proctor.procedure.manual import Sequence as Steps
+from proctor.procedure.manual import SequenceStep
+from proctor.stages.learn.sequence import LearnedSequence, read_learned
+
+__all__ = ["are_orders", "open_order_system"]
+
+
+def are_orders(items: Sequence[Item]) -> bool:
+    """Return whether all items are answered by an order."""
+    return all(isinstance(item.question.form, Order) for item in items)
+
+
+def open_order_system(folder: Path, name: str, root: Path) -> tuple[Floor, LearnedSequence]:
+    """Return the model of a run as a system without a provider, and what the run found.
+
+    A picture that is missing or broken makes a failed prediction of its item.
+
+    Args:
+        folder: of a finished run of ``proctor learn sequence``.
+        name: on the predictions.
+        root: that paths of pictures are relative to.
+
+    Raises:
+        UserError: if it is no such run, or not whole.
+    """
+    learned = read_learned(folder)
+    shown: Shown = msgspec.convert(learned.modality, Shown)
+
+    @cache
+    def model() -> OrderModel:
+        from proctor.learn.sequencing.models import load_order_model
+
+        return load_order_model(folder)
+
+    def answer(item: Item, rng: random.Random) -> Prediction:
+        del rng
+        try:
+            presented = _presented(item, shown, root)
+        except UserError as error:
+            return Prediction(item_id=item.id, predictor=name, failure=f"not_shown: {error.message}")
+        return _answered(item.id, name, presented, model)
+
+    return Floor(name, answer), learned
+
+
+def _answered(item: str, name: str, presented: Presented, model: Callable[[], OrderModel]) -> Prediction:
+    (said,) = model().predict([presented])
+    details: dict[str, str] = {"modality": next(iter(presented.sequence.references))}
+    if said.precedence is not None:
+        rounded = [[round(float(p), 4) for p in row] for row in said.precedence]
+        details["precedence"] = msgspec.json.encode(rounded).decode()
+    numbers = ", ".join(str(slot + 1) for slot in said.order)
+    return Prediction(item_id=item, predictor=name, answer=f"[{numbers}]", details=details)
+
+
+def _presented(item: Item, shown: Shown, root: Path) -> Presented:
+    """Return the steps as they are presented; nothing of the right order is in it.
+
+    Raises:
+        UserError: if a picture is missing or broken, or there is nothing to see.
+    """
+    question = item.question
+    assert isinstance(question.form, Order)  # seen before anything is asked
+    ids = question.form.ids
+    texts: dict[str, str] = {}
+    pictures: dict[str, list[str]] = {}
+    for part in question.evidence:
+        if isinstance(part, Words):
+            texts[part.id] = f"{texts[part.id]} {part.text}" if part.id in texts else part.text
+        elif isinstance(part, Picture) and shown != "text":
+            pictures.setdefault(part.id, []).append(str(_picture(root, part.path)))
+    sequence = Steps(
+        id=item.id,
+        goal=str(question.facts.get("goal", "")),
+        steps=tuple(SequenceStep(name, texts.get(name, ""), tuple(pictures.get(name, ()))) for name in ids),
+    ).view(MODALITY[shown])
+    if not any(step.text or step.images for step in sequence.steps):
+        raise UserError(f"the model was trained on {shown}, and no step has that")
+    return Presented(sequence, sequence.authored)
+
+
+def _picture(root: Path, name: str) -> Path:
+    from PIL import Image
+
+    found = find_image(root, name)
+    if isinstance(found, NoImage):
+        raise UserError(f"picture: {found.detail}")
+    try:
+        with Image.open(found) as image:
+            image.load()
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise UserError(f"picture: {name[:100]!r} is broken ({type(error).__name__})") from None
+    return found.absolute()
