@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from proctor.cli.console import counted, emit, progress, table, warn
 from proctor.cli.options import Output, with_settings
 from proctor.learn.settings import TrainOptions
-from proctor.stages.learn.sequence_settings import SequenceSettings
+from proctor.stages.learn.sequence_settings import SequenceSettings, SequenceTableSettings
 
 if TYPE_CHECKING:
     from proctor.learn.sequencing.figures import OrderFigures
     from proctor.stages.learn.sequence import LearnedSequence
+    from proctor.stages.learn.sequence_tables import OrderTable
 
-__all__ = ["sequence"]
+__all__ = ["sequence", "sequence_table"]
 
 _HEAD = ("n", "PMR", "tau", "Acc", "Lq", "Lr", "Dist")
 
@@ -118,3 +119,42 @@ def _cells(f: OrderFigures) -> tuple[object, ...]:
 
 def _with(value: float, interval: tuple[float, float] | None) -> str:
     return f"{value:.3f}" if interval is None else f"{value:.3f} ({interval[0]:.3f} to {interval[1]:.3f})"
+
+
+@with_settings
+def sequence_table(settings: SequenceTableSettings, training: TrainOptions, output: Output) -> None:
+    """Make Table 2 or 3 of the paper on sequencing again, on the data at hand: printed rows, ours, chance.
+
+    Every cell is a run folder under --out; the table can be stopped and made again. Rows that need pictures which the file lacks
+    say so.
+
+    Example: proctor learn sequence-table 2 --data manuals.jsonl --out runs/table-2 --seeds 5
+
+    Example: proctor learn sequence-table 3 --data manuals.jsonl --out runs/table-3 --as latex
+    """
+    from proctor.stages.learn.sequence_tables import order_table, table_runs
+
+    with progress("training", len(table_runs(settings)), quiet=output.as_json) as seen:
+        result = order_table(settings, seen, training)
+    emit(result, _table_text(result, settings.form), as_json=output.as_json)
+
+
+def _table_text(result: OrderTable, form: Literal["text", "markdown", "latex"]) -> str:
+    from proctor.report.grid import render_grid
+
+    body = []
+    for row in result.rows:
+        spread = row.deviations or (None,) * len(row.values)
+        cells = [
+            f"{v:.2f}" if d is None else f"{v:.2f} ± {d:.2f}" for v, d in zip(row.values, spread, strict=True)
+        ]
+        cells = cells or [""] * len(result.columns)
+        body.append(
+            (row.source, row.data, row.modality, row.model, row.pretraining, f"{row.n or ''}", *cells)
+        )
+    head = ("", "data", "modality", "model", "pretraining", "n", *result.columns)
+    grid = render_grid(head, body, form, text_columns=5)
+    why = dict.fromkeys(f"{r.modality} on {r.data}: {r.note}" for r in result.rows if r.note)
+    sign, ends = ("% ", "") if form == "latex" else ("", "  " if form == "markdown" else "")
+    title = f"{sign}Table {result.number}: steps put in order"
+    return "\n".join([title, "", grid, "", *(f"{sign}{line}{ends}" for line in (*why, *result.notes))])

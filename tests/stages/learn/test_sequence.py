@@ -203,3 +203,20 @@ def test_the_command_prints_a_table_with_floors_and_json(manuals):
     found = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
     assert found["test"]["perfect_match_ratio"] > found["floors"]["chance"]["perfect_match_ratio"]
     assert len(found["test"]["intervals"]["kendall_tau"]) == 2
+
+
+def test_tables_hold_printed_rows_ours_and_chance_and_say_what_is_missing(manuals, tmp_path):
+    command = ["sequence-table", "2", "--data", str(manuals), "--out", str(tmp_path / "runs"), "--seeds", "2"]
+    found = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
+    rows = {(r["source"], r["modality"], r["model"], r["pretraining"], r["data"]): r for r in found["rows"]}
+    assert rows["printed", "multimodal", "CLIP-ViL", "Y", "wikihow"]["values"][1] == 65.67
+    assert rows["printed", "text", "human", "", "recipeqa"]["values"][1] == 78.56
+    tiny = rows["ours", "text", "tiny", "MLM", "manuals"]
+    assert tiny["values"][4] > 0.3
+    assert len(tiny["deviations"]) == 6
+    assert rows["chance", "text", "random order", "", "manuals"]["values"][1] == pytest.approx(100 / 120)
+    assert "picture" in rows["missing", "image", "tiny", "", "manuals"]["note"]
+    text = CliRunner().invoke(app, [*command, "--as", "markdown"])
+    assert "CLIP-ViL" in text.output
+    three = CliRunner().invoke(app, ["sequence-table", "3", *command[2:], "--as", "latex"])
+    assert "ISP+PISP" in three.output
