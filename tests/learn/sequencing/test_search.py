@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import permutations
 
 import pytest
@@ -13,19 +12,11 @@ from proctor.errors import UserError
 from proctor.metrics.errors import MetricInputError
 
 torch = pytest.importorskip("torch")
-from tests.learn.sequencing.test_berson import LENGTHS, WIDTH, made, rows_of  # noqa: E402
+from tests.learn.sequencing.test_berson import LENGTHS, WIDTH, _one_thread, made, rows_of  # noqa: E402, F401
 
 from proctor.learn.sequencing import search  # noqa: E402
 from proctor.learn.sequencing.pairs import Pairs  # noqa: E402
 from proctor.learn.sequencing.search import decode  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def worths(head, pairs, encoded, b: int) -> dict[tuple[int, ...], float]:

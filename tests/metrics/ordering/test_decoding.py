@@ -127,19 +127,11 @@ def test_constraints_against_all_orders_that_keep_them(n, seed, drawn):
 @settings(max_examples=30)
 def test_many_are_decoded_as_one_by_one_ties_too(n, seed, digits):
     matrices = np.random.default_rng(seed).uniform(0, 1, (9, n, n)).round(digits)
-    found = decode_pairwise_many(matrices)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("proctor.metrics.ordering.decoding._AT_ONCE", 4 * (n << n))
+        found = decode_pairwise_many(matrices)
     assert [tuple(order) for order in found.tolist()] == [decode_pairwise(m).order for m in matrices]
-
-
-def test_many_in_parts_and_none(monkeypatch):
-    matrices = np.stack([probabilities(6, seed) for seed in range(20)])
-    whole = decode_pairwise_many(matrices)
-    monkeypatch.setattr("proctor.metrics.ordering.decoding._AT_ONCE", 3 * 6 * 64)
-    assert np.array_equal(decode_pairwise_many(matrices), whole)
-    assert decode_pairwise_many(np.zeros((0, 4, 4))).shape == (0, 4)
-    assert decode_pairwise_many(probabilities(16, 1)[None]).tolist() == [
-        list(decode_pairwise(probabilities(16, 1)).order)
-    ]
+    assert decode_pairwise_many(matrices[:0]).shape == (0, n)
 
 
 def test_a_chain_against_all_that_is_probable_beyond_exact_sizes():
