@@ -31,8 +31,7 @@ PAIR_WEIGHTS: Final = {"roc": 0.6, "aan": 0.4, "nips": 0.1, "sind": 1.0, "arxiv"
 """Weight of the loss of pairs by data set, as BERSON publishes it; that of ROCStories is the one of Wu et al."""
 
 _PUBLISHED_WIDTH: Final = 768
-"""The narrowest published encoder. Narrower heads have feed-forward layers of three times their width, and four attention heads."""
-_FEED_FORWARD: Final = 3_072
+"""The narrowest published encoder, with 8 attention heads and inner layers of 3,072; narrower ones have 4 and three times d."""
 _LAYERS: Final = 2
 _EPSILON: Final = 1e-6
 _MASKED: Final = -1e4
@@ -97,9 +96,6 @@ class BersonHead(nn.Module):
 
     Args:
         width: d, of the encoder.
-        layers: of the paragraph encoder.
-        heads: of its attention; 8 in the published sizes and 4 in smaller ones when not given.
-        feed_forward: width of its inner layers; 3,072 in the published sizes and 3 d in smaller ones when not given.
         dropout: of weights and layers.
         weight: of the loss of pairs.
         protocol: see the module.
@@ -109,9 +105,6 @@ class BersonHead(nn.Module):
         self,
         width: int,
         *,
-        layers: int = _LAYERS,
-        heads: int | None = None,
-        feed_forward: int | None = None,
         dropout: float = 0.1,
         weight: float = PAIR_WEIGHTS["roc"],
         protocol: Protocol = "right",
@@ -124,11 +117,10 @@ class BersonHead(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.token = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1))
         self.edge = nn.Linear(width, 1, bias=False)
-        most = heads or (8 if published else 4)
-        fitting = max(n for n in range(1, most + 1) if width % n == 0)
-        inner = feed_forward or (_FEED_FORWARD if published else 3 * width)
+        heads = max(n for n in range(1, (8 if published else 4) + 1) if width % n == 0)
+        inner = 3_072 if published else 3 * width
         self.layers = nn.ModuleList(
-            _Layer(width, fitting, inner, dropout, first=n == 0) for n in range(layers)
+            _Layer(width, heads, inner, dropout, first=n == 0) for n in range(_LAYERS)
         )
         self.norm = nn.LayerNorm(width, eps=_EPSILON)
         self.relation = nn.Linear(width, 2)
