@@ -2,7 +2,7 @@
 
 A training step is forward and backward: of the head, given states, and of the tiny encoder and the head. The loop is the plain
 version of the tests, equal in values: sequences, pairs and times one after another, the rest in matrices; its encoder is given one
-pair at a time. On a machine that others load, ``--threads 1`` says more: threads that wait make the loop look worse than it is.
+pair at a time. On a machine that others load, take ``--threads 1`` or OMP_WAIT_POLICY=PASSIVE: threads that spin distort both.
 
 Run: python benchmarks/learn/sequencing.py [--runs 3] [--threads 2] (about a minute).
 """
