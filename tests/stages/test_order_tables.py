@@ -1,4 +1,4 @@
-"""Tables of people and alternative orders: the specification's worked values, and what files of people may hold."""
+"""Tables of people and alternative orders: worked values, and what files of people may hold."""
 
 from __future__ import annotations
 

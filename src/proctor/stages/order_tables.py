@@ -110,12 +110,13 @@ def order_table(settings: OrderTableSettings) -> OrderTable:
     people = People() if settings.people is None else read_people(settings.people, by_id)
     dropped = [*found.dropped, *people.dropped]
     models = [_model(text, settings.modality, by_id, dropped) for text in settings.predictions]
+    helped = (a.record.helped for a in people.main if a.modality == "multimodal")
     make: dict[OtherTable, Callable[[], Iterator[TableRow]]] = {
         "4": lambda: _alternatives([*(m for m in models if m.orders), *_humans(people)]),
         "5": lambda: _references(found),
         "6": lambda: _categories(found),
-        "8": lambda: _helped(people),
-        "9": lambda: _confidence(people),
+        "8": lambda: _shares("what helped", "multimodal", helped, HELPED),
+        "9": lambda: _shares("confidence", None, (a.record.confidence for a in people.main), (5, 4, 3, 2, 1)),
         "people": lambda: _performance(people),
         "agreement": lambda: _agreement(people, by_id),
         "fig3": lambda: _gaps(models, people),
@@ -227,28 +228,13 @@ def _categories(found: SequenceFile) -> Iterator[TableRow]:
 
 
 def _shares(
-    name: str, modality: Modality | None, values: List[object], known: Iterable[object]
+    name: str, modality: Modality | None, said: Iterable[object], known: List[object]
 ) -> Iterator[TableRow]:
-    count = Counter(values)
-    if values:
+    count = Counter(value for value in said if value is not None)
+    if total := count.total():
         yield TableRow(
-            "ours",
-            modality,
-            f"{name}, {len(values):,} answers",
-            tuple(100 * count[k] / len(values) for k in known),
+            "ours", modality, f"{name}, {total:,} answers", tuple(100 * count[k] / total for k in known)
         )
-
-
-def _helped(people: People) -> Iterator[TableRow]:
-    said = [
-        a.record.helped for a in people.main if a.modality == "multimodal" and a.record.helped is not None
-    ]
-    return _shares("what helped", "multimodal", said, HELPED)
-
-
-def _confidence(people: People) -> Iterator[TableRow]:
-    said = [a.record.confidence for a in people.main if a.record.confidence is not None]
-    return _shares("confidence", None, said, (5, 4, 3, 2, 1))
 
 
 def _agreement(people: People, by_id: Mapping[str, Sequence]) -> Iterator[TableRow]:

@@ -17,7 +17,7 @@ import msgspec
 
 from proctor.datasets.dataset import Dataset, Log, dataset_names, guess_dataset, load_dataset
 from proctor.datasets.golden import RELEASED_SELECTION, Selection
-from proctor.datasets.interchange.format import find_format
+from proctor.datasets.interchange.format import find_format, formats
 from proctor.datasets.manual_caps import PUBLISHED_CAPS, RELEASED_CAPS, Caps, TextField, derive_sequences
 from proctor.datasets.sequence_files import write_sequences
 from proctor.errors import UserError
@@ -136,7 +136,9 @@ def _sequences(settings: SequenceSettings, log: Log, seen: Callable[[], None]) -
     root = Path(last)
     if len(names) > 1:
         raise UserError(f"{len(settings.place)} words are too many.", hint="give a name and a folder")
-    if names and names[0] not in dataset_names():
+    if wrong := [text for text in settings.only if "=" not in text]:
+        raise UserError(f"--only is {wrong[0][:60]!r}.", hint="write NAME=VALUE, for example split=train")
+    if names and names[0] in {f.name for f in formats() if f.kind == "graph"}.difference(dataset_names()):
         dataset, candidates = None, _of_files(names[0], root, log)
     else:
         dataset = load_dataset(names[0]) if names else guess_dataset(root)
@@ -262,6 +264,8 @@ def _of_files(format_name: str, path: Path, log: Log) -> Iterator[_Candidate]:
         try:
             found = format_.read(file)
         except UserError as error:
+            if file == path:
+                raise
             log.drop(file.name, "unreadable", error.message[:300])
             continue
         for dropped in found.dropped:
