@@ -106,6 +106,25 @@ def test_places_and_spans_of_both(sequences: list[Sequence], root: Path) -> None
     assert torch.equal(hidden.patch_in, found.patch_in)  # what they were before anything was hidden
     with pytest.raises(UserError, match="6 steps are to be encoded together, but the encoder has 5 slots"):
         encoder(steps, torch.zeros(1, 6, dtype=torch.long))
+    with pytest.raises(UserError, match="a step has 130 tokens, but the tiny encoder has 120 positions"):
+        encoder(steps.having(tokens=torch.ones(3, 130, dtype=torch.long)), PAIRS[:1])
+    with pytest.raises(UserError, match="sees pictures, but steps come without"):
+        encoder(steps.having(images=None), PAIRS[:1])
+
+
+@pytest.mark.parametrize(("group", "length"), [(2, 218), (5, 545)])
+def test_rows_are_as_long_as_in_the_paper(group: int, length: int) -> None:
+    encoder = open_encoder("tiny:28", "both", ["a a"]).eval()
+    tokens = torch.full((5, 60), 4)
+    tokens[:, 0], tokens[:, -1] = 1, 2
+    found = encoder(Steps(tokens, torch.zeros(5, 3, 28, 28)), torch.arange(group)[None])
+    assert found.hidden.shape == (1, length, 64)
+    assert encoder.grid == (49, 48)
+    assert found.token_at is not None
+    assert found.patch_at is not None
+    assert found.token_at.shape == (1, group, 60)
+    assert found.patch_at.shape == (1, group, 49)
+    assert found.span.sum(2).tolist() == [[108, *[109] * (group - 1)]]
 
 
 def test_a_picture_that_is_missing_is_not_looked_at(sequences: list[Sequence]) -> None:

@@ -12,7 +12,7 @@ import torch
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import Shown
 from proctor.learn.sequencing.encoder import StepEncoder
-from proctor.learn.sequencing.encoders.folders import image_encoder, multimodal_encoder, text_encoder
+from proctor.learn.sequencing.encoders.folders import image_encoder, text_encoder
 from proctor.learn.sequencing.encoders.pictures import open_pictures
 from proctor.learn.sequencing.encoders.stream import Places
 from proctor.learn.sequencing.encoders.tiny import tiny
@@ -82,7 +82,7 @@ def open_encoder(
                 hint=f"give {kind}:FOLDER+FOLDER; features of regions are made before, an .npy file for each picture",
             )
         places: Places = "shared" if kind == "visualbert" else "features"
-        return multimodal_encoder(Path(folder), open_pictures(pictures, protocol), description, places)
+        return text_encoder(Path(folder), description, open_pictures(pictures, protocol), places)
 
 
 def _side(spec: str, place: str) -> int:

@@ -28,7 +28,7 @@ from proctor.learn.sequencing.encoders.stream import (
 from proctor.learn.sequencing.encoders.tokenizers import FolderTokenizer
 from proctor.records import Json
 
-__all__ = ["image_encoder", "multimodal_encoder", "text_encoder"]
+__all__ = ["image_encoder", "text_encoder"]
 
 _WIDEST: Final = 768
 """Of encoders of pictures alone, as in the paper's code."""
@@ -104,19 +104,44 @@ class _FolderReader(Reader):
         return nn.Sequential(own or nn.Linear(self.width, self.width), nn.Tanh())
 
 
-def text_encoder(folder: Path, description: Mapping[str, Json], *, repeat_cls: bool = True) -> SingleStream:
-    """Open a transformer of texts; a group is its pooled [CLS] (dense, tanh).
+def text_encoder(
+    folder: Path,
+    description: Mapping[str, Json],
+    tower: Tower | None = None,
+    places: Places = "features",
+    *,
+    repeat_cls: bool = True,
+    span_images: bool = False,
+) -> SingleStream:
+    """Open a transformer of texts, which may see pictures beside them.
+
+    A group of texts alone is its pooled [CLS] (dense, tanh), with pictures its raw [CLS].
+
+    Args:
+        folder: of the transformer and its tokenizer.
+        description: for ``rebuild``.
+        tower: gives features of pictures; None for texts alone.
+        places: ``features`` for CLIP-ViL, ``shared`` for VisualBERT.
+        repeat_cls: see ``SingleStream``.
+        span_images: likewise.
 
     Raises:
         UserError: if it cannot be opened; MissingExtraError without transformers.
     """
     tokenizer = FolderTokenizer(folder)
-    reader = _FolderReader(folder, tokenizer, False)
+    reader = _FolderReader(folder, tokenizer, tower is not None)
+    patches = None
+    if tower is not None:
+        cells = max(_CELLS, tower.cells[0]), max(_CELLS, tower.cells[1])
+        patches = Patches(tower.features, reader.width, cells, places=places, kind=not reader.segmented)
     return SingleStream(
         reader,
-        Pool(reader.pooler()),
+        Pool(reader.pooler() if tower is None else None),
         reader.width,
         tokenizer=tokenizer,
+        tower=tower,
+        patches=patches,
+        span_images=span_images,
         repeat_cls=repeat_cls,
         description={**description, "identity": tokenizer.identity},
     )
@@ -139,39 +164,4 @@ def image_encoder(tower: Tower, description: Mapping[str, Json], fusion_layers: 
         tower=tower,
         patches=Patches(tower.features, width, tower.cells, normed=True),
         description=description,
-    )
-
-
-def multimodal_encoder(
-    folder: Path,
-    tower: Tower,
-    description: Mapping[str, Json],
-    places: Places,
-    *,
-    span_images: bool = False,
-) -> SingleStream:
-    """Open a transformer of texts that sees pictures beside them; a group is its raw [CLS].
-
-    Args:
-        folder: of the transformer and its tokenizer.
-        tower: gives features of pictures.
-        description: for ``rebuild``.
-        places: ``features`` for CLIP-ViL, ``shared`` for VisualBERT.
-        span_images: whether vectors of steps are made of pictures, too.
-
-    Raises:
-        UserError: if it cannot be opened; MissingExtraError without transformers.
-    """
-    tokenizer = FolderTokenizer(folder)
-    reader = _FolderReader(folder, tokenizer, True)
-    cells = max(_CELLS, tower.cells[0]), max(_CELLS, tower.cells[1])
-    return SingleStream(
-        reader,
-        Pool(),
-        reader.width,
-        tokenizer=tokenizer,
-        tower=tower,
-        patches=Patches(tower.features, reader.width, cells, places=places, kind=not reader.segmented),
-        span_images=span_images,
-        description={**description, "identity": tokenizer.identity},
     )

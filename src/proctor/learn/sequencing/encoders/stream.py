@@ -121,14 +121,7 @@ class Reader(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, rows: Tensor, present: Tensor, text: Tensor, owner: Tensor) -> Tensor:
-        """Return states of rows [G, L, d].
-
-        Args:
-            rows: embeddings.
-            present: which places are taken, shape [G, L].
-            text: which are of texts, likewise.
-            owner: to which step of the group they belong, likewise.
-        """
+        """Return states of rows [G, L, d]; told which places are taken, which are of texts, and of which step, all [G, L]."""
         ...
 
 

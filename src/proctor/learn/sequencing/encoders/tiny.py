@@ -11,6 +11,7 @@ from typing import Final
 import torch
 from torch import Tensor, nn
 
+from proctor.errors import UserError
 from proctor.learn.sequencing.data import Shown
 from proctor.learn.sequencing.encoders.stream import SLOTS, Patches, Pool, SingleStream, Tower, Transformer
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
@@ -51,7 +52,16 @@ class _Texts(Transformer):
         self.dropout = nn.Dropout(0.1)
 
     def embed(self, tokens: Tensor, groups: Tensor) -> Tensor:
-        """Return embeddings, shape [G, K, T, d]."""
+        """Return embeddings, shape [G, K, T, d].
+
+        Raises:
+            UserError: if a step has more tokens than there are positions.
+        """
+        if tokens.shape[1] > _POSITIONS:
+            raise UserError(
+                f"a step has {tokens.shape[1]} tokens, but the tiny encoder has {_POSITIONS} positions.",
+                hint=f"read at most {_POSITIONS} tokens of each step",
+            )
         placed = self.words(tokens) + self.positions.weight[: tokens.shape[1]] + self.kind
         dropped: Tensor = self.dropout(self.norm(placed[groups] + self.slots.weight[: groups.shape[1], None]))
         return dropped
