@@ -235,3 +235,13 @@ def test_parameters_are_as_many_as_in_the_paper() -> None:
     # The rest of the published count: CLIP RN50 whole, a projection of boxes with its LayerNorm, slots a second time, the head.
     boxes, clip, head = 4 * 1024 + 1024 + 2 * 1024, 102_007_137, 37_805_065
     assert count(roberta) + clip + count(patches) + boxes + 5 * 2048 + head == 497_402_218
+
+
+def test_clip_rn50_of_timm_has_as_many_parameters_as_clips_own() -> None:
+    try:
+        import timm
+    except (ImportError, RuntimeError) as error:  # the latter where torchvision does not fit torch
+        pytest.skip(f"timm cannot be imported: {error}")
+    with torch.device("meta"):
+        visual = timm.create_model("resnet50_clip", pretrained=False, num_classes=1024)
+    assert sum(p.numel() for p in visual.parameters()) == 38_316_896

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -34,6 +33,9 @@ class _Network(Tower):
     def __init__(self, network: Any, preparation: Preparation, protocol: Protocol) -> None:
         super().__init__()
         self.network = getattr(network, "vision_model", network)
+        if isinstance(getattr(network, "fc", None), nn.Linear):  # of torchvision, which gives classes alone
+            maps = [layer for name, layer in network.named_children() if name not in ("avgpool", "fc")]
+            self.network = nn.Sequential(*maps)
         size = preparation.crop or preparation.size
         self.pixels = high, wide = size if isinstance(size, tuple) else (size, size)
         # The paper's code takes the colours of ImageNet for every network.
@@ -65,11 +67,8 @@ class _Network(Tower):
         network = self.network
         if hasattr(network, "config"):
             found: Tensor = network(pixel_values=pixels).last_hidden_state
-        elif hasattr(network, "forward_features"):
-            found = network.forward_features(pixels)
         else:
-            layers = [layer for name, layer in network.named_children() if name not in ("avgpool", "fc")]
-            found = functools.reduce(lambda states, layer: layer(states), layers, pixels)
+            found = getattr(network, "forward_features", network)(pixels)
         if found.ndim == 4:  # channels come first but in the Swin family of timm
             return found if getattr(network, "output_fmt", "") == "NHWC" else found.permute(0, 2, 3, 1)
         high, wide = self.cells
