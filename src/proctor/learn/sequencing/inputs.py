@@ -70,9 +70,11 @@ class Inputs:
             most_tokens: of a step.
 
         Raises:
-            UserError: if an id is there twice, or pictures are of another size than the encoder's features; MissingExtraError
-                without Pillow.
+            UserError: if an id is there twice, or the encoder does not see what is shown; MissingExtraError without Pillow.
         """
+        tokenizer = encoder.tokenizer
+        if tokenizer is None and shown != "image":
+            raise UserError("the encoder reads no texts.", hint="show image, or take another encoder")
         ids: list[list[int]] = []
         gallery = _Gallery(encoder, root)
         rows: dict[str, Tensor] = {}
@@ -83,15 +85,15 @@ class Inputs:
                 raise UserError(f"the sequence '{sequence.id}' is there twice.", hint="give each its own id")
             rows[sequence.id] = torch.arange(len(image_of), len(image_of) + len(sequence.steps))
             for step in sequence.steps:
-                if shown != "image" and encoder.tokenizer is not None:
+                if tokenizer is not None and shown != "image":
                     text = f"{sequence.goal}. {step.text}" if goal and sequence.goal else step.text
-                    found = encoder.tokenizer.encode(text, most_tokens + 1)
+                    found = tokenizer.encode(text, most_tokens + 1)
                     if len(found) > most_tokens:
                         cut += 1
-                        found = encoder.tokenizer.encode(text, most_tokens)
+                        found = tokenizer.encode(text, most_tokens)
                     ids.append(found)
                 image_of.append(gallery.place(sequence.id, step.images) if shown != "text" else -1)
-        pad = encoder.tokenizer.pad if encoder.tokenizer else 0
+        pad = tokenizer.pad if tokenizer else 0
         return cls(
             rows=rows,
             dropped=tuple(gallery.dropped),

@@ -55,7 +55,11 @@ def open_encoder(
         torch.manual_seed(seed)
         kind, _, place = spec.partition(":")
         if kind == "tiny":
-            return tiny(shown, WordTokenizer.of(texts if shown != "image" else ()), side=_side(spec, place))
+            side = 8 if spec == kind else int(place) if place.isascii() and place.isdigit() else 0
+            if side % 4 or not 4 <= side <= 224:
+                hint = "give tiny, or a multiple of 4 up to 224: tiny:16, tiny:32"
+                raise UserError(f"pictures cannot have {place!r} pixels.", where=spec, hint=hint)
+            return tiny(shown, WordTokenizer.of(texts if shown != "image" else ()), side)
         sees = _SEES.get(kind)
         if sees is None or not place:
             raise UserError(
@@ -83,17 +87,6 @@ def open_encoder(
             )
         places: Places = "shared" if kind == "visualbert" else "features"
         return text_encoder(Path(folder), description, open_pictures(pictures, protocol), places)
-
-
-def _side(spec: str, place: str) -> int:
-    side = int(place) if place.isascii() and place.isdigit() else 0 if place else 8
-    if side < 4 or side % 4 or side > 224:
-        raise UserError(
-            f"the tiny encoder has no pictures of {place!r} pixels.",
-            where=spec,
-            hint="give tiny, or a multiple of 4 up to 224: tiny:16, tiny:32",
-        )
-    return side
 
 
 class _Description(msgspec.Struct):
