@@ -26,9 +26,9 @@ class Predictors(Settings, frozen=True, kw_only=True):
         option(
             "A model: openai/gpt-4o, compat/NAME@http://host:8000/v1, ...; of moments also 'constant' (most frequent answer of "
             "each type), 'recipe-text' (question and recipe only), 'random-step' (any valid step), 'annotations' (upper bound); "
-            "of questions with options 'chance', 'longest-option', 'most-frequent-letter'. Your own function: "
-            "python:module:function. A person's answers from a file: human:FILE. Of orders, a trained model: model:RUN (proctor "
-            "learn sequence). May be repeated; all of "
+            "of questions with options 'chance', 'longest-option', 'most-frequent-letter'; of orders of steps 'chance', 'presented', "
+            "'cue-words', 'shortest-first', 'longest-first', and a trained model: model:RUN (proctor learn sequence). Your own function: "
+            "python:module:function. A person's answers from a file: human:FILE. May be repeated; all of "
             "Proctor's own when left out.",
             "-p",
         ),
@@ -62,6 +62,7 @@ def predict(
     Example: proctor predict bench -p openai/gpt-4o --kind documents --show bm25@5
     """
     from proctor.errors import UserError
+    from proctor.exam.kind import kind_named
     from proctor.llm.model import is_asked
     from proctor.stages import predict as stage
     from proctor.stages.trial import trial
@@ -83,7 +84,8 @@ def predict(
     rows = [(r.run, r.items, r.answered, r.asked_now, r.failed) for r in results]
     text = table(rows, ("run", "items", "answered", "asked now", "failed"))
     text += "".join(f"\n\n{r.run}: {told}" for r in results if (told := _told(r)))
-    emit({"runs": results}, text + f"\n\nnext: proctor judge {workspace}", as_json=output.as_json)
+    step = "score" if all(kind_named(r.kind).measured.computed for r in results) else "judge"
+    emit({"runs": results}, text + f"\n\nnext: proctor {step} {workspace}", as_json=output.as_json)
     end_with_status(*(r.calls for r in results), accepted=limits.accept_failures)
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from proctor.exam.library import Library, Prompts
     from proctor.exam.marker import Marker
     from proctor.exam.prediction import Judgement, Prediction
+    from proctor.exam.table import Computed
 
 __all__ = [
     "Answer",
@@ -371,6 +372,18 @@ class Kind(ABC, Generic[V]):
 
     # -- scores --------------------------------------------------------------------------------------------
 
+    def measures(self, items: Sequence[Item], predictions: Sequence[Prediction]) -> Computed:  # noqa: ARG002
+        """Measure the answers of one run, where no judge is needed (``Measured.computed``).
+
+        Args:
+            items: the whole set.
+            predictions: of one run, failed ones included.
+
+        Raises:
+            UserError: if the kind has no such measures, or an item lacks what they need.
+        """
+        raise UserError(f"answers to questions of the kind '{self.name}' are marked by a judge.")
+
     def slices(self, items: Sequence[Item]) -> Slices:
         """Return what tables slice by: all, the form where there are several, and each facet."""
         found = dict(facet_slices(items, sorted({name for item in items for name in item.question.facets})))
@@ -382,7 +395,7 @@ class Kind(ABC, Generic[V]):
 
 
 _GROUP: Final = "proctor.kinds"
-_OURS: Final = ("moment", "clip", "documents", "step")
+_OURS: Final = ("moment", "clip", "documents", "step", "order")
 """Kinds of this package, each the ``KIND`` of a module of ``proctor.exam.kinds``."""
 
 

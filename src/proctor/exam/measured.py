@@ -26,6 +26,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
         brief: signatures name neither benchmark nor cluster nor draws (the tables of SMMQG).
         rubrics: measure of the first judge with each rubric, where further judges are measures beside the first one.
         likeness: likeness to the reference is measured, too.
+        computed: answers are measured without a judge (``Kind.measures``).
         mean_of: what slices are cut by whose plain mean is a row of its own, such as ``style``; empty for no such row.
     """
 
@@ -36,6 +37,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     brief: bool = False
     rubrics: Mapping[str, str] = {}
     likeness: bool = False
+    computed: bool = False
     mean_of: str = ""
 
 

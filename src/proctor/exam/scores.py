@@ -80,7 +80,12 @@ def score_run(
     letters: Letters | None = None
     measures: list[Measure] = []
     judge = PARSER
-    if any(isinstance(item.question.form, Choice) for item in items):
+    said: tuple[str, ...] = ()
+    if kind.measured.computed:
+        computed = kind.measures(items, asked)
+        measures, judge, said = list(computed.measures), "none", computed.notes
+        counts |= computed.counts
+    elif any(isinstance(item.question.form, Choice) for item in items):
         matched = judgements.get("accuracy", ())
         measures, letters, more = choice_marks(items, asked, matched)
         counts |= more
@@ -107,7 +112,7 @@ def score_run(
         clusters=clusters,
         counts=counts,
         privilege=privilege,
-        notes=tuple(dict.fromkeys(_notes(items, asked, judgements))),
+        notes=tuple(dict.fromkeys((*said, *_notes(items, asked, judgements)))),
         letters=letters,
     )
 
@@ -193,7 +198,7 @@ def _rows(
         basis |= {"benchmark": signature_part(benchmark), "cluster": measured.cluster}
         basis |= {"resamples": str(how.resamples), "seed": str(how.seed)}
     basis |= measure.signature.parameters
-    signature, cut = Signature(measure.signature.name, basis), {**slices, **measure.slices}
+    signature, cut = Signature(measure.signature.name, basis), _cut(measure, {**slices, **measure.slices})
 
     def sign(name: str) -> Signature:
         return signature.having(slice=signature_part(name))
@@ -201,14 +206,17 @@ def _rows(
     bounded: list[ScoreRow] = []
     for row in rows_of(cut, measure.marks, clusters, sign, measure.name, resampling=how):
         scored = [id_ for id_ in cut[row.slice][1] if measure.marks.get(id_) is not None]
+        lost = [id_ for id_ in cut[row.slice][1] if measure.marks.get(id_) is None]
         known = [measure.chances[id_] for id_ in scored if id_ in measure.chances]
         marks = Counter(measure.marks[id_] for id_ in scored) if measure.graded else Counter[float | None]()
         bounded.append(
             msgspec.structs.replace(
                 row,
-                least=_filled(row, 0.0),
-                most=_filled(row, measure.full),
+                least=_filled(row, lost, measure, 0),
+                most=_filled(row, lost, measure, 1),
                 full=measure.full,
+                raw=measure.raw,
+                lower=measure.lower,
                 judge=measure.judge,
                 clusters=len({clusters[id_] for id_ in scored}),
                 unparsed=sum(id_ in measure.unparsed for id_ in scored),
@@ -228,10 +236,21 @@ def _rows(
         yield row_of(score, measure.name, of, "all", judge=measure.judge, full=measure.full, **filled)
 
 
-def _filled(row: ScoreRow, mark: float) -> float | None:
-    """Return the number with one mark for every item that has none."""
-    missing = row.failed + row.skipped
-    return (row.n * (row.value or 0.0) + missing * mark) / row.asked if missing else row.value
+def _cut(measure: Measure, slices: Slices) -> Slices:
+    """Return the slices without items that the measure says nothing of; those without any are left out."""
+    if measure.about is None:
+        return slices
+    about = frozenset(measure.about)
+    inside = {name: (kind, [id_ for id_ in ids if id_ in about]) for name, (kind, ids) in slices.items()}
+    return {name: (kind, ids) for name, (kind, ids) in inside.items() if ids}
+
+
+def _filled(row: ScoreRow, lost: Sequence[str], measure: Measure, end: int) -> float | None:
+    """Return the number with every item that has no mark as wrong (``end`` 0) or as right (1)."""
+    if not lost:
+        return row.value
+    marks = [measure.ends.get(id_, (0.0, measure.full))[end] for id_ in lost]
+    return (row.n * (row.value or 0.0) + math.fsum(marks)) / row.asked
 
 
 def _mean_of(parts: Sequence[ScoreRow], signature: Signature, what: str) -> Score:

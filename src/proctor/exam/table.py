@@ -24,6 +24,7 @@ from proctor.metrics.score import Score, Signature
 from proctor.metrics.significance import Comparison, compare_all_pairs
 
 __all__ = [
+    "Computed",
     "LetterRow",
     "Letters",
     "Measure",
@@ -57,6 +58,10 @@ class Measure:
         matched: items with a reply that no rule reads and a model matched with an option.
         chances: what guessing gets, by item.
         slices: further ones, that only this measure has.
+        about: the items that it says something of; None for all.
+        ends: by item the mark for what is wrong and the one for what is right, where these are not 0 and ``full``; less may be
+            better.
+        raw: printed in its own unit, in which ``full`` says nothing.
     """
 
     name: str
@@ -69,6 +74,28 @@ class Measure:
     matched: Collection[str] = frozenset()
     chances: Mapping[str, float] = field(default_factory=dict)
     slices: Slices = field(default_factory=dict)
+    about: Collection[str] | None = None
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    raw: bool = False
+
+    @property
+    def lower(self) -> bool:
+        """Whether less is better."""
+        return any(right < wrong for wrong, right in self.ends.values())
+
+
+class Computed(NamedTuple):
+    """What a kind that needs no judge measures of one run: measures, the first of which systems are compared by.
+
+    Attributes:
+        measures: in the order of the table.
+        counts: what became of the replies.
+        notes: what to beware of.
+    """
+
+    measures: Sequence[Measure]
+    counts: Mapping[str, int] = {}
+    notes: tuple[str, ...] = ()
 
 
 class Resampling(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +140,8 @@ class ScoreRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         matched: items of ``n`` with a reply that no rule reads and a model matched with an option.
         chance: what guessing would get, None where it cannot be said.
         marks: how many answers were judged 0, 1 and 2.
+        raw: it is printed in its own unit, such as steps; ``full`` says nothing then.
+        lower: less is better.
         signature: every choice that changes the number.
         note: why something is undefined, or what to beware of.
     """
@@ -136,6 +165,8 @@ class ScoreRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     matched: int = 0
     chance: float | None = None
     marks: tuple[int, int, int] = (0, 0, 0)
+    raw: bool = False
+    lower: bool = False
     signature: str = ""
     note: str = ""
 
@@ -214,8 +245,9 @@ class ScoreTable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def item_marks(self) -> Mapping[str, float | None]:
-        """Marks of the first measure."""
-        return next(iter(self.marks.values()), {})
+        """Marks of the first measure. Files hold measures by name, and rows in their order."""
+        first = self.rows[0].measure if self.rows else ""
+        return self.marks.get(first) or next(iter(self.marks.values()), {})
 
     def row(self, slice_: str = "all", measure: str | None = None) -> ScoreRow:
         """Return the row of a slice, of the first measure unless another is named.

@@ -27,6 +27,9 @@ _FEW: Final = 12
 """So many slices of one kind stand in a table with intervals; more of them in shades."""
 _MANY: Final = 7
 """With more runs, columns are numbered as rows are."""
+_BESIDE: Final = 4
+"""Further measures that stand in the leaderboard; more of them have tables of their own, ``_TOGETHER`` in each."""
+_TOGETHER: Final = 6
 _LISTED: Final = 200
 _NAMED: Final = 3
 _TITLES: Final[Mapping[str, str]] = {
@@ -45,6 +48,17 @@ _MEASURES: Final[Mapping[str, str]] = {
     "accuracy": "Accuracy",
     "circular_accuracy": "Right in all rotations",
     "consistency": "Right by the judge",
+    "position_accuracy": "Right places",
+    "perfect_match_ratio": "Whole order right",
+    "longest_common_subsequence": "Lq, steps",
+    "longest_common_substring": "Lr, steps",
+    "kendall_tau": "Kendall's τ",
+    "displacement": "Distance, steps (less is better)",
+    "authored_position_accuracy": "Right places, authors' order",
+    "authored_perfect_match_ratio": "Whole order right, authors'",
+    "valid_order": "Keeps the graph",
+    "violated_share": "Graph violated (less is better)",
+    "comparable_tau": "τ on the graph",
 }
 
 
@@ -81,6 +95,7 @@ def results_section(
         parts.append(Paragraph("There is no run yet. Scores and comparisons appear here once there is one."))
         return Section(exam.id, f"Results: {exam.title}", tuple(parts))
     parts += _board(standing, corrected, calibrated=calibrated, level=level)
+    parts += _further(standing)
     parts += _by_slices(standing)
     parts += view_parts(standing)
     parts += _pairs(standing, level)
@@ -110,6 +125,7 @@ def _board(
     unread = any((row := line.row()) is not None and row.unparsed for line in standing.lines)
     matched = any((row := line.row()) is not None and row.matched for line in standing.lines)
     others = [m for m in standing.measures[1:] if any(line.row("all", m) for line in standing.lines)]
+    others = others if len(others) <= _BESIDE else []
     main = measure_title(standing.measures[0]) if standing.measures else "Score"
     head = (
         "Run", "Rank", main, "0 to 100", "Failures wrong to right", "Coverage", "Judge", *(["If people had judged"] if people else []), *map(measure_title, others),
@@ -147,8 +163,8 @@ def _board(
                 *_bounds(row, line.rank.why),
                 judge_cell(row),
                 *([number(c.mean if c is not None and c.mean.value is not None else None)] if people else []),
-                *(number(line.row("all", m)) for m in others),
-                *([guessed(row.chance if row else None, row.n if row else 0, level)] if chance else []),
+                *(_other(line.row("all", m)) for m in others),
+                *([_guessing(line, level)] if chance else []),
                 *counts,
             )
         )
@@ -161,7 +177,7 @@ def _board(
     ]
     if chance:
         notes.append(
-            "Guessing gets: what an option drawn evenly gets on average, and below it where "
+            "Guessing gets: what an answer drawn evenly gets on average, and below it, of options, where "
             f"{100 * level:g} % of such sets of guesses land."
         )
     if matched:
@@ -198,6 +214,34 @@ def _board(
         yield Paragraph(f"* {text}: {named}.")
     if lacking := [line.name.label for line in standing.lines if line.run.table is None]:
         yield Paragraph(f"Without scores yet (proctor score): {', '.join(lacking)}.", beware=True)
+
+
+def _guessing(line: Line, level: float) -> Cell:
+    """Return what guessing gets; where sets of guesses land is known of options alone, which are right or wrong."""
+    row, table = line.row(), line.run.table
+    if row is not None and table is not None and table.letters is None:
+        return Cell(show_value(row.chance))
+    return guessed(row.chance if row else None, row.n if row else 0, level)
+
+
+def _further(standing: Standing) -> Iterator[Part]:
+    """Yield tables of the measures for which the leaderboard has no room, with what guessing gets."""
+    others = [m for m in standing.measures[1:] if any(line.row("all", m) for line in standing.lines)]
+    for at in range(0, len(others) if len(others) > _BESIDE else 0, _TOGETHER):
+        names = others[at : at + _TOGETHER]
+        rows = [(run_cell(line), *(_other(line.row("all", m)) for m in names)) for line in standing.scored]
+        first = [next((r for line in standing.scored if (r := line.row("all", m))), None) for m in names]
+        rows.append((Cell("Guessing gets", tone="floor"), *map(_chance, first)))
+        yield Table("Further measures", ("Run", *map(measure_title, names)), tuple(rows))
+
+
+def _chance(row: ScoreRow | None) -> Cell:
+    return Cell(show_value(row.chance, 2 if row.raw else 1)) if row is not None else Cell("–", tone="soft")
+
+
+def _other(row: ScoreRow | None) -> Cell:
+    """Return a further measure: 0 to 100, or in its own unit with two digits."""
+    return number(row, 2 if row is not None and row.raw else 1)
 
 
 def _bounds(row: ScoreRow | None, why: str) -> tuple[Cell, Cell]:

@@ -86,7 +86,7 @@ class Line:
     @property
     def scale(self) -> float:
         """What a mark is multiplied with to be printed, since the page prints all scores from 0 to 100."""
-        return 1.0 if self.run.table is None else 100.0 / self.run.table.row().full
+        return 1.0 if self.run.table is None else _scale(self.run.table.row())
 
     @property
     def skipped(self) -> int:
@@ -200,13 +200,17 @@ def _rows(run: Run) -> dict[tuple[str, str], ScoreRow]:
 
 
 def _in_points(row: ScoreRow) -> ScoreRow:
-    scale = 100.0 / row.full
+    scale = _scale(row)
     if scale == 1.0:
         return row
     ends = {name: getattr(row, name) for name in ("value", "low", "high", "least", "most", "chance")}
     return msgspec.structs.replace(
         row, full=100.0, **{name: None if x is None else scale * x for name, x in ends.items()}
     )
+
+
+def _scale(row: ScoreRow) -> float:
+    return 1.0 if row.raw else 100.0 / row.full
 
 
 def _compare(

@@ -357,6 +357,11 @@ def _marker_of(info: RunInfo, items: Sequence[Item], settings: JudgeSettings) ->
         UserError: if it has none.
     """
     kind = kind_named(info.kind)
+    if kind.measured.computed:
+        raise UserError(
+            f"answers to questions of the kind '{info.kind}' need no judge.",
+            hint="they are measured as they are: run proctor score",
+        )
     form = items[0].question.form if items else Open()
     by_model = "/" in settings.judge
     sorts = {name: hasattr(kind.marker(name), "prompt") for name in kind.markers(form)}

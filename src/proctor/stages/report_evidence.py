@@ -79,7 +79,8 @@ class EvidenceFinder:
         """Return the evidence of a question."""
         if item.question.kind == "moment":
             return self._moment(item)
-        facts: tuple[tuple[str, str], ...] = ()
+        goal = item.question.facts.get("goal")
+        facts: tuple[tuple[str, str], ...] = (("goal", goal),) if isinstance(goal, str) else ()
         sources = [*self._frames.get(item.id, ()), *self._parts(item)]
         parent = item.question.parent or item.id
         if (clip := self._clips.get(parent)) is not None:
@@ -98,7 +99,8 @@ class EvidenceFinder:
         for part in parts:
             if isinstance(part, Picture):
                 picture = _thumbnail(self._workspace.root / part.path)
-                yield SourceView(part.path, "picture", "", part.caption or part.path, picture=picture)
+                title = part.caption or part.id or part.path
+                yield SourceView(part.id or part.path, "picture", "", title, picture=picture)
             elif isinstance(part, Words):
                 yield SourceView(part.id, "text", "", part.id, text=part.text)
 

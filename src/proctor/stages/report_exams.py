@@ -76,7 +76,7 @@ def _run(workspace: Workspace, name: str, items: Sequence[Item]) -> Run:
     how = Resampling(**workspace.resolve(ScoreSettings).resampling)
     kind = kind_named(info.kind)
     table = None
-    if judgements or (predictions and info.form == "choice"):
+    if judgements or (predictions and (info.form == "choice" or kind.measured.computed)):
         in_words = info.form != "choice"
         make = partial(
             score_run,

@@ -173,6 +173,8 @@ def _marked(workspace: Workspace, items: Sequence[Item], name: str) -> _Marked:
         )
     predictions = load_predictions(folder, asked)
     kind = kind_named(info.kind)
+    if kind.measured.computed:
+        return _Marked(name, info, predictions, {})
     if info.form == "choice":  # read from the replies; judgements say which options a model matched
         matched = run_judgements(kind, folder, asked) if is_there(folder / "judgements.jsonl") else {}
         if matched:

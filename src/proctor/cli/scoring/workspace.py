@@ -78,7 +78,8 @@ def _tables(result: ScoredRuns) -> Iterator[str]:
             covered = f"{row.n:,} of {row.asked:,}"
             shown = [_show(rows.get(s), interval=s == "all") for s in slices]
             lines.append((name, rank or "–", shown[0], _bounds(row), covered, *shown[1:], row.judge or "–"))
-        title = "run" if measure == "judge" else f"run ({measure})"
+        lower = ", less is better" if next(iter(found.values()))["all"].lower else ""
+        title = "run" if measure == "judge" else f"run ({measure}{lower})"
         further = [s.partition("=")[2] or s for s in slices][1:]
         yield table(lines, (title, "rank", "all", "failures wrong to right", "marked", *further, "judge"))
     for name, scores in result.tables.items():
@@ -87,12 +88,14 @@ def _tables(result: ScoredRuns) -> Iterator[str]:
         if matched is not None and (matched or counts["unparsed"]):
             read = f"{counts['read by rule']:,} replies read by rule, {matched:,} matched by a model"
             yield f"{name}: {read}, {counts['unparsed']:,} unread"
+        if scores.counts.get("repaired") or ("repaired" in counts and counts["unparsed"]):
+            yield f"{name}: {counts['repaired']:,} orders repaired, {counts['unparsed']:,} replies unread"
     if left := [f"not ranked: {line.run}: {line.why}" for line in result.runs if line.why]:
         yield "\n".join(left)
 
 
 def _digits(row: ScoreRow) -> int:
-    return 3 if row.full == 1 else 1
+    return 3 if row.full == 1 or row.raw else 1
 
 
 def _bounds(row: ScoreRow) -> str:

@@ -1,0 +1,357 @@
+"""Questions about the order of steps: shown in random order, by their texts, pictures or both. Source: Wu et al. 2022.
+
+Views: ``both``, ``text``, ``image``, and ``question`` (blind: how many steps there are); ``text+goal`` shows the goal as well, as people
+see it and the paper's models do not. Asked for the whole order at once (``listwise``), or for every two steps both ways round which of
+them is done first (``pairwise``), from which the best order is computed (``metrics.ordering.decode_pairwise``). Steps are named by the
+number under which they are presented; how answers are read and repaired stands in ``order_reply``, how they are measured in
+``order_marks``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+import numpy as np
+
+from proctor.errors import UserError
+from proctor.exam.card import Exhibited, evidence_parts
+from proctor.exam.choice import CREDIT, read_choice
+from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Floor, Kind, Shown, Talk, Turn, ViewOptions
+from proctor.exam.kinds.order_marks import order_measures, right_orders, slot_texts
+from proctor.exam.kinds.order_reply import OrderRead, read_order, spell_slots
+from proctor.exam.library import Library, Prompts
+from proctor.exam.measured import Measured, Slices, facet_slices
+from proctor.exam.prediction import Prediction, why_no_reply
+from proctor.exam.question import Form, Item, Order, Ordering, Picture, Question, Words, seen_hash
+from proctor.exam.table import Computed
+from proctor.llm.message import Image, Parameters
+from proctor.llm.outcome import Outcome, Reply
+from proctor.metrics.ordering.orders import decode_pairwise
+from proctor.procedure.order_heuristics import HEURISTICS
+
+__all__ = ["KIND", "STYLES", "OrderView", "Shows", "Style"]
+
+Shows = Literal["both", "text", "image", "question"]
+Style = Literal["listwise", "pairwise"]
+STYLES: Final[tuple[Style, ...]] = get_args(Style)
+
+_LISTWISE: Final = Parameters(temperature=0.0, max_tokens=512)
+_PAIRWISE: Final = Parameters(temperature=0.0, max_tokens=16)
+_NOTHING: Final = "no pair could be read"
+_FLOORS: Final = ("chance", "presented")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderView:
+    """What a system is shown of steps, and how it is asked.
+
+    Attributes:
+        shows: of each step.
+        goal: it is told what the steps lead to.
+        style: the whole order at once, or every two steps.
+    """
+
+    shows: Shows = "both"
+    goal: bool = False
+    style: Style = "listwise"
+
+    @property
+    def label(self) -> str:
+        """Short name for runs."""
+        shown = self.shows + ("+goal" if self.goal else "")
+        return shown if self.style == "listwise" else f"{shown}, {self.style}"
+
+    @property
+    def privilege(self) -> str:
+        """None: people are told the goal, too."""
+        return ""
+
+    @property
+    def blind(self) -> bool:
+        """True where nothing of the steps is shown."""
+        return self.shows == "question"
+
+    @property
+    def details(self) -> Mapping[str, str]:
+        """For every record."""
+        return {"view": self.label, "style": self.style}
+
+
+class _Order(Kind[OrderView]):
+    """Questions about the order of steps."""
+
+    name = "order"
+    measured = Measured(cluster="task", weighting="question", computed=True)
+
+    # -- verifying -----------------------------------------------------------------------------------------
+
+    def seen(self, question: Question) -> str:
+        """Return the hash of the question with the goal, which people are shown."""
+        return seen_hash(question, _goal(question))
+
+    def card(self, question: Question, library: Library) -> tuple[Exhibited, ...]:
+        """Return the goal, and the steps as they are presented."""
+        goal = _goal(question)
+        return (*([Exhibited("Goal", goal)] if goal else []), *evidence_parts(question, library))
+
+    def topic(self, question: Question, library: Library) -> str:  # noqa: ARG002
+        """Return the goal."""
+        return _goal(question)
+
+    # -- asking --------------------------------------------------------------------------------------------
+
+    def check(self, item: Item, library: Library) -> None:  # noqa: ARG002
+        """Refuse items without a right order."""
+        right_orders(item)
+
+    def require(self, items: Sequence[Item], view: OrderView, library: Library, model: str) -> None:  # noqa: ARG002
+        """Refuse to show what not one step has, and to ask blind for pairs, of which all are the same."""
+        if view.blind and view.style == "pairwise":
+            raise UserError("of steps that are not shown no two can be compared.", hint="leave out --style")
+        missing = {"text": Words, "image": Picture}.get(view.shows)
+        parts = (part for item in items for part in item.question.evidence)
+        if missing is not None and not any(isinstance(part, missing) for part in parts):
+            raise UserError(
+                f"not one step has {'a text' if missing is Words else 'a picture'}.", where=view.label
+            )
+
+    def views(self, items: Sequence[Item]) -> Sequence[str]:
+        """Return what the steps have, and the blind control."""
+        parts = {type(part) for item in items for part in item.question.evidence}
+        found = [*(["text"] if Words in parts else []), *(["image"] if Picture in parts else [])]
+        return (*(["both"] if len(found) > 1 else []), *found, "question")
+
+    def view(self, text: str, options: ViewOptions) -> OrderView:
+        """Return the view that a text such as ``text+goal`` names, in a style.
+
+        Raises:
+            UserError: if it names none.
+        """
+        named, plus, more = text.strip().partition("+")
+        shows = next((known for known in get_args(Shows) if known == named), None)
+        if shows is None or (plus and more != "goal"):
+            raise UserError(
+                f"{text!r} is no view of steps to order.",
+                hint=f"views: {', '.join(get_args(Shows))}; each +goal",
+            )
+        style = next((known for known in STYLES if known == (options.style or "listwise")), None)
+        if style is None:
+            raise UserError(
+                f"{options.style!r} is no style of questions about orders.",
+                hint=f"choose of {', '.join(STYLES)}",
+            )
+        return OrderView(shows=shows, goal=bool(plus), style=style)
+
+    def parameters(self, form: Form) -> Parameters:  # noqa: ARG002
+        """Greedy; of pairs the reply is a letter."""
+        return _LISTWISE
+
+    def exhibits(self, item: Item, view: OrderView, library: Library) -> Exhibits:
+        """Yield the steps as they are presented; where that is too much, with one picture a step.
+
+        Raises:
+            UserError: if no step has what the view shows, or a picture cannot be read.
+        """
+        pieces = tuple(_pieces(item, view, library))
+        if not pieces and not view.blind:
+            raise UserError(f"no step has anything that the view '{view.label}' shows.", where=item.id)
+        yield Exhibit(pieces)
+        pictured: set[str] = set()
+        fewer = []
+        for piece in pieces:
+            if piece.media is None or piece.id not in pictured:
+                fewer.append(piece)
+            if piece.media is not None:
+                pictured.add(piece.id)
+        if len(fewer) < len(pieces):
+            yield Exhibit(
+                tuple(fewer), {"shrunk": f"{len(pieces) - len(fewer)} further pictures of steps left out"}
+            )
+
+    def talk(
+        self,
+        item: Item,
+        turn: Turn,  # noqa: ARG002
+        exhibit: Exhibit,
+        view: OrderView,
+        library: Library,  # noqa: ARG002
+        prompts: Prompts,
+    ) -> Talk:
+        """Ask for the whole order, or for all pairs, and read it."""
+        ids = item.question.form.ids if isinstance(item.question.form, Order) else ()
+        goal = _goal(item.question) if view.goal else ""
+        shown = [[piece for piece in exhibit.pieces if piece.id == id_] for id_ in ids]
+        if view.style == "pairwise":
+            return (yield from _pairwise(shown, goal, ids, prompts))
+        texted = any(piece.text for piece in exhibit.pieces)
+        rendered = prompts.render(
+            "order-ask",
+            goal=goal or None,
+            steps=[f"{n}: {_text(pieces)}" for n, pieces in enumerate(shown, 1)] if texted else None,
+            count=len(ids),
+            pictures=_legend({f"step {n}": pieces for n, pieces in enumerate(shown, 1)}) or None,
+        )
+        outcome: Outcome = yield Call(messages=rendered.with_media(exhibit.media), parameters=_LISTWISE)
+        failure = why_no_reply(outcome)
+        if failure is not None or not isinstance(outcome, Reply):
+            return Answer(None, failure, None, rendered.details)
+        said = outcome.text.strip()
+        read = read_order(said, slot_texts(item))
+        return Answer(said, None, _value(read, ids), {**rendered.details, **_details(read)})
+
+    # -- systems without a model ---------------------------------------------------------------------------
+
+    def floors(self, items: Sequence[Item]) -> Sequence[str]:
+        """Return chance and the order as presented, and heuristics where there are texts."""
+        texts = any(isinstance(part, Words) for item in items for part in item.question.evidence)
+        return (*_FLOORS, *(HEURISTICS if texts else ()))
+
+    def fit(self, name: str, items: Sequence[Item], library: Library) -> Floor:
+        """Return one of ``floors``; that of chance is scored by what it gets on average."""
+        if name not in self.floors(items):
+            return super().fit(name, items, library)
+
+        def answer(item: Item, rng: random.Random) -> Prediction:
+            texts = slot_texts(item)
+            order = list(HEURISTICS[name](texts)) if name in HEURISTICS else list(range(len(texts)))
+            if name == "chance":
+                rng.shuffle(order)
+            details = {"order": spell_slots(order), **({CREDIT: "expected"} if name == "chance" else {})}
+            return Prediction(
+                item_id=item.id, predictor=f"floor: {name}", answer=spell_slots(order), details=details
+            )
+
+        return Floor(f"floor: {name}", answer, salt=f"{name}/")
+
+    # -- marking -------------------------------------------------------------------------------------------
+
+    def markers(self, form: Form) -> Sequence[str]:  # noqa: ARG002
+        """None: no judge is needed."""
+        return ()
+
+    def measures(self, items: Sequence[Item], predictions: Sequence[Prediction]) -> Computed:
+        """Measure orders against those that are right."""
+        return order_measures(items, predictions)
+
+    def slices(self, items: Sequence[Item]) -> Slices:
+        """Return all, each category, whether there are several right orders, and the number of steps."""
+        found = dict(facet_slices(items, sorted({name for item in items for name in item.question.facets})))
+        cuts: dict[str, dict[tuple[int, str], list[str]]] = {"alternatives": {}, "steps": {}}
+        for item in items:
+            right = right_orders(item)
+            several = len(right.orders) > 1 or (
+                right.graph is not None and len(right.graph.linear_extensions(2)) > 1
+            )
+            cuts["alternatives"].setdefault((several, "several" if several else "one"), []).append(item.id)
+            cuts["steps"].setdefault((right.steps, str(right.steps)), []).append(item.id)
+        for cut, values in cuts.items():
+            if len(values) > 1:
+                found |= {f"{cut}={value}": (cut, values[n, value]) for n, value in sorted(values)}
+        return found
+
+
+def _goal(question: Question) -> str:
+    return str(question.facts.get("goal", ""))
+
+
+def _pieces(item: Item, view: OrderView, library: Library) -> Iterator[Shown]:
+    form = item.question.form
+    slots = {id_: n for n, id_ in enumerate(form.ids, 1)} if isinstance(form, Order) else {}
+    for part in item.question.evidence:
+        if (
+            isinstance(part, Words)
+            and part.id in slots
+            and view.shows in ("both", "text")
+            and part.text.strip()
+        ):
+            yield Shown(text=part.text.strip(), kind=f"step {slots[part.id]}", id=part.id)
+        elif isinstance(part, Picture) and part.id in slots and view.shows in ("both", "image"):
+            image = _image(part, library, item.id)
+            yield Shown(image, kind=f"picture of step {slots[part.id]}", id=part.id)
+
+
+def _image(part: Picture, library: Library, where: str) -> Image:
+    from proctor.corpus.collection import find_image  # few questions have pictures, and it loads arrays
+    from proctor.corpus.picture import read_picture
+
+    file = find_image(library.root, part.path)
+    if not isinstance(file, Path):
+        raise UserError(f"the picture of a step is not there ({file.detail}).", where=where)
+    read = read_picture(file)
+    return Image(library.media.add(read.data), read.mime, read.width, read.height)
+
+
+def _text(pieces: Sequence[Shown]) -> str:
+    return "\n".join(piece.text for piece in pieces if piece.text) or "(no text)"
+
+
+def _legend(shown: Mapping[str, Sequence[Shown]]) -> list[str]:
+    """Return which of the attached pictures shows what, in the order in which they are attached."""
+    names = [name for name, pieces in shown.items() for piece in pieces if piece.media is not None]
+    return [f"picture {n} shows {name}" for n, name in enumerate(names, 1)]
+
+
+def _pairwise(shown: Sequence[Sequence[Shown]], goal: str, ids: Sequence[str], prompts: Prompts) -> Talk:
+    """Ask of every two steps, both ways round, which is done first; those that look the same are not asked about."""
+    looks = [[(piece.text, piece.media) for piece in pieces] for pieces in shown]
+    pairs = [(i, j) for i, j in permutations(range(len(shown)), 2) if looks[i] != looks[j]]
+    texted = any(piece.text for pieces in shown for piece in pieces)
+    calls, details = [], {}
+    for i, j in pairs:
+        rendered = prompts.render(
+            "order-pair",
+            goal=goal or None,
+            first=_text(shown[i]) if texted else None,
+            second=_text(shown[j]) if texted else None,
+            pictures=_legend({"step A": shown[i], "step B": shown[j]}) or None,
+        )
+        media = [piece.media for k in (i, j) for piece in shown[k] if piece.media is not None]
+        calls.append(Call(messages=rendered.with_media(media), parameters=_PAIRWISE, assume="A"))
+        details = dict(rendered.details)
+    if not calls:
+        return Answer(None, "not_shown: all steps look the same, so that no two can be compared")
+    outcomes: tuple[Outcome, ...] = yield tuple(calls)
+    firsts = np.full((len(shown), len(shown)), 0.5)
+    unread = 0
+    for (i, j), outcome in zip(pairs, outcomes, strict=True):
+        failure = why_no_reply(outcome)
+        if failure is not None or not isinstance(outcome, Reply):
+            return Answer(None, failure, None, details)
+        letter = read_choice(outcome.text, ("step A", "step B"), "A", (0, 1)).printed
+        firsts[i, j] = {"A": 1.0, "B": 0.0}.get(letter or "", 0.5)
+        unread += letter is None
+    swayed = sum(firsts[i, j] == firsts[j, i] != 0.5 for i, j in pairs if i < j)
+    details |= {"pairs": str(len(pairs)), "pairs_unread": str(unread), "pairs_swayed": str(swayed)}
+    if unread == len(pairs):
+        return Answer(_NOTHING, None, None, details)
+    order = decode_pairwise(firsts).order
+    value = Ordering(ids=tuple(ids[slot] for slot in order))
+    return Answer(spell_slots(order), None, value, {**details, "order": spell_slots(order)})
+
+
+def _value(read: OrderRead, ids: Sequence[str]) -> Ordering | None:
+    return None if read.order is None else Ordering(ids=tuple(ids[slot] for slot in read.order))
+
+
+def _details(read: OrderRead) -> dict[str, str]:
+    """Return for the record what was read, and how it was repaired."""
+    if read.repaired is None:
+        return {"read": read.rule}
+    made = read.repaired
+    said = {
+        "unknown": "; ".join(str(name)[:40] for name in made.unknown),
+        "repeated": spell_slots([slot for slot in made.repeated if isinstance(slot, int)]),
+        "missing": spell_slots([slot for slot in made.missing if isinstance(slot, int)]),
+    }
+    repaired = ", ".join(f"{name} {what}" for name, what in said.items() if what)
+    return {"read": read.rule, "order": spell_slots(read.order or ())} | (
+        {"repaired": repaired} if repaired else {}
+    )
+
+
+KIND: Final = _Order()
