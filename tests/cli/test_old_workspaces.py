@@ -32,6 +32,7 @@ BEFORE = {
     "import release": "{file}",
     "import predictions": "{file}",
     "import questions": "{file}",
+    "import sequences": "{file}",
 }
 BEHIND = {
     "studio link": "ana",

@@ -121,7 +121,7 @@ def test_a_line_that_answers_nothing_is_listed_and_counted(
         ("", "not one of 0 lines"),
         ('{"item_id": "q0", "answer": "A"}\n{"item_id": "q1", "ans', "not valid JSON"),
         ('{"item_id": "q0", "answer": NaN}', "not valid JSON"),
-        ('{"item_id": "q0", "answer": ["A"]}', r"own.jsonl:1: .*answer"),
+        ('{"item_id": "q0", "answer": ["A"]}', "record 1: the question is not answered by a list"),
         ('{"item_id": "q0", "answer": true}', r"own.jsonl:1: .*answer"),
         ('{"item_id": 7, "answer": "A"}', r"own.jsonl:1: .*item_id"),
         ('{"item_id": "nobody", "answer": "A"}', "not one of 1 lines .*no such item"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -38,6 +38,19 @@ class Asked(Settings, frozen=True, kw_only=True):
 
     file: Annotated[Path, argument("JSON Lines of questions (proctor.exam.question.Question).")]
     workspace: Annotated[Path, argument("Folder of the benchmark; made where it is not there.")]
+
+
+class Sequences(Settings, frozen=True, kw_only=True):
+    """Sequences of steps, and where they go."""
+
+    file: Annotated[
+        Path, argument('JSON Lines of {"id": …, "steps": [text, …]} in the order in which they are done.')
+    ]
+    workspace: Annotated[Path, argument("New folder.")]
+    modality: Annotated[
+        Literal["both", "text", "image"],
+        option("What is kept of the steps, and whose right orders count: both (default), text or image."),
+    ] = "both"
 
 
 class Answered(Settings, frozen=True, kw_only=True):
@@ -110,6 +123,31 @@ def import_questions(settings: Asked, output: Output) -> None:
     result = stage(settings.file, settings.workspace)
     text = table([*result.kinds.items(), ("all", result.questions)], ("kind", "questions"))
     text += f"\n\nleft out: {counted(result.dropped)}\nnext: proctor build {settings.workspace}"
+    emit(result, text, as_json=output.as_json)
+
+
+@_import.command("sequences")
+@with_settings
+def import_sequences(settings: Sequences, output: Output) -> None:
+    """Make questions about the order of steps of a file of sequences, a manual a line, its steps in the order in which they are done.
+
+    The right orders are those of the file: the authors', references of the modality, and every one that keeps a task graph. Steps
+    are presented in an order that hangs on the sequence's id alone. A sequence with a step that shows nothing in the modality is left
+    out, and so are pictures that are missing or broken: build.dropped.jsonl lists them.
+
+    Example: proctor import sequences manuals.jsonl bench --modality text && proctor predict bench -p cue-words
+    """
+    from proctor.stages.sequence_items import import_sequences as stage
+
+    result = stage(
+        settings.file, settings.workspace, "multimodal" if settings.modality == "both" else settings.modality
+    )
+    rows = [
+        ("questions", result.items),
+        ("with several right orders", result.several),
+        ("pictures", result.pictures),
+    ]
+    text = f"{table(rows)}\n\nleft out: {counted(result.dropped)}\nnext: proctor predict {settings.workspace} -p cue-words"
     emit(result, text, as_json=output.as_json)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,7 @@ from proctor.errors import UserError
 from proctor.exam.choice import CREDIT, parse_order, rotations, spell_order
 from proctor.exam.csv_rows import iter_csv_rows
 from proctor.exam.prediction import Prediction
-from proctor.exam.question import Choice, Item
+from proctor.exam.question import Choice, Item, Order
 from proctor.metrics.choice.letters import LETTERS
 from proctor.records import Dropped, iter_jsonl
 
@@ -20,6 +21,8 @@ __all__ = ["Answers", "read_answers"]
 
 LONGEST: Final = 100_000
 """Characters of an answer; a longer one is left out, since no judge could be shown it."""
+_BETWEEN: Final = re.compile(r"\s*(?:,|;|>|->|→)\s*")
+"""Stands between ids of an order."""
 _DIGITS: Final = 10
 """A number of so many digits counts neither options nor rotations."""
 UNANSWERED: Final = "unanswered: the file has no answer to it"
@@ -30,7 +33,8 @@ class AnswerLine(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         item_id: of the item.
-        answer: in words; of a question with options the letter, the option's words, or its number from 0 as in ``items.jsonl``
+        answer: in words; of things to put into order their ids, or their numbers as presented, as a list or in any notation
+            (``proctor.exam.kinds.order_reply``); of a question with options the letter, the option's words, or its number from 0 as in ``items.jsonl``
             (in quotation marks only where no option is worded so; ``1.0`` is number 1, as tables with gaps write it).
         failure: why there is no answer, beginning with a code that can be counted.
         rotation: number of the rotation of the options, where every rotation was asked; the options as printed are number 0.
@@ -38,7 +42,7 @@ class AnswerLine(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     item_id: str
-    answer: str | int | float | None = None
+    answer: str | int | float | list[str | int] | None = None
     failure: str | None = None
     rotation: int | None = None
     details: dict[str, str] = {}
@@ -140,6 +144,8 @@ def _fitted(line: AnswerLine, item: Item | None) -> Prediction | tuple[str, str]
     details = _order(line, form)
     if isinstance(details, tuple):
         return details
+    if isinstance(line.answer, list) and not isinstance(form, Order):
+        return "list", "the question is not answered by a list"
     text = line.answer if isinstance(line.answer, str) else "" if line.answer is None else str(line.answer)
     if line.failure is not None and line.failure.strip():
         if text.strip():
@@ -160,7 +166,23 @@ def _fitted(line: AnswerLine, item: Item | None) -> Prediction | tuple[str, str]
         if not number.isdecimal() or len(number) >= _DIGITS or int(number) >= len(order):
             return "no_option", f"there is no option number {text[:20]}: they are counted from 0"
         details, text = {**details, "given": text}, LETTERS[order.index(int(number))]
+    if isinstance(form, Order) and (numbers := _numbers(line.answer, form.ids)):
+        details, text = {**details, "given": text}, numbers
     return Prediction(item_id=item.id, predictor="", answer=text, details=details)
+
+
+def _numbers(answer: object, ids: Sequence[str]) -> str:
+    """Return an order in ids as one in numbers as presented; empty where it is none in ids, and read like a reply then."""
+    names = (
+        answer
+        if isinstance(answer, list)
+        else _BETWEEN.split(answer.strip())
+        if isinstance(answer, str)
+        else []
+    )
+    places = [str(ids.index(str(name)) + 1) if str(name) in ids else str(name) for name in names]
+    known = sum(str(name) in ids for name in names)
+    return ", ".join(places) if known > 1 or (known and isinstance(answer, list)) else ""
 
 
 def _order(line: AnswerLine, form: object) -> dict[str, str] | tuple[str, str]:

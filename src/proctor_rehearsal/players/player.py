@@ -19,11 +19,13 @@ from proctor_rehearsal.players.documents import Knowledge, play_documents
 from proctor_rehearsal.players.documents_reading import read_documents_call
 from proctor_rehearsal.players.files import Files, Now
 from proctor_rehearsal.players.generator import play_generator
+from proctor_rehearsal.players.items_known import ItemsKnown
 from proctor_rehearsal.players.judge import play_judge
+from proctor_rehearsal.players.order import order_keys, play_order
 from proctor_rehearsal.players.predictor import play_predictor
 from proctor_rehearsal.players.reading import Asked, read_call
 from proctor_rehearsal.players.slips import Player
-from proctor_rehearsal.players.step import StepsKnown, play_step
+from proctor_rehearsal.players.step import play_step, step_keys
 from proctor_rehearsal.players.verifier import play_verifier
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.call import Call
@@ -63,7 +65,8 @@ class Rehearsal:
         self._lock = threading.Lock()
         self._knowledge = Knowledge(root / "corpus")
         self._answers = AnswersKnown(root)
-        self._steps = StepsKnown(root)
+        self._steps = ItemsKnown(root, "step", step_keys)
+        self._orders = ItemsKnown(root, "order", order_keys)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -79,6 +82,8 @@ class Rehearsal:
         step = play_step(call, self.quality_of(call.model), self._seed, self._steps)
         if step is not None:
             return step
+        if (ordered := play_order(call, self.quality_of(call.model), self._seed, self._orders)) is not None:
+            return ordered
         clip = read_clip_call(call)
         if clip is not None:
             return play_clip(clip, self.quality_of(call.model), self._seed, self._answers)

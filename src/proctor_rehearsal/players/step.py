@@ -8,23 +8,20 @@ questions writes those that pass the checks with the chance of its quality.
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from proctor.errors import UserError
 from proctor.exam.question import Choice, Item, Pick, gold_texts, part_of
 from proctor.exam.question import Footage as Seen
 from proctor.llm.fence import escape_text
 from proctor.metrics.choice.letters import LETTERS
-from proctor.records import read_jsonl
+from proctor_rehearsal.players.items_known import ItemsKnown, Key
 from proctor_rehearsal.players.prompt import named_by, open_fences, tokens_of, without
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.behaviours import pick
 from proctor_rehearsal.standin.call import Call, draw
 
-__all__ = ["HEDGED", "YES", "StepsKnown", "play_step"]
+__all__ = ["HEDGED", "YES", "play_step", "step_keys"]
 
 HEDGED: Final = 0.1
 """Of replies that are not right, the share that hedges."""
@@ -34,41 +31,15 @@ _TIMES: Final = re.compile(r"from (\d+\.\d\d) s to (\d+\.\d\d) s")
 _HEDGES: Final = ("I cannot tell.", "That is not clear from the pictures.", "Maybe.")
 _YES: Final = ("Yes", "Yes.", "yes", "Yes, it was.")
 _NO: Final = ("No", "No.", "no", "No, not as it should be.")
-_Key = tuple[str, str, str]
 
 
-class StepsKnown:
-    """Questions about steps in a workspace, by text and times as prompts show them; read again when the file changes."""
-
-    def __init__(self, root: Path) -> None:
-        self._path = root / "items.jsonl"
-        self._lock = threading.Lock()
-        self._stamp: tuple[int, int] | None = None
-        self._found: Mapping[_Key, Item] = {}
-
-    def find(self, key: _Key) -> Item | None:
-        """Return the question with this text and these times; None where there is none."""
-        with self._lock:
-            try:
-                status = self._path.stat()
-                stamp = status.st_size, status.st_mtime_ns
-                if stamp != self._stamp:
-                    read: list[Item] = read_jsonl(self._path, Item)
-                    self._stamp, self._found = (
-                        stamp,
-                        {k: i for i in read if i.question.kind == "step" and (k := _key(i)) is not None},
-                    )
-            except (OSError, UserError):  # whoever uses the file is told
-                return None
-            return self._found.get(key)
+def step_keys(item: Item) -> Iterator[Key]:
+    """Yield the text and the times of a question about a step, as prompts show them."""
+    if (clip := part_of(item.question, Seen)) is not None:
+        yield escape_text(item.question.text), f"{clip.start:.2f}", f"{clip.end:.2f}"
 
 
-def _key(item: Item) -> _Key | None:
-    clip = part_of(item.question, Seen)
-    return None if clip is None else (escape_text(item.question.text), f"{clip.start:.2f}", f"{clip.end:.2f}")
-
-
-def play_step(call: Call, quality: float, seed: int, known: StepsKnown) -> Answer | None:
+def play_step(call: Call, quality: float, seed: int, known: ItemsKnown) -> Answer | None:
     """Reply to a question about a step; None where the request is none."""
     prompt = f"{call.system}\n{call.last}"
     for token in tokens_of(prompt):

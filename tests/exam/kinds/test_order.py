@@ -78,7 +78,10 @@ def test_every_view_shows_what_it_says_and_no_more(item: Item, tmp_path: Path) -
     (both,), _ = ask(item, view("both"), tmp_path, "[1, 2, 3]")
     assert len(both.messages[-1].media) == 3
     assert "1: Pour it.\n- 2: (no text)\n- 3: Boil water." in prompt(both)
-    assert "picture 1 shows step 1; picture 2 shows step 1; picture 3 shows step 2" in prompt(both)
+    assert (
+        "picture 1 shows step 1; picture 2 shows step 1; picture 3 shows step 2; none shows step 3"
+        in prompt(both)
+    )
     (text,), _ = ask(item, view("text"), tmp_path, "[1, 2, 3]")
     assert not text.messages[-1].media
     assert "picture" not in prompt(text)

@@ -291,9 +291,11 @@ def _text(pieces: Sequence[Shown]) -> str:
 
 
 def _legend(shown: Mapping[str, Sequence[Shown]]) -> list[str]:
-    """Return which of the attached pictures shows what, in the order in which they are attached."""
-    names = [name for name, pieces in shown.items() for piece in pieces if piece.media is not None]
-    return [f"picture {n} shows {name}" for n, name in enumerate(names, 1)]
+    """Return which of the attached pictures shows what, in the order in which they are attached; nothing where none is."""
+    pictured = [(name, sum(piece.media is not None for piece in pieces)) for name, pieces in shown.items()]
+    names = [name for name, count in pictured for _ in range(count)]
+    lacking = [f"none shows {name}" for name, count in pictured if not count]
+    return [f"picture {n} shows {name}" for n, name in enumerate(names, 1)] + (lacking if names else [])
 
 
 def _pairwise(shown: Sequence[Sequence[Shown]], goal: str, ids: Sequence[str], prompts: Prompts) -> Talk:
