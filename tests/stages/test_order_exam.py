@@ -18,10 +18,11 @@ from proctor.report.data import ReportData, ReportOptions
 from proctor.report.parts import Cell, Table
 from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.judge import judge
-from proctor.stages.predict import predict
+from proctor.stages.predict import estimate_prediction, predict
 from proctor.stages.report_exams import load_exams
 from proctor.stages.score import score
 from proctor.stages.sequence_items import import_sequences
+from proctor.stages.trial import trial
 from proctor.workspace import Workspace
 from proctor_rehearsal.players.player import rehearse
 
@@ -145,6 +146,15 @@ def test_two_models_and_the_floors_over_http(manuals: Path, tmp_path: Path) -> N
     last = further.rows[-1]
     assert isinstance(last[2], Cell)
     assert last[2].text == "2.81"  # five steps: 2.79, and a little more where several orders are right
+
+
+def test_a_dry_run_sees_the_pictures_and_asks_for_every_pair(manuals: Path, tmp_path: Path) -> None:
+    root = tmp_path / "bench"
+    import_sequences(manuals, root)
+    pairs = PredictSettings(style="pairwise")
+    with trial(root) as (copy, limits):
+        estimates = [estimate_prediction(copy, "openai/gpt-4o", s, limits=limits) for s in (None, pairs)]
+    assert [estimate.calls for estimate in estimates if estimate is not None] == [11, 11 * 20]
 
 
 def test_people_answer_by_numbers_as_presented_or_by_ids(manuals: Path, tmp_path: Path) -> None:
