@@ -232,7 +232,8 @@ def _further(standing: Standing) -> Iterator[Part]:
         rows = [(run_cell(line), *(_other(line.row("all", m)) for m in names)) for line in standing.scored]
         first = [next((r for line in standing.scored if (r := line.row("all", m))), None) for m in names]
         rows.append((Cell("Guessing gets", tone="floor"), *map(_chance, first)))
-        yield Table("Further measures", ("Run", *map(measure_title, names)), tuple(rows))
+        title = "Further measures" + (", continued" if at else "")
+        yield Table(title, ("Run", *map(measure_title, names)), tuple(rows))
 
 
 def _chance(row: ScoreRow | None) -> Cell:

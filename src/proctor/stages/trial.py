@@ -34,7 +34,11 @@ def _hard(source: str, target: str) -> None:
 
 _COPIED: Final = ("runs", "cells", "retrieval", "vectors", "index")
 """Folders of which files are appended to."""
-_LINKED: Final[Mapping[str, Callable[[str, str], object]]] = {MEDIA: os.symlink, "corpus": _hard, "pictures": _hard}
+_LINKED: Final[Mapping[str, Callable[[str, str], object]]] = {
+    MEDIA: os.symlink,
+    "corpus": _hard,
+    "pictures": _hard,
+}
 """Folders whose files are replaced and never changed: each file is a link (pixels have to lie in the folder that names them)."""
 _LEFT: Final = ("release", "former-runs")
 """Folders that no stage which asks reads."""

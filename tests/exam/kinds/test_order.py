@@ -163,7 +163,7 @@ def test_what_is_no_view_is_refused(text: str, style: str | None, why: str) -> N
 def test_runs_that_make_no_sense_are_refused_before_they_cost_anything(item: Item) -> None:
     library, texts = Library(media=MediaStore()), made("x", "ba", "ab")
     KIND.require([item], view("image"), library, "compat/m")
-    with pytest.raises(UserError, match="not one step has a picture"):
+    with pytest.raises(UserError, match="not one step has what the view 'image' shows"):
         KIND.require([texts], view("image"), library, "compat/m")
     with pytest.raises(UserError, match="no two can be compared"):
         KIND.require([texts], view("question", "pairwise"), library, "compat/m")

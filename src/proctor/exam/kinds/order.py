@@ -99,10 +99,6 @@ class _Order(Kind[OrderView]):
         goal = _goal(question)
         return (*([Exhibited("Goal", goal)] if goal else []), *evidence_parts(question, library))
 
-    def topic(self, question: Question, library: Library) -> str:  # noqa: ARG002
-        """Return the goal."""
-        return _goal(question)
-
     # -- asking --------------------------------------------------------------------------------------------
 
     def check(self, item: Item, library: Library) -> None:  # noqa: ARG002
@@ -117,7 +113,7 @@ class _Order(Kind[OrderView]):
         parts = (part for item in items for part in item.question.evidence)
         if missing is not None and not any(isinstance(part, missing) for part in parts):
             raise UserError(
-                f"not one step has {'a text' if missing is Words else 'a picture'}.", where=view.label
+                f"not one step has what the view '{view.label}' shows.", hint="show something else (--show)"
             )
 
     def views(self, items: Sequence[Item]) -> Sequence[str]:
@@ -135,21 +131,14 @@ class _Order(Kind[OrderView]):
         named, plus, more = text.strip().partition("+")
         shows = next((known for known in get_args(Shows) if known == named), None)
         if shows is None or (plus and more != "goal"):
-            raise UserError(
-                f"{text!r} is no view of steps to order.",
-                hint=f"views: {', '.join(get_args(Shows))}; each +goal",
-            )
+            known = ", ".join(get_args(Shows))
+            raise UserError(f"{text!r} is no view of steps to order.", hint=f"views: {known}; each +goal")
         style = next((known for known in STYLES if known == (options.style or "listwise")), None)
         if style is None:
             raise UserError(
-                f"{options.style!r} is no style of questions about orders.",
-                hint=f"choose of {', '.join(STYLES)}",
+                f"{options.style!r} is no style of orders.", hint=f"choose of {', '.join(STYLES)}"
             )
         return OrderView(shows=shows, goal=bool(plus), style=style)
-
-    def parameters(self, form: Form) -> Parameters:  # noqa: ARG002
-        """Greedy; of pairs the reply is a letter."""
-        return _LISTWISE
 
     def exhibits(self, item: Item, view: OrderView, library: Library) -> Exhibits:
         """Yield the steps as they are presented; where that is too much, with one picture a step.
@@ -161,17 +150,10 @@ class _Order(Kind[OrderView]):
         if not pieces and not view.blind:
             raise UserError(f"no step has anything that the view '{view.label}' shows.", where=item.id)
         yield Exhibit(pieces)
-        pictured: set[str] = set()
-        fewer = []
-        for piece in pieces:
-            if piece.media is None or piece.id not in pictured:
-                fewer.append(piece)
-            if piece.media is not None:
-                pictured.add(piece.id)
-        if len(fewer) < len(pieces):
-            yield Exhibit(
-                tuple(fewer), {"shrunk": f"{len(pieces) - len(fewer)} further pictures of steps left out"}
-            )
+        first = {piece.id: piece for piece in reversed(pieces) if piece.media is not None}
+        fewer = tuple(piece for piece in pieces if piece.media is None or first[piece.id] is piece)
+        if left := len(pieces) - len(fewer):
+            yield Exhibit(fewer, {"shrunk": f"{left} further pictures of steps left out"})
 
     def talk(
         self,
@@ -202,7 +184,8 @@ class _Order(Kind[OrderView]):
             return Answer(None, failure, None, rendered.details)
         said = outcome.text.strip()
         read = read_order(said, slot_texts(item))
-        return Answer(said, None, _value(read, ids), {**rendered.details, **_details(read)})
+        value = None if read.order is None else Ordering(ids=tuple(ids[slot] for slot in read.order))
+        return Answer(said, None, value, {**rendered.details, **_details(read)})
 
     # -- systems without a model ---------------------------------------------------------------------------
 
@@ -244,10 +227,10 @@ class _Order(Kind[OrderView]):
         cuts: dict[str, dict[tuple[int, str], list[str]]] = {"alternatives": {}, "steps": {}}
         for item in items:
             right = right_orders(item)
-            several = len(right.orders) > 1 or (
-                right.graph is not None and len(right.graph.linear_extensions(2)) > 1
+            listed = len(right.orders) if right.graph is None else len(right.graph.linear_extensions(2))
+            cuts["alternatives"].setdefault((listed > 1, "several" if listed > 1 else "one"), []).append(
+                item.id
             )
-            cuts["alternatives"].setdefault((several, "several" if several else "one"), []).append(item.id)
             cuts["steps"].setdefault((right.steps, str(right.steps)), []).append(item.id)
         for cut, values in cuts.items():
             if len(values) > 1:
@@ -263,14 +246,11 @@ def _pieces(item: Item, view: OrderView, library: Library) -> Iterator[Shown]:
     form = item.question.form
     slots = {id_: n for n, id_ in enumerate(form.ids, 1)} if isinstance(form, Order) else {}
     for part in item.question.evidence:
-        if (
-            isinstance(part, Words)
-            and part.id in slots
-            and view.shows in ("both", "text")
-            and part.text.strip()
-        ):
+        if not isinstance(part, Words | Picture) or part.id not in slots:
+            continue
+        if isinstance(part, Words) and view.shows in ("both", "text") and part.text.strip():
             yield Shown(text=part.text.strip(), kind=f"step {slots[part.id]}", id=part.id)
-        elif isinstance(part, Picture) and part.id in slots and view.shows in ("both", "image"):
+        elif isinstance(part, Picture) and view.shows in ("both", "image"):
             image = _image(part, library, item.id)
             yield Shown(image, kind=f"picture of step {slots[part.id]}", id=part.id)
 
@@ -334,10 +314,6 @@ def _pairwise(shown: Sequence[Sequence[Shown]], goal: str, ids: Sequence[str], p
     order = decode_pairwise(firsts).order
     value = Ordering(ids=tuple(ids[slot] for slot in order))
     return Answer(spell_slots(order), None, value, {**details, "order": spell_slots(order)})
-
-
-def _value(read: OrderRead, ids: Sequence[str]) -> Ordering | None:
-    return None if read.order is None else Ordering(ids=tuple(ids[slot] for slot in read.order))
 
 
 def _details(read: OrderRead) -> dict[str, str]:

@@ -189,9 +189,9 @@ def _chance(right: Right) -> Mapping[str, float]:
     """Return what an order that is drawn evenly gets on average: exactly, or from ``_DRAWS`` orders where that is out of reach."""
     steps = right.steps
     if right.before is None and len(set(right.alike)) == steps:
-        made = {m: chance_of_references([right.orders], mode=m).measures for m in ("joint", "first")}
-        first = {f"authored_{name}": x for name, x in _row(made["first"], 0).items() if name in _SHARES}
-        return {**_row(made["joint"], 0), **(first if right.has("first") else {})}
+        joint, first = (chance_of_references([right.orders], mode=m).measures for m in ("joint", "first"))
+        authored = {f"authored_{name}": x for name, x in _row(first, 0).items() if name in _SHARES}
+        return {**_row(joint, 0), **(authored if right.has("first") else {})}
     orders: Iterable[Slots] = permutations(range(steps))
     if steps > _EVERY_ORDER:
         rng = random.Random(steps)  # noqa: S311 - not a secret
@@ -199,8 +199,9 @@ def _chance(right: Right) -> Mapping[str, float]:
     rows = _measured([(right, order) for order in orders])
     means = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
     if right.graph is not None and len(set(right.alike)) == steps:
-        exact = chance_of_partial_order(right.graph)
-        means |= {"valid_order": exact["valid"]} if exact["valid"] is not None else {}
+        made = chance_of_partial_order(right.graph)
+        named = {**made, "valid_order": made["valid"], "perfect_match_ratio": made["valid"]}
+        means |= {name: x for name, x in named.items() if name in means and x is not None}
     return means
 
 
