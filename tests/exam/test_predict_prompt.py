@@ -101,5 +101,5 @@ def test_no_frame_of_the_future_is_shown(task, times: list[float]) -> None:
 def test_every_file_is_used_by_somebody() -> None:
     judges = {f"judge-{s}{c}" for s in ("binary", "ternary") for c in ("", "-recipe", "-step")}
     sources = {"source-answer", "source-judge", "source-judge-reference", "source-rerank", "style-claim"}
-    others = {"caption-frame", "match-options", "step-ask", "step-write"}
+    others = {"caption-frame", "match-options", "order-ask", "order-pair", "step-ask", "step-write"}
     assert set(PROMPTS.names) == {*PREDICT_TEMPLATES, *CHOICE_TEMPLATES} | judges | sources | others

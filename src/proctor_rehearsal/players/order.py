@@ -100,14 +100,10 @@ def _pair(
     first = call.draw("guess", seed) < 0.5
     told = all(texts) or len(media) > 1
     if item is not None and told and call.draw("right", seed) < quality:
-        order = right_orders(item).orders[0]
-        said = [escape_text(text or "(no text)") for text in slot_texts(item)]
-        ids = item.question.form.ids if isinstance(item.question.form, Order) else ()
-        slots = {
-            p.sha256: ids.index(p.id)
-            for p in item.question.evidence
-            if isinstance(p, Picture) and p.id in ids
-        }
-        a, b = (said.index(text) for text in texts) if all(texts) else (slots[media[0]], slots[media[-1]])
+        form, order = item.question.form, right_orders(item).orders[0]
+        ids = form.ids if isinstance(form, Order) else ()
+        said = {escape_text(text or "(no text)"): slot for slot, text in enumerate(slot_texts(item))}
+        shown = {p.sha256: ids.index(p.id) for p in item.question.evidence if isinstance(p, Picture)}
+        a, b = (said[text] for text in texts) if all(texts) else (shown[media[0]], shown[media[-1]])
         first = order.index(a) < order.index(b)
     return Answer(text="A" if first else "B")

@@ -197,6 +197,7 @@ def test_floors_answer_from_the_texts_as_they_are_presented() -> None:
 def test_people_see_the_goal_and_their_verdicts_hang_on_it(item: Item) -> None:
     card = KIND.card(item.question, Library(media=MediaStore()))
     assert (card[0].heading, card[0].text) == ("Goal", "A cup of tea")
+    assert [part.heading for part in card[1:]] == ["Step b", "Step b", "Step b", "Step c", "Step a"]
     other = Question(
         **{f: getattr(item.question, f) for f in item.question.__struct_fields__} | {"facts": {}}
     )

@@ -95,9 +95,13 @@ class _Order(Kind[OrderView]):
         return seen_hash(question, _goal(question))
 
     def card(self, question: Question, library: Library) -> tuple[Exhibited, ...]:
-        """Return the goal, and the steps as they are presented."""
+        """Return the goal, and the steps as they are presented, each under the id by which proposals name it."""
+        parts = zip(question.evidence, evidence_parts(question, library), strict=True)
+        steps = [
+            e._replace(heading=f"Step {p.id}") if isinstance(p, Words | Picture) else e for p, e in parts
+        ]
         goal = _goal(question)
-        return (*([Exhibited("Goal", goal)] if goal else []), *evidence_parts(question, library))
+        return (*([Exhibited("Goal", goal)] if goal else []), *steps)
 
     # -- asking --------------------------------------------------------------------------------------------
 
