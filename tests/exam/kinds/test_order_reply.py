@@ -23,6 +23,8 @@ TEXTS = ("Boil the water.", "Pour it over the leaves.", "Drink the tea.")
         "[2, 0, 1]",  # no step has the number 0: it counts from there
         "<think>[1, 2, 3] maybe? 2, 1, 3</think>[3, 1, 2]",
         "3 > 1 > 2",
+        "[3 > 1 > 2]",
+        "[3 1 2]",
         "3, 1, 2",
         "3,1,2.",
         "3 1 2",

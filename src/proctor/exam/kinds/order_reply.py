@@ -104,7 +104,7 @@ def read_order(reply: str, texts: Sequence[str]) -> OrderRead:
         return OrderRead(spoken.reason)
     text = _MARKUP.sub("", spoken)
     names = _Names(texts)
-    arrays, outside = list(_arrays(text, names)), _ARRAY.sub(" ", text)
+    arrays, outside = list(_arrays(text, names)), _ARRAY.sub(_without, text)
     others = [*_lists(outside, names), *_lines(outside, names)]
     if not arrays and any(one.named is None for one in others):
         return OrderRead("two-ways")
@@ -181,6 +181,12 @@ def _arrays(text: str, names: _Names) -> Iterator[_Found]:
             yield _Found("json-from-zero", tuple(int(value) for value in values), decides)
         else:
             yield _Found("json", names.slots([str(value) for value in values]), decides)
+
+
+def _without(array: re.Match[str]) -> str:
+    """Return what else may be read where a list stands: nothing, or what brackets hold that no list does (``[3 > 1 > 2]``)."""
+    held = array[0][1:-1].strip()
+    return " " if "," in held or _NUMBER.fullmatch(held) else held
 
 
 def _lines(text: str, names: _Names) -> Iterator[_Found]:
