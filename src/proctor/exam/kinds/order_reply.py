@@ -55,8 +55,9 @@ class _Found(NamedTuple):
 _LABEL: Final = r"(?:(?i:steps?|pictures?|number|no\.|\#)\s*)?[\"'(]?(?:\d{1,3}|[A-HJ-Z])[\"')]?(?!\w|[.:]\w)"
 """Among other words, where "I" is no letter, and "a" neither."""
 _BETWEEN: Final = (
-    r"\s*(?:->|=>|→|⟶|➜|>|<|;|\||,\s*(?:and\s+)?(?:then\s+)?|\s+and\s+(?:then\s+)?|\s+then\s+)\s*"
+    r"\s*(?:->|=>|→|⟶|➜|>|<|;|\||,(?:\s*and\b)?(?:\s*then\b)?|\band\b(?:\s*then\b)?|\bthen\b)\s*"
 )
+"""Every text is taken in one way only, so that a long reply that fits nearly takes no time."""
 _RUN: Final = re.compile(rf"(?<![\w:.]){_LABEL}(?:(?i:{_BETWEEN}){_LABEL})+")
 _WHOLE: Final = re.compile(_RUN.pattern.replace("[A-HJ-Z]", "[A-Z]"), re.IGNORECASE)
 _BARE: Final = re.compile(r"\(?(?:\d{1,3}|[A-Z])\)?(?:(?:\s+|-)\(?(?:\d{1,3}|[A-Z])\)?)*")
@@ -72,7 +73,10 @@ _MAPPED: Final = re.compile(r"\d[\"']?\s*:\s*[\"']?\d")
 _ARRAY: Final = re.compile(r"\[[^\[\]]*\]", re.DOTALL)
 _DECIDES: Final = re.compile(r"\b(?:final|answer|order|sequence)\b[^\n.;]*$", re.IGNORECASE)
 _MARKUP: Final = re.compile(r"\*\*|__|`")
+_SPACES: Final = re.compile(r"[^\S\n]+")
 _WORDS: Final = re.compile(r"\w+")
+_NEAR: Final = 200
+"""Characters before a list in which it is called the answer."""
 _SHORTEST: Final = 3
 """Words of a part of a step's text that is taken for the step."""
 
@@ -102,7 +106,7 @@ def read_order(reply: str, texts: Sequence[str]) -> OrderRead:
     spoken = spoken_text(reply)
     if isinstance(spoken, Unreadable):
         return OrderRead(spoken.reason)
-    text = _MARKUP.sub("", spoken)
+    text = _SPACES.sub(" ", _MARKUP.sub("", spoken))
     names = _Names(texts)
     arrays, outside = list(_arrays(text, names)), _ARRAY.sub(_without, text)
     others = [*_lists(outside, names), *_lines(outside, names)]
@@ -131,9 +135,11 @@ class _Names:
     def slots(self, names: Sequence[str]) -> tuple[int | str, ...]:
         """Return the slots of names, steps with the same text one after the other; what names none in its own words."""
         found: list[int | str] = []
+        taken: set[int | str] = set()
         for name in names:
             slots = self._meant(name)
-            found.append(next((s for s in slots if s not in found), slots[0]) if slots else name.strip())
+            found.append(next((s for s in slots if s not in taken), slots[0]) if slots else name.strip())
+            taken.add(found[-1])
         return tuple(found)
 
     def label(self, name: str) -> int | None:
@@ -176,7 +182,7 @@ def _arrays(text: str, names: _Names) -> Iterator[_Found]:
             values = [part.strip(" \"'\n") for part in match[0][1:-1].split(",")]
         if not values or not all(isinstance(value, int | str) for value in values):
             continue
-        decides = _DECIDES.search(text[: match.start()]) is not None
+        decides = _leads(text[max(0, match.start() - _NEAR) : match.start()])
         if sorted(map(str, values)) == sorted(map(str, range(names.count))):
             yield _Found("json-from-zero", tuple(int(value) for value in values), decides)
         else:
@@ -198,13 +204,13 @@ def _lines(text: str, names: _Names) -> Iterator[_Found]:
             yield _Found("line", None, decides=False)
         elif said and (_ENTRY.fullmatch(said) is None or _ARROW.search(said)):
             yield from _line(said, before, names)
-        before = f"{before}\n{said}" if said else before
+        before = said or before
 
 
 def _line(said: str, before: str, names: _Names) -> Iterator[_Found]:
     head, colon, tail = said.partition(":")
     led = bool(colon) and not any(map(str.isdecimal, head))
-    part, lead = (tail.strip(), f"{before}\n{head}") if led else (said, before)
+    part, lead = (tail.strip(), head) if led else (said, before)
     if _BARE.fullmatch(part):
         yield _Found("line", names.slots(re.split(r"[\s-]+", part)), _leads(lead))
     elif _WHOLE.fullmatch(part):
@@ -215,7 +221,7 @@ def _line(said: str, before: str, names: _Names) -> Iterator[_Found]:
         for run in _RUN.finditer(said):
             slots = names.slots(_SPLIT.split(run[0]))
             if len(_known(slots)) == names.count and not _ONLY_AND.fullmatch(run[0]):
-                yield _Found("line", slots, _leads(f"{before}\n{said[: run.start()]}"))
+                yield _Found("line", slots, _leads(said[: run.start()].strip() or before))
 
 
 def _known(named: Sequence[int | str]) -> set[int]:
@@ -241,7 +247,7 @@ def _lists(text: str, names: _Names) -> Iterator[_Found]:
         else:
             if len(block) > 1:
                 yield _listed(block, names, decides=_leads(lead))
-            block, before = [], f"{before}\n{line}"
+            block, before = [], line
             continue
         lead = lead if block else before
         block.append(entry)
