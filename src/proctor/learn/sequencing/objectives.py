@@ -1,0 +1,201 @@
+"""What pretraining asks of an encoder: hidden words, whether pictures are in order, and which patch was where.
+
+Heads on top of the encoder answer; the encoder is kept, and they are thrown away. Source: Wu et al. 2022, Section 4.2. This
+module imports torch: import it late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps
+from proctor.learn.sequencing.masking import mask_patches, mask_words, swap_patches, swap_pictures
+from proctor.learn.sequencing.training import Objective, Protocol
+
+__all__ = ["Objectives", "PatchMatcher"]
+
+_RELEASED_WEIGHT = 0.2
+"""Of SMRM, on the sum over a batch of four; the paper names no weight."""
+
+
+class PatchMatcher(nn.Module):
+    """Says which patch of its group was at a masked place: 4d² + 8d + 1 weights.
+
+    Args:
+        width: d.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(2 * width, 2 * width)
+        self.norm = nn.LayerNorm(2 * width)
+        self.last = nn.Linear(2 * width, 1)
+
+    def forward(self, states: Tensor, candidates: Tensor) -> Tensor:
+        """Score candidates.
+
+        Args:
+            states: of masked places, shape [..., d].
+            candidates: of each of these, shape [..., C, d].
+
+        Returns:
+            Scores, shape [..., C].
+        """
+        both = torch.cat([states.unsqueeze(-2).expand_as(candidates), candidates], -1)
+        scores: Tensor = self.last(self.norm(functional.gelu(self.first(both)))).squeeze(-1)
+        return scores
+
+
+class Objectives(nn.Module):
+    """An encoder and the heads that it is pretrained with.
+
+    Args:
+        encoder: what is pretrained.
+        enabled: objectives, see ``pretrain.enabled_for``.
+        protocol: paper, code or right.
+        target: what a masked place is to be matched with: its patch as it is fed in (``input``), or its state when nothing is
+            masked (``output``, one more pass).
+        no_shared_words: a masked word is masked wherever its group has it.
+    """
+
+    def __init__(
+        self,
+        encoder: StepEncoder,
+        enabled: Sequence[Objective],
+        *,
+        protocol: Protocol = "right",
+        target: str = "input",
+        no_shared_words: bool = False,
+    ) -> None:
+        super().__init__()
+        self.encoder, self.enabled = encoder, tuple(enabled)
+        self.protocol, self.target, self.no_shared_words = protocol, target, no_shared_words
+        width = encoder.width
+        if "mlm" in enabled and encoder.tokenizer is not None:
+            table = _word_table(encoder, encoder.tokenizer.size)
+            last = nn.Linear(width, table.num_embeddings)
+            last.weight = table.weight
+            norm = nn.LayerNorm(width)
+            # Embeddings from scratch are large: without this all words but one would seem impossible at first.
+            nn.init.constant_(norm.weight, min(1.0, float(1 / (table.weight.detach().std() * width**0.5))))
+            self.words = nn.Sequential(nn.Linear(width, width), nn.GELU(), norm, last)
+        for name in ("isp", "pisp"):
+            if name in enabled:
+                self.add_module(name, nn.Linear(width, 2))
+        if "smrm" in enabled:
+            self.smrm = PatchMatcher(width)
+
+    def turns(self) -> tuple[Objective, ...]:
+        """Objectives of which one is drawn for each batch: exchanging and masking patches at once would confound."""
+        return tuple(name for name in self.enabled if name != "mlm")
+
+    def losses(
+        self, steps: Steps, groups: Tensor, turn: Objective | None, generator: np.random.Generator
+    ) -> dict[Objective, Tensor]:
+        """Return the loss of hidden words, if these are asked for, and of the objective whose turn it is.
+
+        Args:
+            steps: with pixels or features.
+            groups: rows of ``steps`` in authored order, shape [G, K], each row in one group.
+            turn: one of ``turns()``; None where there is none.
+            generator: of what is masked and exchanged.
+        """
+        whole = self._seen(steps)
+        shown, chosen = whole, None
+        if "mlm" in self.enabled and whole.tokens is not None and self.encoder.tokenizer is not None:
+            words = mask_words(
+                whole.tokens, groups, self.encoder.tokenizer, generator,
+                protocol=self.protocol, no_shared_words=self.no_shared_words,
+            )  # fmt: skip
+            shown, chosen = shown.having(tokens=words.tokens), words.chosen
+        found: dict[Objective, Tensor] = {}
+        if turn is None or shown.images is None or shown.seen is None:
+            encoded = self.encoder(shown, groups)
+        elif turn == "smrm":
+            patches = shown.images.shape[1]
+            masked = mask_patches(shown.seen, groups, patches, generator, protocol=self.protocol)
+            encoded = self.encoder(shown.having(masked=masked), groups)
+            found[turn] = self._matching(encoded, masked, whole, groups, generator)
+        else:
+            swap = swap_pictures if turn == "isp" else swap_patches
+            swapped = swap(shown.images, shown.seen, groups, generator, protocol=self.protocol)
+            encoded = self.encoder(shown.having(images=swapped.images), groups)
+            logits = self.get_submodule(turn)(encoded.pooled[swapped.asked])
+            found[turn] = _mean_entropy(logits, swapped.in_order[swapped.asked])
+        if chosen is not None and whole.tokens is not None:
+            found["mlm"] = self._telling(encoded, chosen, whole.tokens, groups)
+        return found
+
+    def _seen(self, steps: Steps) -> Steps:
+        """Return steps with features for pictures, and with a truth value for each step whether it has one."""
+        if steps.images is None:
+            return steps
+        seen = steps.seen
+        if seen is None:
+            seen = torch.ones(len(steps), dtype=torch.bool, device=steps.images.device)
+        return steps.having(images=self.encoder.see(steps.images), seen=seen)
+
+    def _telling(self, encoded: Encoded, chosen: Tensor, tokens: Tensor, groups: Tensor) -> Tensor:
+        assert encoded.token_at is not None
+        group, step, place = torch.nonzero(chosen[groups], as_tuple=True)
+        states = encoded.hidden[group, encoded.token_at[group, step, place]]
+        return _mean_entropy(self.words(states), tokens[groups][group, step, place])
+
+    def _matching(
+        self, encoded: Encoded, masked: Tensor, whole: Steps, groups: Tensor, generator: np.random.Generator
+    ) -> Tensor:
+        """Cross-entropy of the patch at each masked place among all masked patches of its group."""
+        assert encoded.patch_at is not None
+        assert encoded.patch_in is not None
+        hidden_places = masked[groups].flatten(1)
+        count = int(hidden_places.sum(1).max()) if len(groups) else 0
+        if not count:
+            return encoded.pooled.sum() * 0
+        # Masked places first; groups with fewer pictures have fewer, and are padded.
+        at = torch.argsort(~hidden_places, dim=1, stable=True)[:, :count]
+        valid = hidden_places.gather(1, at)
+        places = encoded.patch_at.flatten(1).gather(1, at).clamp_min(0)
+        states = _rows(encoded.hidden, places)
+        if self.target == "input":
+            targets = _rows(encoded.patch_in[groups].flatten(1, 2), at)
+        else:
+            with torch.no_grad():
+                targets = _rows(self.encoder(whole, groups).hidden, places)
+        order = self._shuffled(len(groups), count, generator).to(at.device)
+        candidates = targets[torch.arange(len(groups), device=at.device)[:, None, None], order]
+        scores = self.smrm(states, candidates)
+        usable = valid[torch.arange(len(groups), device=at.device)[:, None, None], order]
+        scores = scores.masked_fill(~usable, torch.finfo(scores.dtype).min)
+        right = (order == torch.arange(count, device=at.device)[:, None]).long().argmax(-1)
+        losses = functional.cross_entropy(scores.flatten(0, 1).float(), right.flatten(), reduction="none")
+        losses = losses.view_as(right) * valid
+        if self.protocol == "code":
+            return _RELEASED_WEIGHT * (losses.sum(1) / valid.sum(1).clamp_min(1)).sum()
+        return losses.sum() / valid.sum()
+
+    def _shuffled(self, groups: int, count: int, generator: np.random.Generator) -> Tensor:
+        """Candidates in an order of its own for each masked place (one for all of a group in the code), [G, C, C]."""
+        each = 1 if self.protocol == "code" else count
+        drawn = generator.random((groups, each, count))
+        return torch.from_numpy(np.argsort(drawn, axis=-1)).expand(groups, count, count)
+
+
+def _word_table(encoder: nn.Module, size: int) -> nn.Embedding:
+    """Return the embeddings of words, which also tell words: of all tables that are large enough the smallest."""
+    tables = [m for m in encoder.modules() if isinstance(m, nn.Embedding) and m.num_embeddings >= size]
+    return min(tables, key=lambda table: table.num_embeddings)
+
+
+def _rows(states: Tensor, places: Tensor) -> Tensor:
+    return states.gather(1, places[..., None].expand(-1, -1, states.shape[-1]))
+
+
+def _mean_entropy(logits: Tensor, right: Tensor) -> Tensor:
+    """Mean cross-entropy; of nothing 0, with a gradient of 0."""
+    summed = functional.cross_entropy(logits.float(), right, reduction="sum")
+    return summed / max(1, len(right))
