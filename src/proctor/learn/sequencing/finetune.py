@@ -1,0 +1,324 @@
+"""BERSON trained to put shuffled steps in order: an encoder, pretrained if that is asked for, and its head.
+
+Every access shuffles a sequence anew, except for dev. Pairs of steps grow with the square of their number: ``paper`` and ``code``
+learn from the first five steps, as published; ``right`` learns from some of the steps of a long sequence, drawn anew each time, and
+orders all of them. The weights are chosen on dev, and test is never looked at. Source: Wu et al. 2022, Section 5 and Table 11.
+This module imports torch: import it late.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from proctor.errors import UserError
+from proctor.learn.checkpoints import Checkpoint, write_checkpoint
+from proctor.learn.sequencing.berson import BersonHead
+from proctor.learn.sequencing.data import MODALITY, Ordered, Presented, Shown, presented
+from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps
+from proctor.learn.sequencing.encoders import open_encoder, rebuild
+from proctor.learn.sequencing.inputs import Inputs
+from proctor.learn.sequencing.pairs import Pairs
+from proctor.learn.sequencing.pretrain import enabled_for, pretrain, usual_pretraining
+from proctor.learn.sequencing.search import Search, decode
+from proctor.learn.sequencing.training import Protocol, TrainedOrder, Training
+from proctor.learn.settings import TrainSettings
+from proctor.learn.trainer import fit, load_weights, seeded
+from proctor.metrics.ordering import measure_orders
+from proctor.procedure.manual import Sequence as Steplist
+from proctor.records import Json, content_hash, read_json, write_json
+
+__all__ = ["BersonModel", "load_berson", "train_berson", "usual_training"]
+
+Items = NDArray[np.int64]
+
+FIRST: Final = 5
+"""Steps of a sequence that ``paper`` and ``code`` learn from, the first ones; ``right`` learns from so many drawn ones at a time."""
+_EXACT: Final = 5
+"""Steps up to which all orders are searched; of more a beam is kept."""
+_AT_ONCE: Final = 512
+"""Pairs that are encoded together when nothing is learned, and in any case on a GPU."""
+_LIKE: Final = 64
+"""Pairs of like length that a CPU encodes together."""
+_HIDDEN: Final = 0.1
+"""Share of words that training hides; few manuals are learned by heart otherwise."""
+_WARM: Final = 100
+"""Batches in which the released rate rises."""
+
+
+def usual_training(protocol: Protocol, encoder: str, shown: Shown, sequences: int) -> TrainSettings:
+    """Return how a protocol fine-tunes. The tiny encoder begins from nothing: it has rates and epochs of its own in all of them.
+
+    The released code lowers the rate along a line; here it is a cosine.
+
+    Args:
+        protocol: which.
+        encoder: ``tiny`` or any other.
+        shown: pictures and texts together are trained twice as long in the paper.
+        sequences: that are trained on.
+    """
+    paper = TrainSettings(
+        epochs=10 if shown == "both" else 5, batch=4, lr=5e-6, weight_decay=0.0, clip=None, patience=None, plateau=None,
+        pos_weight=1.0,
+    )  # fmt: skip
+    falling = msgspec.structs.replace(paper, clip=1.0, lowest_lr=0.0, optimiser="adamw")
+    if encoder == "tiny":
+        # About 25 batches of a rising rate, and 300 in all or more.
+        each = max(1, sequences // 12)
+        epochs = max(8, -(-300 // each))
+        return msgspec.structs.replace(
+            falling, epochs=epochs, batch=12, lr=1e-3, weight_decay=0.01, warmup=max(1, min(25 // each, epochs // 4)),
+        )  # fmt: skip
+    if protocol == "paper":
+        return paper
+    if protocol == "code":
+        return msgspec.structs.replace(falling, epochs=4, batch=1, warmup=min(1, _WARM // max(1, sequences)))
+    return msgspec.structs.replace(falling, warmup=1)
+
+
+class BersonModel(nn.Module):
+    """Puts steps in order with an encoder of pairs and BERSON's head; an ``OrderModel``.
+
+    Args:
+        encoder: of pairs.
+        head: of the same width.
+        shown: what it sees of a step.
+        goal: whether the goal stands before every text.
+        root: folder that paths of pictures are relative to.
+
+    Attributes:
+        dropped: what could not be read of the steps that were predicted last, by reason.
+    """
+
+    def __init__(
+        self, encoder: StepEncoder, head: BersonHead, shown: Shown, *, goal: bool = False, root: Path = Path()
+    ) -> None:
+        super().__init__()
+        self.encoder, self.head = encoder, head
+        self.shown, self.goal, self.root = shown, goal, root
+        self.dropped: dict[str, int] = {}
+
+    def predict(self, shown: Sequence[Presented]) -> list[Ordered]:
+        """Return an order for each, with the probabilities of its pairs."""
+        inputs = Inputs.read([p.sequence for p in shown], self.encoder, self.root, self.shown, goal=self.goal)
+        self.dropped = dict(Counter(dropped.reason for dropped in inputs.dropped))
+        self.eval()
+        with torch.inference_mode():
+            return self.order(inputs, [inputs.rows[p.sequence.id][list(p.slots)] for p in shown])
+
+    def order(self, inputs: Inputs, rows: Sequence[Tensor]) -> list[Ordered]:
+        """Return an order for each list of rows, as they are presented."""
+        found: dict[int, Ordered] = {}
+        for items in _by_size([len(r) for r in rows]):
+            steps = inputs.take(torch.cat([rows[i] for i in items]))
+            pairs, encoded = self.encode(steps, [len(rows[i]) for i in items])
+            search: Search = "exact" if pairs.valid.shape[1] <= _EXACT else "beam"
+            orders = decode(self.head, encoded, pairs, search=search)
+            likely = self.head.read(encoded, pairs).precedence()
+            for item, order, matrix in zip(items, orders, likely, strict=True):
+                np.fill_diagonal(matrix, 0.5)
+                found[item] = Ordered(order, matrix)
+        return [found[i] for i in range(len(rows))]
+
+    def encode(self, steps: Steps, lengths: Sequence[int]) -> tuple[Pairs, Encoded]:
+        """Encode all pairs of steps of sequences of these lengths, whose steps stand one after another."""
+        device = self.head.score.weight.device
+        steps, pairs = steps.to(device), Pairs.of(lengths).to(device)
+        if steps.images is not None:  # each picture is seen once, not once a pair
+            steps = steps.having(images=self.encoder.see(steps.images))
+        return pairs, _encoded(self.encoder, steps, pairs.groups)
+
+    def save(self, folder: Path) -> None:
+        """Write ``model.json`` and ``weights.pt``."""
+        folder.mkdir(parents=True, exist_ok=True)
+        write_checkpoint(folder / "weights.pt", Checkpoint({}, {}, self.state_dict()))
+        write_json(folder / "model.json", self.description())
+
+    def description(self) -> dict[str, Json]:
+        """What is needed to make it again, without weights."""
+        return {
+            "model": "berson", "shown": self.shown, "goal": self.goal, "protocol": self.head.protocol,
+            "encoder": self.encoder.describe(),
+        }  # fmt: skip
+
+
+def load_berson(folder: Path, root: Path = Path()) -> BersonModel:
+    """Load a model that was saved.
+
+    Args:
+        folder: that ``save`` wrote.
+        root: folder that paths of pictures are relative to.
+
+    Raises:
+        UserError: if it is no such folder, or a file is damaged.
+    """
+    told: Any = read_json(folder / "model.json")
+    if not isinstance(told, dict) or told.get("model") != "berson":
+        raise UserError(
+            "this is no model that BERSON was trained to.",
+            where=str(folder / "model.json"),
+            hint="name the folder of 'proctor learn sequence --model berson'",
+        )
+    encoder = rebuild(told["encoder"])
+    head = BersonHead(encoder.width, protocol=told["protocol"])
+    model = BersonModel(encoder, head, told["shown"], goal=told["goal"], root=root)
+    load_weights(folder / "weights.pt", model)
+    model.eval()
+    return model
+
+
+@dataclass
+class _Learner:
+    """What is learned from what (``trainer.Learner``)."""
+
+    module: nn.Module = field(init=False)
+    model: BersonModel
+    inputs: Inputs
+    train: Sequence[Tensor]
+    dev: Sequence[Presented]
+    protocol: Protocol
+    batch: int
+
+    def __post_init__(self) -> None:
+        self.module = self.model
+        self._epoch = 0
+
+    def batches(self, generator: np.random.Generator) -> Sequence[Items]:
+        """Return all sequences, shuffled."""
+        self._epoch = int(generator.integers(2**62))
+        items = generator.permutation(len(self.train))
+        return [items[first : first + self.batch] for first in range(0, len(items), self.batch)]
+
+    def loss(self, items: Items) -> Tensor:
+        """Return the loss of sequences that are shuffled anew."""
+        generator = np.random.default_rng([self._epoch, int(items[0])])  # each item is in one batch
+        rows, orders = [], []
+        for item in items.tolist():
+            authored = self.train[item]
+            drawn = generator.permutation(len(authored))[:FIRST]
+            rows.append(authored[drawn])
+            orders.append(tuple(np.argsort(drawn).tolist()))
+        steps = self.inputs.take(torch.cat(rows))
+        tokenizer = self.model.encoder.tokenizer
+        if self.protocol == "right" and steps.tokens is not None and tokenizer is not None:
+            hidden = torch.from_numpy(generator.random(steps.tokens.shape) < _HIDDEN)
+            hidden &= ~tokenizer.is_special(steps.tokens)
+            steps = steps.having(tokens=steps.tokens.masked_fill(hidden, tokenizer.mask))
+        pairs, encoded = self.model.encode(steps, [len(r) for r in rows])
+        return self.model.head(encoded, pairs, pairs.targets(orders)).total
+
+    def validate(self) -> float:
+        """Return tau on dev, or as the released code position accuracy and perfect matches."""
+        shown = [self.inputs.rows[p.sequence.id][list(p.slots)] for p in self.dev]
+        orders = [o.order for o in self.model.order(self.inputs, shown)]
+        measures = measure_orders([p.targets for p in self.dev], orders).means()
+        if self.protocol == "right":
+            return measures["kendall_tau"]
+        return measures["position_accuracy"] + measures["perfect_match_ratio"]
+
+
+def train_berson(training: Training) -> TrainedOrder:
+    """Train BERSON, after pretraining its encoder where objectives are named.
+
+    Raises:
+        UserError: if there is nothing to train or to choose on, an objective needs what is not shown, the encoder cannot be opened,
+            or as ``trainer.fit``.
+    """
+    train, dev = (_first(part, training.protocol) for part in (training.parts.train, training.parts.dev))
+    if not train or not dev:
+        raise UserError("there is no sequence to train on, or none to choose on.", hint="give more sequences")
+    enabled = enabled_for(training.shown, training.pretrain)
+    encoder = open_encoder(
+        training.encoder, training.shown, _texts(train, training), protocol=training.protocol, seed=training.seed
+    )  # fmt: skip
+    views = [s.view(MODALITY[training.shown]) for s in (*train, *dev)]
+    inputs = Inputs.read(views, encoder, training.root, training.shown, goal=training.goal)
+    about: dict[str, Json] = {
+        "data": content_hash([[s.id, s.goal, [[t.text, list(t.images)] for t in s.steps]] for s in views]),
+        "encoder": content_hash(encoder.describe()), "protocol": training.protocol, "goal": training.goal,
+    }  # fmt: skip
+    ids = [s.id for s in train], [s.id for s in dev]
+    folders = [training.folder and training.folder / name for name in ("pretrain", "finetune")]
+    chosen: dict[str, Json] = {}
+    if enabled:
+        how = training.pretrain_options.over(usual_pretraining(training.protocol, training.encoder))
+        done = pretrain(
+            encoder, inputs, ids, enabled, how, folders[0],
+            protocol=training.protocol, seed=training.seed, about=about, show=training.show,
+        )  # fmt: skip
+        chosen["pretraining"] = {**done.chosen, "objectives": list(enabled)}
+    with seeded(training.seed):
+        head = BersonHead(encoder.width, protocol=training.protocol)
+    model = BersonModel(encoder, head, training.shown, goal=training.goal, root=training.root)
+    usual = usual_training(training.protocol, training.encoder, training.shown, len(train))
+    settings = training.options.over(usual)
+    if settings.warmup is not None:
+        settings = msgspec.structs.replace(settings, warmup=min(settings.warmup, settings.epochs // 4))
+    learner = _Learner(
+        model, inputs, [inputs.rows[i] for i in ids[0]], presented(dev, training.shown), training.protocol, settings.batch
+    )  # fmt: skip
+    told: dict[str, Json] = {**about, "stage": "finetuning", "pretrained": list(enabled)}
+    trained = fit(learner, settings, folders[1], seed=training.seed, about=told, show=training.show)
+    chosen |= {**trained.chosen, "parameters": sum(p.numel() for p in model.parameters())}
+    return TrainedOrder(
+        model=model, chosen=chosen, dropped=dict(Counter(dropped.reason for dropped in inputs.dropped))
+    )
+
+
+def _first(sequences: Sequence[Steplist], protocol: Protocol) -> list[Steplist]:
+    """Return sequences as long as the protocol learns from them."""
+    if protocol == "right":
+        return list(sequences)
+    return [
+        Steplist(id=s.id, goal=s.goal, steps=s.steps[:FIRST], category_paths=s.category_paths, task=s.task)
+        for s in sequences
+    ]  # references and graphs are of all steps, and nothing here is learned from them
+
+
+def _texts(sequences: Sequence[Steplist], training: Training) -> list[str]:
+    """Return the texts that make a vocabulary."""
+    if training.shown == "image":
+        return []
+    goals = [s.goal for s in sequences] if training.goal else []
+    return [*goals, *(step.text for s in sequences for step in s.steps)]
+
+
+def _by_size(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield places of sequences of like length, with so many pairs together that they are encoded at once; one at least."""
+    together: list[int] = []
+    for item in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
+        pairs = lengths[item] * (lengths[item] - 1)
+        if together and pairs * (len(together) + 1) > _AT_ONCE:
+            yield together
+            together = []
+        together.append(item)
+    if together:
+        yield together
+
+
+def _encoded(encoder: StepEncoder, steps: Steps, groups: Tensor) -> Encoded:
+    """Encode pairs, those of like length together: on a CPU it is padding that takes the time, on a GPU it is memory."""
+    most = _LIKE if groups.device.type == "cpu" else _AT_ONCE
+    if len(groups) <= most:
+        return encoder(steps, groups)
+    order = torch.arange(len(groups), device=groups.device)
+    if steps.tokens is not None and encoder.tokenizer is not None:
+        lengths = (steps.tokens != encoder.tokenizer.pad).sum(1)
+        order = torch.argsort(lengths[groups].sum(1), stable=True)
+    parts = [encoder(steps, part) for part in torch.split(groups[order], most)]
+    longest = max(part.hidden.shape[1] for part in parts)
+    back = torch.argsort(order)
+    return Encoded(
+        torch.cat([nn.functional.pad(p.hidden, (0, 0, 0, longest - p.hidden.shape[1])) for p in parts])[back],
+        torch.cat([p.pooled for p in parts])[back],
+        torch.cat([nn.functional.pad(p.span, (0, longest - p.span.shape[2])) for p in parts])[back],
+    )

@@ -1,0 +1,55 @@
+"""Pretrains and trains BERSON on a few manuals, and kills itself in the middle; the test goes on with it.
+
+python tests/learn/sequencing/killed.py PICTURES FOLDER STEPS
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+import torch
+
+from proctor.learn import trainer
+from proctor.learn.sequencing import finetune
+from proctor.learn.sequencing.planted import plant_manuals
+from proctor.learn.sequencing.training import TrainedOrder, Training
+from proctor.learn.settings import TrainOptions
+
+STEPS = 6
+"""Of each of the two stages: two epochs of three batches."""
+
+
+def train(pictures: Path, folder: Path) -> TrainedOrder:
+    torch.set_num_threads(1)
+    for name in ("usual_training", "usual_pretraining"):
+        usual = getattr(finetune, name)
+        setattr(finetune, name, lambda *a, usual=usual: msgspec.structs.replace(usual(*a), save_seconds=0.0))
+    options = TrainOptions(epochs=2, batch=8, device="cpu")
+    training = Training(
+        parts=plant_manuals(pictures, (24, 4, 4), order_in="image"), root=pictures, shown="both", folder=folder,
+        pretrain=("mlm", "isp", "pisp", "smrm"), options=options, pretrain_options=options,
+    )  # fmt: skip
+    return finetune.train_berson(training)
+
+
+def main() -> None:
+    left = int(sys.argv[3])
+    step = trainer._Run._step
+
+    def counted(run: trainer._Run) -> None:
+        nonlocal left
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+        step(run)
+
+    trainer._Run._step = counted  # type: ignore[method-assign]
+    train(Path(sys.argv[1]), Path(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    main()
