@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from proctor.errors import UserError
-from proctor.learn.sequencing.masking import mask_patches, mask_words, swap_patches, swap_pictures
+from proctor.learn.sequencing.masking import mask_patches, mask_words, swap
 
 MANY = 400
 GROUPS = torch.arange(2 * MANY).view(MANY, 2)
@@ -34,16 +34,16 @@ def texts(*lengths):
 
 def test_as_many_words_in_each_step_of_a_group_and_no_special_one():
     tokens = texts(20, 40, 3, 30, 0, 12)
-    found = mask_words(tokens, torch.arange(6).view(3, 2), Words(), rng())
-    assert found.chosen.sum(1).tolist() == [3, 3, 1, 1, 0, 2]  # a step without words does not count
-    assert not (found.chosen & (tokens < 4)).any()
-    assert (found.tokens[~found.chosen] == tokens[~found.chosen]).all()
+    seen, chosen = mask_words(tokens, torch.arange(6).view(3, 2), Words(), rng())
+    assert chosen.sum(1).tolist() == [3, 3, 1, 1, 0, 2]  # a step without words does not count
+    assert not (chosen & (tokens < 4)).any()
+    assert (seen[~chosen] == tokens[~chosen]).all()
 
 
 def test_of_chosen_words_four_fifths_are_masked_a_tenth_another_a_tenth_as_they_were():
     tokens = texts(*[40] * 800)
-    found = mask_words(tokens, GROUPS, Words(), rng())
-    before, after = tokens[found.chosen], found.tokens[found.chosen]
+    seen, chosen = mask_words(tokens, GROUPS, Words(), rng())
+    before, after = tokens[chosen], seen[chosen]
     assert len(before) == 800 * 6
     assert float((after == 3).double().mean()) == pytest.approx(0.8, abs=0.02)
     assert float((after == before).double().mean()) == pytest.approx(0.1 + 0.1 / 36, abs=0.015)
@@ -52,7 +52,7 @@ def test_of_chosen_words_four_fifths_are_masked_a_tenth_another_a_tenth_as_they_
 
 def test_the_released_code_masks_each_word_for_itself():
     tokens = texts(*[40] * 800)
-    chosen = mask_words(tokens, GROUPS, Words(), rng(), protocol="code").chosen
+    _, chosen = mask_words(tokens, GROUPS, Words(), rng(), protocol="code")
     assert float(chosen.sum()) / (800 * 40) == pytest.approx(0.1, abs=0.006)
     assert len(set(chosen.sum(1).tolist())) > 3
 
@@ -60,9 +60,9 @@ def test_the_released_code_masks_each_word_for_itself():
 def test_no_masked_word_can_be_copied():
     tokens = texts(*[30] * 40)
     groups = torch.arange(40).view(20, 2)
-    found = mask_words(tokens, groups, Words(), rng(), no_shared_words=True)
+    shown, told = mask_words(tokens, groups, Words(), rng(), no_shared_words=True)
     for rows in groups:
-        words, chosen, seen = tokens[rows], found.chosen[rows], found.tokens[rows]
+        words, chosen, seen = tokens[rows], told[rows], shown[rows]
         for word in words[chosen].unique():
             assert chosen[words == word].all()
             assert len(seen[words == word].unique()) == 1
@@ -73,10 +73,10 @@ def pictures(patches=6):
     return torch.arange(2 * MANY * patches, dtype=torch.float32).view(2 * MANY, patches, 1)
 
 
-@pytest.mark.parametrize("swap", [swap_pictures, swap_patches])
-def test_what_is_exchanged_stays_in_its_group_and_the_label_says_so(swap):
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_exchanged_stays_in_its_group_and_the_label_says_so(whole):
     images = pictures()
-    found = swap(images, ALL, GROUPS, rng())
+    found = swap(images, ALL, GROUPS, rng(), whole=whole)
     for group, rows in enumerate(GROUPS):
         before, after = images[rows], found.images[rows]
         assert before.flatten().tolist() == sorted(after.flatten().tolist())
@@ -88,14 +88,14 @@ def test_what_is_exchanged_stays_in_its_group_and_the_label_says_so(swap):
 def test_patches_are_exchanged_one_to_all_of_them_and_none_in_the_released_code():
     images = pictures()
     for protocol, fewest, most in (("right", 1, 6), ("paper", 1, 6), ("code", 0, 5)):
-        found = swap_patches(images, ALL, GROUPS, rng(1), protocol=protocol)
+        found = swap(images, ALL, GROUPS, rng(1), whole=False, protocol=protocol)
         moved = (found.images != images).flatten(1).sum(1)[0::2][found.in_order == 0]
         assert set(moved.tolist()) == set(range(fewest, most + 1))
 
 
 def test_the_released_code_shows_one_picture_twice():
     images = pictures()
-    found = swap_pictures(images, ALL, GROUPS, rng(), protocol="code")
+    found = swap(images, ALL, GROUPS, rng(), whole=True, protocol="code")
     rows = GROUPS[found.in_order == 0]
     assert len(rows)
     assert torch.equal(found.images[rows[:, 0]], images[rows[:, 1]])
@@ -104,19 +104,15 @@ def test_the_released_code_shows_one_picture_twice():
 def test_steps_without_a_picture_keep_out_of_it_and_equal_pictures_are_in_order():
     seen = ALL.clone()
     seen[0::2] = False
-    for swap in (swap_pictures, swap_patches):
-        found = swap(pictures(), seen, GROUPS, rng())
+    for whole in (True, False):
+        found = swap(pictures(), seen, GROUPS, rng(), whole=whole)
         assert not found.asked.any()
         assert torch.equal(found.images, pictures())
-        same = swap(torch.zeros(2 * MANY, 6, 1), ALL, GROUPS, rng())
+        same = swap(torch.zeros(2 * MANY, 6, 1), ALL, GROUPS, rng(), whole=whole)
         assert same.in_order.all()
         assert same.asked.all()
-        three = swap(
-            pictures(),
-            seen.index_fill(0, torch.tensor([0, 2]), True),
-            torch.tensor([[0, 1, 2, 3, 5]]),
-            rng(1),
-        )
+        some = seen.index_fill(0, torch.tensor([0, 2]), True)
+        three = swap(pictures(), some, torch.tensor([[0, 1, 2, 3, 5]]), rng(1), whole=whole)
         assert three.asked.tolist() == [True]
     assert not mask_patches(seen, GROUPS, 6, rng())[0::2].any()
 

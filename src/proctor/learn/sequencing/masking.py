@@ -23,7 +23,6 @@ imports torch: import it late.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,7 +35,7 @@ from proctor.errors import UserError
 from proctor.learn.sequencing.encoder import Tokenizer
 from proctor.learn.sequencing.training import Protocol
 
-__all__ = ["MaskedWords", "Swapped", "mask_patches", "mask_words", "swap_patches", "swap_pictures"]
+__all__ = ["Swapped", "mask_patches", "mask_words", "swap"]
 
 _SHARE: Final = 0.15
 _SHARE_RELEASED: Final = 0.10
@@ -45,19 +44,6 @@ _PATCHES_RELEASED: Final = 5
 _TRIES: Final = 5_000
 _STUCK: Final = 50
 """Masked patches of a group are drawn anew after so many that were too much alike; after ``_TRIES`` there are none."""
-
-
-@dataclass(frozen=True)
-class MaskedWords:
-    """Texts with words masked.
-
-    Attributes:
-        tokens: shape [M, T], as the encoder sees them.
-        chosen: which are to be told, of the same shape.
-    """
-
-    tokens: Tensor
-    chosen: Tensor
 
 
 @dataclass(frozen=True)
@@ -76,38 +62,27 @@ class Swapped:
 
 
 def mask_words(
-    tokens: Tensor,
-    groups: Tensor,
-    tokenizer: Tokenizer,
-    generator: np.random.Generator,
-    *,
-    protocol: Protocol = "right",
-    no_shared_words: bool = False,
-) -> MaskedWords:
-    """Mask words of groups of steps, as many in each step of a group that has any.
+    tokens: Tensor, groups: Tensor, tokenizer: Tokenizer, generator: np.random.Generator, *,
+    protocol: Protocol = "right", no_shared_words: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Mask words of steps [M, T] in groups [G, K] of rows, each row in one group.
 
-    Args:
-        tokens: shape [M, T].
-        groups: rows of them, shape [G, K], each row in one group.
-        tokenizer: that they are of.
-        generator: of the draws.
-        protocol: ``code`` masks each word for itself.
-        no_shared_words: a masked word is masked wherever its group has it, so that it cannot be copied.
+    Returns:
+        Tokens as the encoder sees them, and which of them are to be told, both of shape [M, T].
     """
     words = tokens.cpu().numpy()
     ordinary = ~tokenizer.is_special(tokens).cpu().numpy()
     drawn, treated = generator.random(words.shape), generator.random(words.shape)
-    chosen = ordinary & (drawn < _SHARE_RELEASED)
     others = np.flatnonzero(~tokenizer.is_special(torch.arange(tokenizer.size)).numpy())
     random_words = others[generator.integers(len(others), size=words.shape)]
+    chosen = ordinary & (drawn < _SHARE_RELEASED)
     if protocol != "code":
         chosen = _balanced(ordinary, drawn, groups)
         if no_shared_words:
             _share_words(words, ordinary, chosen, (treated, random_words), groups)
     seen = np.where(chosen & (treated < 0.8), tokenizer.mask, words)
     seen = np.where(chosen & (treated >= 0.9), random_words, seen)
-    device = tokens.device
-    return MaskedWords(torch.from_numpy(seen).to(device), torch.from_numpy(chosen).to(device))
+    return torch.from_numpy(seen).to(tokens.device), torch.from_numpy(chosen).to(tokens.device)
 
 
 def _balanced(ordinary: NDArray[np.bool_], drawn: NDArray[np.float64], groups: Tensor) -> NDArray[np.bool_]:
@@ -123,153 +98,87 @@ def _balanced(ordinary: NDArray[np.bool_], drawn: NDArray[np.float64], groups: T
 
 
 def _share_words(
-    words: NDArray[np.int64],
-    ordinary: NDArray[np.bool_],
-    chosen: NDArray[np.bool_],
-    draws: tuple[NDArray[np.float64], NDArray[np.int64]],
-    groups: Tensor,
-) -> None:
+    words: NDArray[np.int64], ordinary: NDArray[np.bool_], chosen: NDArray[np.bool_],
+    draws: tuple[NDArray[np.float64], NDArray[np.int64]], groups: Tensor,
+) -> None:  # fmt: skip
     """Choose every occurrence of a chosen word in its group, and treat all of them as the first."""
-    for rows in groups.numpy(force=True):
-        there, words_there = chosen[rows], words[rows]
-        for word in np.unique(words_there[there]).tolist():
-            at = ordinary[rows] & (words_there == word)
-            first = tuple(np.argwhere(at & there)[0])
-            there |= at
-            for drawn in draws:
-                part = drawn[rows]
-                part[at] = part[first]
-                drawn[rows] = part
-        chosen[rows] = there
+    group_of = np.full((len(words), 1), -1)
+    for number, rows in enumerate(groups.tolist()):
+        group_of[rows] = number
+    for number, word in {(int(group_of[row, 0]), int(words[row, at])) for row, at in np.argwhere(chosen)}:
+        everywhere = ordinary & (words == word) & (group_of == number)
+        first = tuple(np.argwhere(everywhere & chosen)[0])
+        chosen |= everywhere
+        for part in draws:
+            part[everywhere] = part[first]
 
 
-def swap_pictures(
-    images: Tensor,
-    seen: Tensor,
-    groups: Tensor,
-    generator: np.random.Generator,
-    *,
-    protocol: Protocol = "right",
-) -> Swapped:
-    """Exchange two pictures of every second group, drawn by chance.
+def swap(
+    images: Tensor, seen: Tensor, groups: Tensor, generator: np.random.Generator, *,
+    whole: bool, protocol: Protocol = "right",
+) -> Swapped:  # fmt: skip
+    """Exchange two pictures of every second group, drawn by chance: whole ones, or the contents of M patches, M uniform in 1..w.
 
     Args:
-        images: features, shape [M, w, v].
+        images: features, shape [M, w, v]; places are not in them, and stay where they are.
         seen: which steps have a picture, shape [M].
         groups: rows of them, shape [G, K], each row in one group.
         generator: of the draws.
-        protocol: ``code`` writes one of the two twice.
+        whole: pictures, not patches.
+        protocol: ``code`` shows one of two pictures twice, and draws M in 0..w - 1.
     """
-    rows = torch.arange(len(images))
+    patches, flat = images.shape[1], images.flatten(0, 1)
+    source = torch.arange(len(flat))
     in_order = torch.ones(len(groups), dtype=torch.long)
-    for group, one, other in _drawn_pairs(seen, groups, generator):
-        changed = protocol == "code" or not torch.equal(images[one], images[other])
-        rows[one], rows[other] = other, other if protocol == "code" else one
-        in_order[group] = int(not changed)
-    return _swapped(images[rows.to(images.device)], in_order, seen, groups)
-
-
-def swap_patches(
-    images: Tensor,
-    seen: Tensor,
-    groups: Tensor,
-    generator: np.random.Generator,
-    *,
-    protocol: Protocol = "right",
-) -> Swapped:
-    """Exchange the contents of M patches of two pictures in every second group, drawn by chance, M uniform in 1..w.
-
-    Args:
-        images: features, shape [M, w, v]; places stay where they are, since none are in them.
-        seen: which steps have a picture, shape [M].
-        groups: rows of them, shape [G, K], each row in one group.
-        generator: of the draws.
-        protocol: ``code`` draws M in 0..w - 1.
-    """
-    patches = images.shape[1]
-    flat = torch.arange(len(images) * patches)
-    in_order = torch.ones(len(groups), dtype=torch.long)
-    for group, one, other in _drawn_pairs(seen, groups, generator):
-        count = int(generator.integers(patches)) + (protocol != "code")
-        here, there = (torch.from_numpy(generator.permutation(patches)[:count]) for _ in range(2))
+    for group, rows in enumerate(_with_picture(seen, groups)):
+        if len(rows) < 2 or generator.random() >= _SWAPS:
+            continue
+        one, other = (rows[k] for k in sorted(generator.choice(len(rows), 2, replace=False).tolist()))
+        here = there = torch.arange(patches)
+        if not whole:
+            count = int(generator.integers(patches)) + (protocol != "code")
+            here, there = (torch.from_numpy(generator.permutation(patches)[:count]) for _ in range(2))
         first, second = one * patches + here, other * patches + there
-        flat[first], flat[second] = second, first
-        same = torch.equal(images[one, here], images[other, there])
-        in_order[group] = int(same and protocol != "code")
-    moved = images.flatten(0, 1)[flat.to(images.device)].view_as(images)
-    return _swapped(moved, in_order, seen, groups)
-
-
-def _drawn_pairs(
-    seen: Tensor, groups: Tensor, generator: np.random.Generator
-) -> Iterator[tuple[int, int, int]]:
-    """Yield the groups in which something is exchanged, and the rows of two pictures, the earlier one first."""
-    for number, rows in enumerate(_with_picture(seen, groups)):
-        if len(rows) > 1 and generator.random() < _SWAPS:
-            one, other = sorted(generator.choice(len(rows), 2, replace=False).tolist())
-            yield number, rows[one], rows[other]
-
-
-def _with_picture(seen: Tensor, groups: Tensor) -> list[list[int]]:
-    having = seen.tolist()
-    return [[row for row in rows if having[row]] for rows in groups.tolist()]
-
-
-def _swapped(images: Tensor, in_order: Tensor, seen: Tensor, groups: Tensor) -> Swapped:
-    asked = seen[groups].sum(1) > 1
-    return Swapped(images, in_order.to(images.device), asked)
+        source[first], source[second] = second, second if whole and protocol == "code" else first
+        in_order[group] = int(torch.equal(flat[first], flat[second]) and protocol != "code")
+    moved = flat[source.to(images.device)].view_as(images)
+    return Swapped(moved, in_order.to(images.device), seen[groups].sum(1) > 1)
 
 
 def mask_patches(
-    seen: Tensor,
-    groups: Tensor,
-    patches: int,
-    generator: np.random.Generator,
-    *,
-    protocol: Protocol = "right",
+    seen: Tensor, groups: Tensor, patches: int, generator: np.random.Generator, protocol: Protocol = "right"
 ) -> Tensor:
-    """Draw as many patches of every picture, and of two pictures of a group less than half at the same places.
-
-    Args:
-        seen: which steps have a picture, shape [M].
-        groups: rows of them, shape [G, K], each row in one group.
-        patches: of a picture, w.
-        generator: of the draws.
-        protocol: ``code`` draws 5, of each picture for itself.
+    """Draw as many of w patches of every picture, and of two pictures of a group less than half at the same places.
 
     Returns:
-        What is masked, shape [M, w].
+        What is masked, shape [M, w]; see ``swap`` for the rest.
 
     Raises:
         UserError: if pictures have too few patches for so many in a group.
     """
     masked = torch.zeros(len(seen), patches, dtype=torch.bool)
+    count = _PATCHES_RELEASED if protocol == "code" else max(1, round(_SHARE * patches))
     for rows in _with_picture(seen, groups):
-        if protocol == "code":
-            drawn = [
-                generator.permutation(patches)[:_PATCHES_RELEASED].tolist() for _ in rows
-            ]  # compared by places in the input, which never are equal
-        else:
-            drawn = _apart(len(rows), max(1, round(_SHARE * patches)), patches, generator)
+        drawn: list[list[int]] = []
+        failed = 0
+        while len(drawn) < len(rows):
+            places = generator.permutation(patches)[:count].tolist()
+            if protocol == "code" or all(2 * len({*places} & {*others}) < count for others in drawn):
+                drawn.append(places)
+                continue
+            failed += 1
+            if failed > _TRIES:
+                raise UserError(
+                    f"pictures of {patches} patches are too few to mask {count} in each of {len(rows)}, apart from each other.",
+                    hint="pretrain on fewer steps at a time, without smrm, or with larger pictures",
+                )
+            if failed % _STUCK == 0:
+                drawn.clear()
         for row, places in zip(rows, drawn, strict=True):
             masked[row, places] = True
     return masked.to(seen.device)
 
 
-def _apart(pictures: int, count: int, patches: int, generator: np.random.Generator) -> list[list[int]]:
-    drawn: list[list[int]] = []
-    failed = 0
-    while len(drawn) < pictures:
-        places = generator.permutation(patches)[:count].tolist()
-        if all(2 * len({*places} & {*others}) < count for others in drawn):
-            drawn.append(places)
-            continue
-        failed += 1
-        if failed > _TRIES:
-            raise UserError(
-                f"pictures of {patches} patches are too few to mask {count} in each of {pictures}, apart from each other.",
-                hint="pretrain on fewer steps at a time, without smrm, or with larger pictures",
-            )
-        if failed % _STUCK == 0:
-            drawn.clear()
-    return drawn
+def _with_picture(seen: Tensor, groups: Tensor) -> list[list[int]]:
+    having = seen.tolist()
+    return [[row for row in rows if having[row]] for rows in groups.tolist()]

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps
-from proctor.learn.sequencing.masking import mask_patches, mask_words, swap_patches, swap_pictures
+from proctor.learn.sequencing.masking import mask_patches, mask_words, swap
 from proctor.learn.sequencing.training import Objective, Protocol
 
 __all__ = ["Objectives", "PatchMatcher"]
@@ -108,22 +108,23 @@ class Objectives(nn.Module):
         whole = self._seen(steps)
         shown, chosen = whole, None
         if "mlm" in self.enabled and whole.tokens is not None and self.encoder.tokenizer is not None:
-            words = mask_words(
+            tokens, chosen = mask_words(
                 whole.tokens, groups, self.encoder.tokenizer, generator,
                 protocol=self.protocol, no_shared_words=self.no_shared_words,
             )  # fmt: skip
-            shown, chosen = shown.having(tokens=words.tokens), words.chosen
+            shown = shown.having(tokens=tokens)
         found: dict[Objective, Tensor] = {}
         if turn is None or shown.images is None or shown.seen is None:
             encoded = self.encoder(shown, groups)
         elif turn == "smrm":
             patches = shown.images.shape[1]
-            masked = mask_patches(shown.seen, groups, patches, generator, protocol=self.protocol)
+            masked = mask_patches(shown.seen, groups, patches, generator, self.protocol)
             encoded = self.encoder(shown.having(masked=masked), groups)
             found[turn] = self._matching(encoded, masked, whole, groups, generator)
         else:
-            swap = swap_pictures if turn == "isp" else swap_patches
-            swapped = swap(shown.images, shown.seen, groups, generator, protocol=self.protocol)
+            swapped = swap(
+                shown.images, shown.seen, groups, generator, whole=turn == "isp", protocol=self.protocol
+            )
             encoded = self.encoder(shown.having(images=swapped.images), groups)
             logits = self.get_submodule(turn)(encoded.pooled[swapped.asked])
             found[turn] = _mean_entropy(logits, swapped.in_order[swapped.asked])
