@@ -14,20 +14,18 @@ import msgspec
 import torch
 
 from proctor.learn import trainer
-from proctor.learn.sequencing import finetune
+from proctor.learn.sequencing import finetune, pretrain
 from proctor.learn.sequencing.planted import plant_manuals
 from proctor.learn.sequencing.training import TrainedOrder, Training
 from proctor.learn.settings import TrainOptions
 
-STEPS = 6
-"""Of each of the two stages: two epochs of three batches."""
-
 
 def train(pictures: Path, folder: Path) -> TrainedOrder:
+    """Both stages have two epochs of three batches, and a checkpoint after each."""
     torch.set_num_threads(1)
-    for name in ("usual_training", "usual_pretraining"):
-        usual = getattr(finetune, name)
-        setattr(finetune, name, lambda *a, usual=usual: msgspec.structs.replace(usual(*a), save_seconds=0.0))
+    for stage, name in ((finetune, "usual_training"), (pretrain, "usual_pretraining")):
+        usual = getattr(stage, name)
+        setattr(stage, name, lambda *a, usual=usual: msgspec.structs.replace(usual(*a), save_seconds=0.0))
     options = TrainOptions(epochs=2, batch=8, device="cpu")
     training = Training(
         parts=plant_manuals(pictures, (24, 4, 4), order_in="image"), root=pictures, shown="both", folder=folder,

@@ -9,7 +9,7 @@ This module imports torch: import it late.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +28,7 @@ from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps
 from proctor.learn.sequencing.encoders import open_encoder, rebuild
 from proctor.learn.sequencing.inputs import Inputs
 from proctor.learn.sequencing.pairs import Pairs
-from proctor.learn.sequencing.pretrain import enabled_for, pretrain, usual_pretraining
+from proctor.learn.sequencing.pretrain import pretrain, risen
 from proctor.learn.sequencing.search import Search, decode
 from proctor.learn.sequencing.training import Protocol, TrainedOrder, Training
 from proctor.learn.settings import TrainSettings
@@ -59,19 +59,13 @@ def usual_training(protocol: Protocol, encoder: str, shown: Shown, sequences: in
     """Return how a protocol fine-tunes. The tiny encoder begins from nothing: it has rates and epochs of its own in all of them.
 
     The released code lowers the rate along a line; here it is a cosine.
-
-    Args:
-        protocol: which.
-        encoder: ``tiny`` or any other.
-        shown: pictures and texts together are trained twice as long in the paper.
-        sequences: that are trained on.
     """
     paper = TrainSettings(
         epochs=10 if shown == "both" else 5, batch=4, lr=5e-6, weight_decay=0.0, clip=None, patience=None, plateau=None,
         pos_weight=1.0,
     )  # fmt: skip
     falling = msgspec.structs.replace(paper, clip=1.0, lowest_lr=0.0, optimiser="adamw")
-    if encoder == "tiny":
+    if encoder.startswith("tiny"):
         # About 25 batches of a rising rate, and 300 in all or more.
         each = max(1, sequences // 12)
         epochs = max(8, -(-300 // each))
@@ -117,8 +111,8 @@ class BersonModel(nn.Module):
 
     def order(self, inputs: Inputs, rows: Sequence[Tensor]) -> list[Ordered]:
         """Return an order for each list of rows, as they are presented."""
-        found: dict[int, Ordered] = {}
-        for items in _by_size([len(r) for r in rows]):
+        found = {i: Ordered((0,), np.full((1, 1), 0.5)) for i, r in enumerate(rows) if len(r) == 1}
+        for items in _by_size({i: len(r) for i, r in enumerate(rows) if i not in found}):
             steps = inputs.take(torch.cat([rows[i] for i in items]))
             pairs, encoded = self.encode(steps, [len(rows[i]) for i in items])
             search: Search = "exact" if pairs.valid.shape[1] <= _EXACT else "beam"
@@ -141,22 +135,15 @@ class BersonModel(nn.Module):
         """Write ``model.json`` and ``weights.pt``."""
         folder.mkdir(parents=True, exist_ok=True)
         write_checkpoint(folder / "weights.pt", Checkpoint({}, {}, self.state_dict()))
-        write_json(folder / "model.json", self.description())
-
-    def description(self) -> dict[str, Json]:
-        """What is needed to make it again, without weights."""
-        return {
+        told: dict[str, Json] = {
             "model": "berson", "shown": self.shown, "goal": self.goal, "protocol": self.head.protocol,
             "encoder": self.encoder.describe(),
         }  # fmt: skip
+        write_json(folder / "model.json", told)
 
 
 def load_berson(folder: Path, root: Path = Path()) -> BersonModel:
-    """Load a model that was saved.
-
-    Args:
-        folder: that ``save`` wrote.
-        root: folder that paths of pictures are relative to.
+    """Load a model that was saved; paths of pictures will be relative to ``root``.
 
     Raises:
         UserError: if it is no such folder, or a file is damaged.
@@ -235,8 +222,9 @@ def train_berson(training: Training) -> TrainedOrder:
     """
     train, dev = (_first(part, training.protocol) for part in (training.parts.train, training.parts.dev))
     if not train or not dev:
-        raise UserError("there is no sequence to train on, or none to choose on.", hint="give more sequences")
-    enabled = enabled_for(training.shown, training.pretrain)
+        raise UserError(
+            "no sequence of two steps is there to train on, or none to choose on.", hint="give more sequences"
+        )
     encoder = open_encoder(
         training.encoder, training.shown, _texts(train, training), protocol=training.protocol, seed=training.seed
     )  # fmt: skip
@@ -246,42 +234,36 @@ def train_berson(training: Training) -> TrainedOrder:
         "data": content_hash([[s.id, s.goal, [[t.text, list(t.images)] for t in s.steps]] for s in views]),
         "encoder": content_hash(encoder.describe()), "protocol": training.protocol, "goal": training.goal,
     }  # fmt: skip
-    ids = [s.id for s in train], [s.id for s in dev]
-    folders = [training.folder and training.folder / name for name in ("pretrain", "finetune")]
+    rows = [[inputs.rows[s.id] for s in part] for part in (train, dev)]
     chosen: dict[str, Json] = {}
-    if enabled:
-        how = training.pretrain_options.over(usual_pretraining(training.protocol, training.encoder))
-        done = pretrain(
-            encoder, inputs, ids, enabled, how, folders[0],
-            protocol=training.protocol, seed=training.seed, about=about, show=training.show,
-        )  # fmt: skip
-        chosen["pretraining"] = {**done.chosen, "objectives": list(enabled)}
+    if training.pretrain:
+        chosen["pretraining"] = pretrain(encoder, inputs, rows, training, about)
     with seeded(training.seed):
         head = BersonHead(encoder.width, protocol=training.protocol)
     model = BersonModel(encoder, head, training.shown, goal=training.goal, root=training.root)
-    usual = usual_training(training.protocol, training.encoder, training.shown, len(train))
-    settings = training.options.over(usual)
-    if settings.warmup is not None:
-        settings = msgspec.structs.replace(settings, warmup=min(settings.warmup, settings.epochs // 4))
-    learner = _Learner(
-        model, inputs, [inputs.rows[i] for i in ids[0]], presented(dev, training.shown), training.protocol, settings.batch
-    )  # fmt: skip
-    told: dict[str, Json] = {**about, "stage": "finetuning", "pretrained": list(enabled)}
-    trained = fit(learner, settings, folders[1], seed=training.seed, about=told, show=training.show)
-    chosen |= {**trained.chosen, "parameters": sum(p.numel() for p in model.parameters())}
-    return TrainedOrder(
-        model=model, chosen=chosen, dropped=dict(Counter(dropped.reason for dropped in inputs.dropped))
+    settings = training.options.over(
+        usual_training(training.protocol, training.encoder, training.shown, len(train))
     )
+    learner = _Learner(
+        model, inputs, rows[0], presented(dev, training.shown), training.protocol, settings.batch
+    )
+    about |= {"stage": "finetuning", "pretrained": sorted(training.pretrain)}
+    folder = training.folder and training.folder / "finetune"
+    trained = fit(learner, risen(settings), folder, seed=training.seed, about=about, show=training.show)
+    chosen |= {**trained.chosen, "parameters": sum(p.numel() for p in model.parameters())}
+    dropped = dict(Counter(dropped.reason for dropped in inputs.dropped))
+    return TrainedOrder(model=model, chosen=chosen, dropped=dropped)
 
 
 def _first(sequences: Sequence[Steplist], protocol: Protocol) -> list[Steplist]:
-    """Return sequences as long as the protocol learns from them."""
-    if protocol == "right":
-        return list(sequences)
+    """Return sequences of two steps or more, as long as the protocol learns from them."""
+    most = None if protocol == "right" else FIRST
+    # References and graphs are of all steps, and nothing here is learned from them.
     return [
-        Steplist(id=s.id, goal=s.goal, steps=s.steps[:FIRST], category_paths=s.category_paths, task=s.task)
+        Steplist(id=s.id, goal=s.goal, steps=s.steps[:most], category_paths=s.category_paths, task=s.task)
         for s in sequences
-    ]  # references and graphs are of all steps, and nothing here is learned from them
+        if len(s.steps) > 1
+    ]
 
 
 def _texts(sequences: Sequence[Steplist], training: Training) -> list[str]:
@@ -292,12 +274,11 @@ def _texts(sequences: Sequence[Steplist], training: Training) -> list[str]:
     return [*goals, *(step.text for s in sequences for step in s.steps)]
 
 
-def _by_size(lengths: Sequence[int]) -> Iterator[list[int]]:
+def _by_size(lengths: Mapping[int, int]) -> Iterator[list[int]]:
     """Yield places of sequences of like length, with so many pairs together that they are encoded at once; one at least."""
     together: list[int] = []
-    for item in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
-        pairs = lengths[item] * (lengths[item] - 1)
-        if together and pairs * (len(together) + 1) > _AT_ONCE:
+    for item in sorted(lengths, key=lambda i: (lengths[i], i)):
+        if together and lengths[item] * (lengths[item] - 1) * (len(together) + 1) > _AT_ONCE:
             yield together
             together = []
         together.append(item)

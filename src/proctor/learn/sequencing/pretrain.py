@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -23,12 +22,12 @@ from proctor.learn.sequencing.data import Shown
 from proctor.learn.sequencing.encoder import StepEncoder
 from proctor.learn.sequencing.inputs import Inputs
 from proctor.learn.sequencing.objectives import Objectives
-from proctor.learn.sequencing.training import Objective, Protocol
+from proctor.learn.sequencing.training import Objective, Protocol, Training
 from proctor.learn.settings import TrainSettings
-from proctor.learn.trainer import Show, Trained, fit, seeded
+from proctor.learn.trainer import fit, seeded
 from proctor.records import Json
 
-__all__ = ["TOGETHER", "Pretraining", "enabled_for", "pretrain", "usual_pretraining"]
+__all__ = ["TOGETHER", "Pretraining", "enabled_for", "pretrain", "risen", "usual_pretraining"]
 
 Items = NDArray[np.int64]
 
@@ -52,7 +51,7 @@ def usual_pretraining(protocol: Protocol, encoder: str) -> TrainSettings:
     if protocol == "paper":
         return paper
     code = msgspec.structs.replace(paper, epochs=8, clip=1.0, warmup=1, lowest_lr=0.0, optimiser="adamw")
-    if protocol == "code" or encoder != "tiny":
+    if protocol == "code" or not encoder.startswith("tiny"):
         return code
     return msgspec.structs.replace(code, epochs=10, batch=32, lr=1e-3, weight_decay=0.01)
 
@@ -74,16 +73,7 @@ def enabled_for(shown: Shown, asked: Sequence[Objective]) -> tuple[Objective, ..
 
 @dataclass
 class Pretraining:
-    """What is learned from what (``trainer.Learner``).
-
-    Attributes:
-        module: the encoder with its heads.
-        inputs: texts and pictures.
-        train: rows of the steps of each sequence in authored order, two or more; ``dev`` likewise.
-        batch: sequences a batch.
-        seed: of the draws for dev.
-        together: K; less where a sequence of the batch has fewer steps.
-    """
+    """What is learned from what (``trainer.Learner``): rows of the steps of sequences of two or more, K or fewer drawn of each."""
 
     module: nn.Module = field(init=False)
     objectives: Objectives
@@ -134,54 +124,45 @@ class Pretraining:
 
 
 def pretrain(
-    encoder: StepEncoder,
-    inputs: Inputs,
-    parts: tuple[Sequence[str], Sequence[str]],
-    enabled: Sequence[Objective],
-    settings: TrainSettings,
-    folder: Path | None = None,
-    *,
-    protocol: Protocol = "right",
-    seed: int = 0,
-    about: dict[str, Json] | None = None,
-    show: Show | None = None,
-    together: int = TOGETHER,
-) -> Trained:
-    """Pretrain an encoder, in place; it has the weights of the best sum of losses on dev afterwards.
+    encoder: StepEncoder, inputs: Inputs, parts: Sequence[Sequence[Tensor]], training: Training, about: Mapping[str, Json]
+) -> dict[str, Json]:  # fmt: skip
+    """Pretrain an encoder, in place; it has the weights of the least sum of losses on dev afterwards.
 
     Args:
         encoder: which.
         inputs: of all sequences.
-        parts: ids of those to train on, and of those to choose on.
-        enabled: objectives, as ``enabled_for`` returns them.
-        settings: how.
-        folder: for checkpoints; what is there already is gone on with.
-        protocol: paper, code or right.
-        seed: of everything that is drawn.
+        parts: rows of the sequences to train on, and of those to choose on.
+        training: objectives, protocol, seed, options; in its folder, ``pretrain`` is gone on with.
         about: what else makes two trainings different.
-        show: shows progress.
-        together: K.
+
+    Returns:
+        For the record: objectives, epochs, figure.
 
     Raises:
-        UserError: if no sequence has two steps, or as ``trainer.fit``.
+        UserError: if no sequence has two steps, an objective needs what is not shown, or as ``trainer.fit``.
     """
-    train, dev = ([inputs.rows[i] for i in part if len(inputs.rows[i]) > 1] for part in parts)
+    enabled = enabled_for(training.shown, training.pretrain)
+    train, dev = ([rows for rows in part if len(rows) > 1] for part in parts)
     if not train or not dev:
         raise UserError(
             "pretraining needs sequences of two steps or more, in train and in dev.",
             hint="give more sequences, or leave --pretrain out",
         )
-    if together < 2 or together > encoder.slots:
-        raise UserError(
-            f"{together} steps cannot be pretrained on at a time.", hint=f"take 2 to {encoder.slots}"
-        )
-    with seeded(seed):
-        objectives = Objectives(encoder, enabled, protocol=protocol)
-    learner = Pretraining(objectives, inputs, train, dev, settings.batch, seed, together)
-    told: dict[str, Json] = {
-        **(about or {}), "stage": "pretraining", "objectives": list(enabled), "together": together,
-    }  # fmt: skip
-    return fit(learner, settings, folder, seed=seed, about=told, show=show)
+    settings = training.pretrain_options.over(usual_pretraining(training.protocol, training.encoder))
+    with seeded(training.seed):
+        objectives = Objectives(encoder, enabled, protocol=training.protocol)
+    learner = Pretraining(objectives, inputs, train, dev, settings.batch, training.seed)
+    told = {**about, "stage": "pretraining", "objectives": list(enabled), "together": learner.together}
+    folder = training.folder and training.folder / "pretrain"
+    trained = fit(learner, risen(settings), folder, seed=training.seed, about=told, show=training.show)
+    return {"objectives": list(enabled), **trained.chosen}
+
+
+def risen(settings: TrainSettings) -> TrainSettings:
+    """Return settings whose rate rises in a quarter of the epochs at most."""
+    if settings.warmup is None:
+        return settings
+    return msgspec.structs.replace(settings, warmup=min(settings.warmup, settings.epochs // 4))
 
 
 def _parts(items: Items, size: int) -> list[Items]:
