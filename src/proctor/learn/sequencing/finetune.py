@@ -49,8 +49,6 @@ _AT_ONCE: Final = 512
 """Pairs that are encoded together when nothing is learned, and in any case on a GPU."""
 _LIKE: Final = 64
 """Pairs of like length that a CPU encodes together."""
-_HIDDEN: Final = 0.1
-"""Share of words that training hides; few manuals are learned by heart otherwise."""
 _WARM: Final = 100
 """Batches in which the released rate rises."""
 
@@ -68,7 +66,7 @@ def usual_training(protocol: Protocol, encoder: str, shown: Shown, sequences: in
     if encoder.startswith("tiny"):
         # About 25 batches of a rising rate, and 300 in all or more.
         each = max(1, sequences // 12)
-        epochs = max(8, -(-300 // each))
+        epochs = max(6, -(-300 // each))
         return msgspec.structs.replace(
             falling, epochs=epochs, batch=12, lr=1e-3, weight_decay=0.01, warmup=max(1, min(25 // each, epochs // 4)),
         )  # fmt: skip
@@ -195,11 +193,6 @@ class _Learner:
             rows.append(authored[drawn])
             orders.append(tuple(np.argsort(drawn).tolist()))
         steps = self.inputs.take(torch.cat(rows))
-        tokenizer = self.model.encoder.tokenizer
-        if self.protocol == "right" and steps.tokens is not None and tokenizer is not None:
-            hidden = torch.from_numpy(generator.random(steps.tokens.shape) < _HIDDEN)
-            hidden &= ~tokenizer.is_special(steps.tokens)
-            steps = steps.having(tokens=steps.tokens.masked_fill(hidden, tokenizer.mask))
         pairs, encoded = self.model.encode(steps, [len(r) for r in rows])
         return self.model.head(encoded, pairs, pairs.targets(orders)).total
 

@@ -24,11 +24,7 @@ _RELEASED_WEIGHT = 0.2
 
 
 class PatchMatcher(nn.Module):
-    """Says which patch of its group was at a masked place: 4d² + 8d + 1 weights.
-
-    Args:
-        width: d.
-    """
+    """Says which patch of its group was at a masked place: 4d² + 8d + 1 weights of states of width d."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -37,15 +33,7 @@ class PatchMatcher(nn.Module):
         self.last = nn.Linear(2 * width, 1)
 
     def forward(self, states: Tensor, candidates: Tensor) -> Tensor:
-        """Score candidates.
-
-        Args:
-            states: of masked places, shape [..., d].
-            candidates: of each of these, shape [..., C, d].
-
-        Returns:
-            Scores, shape [..., C].
-        """
+        """Return scores [..., C] of candidates [..., C, d] for the states of masked places [..., d]."""
         both = torch.cat([states.unsqueeze(-2).expand_as(candidates), candidates], -1)
         scores: Tensor = self.last(self.norm(functional.gelu(self.first(both)))).squeeze(-1)
         return scores
@@ -99,11 +87,7 @@ class Objectives(nn.Module):
     ) -> dict[Objective, Tensor]:
         """Return the loss of hidden words, if these are asked for, and of the objective whose turn it is.
 
-        Args:
-            steps: with pixels or features.
-            groups: rows of ``steps`` in authored order, shape [G, K], each row in one group.
-            turn: one of ``turns()``; None where there is none.
-            generator: of what is masked and exchanged.
+        Steps have pixels or features; groups are rows of them in authored order, shape [G, K], each row in one group.
         """
         whole = self._seen(steps)
         shown, chosen = whole, None

@@ -40,20 +40,17 @@ _ABLE: Final[Mapping[Shown, tuple[Objective, ...]]] = {
 
 
 def usual_pretraining(protocol: Protocol, encoder: str) -> TrainSettings:
-    """Return how a protocol pretrains; the tiny encoder begins from nothing, and learns faster under ``right``.
+    """Return how a protocol pretrains. The tiny encoder begins from nothing: it has a rate and epochs of its own in all of them.
 
-    The released code warms up for 1,000 batches and then lowers the rate along a line; here one epoch of warming up and a cosine stand
-    for these.
+    The released code warms up for 1,000 batches and lowers the rate along a line; here it is an epoch and a cosine.
     """
     paper = TrainSettings(
         epochs=5, batch=4, lr=1e-5, weight_decay=0.0, clip=None, patience=None, plateau=None, pos_weight=1.0
     )
-    if protocol == "paper":
-        return paper
-    code = msgspec.structs.replace(paper, epochs=8, clip=1.0, warmup=1, lowest_lr=0.0, optimiser="adamw")
-    if protocol == "code" or not encoder.startswith("tiny"):
-        return code
-    return msgspec.structs.replace(code, epochs=10, batch=32, lr=1e-3, weight_decay=0.01)
+    falling = msgspec.structs.replace(paper, epochs=8, clip=1.0, warmup=1, lowest_lr=0.0, optimiser="adamw")
+    if encoder.startswith("tiny"):
+        return msgspec.structs.replace(falling, epochs=10, batch=32, lr=1e-3, weight_decay=0.01)
+    return paper if protocol == "paper" else falling
 
 
 def enabled_for(shown: Shown, asked: Sequence[Objective]) -> tuple[Objective, ...]:
