@@ -1,12 +1,16 @@
 import pytest
 import torch
 
-from proctor.learn.sequencing.data import presented
-from proctor.learn.sequencing.finetune import load_berson, train_berson
+from proctor.errors import UserError
+from proctor.learn.sequencing.berson import BersonHead
+from proctor.learn.sequencing.data import Parts, presented
+from proctor.learn.sequencing.encoders import open_encoder
+from proctor.learn.sequencing.finetune import BersonModel, load_berson, train_berson
 from proctor.learn.sequencing.planted import ceiling, plant_manuals
 from proctor.learn.sequencing.training import Training
 from proctor.learn.settings import TrainOptions
 from proctor.metrics.ordering import measure_orders
+from proctor.procedure.manual import Sequence, SequenceStep
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +60,24 @@ def test_text_alone_fails_where_pictures_tell_the_order_and_both_together_do_not
             assert one.precedence + one.precedence.T == pytest.approx(1)
     assert abs(tau["text"]) < 0.35  # 4 standard errors of orders by chance
     assert tau["both"] > 0.7
+
+
+def sequence(id_, *texts):
+    return Sequence(id_, "", tuple(SequenceStep(str(n), text) for n, text in enumerate(texts)))
+
+
+def test_one_step_equal_steps_many_steps_and_damaged_files(tmp_path):
+    encoder = open_encoder("tiny", "text", ["cut", "cut"])
+    BersonModel(encoder, BersonHead(encoder.width), "text").save(tmp_path)
+    model = load_berson(tmp_path)
+    asked = [sequence("one", "cut"), sequence("equal", "", "", ""), sequence("many", *(["cut"] * 30))]
+    one, equal, many = model.predict(presented(asked, "text"))
+    assert (one.order, one.precedence.tolist()) == ((0,), [[0.5]])
+    assert equal.order == (0, 1, 2)  # as presented
+    assert sorted(many.order) == list(range(30))
+    assert model.predict([]) == []
+    with pytest.raises(UserError, match="no sequence of two steps"):
+        train_berson(Training(parts=Parts((asked[1],), (asked[0],), ()), root=tmp_path))
+    (tmp_path / "model.json").write_text('{"model": "berson"}')
+    with pytest.raises(UserError, match=r"model\.json"):
+        load_berson(tmp_path)

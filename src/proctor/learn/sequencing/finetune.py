@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
@@ -133,11 +133,18 @@ class BersonModel(nn.Module):
         """Write ``model.json`` and ``weights.pt``."""
         folder.mkdir(parents=True, exist_ok=True)
         write_checkpoint(folder / "weights.pt", Checkpoint({}, {}, self.state_dict()))
-        told: dict[str, Json] = {
-            "model": "berson", "shown": self.shown, "goal": self.goal, "protocol": self.head.protocol,
-            "encoder": self.encoder.describe(),
-        }  # fmt: skip
-        write_json(folder / "model.json", told)
+        saved = _Saved("berson", self.shown, self.goal, self.head.protocol, self.encoder.describe())
+        write_json(folder / "model.json", saved)
+
+
+class _Saved(msgspec.Struct, frozen=True):
+    """``model.json``: what is needed to make a model again, without weights."""
+
+    model: Literal["berson"]
+    shown: Shown
+    goal: bool
+    protocol: Protocol
+    encoder: dict[str, Any]
 
 
 def load_berson(folder: Path, root: Path = Path()) -> BersonModel:
@@ -146,16 +153,10 @@ def load_berson(folder: Path, root: Path = Path()) -> BersonModel:
     Raises:
         UserError: if it is no such folder, or a file is damaged.
     """
-    told: Any = read_json(folder / "model.json")
-    if not isinstance(told, dict) or told.get("model") != "berson":
-        raise UserError(
-            "this is no model that BERSON was trained to.",
-            where=str(folder / "model.json"),
-            hint="name the folder of 'proctor learn sequence --model berson'",
-        )
-    encoder = rebuild(told["encoder"])
-    head = BersonHead(encoder.width, protocol=told["protocol"])
-    model = BersonModel(encoder, head, told["shown"], goal=told["goal"], root=root)
+    saved: _Saved = read_json(folder / "model.json", _Saved)
+    encoder = rebuild(saved.encoder)
+    head = BersonHead(encoder.width, protocol=saved.protocol)
+    model = BersonModel(encoder, head, saved.shown, goal=saved.goal, root=root)
     load_weights(folder / "weights.pt", model)
     model.eval()
     return model
