@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, permutations
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -73,20 +73,19 @@ def _read(text: str) -> _Step:
     return _Step(words, verb, content, frozenset(definite), frozenset(counted))
 
 
-def remarks_of(texts: Sequence[str]) -> tuple[list[Remarks], dict[tuple[int, int], Remarks]]:
-    """Return the remarks on each step, and those on each ordered pair of steps, mirror images not yet taken off.
+def remarks_of(texts: Sequence[str], pairs: Pairs) -> tuple[list[Remarks], dict[tuple[int, int], Remarks]]:
+    """Return the remarks on each step, and those on each pair in both directions, mirror images not yet taken off.
 
     Args:
         texts: of the steps in any order.
+        pairs: of which there are to be remarks.
     """
     steps = [_read(text) for text in texts]
     kin = StepTexts(texts, [0.0] * len(texts))
     counts = Counter(word for step in steps for word in step.content)
     singles = [dict(_single(step, kin.kinds[i], counts)) for i, step in enumerate(steps)]
-    joint = {
-        (i, j): dict(_joint(steps[i], steps[j], kin, i, j)) for i, j in permutations(range(len(texts)), 2)
-    }
-    return singles, joint
+    both = (turned for i, j in pairs.tolist() for turned in ((i, j), (j, i)))
+    return singles, {(i, j): dict(_joint(steps[i], steps[j], kin, i, j)) for i, j in both}
 
 
 def _single(step: _Step, kind: str, counts: Counter[str]) -> Iterator[tuple[str, float]]:
@@ -153,11 +152,11 @@ class PairFeatures:
         self._column = {name: k for k, name in enumerate(self.names)}
 
     @classmethod
-    def seen(cls, manuals: Iterable[Sequence[str]], fewest: int) -> PairFeatures:
-        """Return the columns of remarks that occur in so many manuals or more."""
+    def seen(cls, manuals: Iterable[tuple[Sequence[str], Pairs]], fewest: int) -> PairFeatures:
+        """Return the columns of remarks that occur in so many manuals or more, of each its texts and pairs."""
         counts: Counter[str] = Counter()
-        for texts in manuals:
-            singles, joint = remarks_of(texts)
+        for texts, pairs in manuals:
+            singles, joint = remarks_of(texts, pairs)
             counts.update({name for remarks in (*singles, *joint.values()) for name in remarks})
         return cls(sorted(name for name, n in counts.items() if n >= fewest))
 
@@ -165,7 +164,7 @@ class PairFeatures:
         """Return the remarks on pairs, a sparse matrix of shape [P, columns]; exchanging a pair changes all signs."""
         import scipy.sparse
 
-        singles, joint = remarks_of(texts)
+        singles, joint = remarks_of(texts, pairs)
         rows: list[int] = []
         columns: list[int] = []
         values: list[float] = []

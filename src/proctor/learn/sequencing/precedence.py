@@ -110,7 +110,7 @@ def train_pairwise(training: Training) -> TrainedOrder:
             "the encoder 'words' reads texts, and images are all that is shown.",
             hint="use the encoder 'tiny', or show texts",
         )
-    modality = MODALITY[training.shown]
+    modality = "text" if training.encoder == "words" else MODALITY[training.shown]
     if not any(len(different_pairs(s, modality)) for s in training.parts.train):
         raise UserError(
             f"the train part has {len(training.parts.train)} sequences and no two different steps in any.",
@@ -227,15 +227,15 @@ def _train_words(training: Training) -> tuple[WordScorer, dict[str, Json]]:
         from sklearn.linear_model import LogisticRegression
     except ImportError:
         raise MissingExtraError("scikit-learn", "learn", "Learning the order of steps") from None
-    train = [s for s in training.parts.train if len(different_pairs(s, "text"))]
-    features = PairFeatures.seen((_texts(s) for s in train), _FEWEST if len(train) >= _FEW_MANUALS else 1)
     rng = np.random.default_rng(training.seed)
-    drawn = [draw_pairs(different_pairs(s, "text"), _MOST_PAIRS, rng) for s in train]
-    table: Any = scipy.sparse.vstack(
-        [features.table(_texts(s), p) for s, p in zip(train, drawn, strict=True)], format="csr"
-    )
+    train = [
+        (_texts(s), draw_pairs(different_pairs(s, "text"), _MOST_PAIRS, rng)) for s in training.parts.train
+    ]
+    train = [(texts, pairs) for texts, pairs in train if len(pairs)]
+    features = PairFeatures.seen(train, _FEWEST if len(train) >= _FEW_MANUALS else 1)
+    table: Any = scipy.sparse.vstack([features.table(*manual) for manual in train], format="csr")
     # The root lets long manuals count more than short ones, but not by all their pairs, which depend on one another.
-    weight = np.concatenate([np.full(len(p), len(p) ** -0.5) for p in drawn])
+    weight = np.concatenate([np.full(len(p), len(p) ** -0.5) for _, p in train])
     scale = (np.maximum(table.getnnz(axis=0), 1) / 1_000) ** -_RARE
     both: Any = scipy.sparse.vstack([table, -table], format="csr") @ scipy.sparse.diags(scale)
     label = np.repeat([True, False], len(weight))
