@@ -5,21 +5,24 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import permutations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import Ordered, Parts, Presented, presented
 from proctor.learn.sequencing.pair_calibration import Calibration, calibrate, pair_outcomes
 from proctor.learn.sequencing.partial import partly_ordered
-from proctor.learn.sequencing.precedence import PairwiseOrder, load_pairwise, train_pairwise
+from proctor.learn.sequencing.precedence import PairwiseOrder, likeliest_order, load_pairwise, train_pairwise
 from proctor.learn.sequencing.training import TrainedOrder, Training
 from proctor.learn.settings import TrainOptions
 from proctor.metrics.calibration import expected_calibration_error
+from proctor.metrics.errors import MetricInputError
 from proctor.metrics.ordering import measure_orders
 from proctor.procedure.manual import Sequence, SequenceStep
 
@@ -81,15 +84,35 @@ def test_both_directions_of_a_pair_add_up_to_one_and_slots_do_not_matter(learned
     np.testing.assert_allclose(turned.precedence, straight.precedence[np.ix_(slots, slots)], atol=1e-12)
 
 
-def test_the_order_is_the_likeliest_of_all(learned: TrainedOrder) -> None:
-    texts = ("stir the leek", "serve the beet", "wash it", "chop the onion", "salt the carrot")
-    (found,) = learned.model.predict([Presented(sequence("x", *texts), (0, 1, 2, 3, 4))])
-    assert found.precedence is not None
-    logs = np.log(found.precedence)
-    worth = {
-        o: sum(logs[o[a], o[b]] for a in range(5) for b in range(a + 1, 5)) for o in permutations(range(5))
-    }
-    assert worth[found.order] == pytest.approx(max(worth.values()))
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.floats(0.001, 0.999), min_size=10, max_size=10), st.sets(st.sampled_from(range(10))))
+def test_a_kept_pair_outweighs_all_probabilities(values: list[float], kept: set[int]) -> None:
+    upper = list(combinations(range(5), 2))
+    precedence = np.full((5, 5), 0.5)
+    for (i, j), p in zip(upper, values, strict=True):
+        precedence[i, j], precedence[j, i] = p, 1 - p
+    before = [upper[k] for k in kept]
+    found = likeliest_order(precedence, before)
+    logs = np.log(precedence)
+
+    def worth(order: tuple[int, ...]) -> float:
+        return float(sum(logs[a, b] for a, b in combinations(order, 2)))
+
+    allowed = [o for o in permutations(range(5)) if all(o.index(a) < o.index(b) for a, b in before)]
+    assert found in allowed
+    assert worth(found) == pytest.approx(max(map(worth, allowed)), abs=1e-6)
+
+
+def test_constraints_are_kept_where_the_order_is_searched_for() -> None:
+    precedence = np.where(np.triu(np.ones((20, 20)), 1) > 0, 0.999, 0.001)  # 0, 1, 2, …, 19
+    np.fill_diagonal(precedence, 0.5)
+    order = likeliest_order(precedence, [(19, 0)])
+    assert order.index(19) < order.index(0)
+    assert (
+        sum(a > b for a, b in combinations(order, 2)) == 19
+    )  # the pair itself, and one of the two against 18 others
+    with pytest.raises(MetricInputError, match="cycle"):
+        likeliest_order(precedence, [(1, 0), (0, 1)])
 
 
 def test_what_is_saved_predicts_the_same(learned: TrainedOrder, tmp_path: Path) -> None:

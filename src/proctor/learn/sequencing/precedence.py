@@ -7,6 +7,7 @@ probabilities by a map that is fitted on the dev part (``pair_calibration``), an
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence as List
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -20,11 +21,11 @@ from proctor.learn.sequencing.data import MODALITY, Ordered, Presented
 from proctor.learn.sequencing.pair_calibration import Calibration, calibrate
 from proctor.learn.sequencing.pair_texts import PairFeatures, all_pairs, different_pairs, draw_pairs
 from proctor.learn.sequencing.training import TrainedOrder, Training
-from proctor.metrics.ordering import decode_pairwise
-from proctor.procedure.manual import Modality, Sequence
+from proctor.metrics.ordering import PartialOrder, decode_pairwise
+from proctor.procedure.manual import Modality, Order, Sequence
 from proctor.records import Json
 
-__all__ = ["PairScorer", "PairwiseOrder", "load_pairwise", "train_pairwise"]
+__all__ = ["PairScorer", "PairwiseOrder", "likeliest_order", "load_pairwise", "train_pairwise"]
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +84,7 @@ class PairwiseOrder:
         found = []
         for item in shown:
             precedence = self.calibration(self.scorer.scores(item))
-            found.append(Ordered(decode_pairwise(precedence).order, precedence))
+            found.append(Ordered(likeliest_order(precedence), precedence))
         return found
 
     def save(self, folder: Path) -> None:
@@ -92,6 +93,28 @@ class PairwiseOrder:
         about = _Description(model="pairwise", encoder=self.scorer.encoder, calibration=self.calibration)
         (folder / _MODEL).write_bytes(msgspec.json.format(msgspec.json.encode(about)) + b"\n")
         self.scorer.save(folder)
+
+
+def likeliest_order(precedence: Floats, before: Iterable[tuple[int, int]] = ()) -> Order:
+    """Return the order that agrees with all pairs best: exact up to 16 steps, a local search beyond.
+
+    Args:
+        precedence: probability that slot i is done before slot j, shape [N, N].
+        before: pairs of slots that the order has to keep. An order is judged by the sum of the log-odds of its pairs, so all
+            of them can be made so small that a kept pair outweighs them together. A local search keeps them too: of two
+            slots that are the wrong way round and nearest to one another, the first can be moved behind the second.
+
+    Raises:
+        MetricInputError: if these pairs hold a cycle.
+    """
+    kept = list(PartialOrder(range(len(precedence)), before).relations)
+    if not kept:
+        return decode_pairwise(precedence).order
+    odds = np.log(precedence / (1 - precedence))
+    small = 1 / (1 + np.exp(-odds / (1 + np.abs(odds).sum())))
+    first, second = np.array(kept, np.int64).T
+    small[first, second], small[second, first] = 1.0, 0.0
+    return decode_pairwise(small).order
 
 
 def train_pairwise(training: Training) -> TrainedOrder:
