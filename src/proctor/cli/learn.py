@@ -11,7 +11,7 @@ from proctor.cli.learn_localize import localize
 from proctor.cli.learn_paper import protocols, sweep
 from proctor.cli.learn_paper import table as paper_table
 from proctor.cli.learn_procedure import procedure
-from proctor.cli.learn_sequence import sequence, sequence_table
+from proctor.cli.learn_sequence import sequence, sequence_page, sequence_table
 from proctor.cli.options import Output, Spread, with_settings
 from proctor.cli.zeroshot import zeroshot
 from proctor.learn.settings import TrainOptions
@@ -50,6 +50,7 @@ app.command()(sweep)
 app.command()(procedure)
 app.command()(sequence)
 app.command("sequence-table")(sequence_table)
+app.command("sequence-page")(sequence_page)
 
 _STEPS: Final = (
     "part", "steps", "mistakes", "AUC", "within recordings", "between", "in mistaken recordings", "AP",

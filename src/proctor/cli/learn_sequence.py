@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Literal
 from proctor.cli.console import counted, emit, progress, table, warn
 from proctor.cli.options import Output, with_settings
 from proctor.learn.settings import TrainOptions
-from proctor.stages.learn.sequence_settings import SequenceSettings, SequenceTableSettings
+from proctor.stages.learn.sequence_settings import (
+    SequencePageSettings,
+    SequenceSettings,
+    SequenceTableSettings,
+)
 
 if TYPE_CHECKING:
     from proctor.learn.sequencing.figures import OrderFigures
     from proctor.stages.learn.sequence import LearnedSequence
     from proctor.stages.learn.sequence_tables import OrderTable
 
-__all__ = ["sequence", "sequence_table"]
+__all__ = ["sequence", "sequence_page", "sequence_table"]
 
 _HEAD = ("n", "PMR", "tau", "Acc", "Lq", "Lr", "Dist")
 
@@ -158,3 +162,18 @@ def _table_text(result: OrderTable, form: Literal["text", "markdown", "latex"]) 
     sign, ends = ("% ", "") if form == "latex" else ("", "  " if form == "markdown" else "")
     title = f"{sign}Table {result.number}: steps put in order"
     return "\n".join([title, "", grid, "", *(f"{sign}{line}{ends}" for line in (*why, *result.notes))])
+
+
+@with_settings
+def sequence_page(settings: SequencePageSettings, output: Output) -> None:
+    """Draw runs of learn sequence as one page: leaderboard, probabilities of pairs, and sequences in right and predicted order.
+
+    The page is one file that works offline, with small pictures in it. Runs of one page are of one file and seed.
+
+    Example: proctor learn sequence-page runs/pairwise runs/tiny-text --out page.html
+    """
+    from proctor.stages.learn.sequence_page import draw_sequences
+
+    result = draw_sequences(settings)
+    text = f"{result.page}: {result.sequences:,} sequences; {'; '.join(result.runs)}"
+    emit(result, "\n".join([text, *(f"note: {n}" for n in result.notes)]), as_json=output.as_json)

@@ -98,7 +98,7 @@ class EvidenceFinder:
         yield from self._sources((part.id for part in parts if isinstance(part, Source)), "cited")
         for part in parts:
             if isinstance(part, Picture):
-                picture = _thumbnail(self._workspace.root / part.path)
+                picture = thumbnail(self._workspace.root / part.path)
                 title = part.caption or part.id or part.path
                 yield SourceView(part.id or part.path, "picture", "", title, picture=picture)
             elif isinstance(part, Words):
@@ -112,7 +112,7 @@ class EvidenceFinder:
         for id_ in ids:
             if (source := corpus.get(id_)) is not None:
                 pixels = corpus.pixels(source) if source.modality == "image" else None
-                yield source_view(source, role, _thumbnail(pixels) if pixels is not None else "")
+                yield source_view(source, role, thumbnail(pixels) if pixels is not None else "")
 
     @cached_property
     def _corpus(self) -> Corpus | None:
@@ -272,7 +272,7 @@ def _address(jpeg: bytes) -> str:
     return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode("ascii")
 
 
-def _thumbnail(path: Path) -> str:
+def thumbnail(path: Path, side: int = _SIDE) -> str:
     """Return a small picture as a data address; nothing where there are no pixels.
 
     Raises:
@@ -287,7 +287,7 @@ def _thumbnail(path: Path) -> str:
     except PictureError:
         return ""
     with Image.open(io.BytesIO(picture.data)) as image:
-        image.thumbnail((_SIDE, _SIDE))
+        image.thumbnail((side, side))
         stream = io.BytesIO()
         image.convert("RGB").save(stream, "JPEG", quality=80)
     return _address(stream.getvalue())

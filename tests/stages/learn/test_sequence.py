@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from tests.learn.word_places import use_word_places
 from typer.testing import CliRunner
 
@@ -21,7 +22,8 @@ from proctor.procedure.manual import Sequence, SequenceStep
 from proctor.records import write_jsonl
 from proctor.stages.learn.runs import list_runs
 from proctor.stages.learn.sequence import learn_sequence, read_learned
-from proctor.stages.learn.sequence_settings import SequenceSettings
+from proctor.stages.learn.sequence_page import draw_sequences
+from proctor.stages.learn.sequence_settings import SequencePageSettings, SequenceSettings
 from proctor.stages.learn.settings import RunsSettings
 from proctor.stages.scoring.options import OrderingSettings
 from proctor.stages.scoring.ordering import score_ordering
@@ -220,3 +222,50 @@ def test_tables_hold_printed_rows_ours_and_chance_and_say_what_is_missing(manual
     assert "CLIP-ViL" in text.output
     three = CliRunner().invoke(app, ["sequence-table", "3", *command[2:], "--as", "latex"])
     assert "ISP+PISP" in three.output
+
+
+def test_the_page_shows_runs_people_pairs_and_orders(manuals, tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    found = learn_sequence(asked(manuals, out=one))
+    learn_sequence(asked(manuals, out=other, model="tiny"))
+    items = [json.loads(line) for line in (one / "items.jsonl").read_text().splitlines()]
+    write_jsonl(tmp_path / "people.jsonl", [{"id": i["id"], "order": i["order"]} for i in items[1:]])
+    page = tmp_path / "page.html"
+    command = [
+        "sequence-page",
+        str(one),
+        str(other),
+        "--out",
+        str(page),
+        "--people",
+        str(tmp_path / "people.jsonl"),
+    ]
+    told = CliRunner().invoke(app, command)
+    assert f"People put {len(items) - 1} of {len(items)} test sequences in order" in told.output
+    text = page.read_text()
+    assert text.count('class="orders"') == found.test.n
+    assert "misplaced" in text
+    assert "Interchangeable" in text
+    assert f"(expected calibration error {found.calibration.expected_calibration_error:.3f})" in text
+    before = page.read_bytes()
+    CliRunner().invoke(app, command)
+    assert page.read_bytes() == before
+    learn_sequence(asked(manuals, out=tmp_path / "seed", seed=2))
+    with pytest.raises(UserError, match="other sequences"):
+        draw_sequences(SequencePageSettings(runs=(one, tmp_path / "seed"), out=page))
+
+
+def test_texts_of_a_page_are_escaped_and_pictures_small_and_inside(manuals, tmp_path):
+    lines = [json.loads(line) for line in manuals.read_text().splitlines()[:30]]
+    Image.new("RGB", (900, 600), "red").save(tmp_path / "p.png")
+    for line in lines:
+        line["steps"][0] += " <script>alert(1)</script>"
+        line["pictures"] = ["p.png", None, "gone.png", None, None]
+    write_jsonl(tmp_path / "risky.jsonl", lines)
+    found = learn_sequence(asked(tmp_path / "risky.jsonl", modality="both", out=tmp_path / "run"))
+    assert found.dropped == {"picture-missing": 30}
+    drawn = draw_sequences(SequencePageSettings(runs=(tmp_path / "run",), out=tmp_path / "page.html"))
+    text = (tmp_path / "page.html").read_text()
+    assert "<script>alert" not in text
+    assert text.count('<img src="data:image/jpeg;base64,') == 2 * drawn.sequences
+    assert len(text) < 400_000

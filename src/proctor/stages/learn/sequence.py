@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, cast, get_args
 
 import msgspec
+import numpy as np
 
 from proctor.corpus.collection import NoImage, find_image
 from proctor.datasets.sequence_files import SequenceFile, read_sequences
@@ -20,6 +21,7 @@ from proctor.learn.sequencing.data import (
     OrderModel,
     Parts,
     Presented,
+    Shown,
     divide_by_task,
     presented,
 )
@@ -34,8 +36,9 @@ from proctor.learn.sequencing.models import train_order
 from proctor.learn.sequencing.training import Objective, Training
 from proctor.learn.settings import TrainOptions
 from proctor.metrics.ordering import settle_alike
+from proctor.procedure.manual import Order, SequenceStep
 from proctor.procedure.manual import Sequence as Steps
-from proctor.records import Dropped, encode_jsonl, is_there, write_jsonl
+from proctor.records import Dropped, encode_jsonl, is_there, read_jsonl, write_jsonl
 from proctor.stages.learn.sequence_settings import SequenceSettings
 from proctor.stages.show import Show
 
@@ -312,6 +315,54 @@ def _notes(parts: Parts, settings: SequenceSettings) -> Iterator[str]:
 # -- the folder ----------------------------------------------------------------------------------------------------
 
 
+class _ItemLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line that ``proctor score ordering --gt`` reads, with what the page shows."""
+
+    id: str
+    order: Order
+    references: tuple[Order, ...]
+    presented: Order
+    constraints: tuple[tuple[int, int], ...] | None
+    task: str
+    category: str
+    goal: str
+    texts: tuple[str, ...]
+    pictures: tuple[tuple[str, ...], ...]
+
+
+class _PredictionLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line that ``proctor score ordering --pred`` reads; equal steps stand as in the reference, ``precedence`` is of slots."""
+
+    id: str
+    order: Order
+    precedence: list[list[float]] | None = None
+
+
+def read_test_part(folder: Path, shown: Shown) -> tuple[list[Presented], list[Ordered]]:
+    """Return what a finished run was tested on, and what it said.
+
+    Raises:
+        UserError: if a file cannot be read.
+    """
+    items, predicted = [], []
+    said = {line.id: line for line in read_jsonl(folder / PREDICTED, _PredictionLine)}
+    for line in read_jsonl(folder / ITEMS, _ItemLine):
+        parts = enumerate(zip(line.texts, line.pictures, strict=True))
+        sequence = Steps(
+            id=line.id,
+            goal=line.goal,
+            task=line.task,
+            steps=tuple(SequenceStep(str(n), text, images) for n, (text, images) in parts),
+            references={MODALITY[shown]: line.references},
+            before=line.constraints,
+        )
+        items.append(Presented(sequence, line.presented))
+        one = said[line.id]
+        matrix = None if one.precedence is None else np.array(one.precedence)
+        predicted.append(Ordered(tuple(line.presented.index(step) for step in one.order), matrix))
+    return items, predicted
+
+
 def _write(
     folder: Path,
     record: RunRecord,
@@ -320,38 +371,34 @@ def _write(
     predicted: Sequence[Ordered],
 ) -> None:
     lines = [_prediction(item, one) for item, one in zip(items, predicted, strict=True)]
-    tables = {PREDICTED: lines, ITEMS: [_item(item) for item in items]}
+    tables = {PREDICTED: encode_jsonl(lines), ITEMS: encode_jsonl(map(_item, items))}
     results = cast("dict[str, object]", msgspec.to_builtins(result))
     write_tables(
         folder,
         msgspec.structs.replace(record, chosen=dict(result.chosen), results=results | {"run": None}),
-        {name: (len(rows), encode_jsonl(rows)) for name, rows in tables.items()},
+        {name: (len(lines), content) for name, content in tables.items()},
     )
 
 
-def _prediction(item: Presented, one: Ordered) -> dict[str, object]:
-    """Return a line that ``proctor score ordering --pred`` reads; equal steps stand as in the reference."""
+def _prediction(item: Presented, one: Ordered) -> _PredictionLine:
     alike: dict[Hashable, Hashable] = dict(enumerate(item.sequence.alike()))
     order = settle_alike(predicted_steps(item, one.order), item.sequence.authored, alike)
-    line: dict[str, object] = {"id": item.sequence.id, "order": order}
-    if one.precedence is not None:
-        line["precedence"] = [[round(float(p), 4) for p in row] for row in one.precedence]
-    return line
+    matrix = None if one.precedence is None else [[round(float(p), 4) for p in row] for row in one.precedence]
+    return _PredictionLine(id=item.sequence.id, order=cast("Order", order), precedence=matrix)
 
 
-def _item(item: Presented) -> dict[str, object]:
-    """Return a line that ``proctor score ordering --gt`` reads."""
+def _item(item: Presented) -> _ItemLine:
     sequence = item.sequence
     (orders,) = sequence.references.values()
-    line: dict[str, object] = {
-        "id": sequence.id,
-        "order": sequence.authored,
-        "references": orders,
-        "presented": item.slots,
-        "task": sequence.task or sequence.id,
-        "category": category_of(sequence),
-        "goal": sequence.goal,
-        "texts": [step.text for step in sequence.steps],
-        "pictures": [list(step.images) for step in sequence.steps],
-    }
-    return line if sequence.before is None else line | {"constraints": sequence.before}
+    return _ItemLine(
+        id=sequence.id,
+        order=sequence.authored,
+        references=orders,
+        presented=item.slots,
+        constraints=sequence.before,
+        task=sequence.task or sequence.id,
+        category=category_of(sequence),
+        goal=sequence.goal,
+        texts=tuple(step.text for step in sequence.steps),
+        pictures=tuple(step.images for step in sequence.steps),
+    )

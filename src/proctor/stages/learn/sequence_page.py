@@ -1,0 +1,242 @@
+"""``proctor learn sequence-page``: runs that put steps in order, side by side on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from proctor.corpus.collection import NoImage, find_image
+from proctor.errors import UserError
+from proctor.learn.sequencing.data import MODALITY, Ordered, Presented, Shown
+from proctor.learn.sequencing.figures import OrderFigures, evaluate_orders, measure_predictions, pair_truths
+from proctor.learn.sequencing.partial import partly_ordered
+from proctor.metrics.calibration import reliability_bins
+from proctor.metrics.figure import Matrix
+from proctor.metrics.ordering import PartialOrder, is_valid_order
+from proctor.report.numbers import count
+from proctor.report.page import write_page
+from proctor.report.parts import Paragraph, Part
+from proctor.report.sequences import BoardRow, OrderSaid, SequenceShown, StepShown, sequences_page
+from proctor.stages.learn.sequence import LearnedSequence, read_learned, read_test_part
+from proctor.stages.learn.sequence_settings import SequencePageSettings
+from proctor.stages.report_evidence import thumbnail
+from proctor.stages.scoring.files import explained
+from proctor.stages.scoring.ordering_files import read_predictions
+
+__all__ = ["SequencePage", "draw_sequences"]
+
+_MAPS: Final = 4
+"""Sequences whose pairs are drawn."""
+_SIDE: Final = 220
+_MEASURES: Final = (
+    "perfect_match_ratio",
+    "kendall_tau",
+    "position_accuracy",
+    "longest_common_subsequence",
+    "longest_common_substring",
+    "displacement",
+)
+
+
+class SequencePage(msgspec.Struct, frozen=True):
+    """What was drawn: the file, runs as the page calls them, sequences that are shown, and notes for the reader."""
+
+    page: str
+    runs: tuple[str, ...]
+    sequences: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Run:
+    name: str
+    learned: LearnedSequence
+    shown: Shown
+    items: Sequence[Presented]
+    predicted: Sequence[Ordered]
+    taus: Sequence[float]
+
+
+def draw_sequences(settings: SequencePageSettings) -> SequencePage:
+    """Read runs and write the page.
+
+    Raises:
+        UserError: if a run is not whole or of another kind, or runs are of other files or seeds.
+    """
+    runs = [_read(folder, _name(folder, settings.runs)) for folder in settings.runs]
+    first = runs[0]
+    for run, folder in zip(runs, settings.runs, strict=True):
+        if [i.sequence.id for i in run.items] != [i.sequence.id for i in first.items]:
+            raise UserError(
+                "it was tested on other sequences than the first run.",
+                where=str(folder),
+                hint="draw runs of one file and seed",
+            )
+    best = max(runs, key=lambda run: run.learned.test.kendall_tau)
+    board = [_row(run.name, "run", run.learned.test, _asked(run.learned)) for run in runs]
+    notes = list(dict.fromkeys(note for run in runs for note in run.learned.notes))
+    if settings.people is not None:
+        board.append(_people(settings.people, first, notes))
+    board += [_row(name, "floor", figures) for name, figures in first.learned.floors.items()]
+    order = sorted(range(len(best.items)), key=lambda k: (best.taus[k], best.items[k].sequence.id))
+    shown = [order[k * len(order) // settings.examples] for k in range(min(settings.examples, len(order)))]
+    if len(order) <= settings.examples:
+        shown = order
+    picture = _Pictures((settings.data or Path(first.learned.data)).parent)
+    page = sequences_page(
+        settings.title or "Steps put in order",
+        board,
+        [part for run in runs for part in _pairs(run)],
+        [_sequence(k, runs, picture) for k in shown],
+        [*notes, *picture.notes()],
+        {"file": first.learned.data, **{run.name: _asked(run.learned) for run in runs}},
+        len(order) - len(shown),
+    )
+    write_page(settings.out, page)
+    return SequencePage(
+        str(settings.out), tuple(r.name for r in runs), len(shown), (*notes, *picture.notes())
+    )
+
+
+def _name(folder: Path, every: Sequence[Path]) -> str:
+    return folder.name if sum(other.name == folder.name for other in every) == 1 else str(folder)
+
+
+def _read(folder: Path, name: str) -> _Run:
+    learned = read_learned(folder)
+    shown: Shown = msgspec.convert(learned.modality, Shown)
+    items, predicted = read_test_part(folder, shown)
+    taus = measure_predictions(items, predicted, shown).kendall_tau.tolist()
+    return _Run(name, learned, shown, items, predicted, taus)
+
+
+def _asked(learned: LearnedSequence) -> str:
+    pretrained = f", pretrained by {'+'.join(learned.pretrain)}" if learned.pretrain else ""
+    return f"{learned.model}, {learned.encoder}, {learned.modality}{pretrained}, seed {learned.seed}"
+
+
+def _row(name: str, role: str, figures: OrderFigures, note: str = "") -> BoardRow:
+    values = tuple((getattr(figures, m), *figures.intervals.get(m, (None, None))) for m in _MEASURES)
+    return BoardRow(name, role, figures.n, values, note)
+
+
+def _people(path: Path, run: _Run, notes: list[str]) -> BoardRow:
+    """Return the row of people, over the sequences that they put in order."""
+    said = {name: p.order for name, p in read_predictions(path).items() if p.order is not None}
+    items = [item for item in run.items if item.sequence.id in said]
+    if not items:
+        raise UserError("it has an order of none of the test sequences.", where=str(path))
+    predicted = []
+    for item in items:
+        slots = {str(step): slot for slot, step in enumerate(item.slots)}
+        if sorted(said[item.sequence.id]) != sorted(slots):
+            raise UserError(
+                f"the order of {item.sequence.id!r} is none of its steps, 0 to {len(slots) - 1}.",
+                where=str(path),
+            )
+        predicted.append(Ordered(tuple(slots[step] for step in said[item.sequence.id])))
+    if len(items) < len(run.items):
+        notes.append(f"People put {len(items)} of {count(len(run.items), 'test sequence')} in order.")
+    with explained(str(path)):
+        return _row("people", "people", evaluate_orders(items, predicted, run.shown).test)
+
+
+# -- pairs ---------------------------------------------------------------------------------------------------------
+
+
+def _pairs(run: _Run) -> Iterator[Part]:
+    truth, stated = pair_truths(run.items, run.predicted, run.shown)
+    if not len(truth):
+        return
+    error = run.learned.calibration
+    known = "" if error is None else f" (expected calibration error {error.expected_calibration_error:.3f})"
+    title = f"{run.name}: how often what is said to come first does{known}"
+    yield reliability_bins(truth, stated).as_figure(title)
+    with_pairs = [k for k, one in enumerate(run.predicted) if one.precedence is not None]
+    for k in with_pairs[:: max(1, len(with_pairs) // _MAPS)][:_MAPS]:
+        yield from _map(run, k)
+
+
+def _map(run: _Run, at: int) -> Iterator[Part]:
+    item, one = run.items[at], run.predicted[at]
+    assert one.precedence is not None
+    places = [item.slots.index(step) for step in item.sequence.authored]
+    matrix = ((one.precedence + 1 - one.precedence.T) / 2)[places][:, places]
+    names = tuple(f"{n}. {step.text[:32]}" for n, step in enumerate(item.sequence.steps, 1))
+    cells = tuple(
+        tuple(None if i == j else round(float(p), 2) for j, p in enumerate(row))
+        for i, row in enumerate(matrix)
+    )
+    yield Matrix(
+        f"{run.name}: probability that the step of the row comes before that of the column, {item.sequence.id}",
+        names, tuple(str(n) for n in range(1, len(names) + 1)), cells, kind="values", row_title="step", column_title="before step",
+    )  # fmt: skip
+    free = [(p.first + 1, p.second + 1, p.either) for p in partly_ordered(matrix).swappable]
+    told = ", ".join(f"{min(i, j)} and {max(i, j)} ({100 * p:.0f} %)" for i, j, p in free[:8])
+    more = f", and {len(free) - 8} pairs more" if len(free) > 8 else ""
+    yield Paragraph(
+        f"Interchangeable, as far as the model can tell: {told}{more}."
+        if free
+        else "No two steps can be swapped."
+    )
+
+
+# -- sequences -----------------------------------------------------------------------------------------------------
+
+
+class _Pictures:
+    """Small pictures as data addresses; those that are not there are counted."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._missing: set[str] = set()
+        self.of = cache(self._of)
+
+    def _of(self, name: str) -> str:
+        found = find_image(self._root, name)
+        address = "" if isinstance(found, NoImage) else thumbnail(found, _SIDE)
+        if not address:
+            self._missing.add(name)
+        return address
+
+    def notes(self) -> list[str]:
+        missing = len(self._missing)
+        return (
+            [f"{count(missing, 'picture')} cannot be read; --data names where the file is."]
+            if missing
+            else []
+        )
+
+
+def _sequence(at: int, runs: Sequence[_Run], picture: _Pictures) -> SequenceShown:
+    richest = max(runs, key=lambda run: run.shown == "both")
+    sequence = richest.items[at].sequence
+    texts: Mapping[int, str] = {
+        n: step.text for run in runs for n, step in enumerate(run.items[at].sequence.steps) if step.text
+    }
+    images = {n: s.images[0] for run in runs for n, s in enumerate(run.items[at].sequence.steps) if s.images}
+    return SequenceShown(
+        sequence.id,
+        sequence.goal,
+        sequence.task,
+        tuple(
+            StepShown(texts.get(n, ""), picture.of(images[n]) if n in images else "")
+            for n in sequence.authored
+        ),
+        tuple(_said(run, at) for run in runs),
+        (("task", sequence.task),) if sequence.task and sequence.goal != sequence.task else (),
+    )
+
+
+def _said(run: _Run, at: int) -> OrderSaid:
+    item, one = run.items[at], run.predicted[at]
+    order = tuple(item.slots[slot] for slot in one.order)
+    accepted = order in item.sequence.orders(MODALITY[run.shown])
+    if item.sequence.before is not None:
+        accepted = accepted or is_valid_order(PartialOrder(range(len(order)), item.sequence.before), order)
+    return OrderSaid(run.name, order, run.taus[at], accepted)
