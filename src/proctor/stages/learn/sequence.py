@@ -345,8 +345,10 @@ def read_test_part(folder: Path, shown: Shown) -> tuple[list[Presented], list[Or
         UserError: if a file cannot be read.
     """
     items, predicted = [], []
-    said = {line.id: line for line in read_jsonl(folder / PREDICTED, _PredictionLine)}
-    for line in read_jsonl(folder / ITEMS, _ItemLine):
+    answers: list[_PredictionLine] = read_jsonl(folder / PREDICTED, _PredictionLine)
+    lines: list[_ItemLine] = read_jsonl(folder / ITEMS, _ItemLine)
+    said = {answer.id: answer for answer in answers}
+    for line in lines:
         parts = enumerate(zip(line.texts, line.pictures, strict=True))
         sequence = Steps(
             id=line.id,
