@@ -31,7 +31,7 @@ from proctor.exam.question import Form, Item, Order, Ordering, Picture, Question
 from proctor.exam.table import Computed
 from proctor.llm.message import Image, Parameters
 from proctor.llm.outcome import Outcome, Reply
-from proctor.metrics.ordering.orders import decode_pairwise
+from proctor.metrics.ordering.decoding import decode_pairwise
 from proctor.procedure.order_heuristics import HEURISTICS
 
 __all__ = ["KIND", "STYLES", "OrderView", "Shows", "Style"]
