@@ -64,8 +64,10 @@ def _text(result: LearnedSequence) -> str:
     above = []
     for name, one in result.compared.items():
         ends = "" if one.interval is None else f" ({one.interval[0]:+.3f} to {one.interval[1]:+.3f})"
-        ps = f", p {one.p:.4f}" if one.p is not None else ""
-        ps += f", McNemar {one.mcnemar:.4f}" if one.mcnemar is not None else ""
+        tests = {"p": one.p, "McNemar": one.mcnemar}
+        ps = "".join(
+            f", {t} {p:.4f}" if p >= 1e-4 else f", {t} < 0.0001" for t, p in tests.items() if p is not None
+        )
         above.append(f"{name} above {one.floor}: {one.difference:+.3f}{ends}{ps}, over {one.tasks} tasks")
     parts.append("\n".join(above))
     if result.references:

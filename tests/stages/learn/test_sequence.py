@@ -229,7 +229,12 @@ def test_the_page_shows_runs_people_pairs_and_orders(manuals, tmp_path):
     found = learn_sequence(asked(manuals, out=one))
     learn_sequence(asked(manuals, out=other, model="tiny"))
     items = [json.loads(line) for line in (one / "items.jsonl").read_text().splitlines()]
-    write_jsonl(tmp_path / "people.jsonl", [{"id": i["id"], "order": i["order"]} for i in items[1:]])
+    said = [
+        {"item_id": i["id"], "worker_id": who, "modality": "text", "submitted_order": i["order"]}
+        for i in items[1:]
+        for who in ("ann", "bob")
+    ]
+    write_jsonl(tmp_path / "people.jsonl", said)
     page = tmp_path / "page.html"
     command = [
         "sequence-page",
@@ -246,6 +251,7 @@ def test_the_page_shows_runs_people_pairs_and_orders(manuals, tmp_path):
     assert text.count('class="orders"') == found.test.n
     assert "misplaced" in text
     assert "Interchangeable" in text
+    assert f"{len(said)} orders by 2 people" in text
     assert f"(expected calibration error {found.calibration.expected_calibration_error:.3f})" in text
     before = page.read_bytes()
     CliRunner().invoke(app, command)

@@ -47,6 +47,7 @@ __all__ = [
     "category_of",
     "evaluate_orders",
     "measure_predictions",
+    "order_figures",
     "pair_truths",
     "predicted_steps",
 ]
@@ -220,6 +221,14 @@ def predicted_steps(item: Presented, order: Order) -> Order:
 def measure_predictions(items: List[Presented], predicted: List[Ordered], shown: Shown) -> OrderMeasures:
     """Return the measures of each sequence against the authored order, equal steps settled."""
     return _Part.of(items, shown, 0).measured([p.order for p in predicted]).first
+
+
+def order_figures(
+    items: List[Presented], predicted: List[Ordered], shown: Shown, *, resamples: int = 2_000
+) -> OrderFigures:
+    """Return figures against the authored order; a sequence may be there several times, put in order by several people."""
+    part = _Part.of(items, shown, resamples)
+    return part.figures(part.measured([one.order for one in predicted]).first)
 
 
 def evaluate_orders(

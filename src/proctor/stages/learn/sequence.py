@@ -30,6 +30,7 @@ from proctor.learn.sequencing.figures import (
     OrderFigures,
     category_of,
     evaluate_orders,
+    order_figures,
     predicted_steps,
 )
 from proctor.learn.sequencing.models import train_order
@@ -295,7 +296,7 @@ def _with_pictures(sequence: Steps, root: Path) -> tuple[Steps, list[str]]:
 
 def _dev(model: OrderModel, parts: Parts, settings: SequenceSettings) -> OrderFigures:
     items = presented(parts.dev, settings.modality)
-    return evaluate_orders(items, model.predict(items), settings.modality, resamples=settings.resamples).test
+    return order_figures(items, model.predict(items), settings.modality, resamples=settings.resamples)
 
 
 def _notes(parts: Parts, settings: SequenceSettings) -> Iterator[str]:

@@ -13,7 +13,7 @@ import msgspec
 from proctor.corpus.collection import NoImage, find_image
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import MODALITY, Ordered, Presented, Shown
-from proctor.learn.sequencing.figures import OrderFigures, evaluate_orders, measure_predictions, pair_truths
+from proctor.learn.sequencing.figures import OrderFigures, measure_predictions, order_figures, pair_truths
 from proctor.learn.sequencing.partial import partly_ordered
 from proctor.metrics.calibration import reliability_bins
 from proctor.metrics.figure import Matrix
@@ -24,9 +24,8 @@ from proctor.report.parts import Paragraph, Part
 from proctor.report.sequences import BoardRow, OrderSaid, SequenceShown, StepShown, sequences_page
 from proctor.stages.learn.sequence import LearnedSequence, read_learned, read_test_part
 from proctor.stages.learn.sequence_settings import SequencePageSettings
+from proctor.stages.order_people import read_people
 from proctor.stages.report_evidence import thumbnail
-from proctor.stages.scoring.files import explained
-from proctor.stages.scoring.ordering_files import read_predictions
 
 __all__ = ["SequencePage", "draw_sequences"]
 
@@ -126,24 +125,21 @@ def _row(name: str, role: str, figures: OrderFigures, note: str = "") -> BoardRo
 
 
 def _people(path: Path, run: _Run, notes: list[str]) -> BoardRow:
-    """Return the row of people, over the sequences that they put in order."""
-    said = {name: p.order for name, p in read_predictions(path).items() if p.order is not None}
-    items = [item for item in run.items if item.sequence.id in said]
-    if not items:
-        raise UserError("it has an order of none of the test sequences.", where=str(path))
-    predicted = []
-    for item in items:
-        slots = {str(step): slot for slot, step in enumerate(item.slots)}
-        if sorted(said[item.sequence.id]) != sorted(slots):
-            raise UserError(
-                f"the order of {item.sequence.id!r} is none of its steps, 0 to {len(slots) - 1}.",
-                where=str(path),
-            )
-        predicted.append(Ordered(tuple(slots[step] for step in said[item.sequence.id])))
-    if len(items) < len(run.items):
-        notes.append(f"People put {len(items)} of {count(len(run.items), 'test sequence')} in order.")
-    with explained(str(path)):
-        return _row("people", "people", evaluate_orders(items, predicted, run.shown).test)
+    """Return the row of people: the mean over every order that one gave, shown the same as the run."""
+    items = {item.sequence.id: item for item in run.items}
+    people = read_people(path, {name: item.sequence for name, item in items.items()})
+    answers = [a for a in people.main if a.modality == MODALITY[run.shown]]
+    if not answers:
+        raise UserError(f"nobody put any of the test sequences in order, shown {run.shown}.", where=str(path))
+    asked = [items[answer.item.id] for answer in answers]
+    given = [
+        Ordered(tuple(i.slots.index(step) for step in a.order)) for i, a in zip(asked, answers, strict=True)
+    ]
+    seen = len({answer.item.id for answer in answers})
+    if seen < len(items):
+        notes.append(f"People put {seen} of {count(len(items), 'test sequence')} in order.")
+    orders = f"{count(len(answers), 'order')} by {len({a.worker for a in answers})} people"
+    return _row("people", "people", order_figures(asked, given, run.shown), orders)
 
 
 # -- pairs ---------------------------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ class SequencePageSettings(Settings, frozen=True, kw_only=True):
     people: Annotated[
         Path | None,
         option(
-            "Orders by people, for a row of their own: id and order, as proctor score ordering --pred reads.",
+            "Answers of people, for a row of their own; docs/sequencing.md says what a line holds.",
             metavar="FILE",
         ),
     ] = None
