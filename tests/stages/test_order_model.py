@@ -58,6 +58,7 @@ def trained(tmp_path, modality):
 
 def item(name, ids, *pictures, form=None) -> Item:
     question = Question(
+        cluster="t0" if name == "q2" else "",
         id=name, kind="order", text="In which order?", form=form or Order(ids=tuple(ids)),
         evidence=(*(Words(id=i, text=STEPS[i]) for i in STEPS), *pictures),
     )  # fmt: skip
@@ -75,6 +76,7 @@ def test_answers_are_presented_numbers(tmp_path, run):
     root = workspace(tmp_path, item("q1", "cab"), item("q2", "abc"))
     (done,) = predict(root, f"model:{run}")
     assert (done.answered, done.failed, done.run) == (2, 0, "order-run-text")
+    assert "1 of 2 items are of tasks that the model was trained on" in done.note
     one, two = read_jsonl(root / "runs" / done.run / "predictions.jsonl", Prediction)
     assert (one.answer, two.answer) == ("[2, 3, 1]", "[1, 2, 3]")
     matrix = msgspec.json.decode(one.details["precedence"])

@@ -29,6 +29,7 @@ from proctor.stages.answers import Answers, read_answers
 from proctor.stages.exam_library import exam_library
 from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.inputs import load_all_items, load_predictions
+from proctor.stages.learn.sequence import LEARNED_FROM
 from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.order_model import are_orders, open_order_system
@@ -520,7 +521,12 @@ def _predict_with_trained(
         fresh.append(prediction)
         if not len(fresh) % _KEPT:
             begun.keep(fresh, done)
-    return begun.told(begun.write(fresh, done), len(asked))
+    result = begun.told(begun.write(fresh, done), len(asked))
+    known: set[str] = set(read_json(folder / LEARNED_FROM, list[str]))
+    if seen_before := sum((item.question.cluster or item.id) in known for item in group.items):
+        note = f"{seen_before} of {len(group.items)} items are of tasks that the model was trained on: no figure of these is fair"
+        result = msgspec.structs.replace(result, note="; ".join(filter(None, (result.note, note))))
+    return result
 
 
 def _predict_with_model(

@@ -24,6 +24,7 @@ from proctor.metrics.ordering import (
     BestOfReferences,
     OrderMeasures,
     PartialOrder,
+    ReferenceSubset,
     best_of_references,
     chance_of_partial_order,
     chance_of_references,
@@ -46,7 +47,6 @@ __all__ = [
     "PartialFigure",
     "category_of",
     "evaluate_orders",
-    "measure_predictions",
     "order_figures",
     "pair_truths",
     "predicted_steps",
@@ -129,15 +129,6 @@ class PairCalibration(msgspec.Struct, frozen=True, kw_only=True):
     brier_score: float
 
 
-class ReferenceFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """A subset of sequences against the authored order (``single``) and the best of their orders (``multi``)."""
-
-    n: int
-    single: Mapping[str, float]
-    multi: Mapping[str, float]
-    benefiting: float | None
-
-
 class OrderEvaluation(msgspec.Struct, frozen=True, kw_only=True):
     """Figures of a part.
 
@@ -154,7 +145,7 @@ class OrderEvaluation(msgspec.Struct, frozen=True, kw_only=True):
     test: OrderFigures
     floors: Mapping[str, OrderFigures]
     compared: Mapping[str, ComparedToFloor]
-    references: Mapping[str, ReferenceFigures]
+    references: Mapping[str, ReferenceSubset]
     partial: Mapping[str, PartialFigure]
     calibration: PairCalibration | None
     by_category: Mapping[str, OrderFigures]
@@ -218,11 +209,6 @@ def predicted_steps(item: Presented, order: Order) -> Order:
     return tuple(item.slots[slot] for slot in order)
 
 
-def measure_predictions(items: List[Presented], predicted: List[Ordered], shown: Shown) -> OrderMeasures:
-    """Return the measures of each sequence against the authored order, equal steps settled."""
-    return _Part.of(items, shown, 0).measured([p.order for p in predicted]).first
-
-
 def order_figures(
     items: List[Presented], predicted: List[Ordered], shown: Shown, *, resamples: int = 2_000
 ) -> OrderFigures:
@@ -257,15 +243,12 @@ def evaluate_orders(
         )
         return {n: part.figures(best.first, names == n) for n in found}
 
-    several = {subset.name: subset for subset in reference_table(best)} if (best.references > 1).any() else {}
+    several = bool((best.references > 1).any())
     return OrderEvaluation(
         test=part.figures(best.first),
         floors={name: part.figures(measures) for name, measures in floors.items()},
         compared=_compared(part, best.first, floors),
-        references={
-            name: ReferenceFigures(n=s.n, single=s.single, multi=s.multi, benefiting=s.benefiting)
-            for name, s in several.items()
-        },
+        references={subset.name: subset for subset in reference_table(best)} if several else {},
         partial=_partial(part, orders),
         calibration=_calibration(items, predicted, shown),
         by_category=sliced(lambda _, item: category_of(item.sequence)),

@@ -39,15 +39,25 @@ from proctor.learn.settings import TrainOptions
 from proctor.metrics.ordering import settle_alike
 from proctor.procedure.manual import Order, SequenceStep
 from proctor.procedure.manual import Sequence as Steps
-from proctor.records import Dropped, encode_jsonl, is_there, read_jsonl, write_jsonl
+from proctor.records import Dropped, encode_jsonl, is_there, read_jsonl, write_json, write_jsonl
 from proctor.stages.learn.sequence_settings import SequenceSettings
 from proctor.stages.show import Show
 
-__all__ = ["ITEMS", "PREDICTED", "SEQUENCE_TARGET", "LearnedSequence", "learn_sequence", "read_learned"]
+__all__ = [
+    "ITEMS",
+    "LEARNED_FROM",
+    "PREDICTED",
+    "SEQUENCE_TARGET",
+    "LearnedSequence",
+    "learn_sequence",
+    "read_learned",
+]
 
 PREDICTED: Final = "predictions.jsonl"
 ITEMS: Final = "items.jsonl"
 DROPPED: Final = "dropped.jsonl"
+LEARNED_FROM: Final = "learned-from.json"
+"""Tasks of the train and dev parts: an exam about these shows what was learned by heart."""
 SEQUENCE_TARGET: Final = "orders of steps"
 """What a run of this kind is about, in its record."""
 _VISUAL: Final = frozenset({"isp", "pisp", "smrm"})
@@ -159,6 +169,7 @@ def learn_sequence(
     )
     if settings.out is not None:
         trained.model.save(settings.out)
+        write_json(settings.out / LEARNED_FROM, sorted({s.task or s.id for s in (*parts.train, *parts.dev)}))
         write_jsonl(settings.out / DROPPED, dropped)
         _write(settings.out, record, result, items, predicted)
     return result

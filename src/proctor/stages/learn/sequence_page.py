@@ -13,11 +13,11 @@ import msgspec
 from proctor.corpus.collection import NoImage, find_image
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import MODALITY, Ordered, Presented, Shown
-from proctor.learn.sequencing.figures import OrderFigures, measure_predictions, order_figures, pair_truths
+from proctor.learn.sequencing.figures import OrderFigures, order_figures, pair_truths, predicted_steps
 from proctor.learn.sequencing.partial import partly_ordered
 from proctor.metrics.calibration import reliability_bins
 from proctor.metrics.figure import Matrix
-from proctor.metrics.ordering import PartialOrder, is_valid_order
+from proctor.metrics.ordering import PartialOrder, is_valid_order, kendall_tau
 from proctor.report.numbers import count
 from proctor.report.page import write_page
 from proctor.report.parts import Paragraph, Part
@@ -110,7 +110,10 @@ def _read(folder: Path, name: str) -> _Run:
     learned = read_learned(folder)
     shown: Shown = msgspec.convert(learned.modality, Shown)
     items, predicted = read_test_part(folder, shown)
-    taus = measure_predictions(items, predicted, shown).kendall_tau.tolist()
+    taus = [
+        kendall_tau(i.sequence.authored, predicted_steps(i, p.order)).value
+        for i, p in zip(items, predicted, strict=True)
+    ]
     return _Run(name, learned, shown, items, predicted, taus)
 
 
@@ -210,8 +213,7 @@ class _Pictures:
 
 
 def _sequence(at: int, runs: Sequence[_Run], picture: _Pictures) -> SequenceShown:
-    richest = max(runs, key=lambda run: run.shown == "both")
-    sequence = richest.items[at].sequence
+    sequence = runs[0].items[at].sequence
     texts: Mapping[int, str] = {
         n: step.text for run in runs for n, step in enumerate(run.items[at].sequence.steps) if step.text
     }
@@ -231,7 +233,7 @@ def _sequence(at: int, runs: Sequence[_Run], picture: _Pictures) -> SequenceShow
 
 def _said(run: _Run, at: int) -> OrderSaid:
     item, one = run.items[at], run.predicted[at]
-    order = tuple(item.slots[slot] for slot in one.order)
+    order = predicted_steps(item, one.order)
     accepted = order in item.sequence.orders(MODALITY[run.shown])
     if item.sequence.before is not None:
         accepted = accepted or is_valid_order(PartialOrder(range(len(order)), item.sequence.before), order)
