@@ -102,8 +102,8 @@ def test_missing_and_broken_pictures_fail_one_by_one(tmp_path):
     (done,) = predict(root, f"model:{run}")
     good, gone, broken = read_jsonl(root / "runs" / done.run / "predictions.jsonl", Prediction)
     assert good.answer == "[1, 2, 3]"
-    assert gone.failure == "not_shown: picture: there is no file 'gone.png'"
-    assert broken.failure == "not_shown: picture: 'broken.png' is broken (UnidentifiedImageError)"
+    assert gone.failure == "not_shown: picture-missing: there is no file 'gone.png'"
+    assert broken.failure == "not_shown: picture-broken: 'broken.png' cannot be read (UnidentifiedImageError)"
     assert done.failed == 2
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.corpus.collection import NoImage, find_image
 from proctor.errors import UserError
 from proctor.exam.kind import Floor
 from proctor.exam.prediction import Prediction
@@ -21,7 +20,7 @@ from proctor.exam.question import Item, Order, Picture, Words
 from proctor.learn.sequencing.data import MODALITY, OrderModel, Presented, Shown
 from proctor.procedure.manual import Sequence as Steps
 from proctor.procedure.manual import SequenceStep
-from proctor.stages.learn.sequence import LearnedSequence, read_learned
+from proctor.stages.learn.sequence import LearnedSequence, picture_problem, read_learned
 
 __all__ = ["are_orders", "open_order_system"]
 
@@ -101,14 +100,6 @@ def _presented(item: Item, shown: Shown, root: Path) -> Presented:
 
 
 def _picture(root: Path, name: str) -> Path:
-    from PIL import Image
-
-    found = find_image(root, name)
-    if isinstance(found, NoImage):
-        raise UserError(f"picture: {found.detail}")
-    try:
-        with Image.open(found) as image:
-            image.load()
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise UserError(f"picture: {name[:100]!r} is broken ({type(error).__name__})") from None
-    return found.absolute()
+    if (problem := picture_problem(root, name, decode=True)) is not None:
+        raise UserError(f"{problem[0]}: {problem[1]}")
+    return (root / name).absolute()

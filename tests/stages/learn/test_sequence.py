@@ -264,12 +264,13 @@ def test_the_page_shows_runs_people_pairs_and_orders(manuals, tmp_path):
 def test_texts_of_a_page_are_escaped_and_pictures_small_and_inside(manuals, tmp_path):
     lines = [json.loads(line) for line in manuals.read_text().splitlines()[:30]]
     Image.new("RGB", (900, 600), "red").save(tmp_path / "p.png")
+    (tmp_path / "bad.png").write_text("no picture")
     for line in lines:
         line["steps"][0] += " <script>alert(1)</script>"
-        line["pictures"] = ["p.png", None, "gone.png", None, None]
+        line["pictures"] = ["p.png", None, "gone.png", "bad.png", None]
     write_jsonl(tmp_path / "risky.jsonl", lines)
     found = learn_sequence(asked(tmp_path / "risky.jsonl", modality="both", out=tmp_path / "run"))
-    assert found.dropped == {"picture-missing": 30}
+    assert found.dropped == {"picture-missing": 30, "picture-broken": 30}
     drawn = draw_sequences(SequencePageSettings(runs=(tmp_path / "run",), out=tmp_path / "page.html"))
     text = (tmp_path / "page.html").read_text()
     assert "<script>alert" not in text

@@ -50,7 +50,9 @@ __all__ = [
     "SEQUENCE_TARGET",
     "LearnedSequence",
     "learn_sequence",
+    "picture_problem",
     "read_learned",
+    "read_test_part",
 ]
 
 PREDICTED: Final = "predictions.jsonl"
@@ -188,7 +190,13 @@ def read_learned(folder: Path) -> LearnedSequence:
             where=str(folder),
             hint="name a run of proctor learn sequence",
         )
-    return msgspec.convert(record.results | {"run": str(folder)}, LearnedSequence)
+    try:
+        return msgspec.convert(record.results | {"run": str(folder)}, LearnedSequence)
+    except msgspec.ValidationError as error:
+        hint = "run the same command again with this version, into another folder"
+        raise UserError(
+            f"its figures are of another version ({error}).", where=str(folder), hint=hint
+        ) from None
 
 
 # -- what is asked -------------------------------------------------------------------------------------------------
@@ -271,8 +279,8 @@ def _kept(asked: _Asked) -> tuple[list[Steps], list[Dropped]]:
     for sequence in sorted(asked.file.sequences, key=lambda s: s.id):  # the order of the file must not matter
         found = sequence
         if settings.modality != "text":
-            found, missing = _with_pictures(sequence, asked.file.root)
-            dropped += [Dropped(sequence.id, "picture-missing", name) for name in missing]
+            found, without = _with_pictures(sequence, asked.file.root)
+            dropped += without
         if len(found.steps) > settings.most_steps:
             dropped.append(
                 Dropped(found.id, "too-many-steps", f"{len(found.steps)} of {settings.most_steps}")
@@ -296,13 +304,34 @@ def _kept(asked: _Asked) -> tuple[list[Steps], list[Dropped]]:
     return kept, dropped
 
 
-def _with_pictures(sequence: Steps, root: Path) -> tuple[Steps, list[str]]:
-    missing = [n for step in sequence.steps for n in step.images if isinstance(find_image(root, n), NoImage)]
-    if not missing:
-        return sequence, []
-    gone = set(missing)
-    steps = (replace(s, images=tuple(name for name in s.images if name not in gone)) for s in sequence.steps)
-    return replace(sequence, steps=tuple(steps)), missing
+def _with_pictures(sequence: Steps, root: Path) -> tuple[Steps, list[Dropped]]:
+    names = dict.fromkeys(name for step in sequence.steps for name in step.images)
+    found = {name: problem for name in names if (problem := picture_problem(root, name)) is not None}
+    steps = (replace(s, images=tuple(name for name in s.images if name not in found)) for s in sequence.steps)
+    dropped = [Dropped(sequence.id, reason, detail) for reason, detail in found.values()]
+    return replace(sequence, steps=tuple(steps)), dropped
+
+
+def picture_problem(root: Path, name: str, *, decode: bool = False) -> tuple[str, str] | None:
+    """Return why a picture cannot be shown: a reason that can be counted, and what was seen; None for one that can.
+
+    Args:
+        root: that its path is relative to, and must not lead out of.
+        name: its path.
+        decode: read all of it, not its beginning alone.
+    """
+    from PIL import Image
+
+    path = find_image(root, name)
+    if isinstance(path, NoImage):
+        return "picture-missing", path.detail
+    try:
+        with Image.open(path) as image:
+            if decode:
+                image.load()
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        return "picture-broken", f"{name[:100]!r} cannot be read ({type(error).__name__})"
+    return None
 
 
 def _dev(model: OrderModel, parts: Parts, settings: SequenceSettings) -> OrderFigures:
