@@ -21,7 +21,7 @@ from proctor.metrics.ordering import expected_measures
 from proctor.procedure.manual import Sequence, SequenceStep
 from proctor.records import write_jsonl
 from proctor.stages.learn.runs import list_runs
-from proctor.stages.learn.sequence import learn_sequence, read_learned
+from proctor.stages.learn.sequence import learn_sequence, read_learned, read_test_part
 from proctor.stages.learn.sequence_page import draw_sequences
 from proctor.stages.learn.sequence_settings import SequencePageSettings, SequenceSettings
 from proctor.stages.learn.settings import RunsSettings
@@ -158,6 +158,17 @@ def sequence(name: str, *texts: str) -> Sequence:
     return Sequence(
         id=name, goal="", steps=tuple(SequenceStep(str(n), t) for n, t in enumerate(texts)), task=name
     )
+
+
+def test_the_pairwise_model_is_trained_kept_and_opened_again(manuals, tmp_path, monkeypatch):
+    pytest.importorskip("sklearn", reason="needs scikit-learn")
+    monkeypatch.undo()  # the model itself
+    found = learn_sequence(asked(manuals, out=tmp_path / "run"))
+    assert found.test.kendall_tau > found.floors["chance"].kendall_tau + 0.2
+    items, predicted = read_test_part(tmp_path / "run", "text")
+    again = load_order_model(tmp_path / "run").predict(items)
+    assert [one.order for one in again] == [one.order for one in predicted]
+    np.testing.assert_allclose(again[0].precedence, predicted[0].precedence, atol=1e-4)
 
 
 def test_steps_that_look_alike_count_in_either_order_for_chance_too():

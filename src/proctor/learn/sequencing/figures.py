@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from collections.abc import Sequence as List
 from dataclasses import dataclass
+from functools import cache
 from itertools import permutations
 from typing import Final, cast
 
@@ -295,18 +296,21 @@ def _chance(part: _Part) -> OrderMeasures:
     """Return what a random order is expected to get; of steps that look alike over their distinct orders."""
     found = chance_of_references([orders[:1] for orders in part.references]).measures
     values = np.array(found.values)
-    for row, (item, alike) in enumerate(zip(part.items, part.alike, strict=True)):
+    for row, alike in enumerate(part.alike):
         if len(set(alike.values())) < len(alike):
-            values[row] = _alike_chance(item.sequence.id, alike)
+            values[row] = _alike_chance(tuple(alike.values()))
     return OrderMeasures(values, found.lengths)
 
 
-def _alike_chance(name: str, alike: Mapping[Hashable, Hashable]) -> NDArray[np.float64]:
-    count = len(alike)
+@cache
+def _alike_chance(pattern: Order) -> NDArray[np.float64]:
+    """Return the expected measures of steps of which each looks like the one that stands at its place in the pattern."""
+    count = len(pattern)
+    alike: dict[Hashable, Hashable] = dict(enumerate(pattern))
     if count <= _ALL_ORDERS:
         drawn = [*permutations(range(count))]
     else:
-        rng = np.random.default_rng([*name.encode()])
+        rng = np.random.default_rng([*pattern])
         drawn = [tuple(map(int, rng.permutation(count))) for _ in range(_DRAWS)]
     settled = [_settled(order, alike) for order in drawn]
     means: NDArray[np.float64] = best_of_references(
