@@ -21,16 +21,8 @@ from proctor.errors import UserError
 from proctor.procedure.manual import Modality, Order, Sequence, fixed_shuffle
 
 __all__ = [
-    "MODALITY",
-    "OrderModel",
-    "Ordered",
-    "Parts",
-    "Presented",
-    "Shown",
-    "divide_by_task",
-    "presented",
-    "undivided_keys",
-]
+    "MODALITY", "OrderModel", "Ordered", "Parts", "Presented", "Shown", "divide_by_task", "presented", "undivided_keys",
+]  # fmt: skip
 
 Shown = Literal["text", "image", "both"]
 """What is shown of a step, as commands spell it."""
@@ -39,18 +31,11 @@ MODALITY: Final[Mapping[Shown, Modality]] = {"text": "text", "image": "image", "
 
 _SHARES: Final = {"train": 0.7, "dev": 0.1, "test": 0.2}
 _LEVEL: Final = 3
-_FEWEST: Final = 3
-"""Groups of tasks that can be divided into three parts."""
 
 
 @dataclass(frozen=True)
 class Presented:
-    """A sequence as a model sees it.
-
-    Attributes:
-        sequence: with what the modality hides left out.
-        slots: which step each slot shows, a permutation of 0..N-1.
-    """
+    """A sequence without what the modality hides, and which step each slot shows: a permutation of 0..N-1."""
 
     sequence: Sequence
     slots: Order
@@ -63,11 +48,9 @@ class Presented:
 
 @dataclass(frozen=True)
 class Ordered:
-    """What a model says of one sequence.
+    """What a model says of one sequence: slots in the order in which they are done.
 
-    Attributes:
-        order: slots in the order in which they are done.
-        precedence: probability that slot i is done before slot j, shape [N, N], the diagonal ½; None where the model has none.
+    ``precedence`` is the probability that slot i is done before slot j, [N, N], the diagonal ½; None where the model has none.
     """
 
     order: Order
@@ -96,26 +79,21 @@ class Parts:
 
 
 def divide_by_task(sequences: List[Sequence], seed: int = 0) -> Parts:
-    """Divide sequences: about 70 % train, 10 % dev, 20 % test, and no task or third-level category in two parts.
-
-    Args:
-        sequences: with different ids.
-        seed: of the draw.
+    """Divide sequences of different ids: about 70 % train, 10 % dev, 20 % test, and no task or third-level category in two parts.
 
     Raises:
         UserError: if there are too few tasks to divide.
     """
     keys = {s.id: undivided_keys(s) for s in sequences}
     made = split_records(keys, _SHARES, rng=random.Random(seed)).split  # noqa: S311 - not a secret
-    by_id = {s.id: s for s in sequences}
-    parts = {name: tuple(by_id[i] for i in by_id if i in set(made.get(name, ()))) for name in _SHARES}
-    if empty := [name for name, part in parts.items() if not part]:
+    if empty := [name for name in _SHARES if not made.get(name)]:
         tasks = len({s.task or s.id for s in sequences})
         raise UserError(
             f"the {empty[0]} part is empty: {len(sequences)} sequences of {tasks} tasks cannot be divided by task.",
-            hint=f"give sequences of {_FEWEST} tasks or more; 'task' says to which each belongs",
+            hint="give sequences of three tasks or more; 'task' says to which each belongs",
         )
-    return Parts(**parts)
+    by_id = {s.id: s for s in sequences}
+    return Parts(**{name: tuple(by_id[id_] for id_ in made[name]) for name in _SHARES})
 
 
 def undivided_keys(sequence: Sequence) -> set[str]:
