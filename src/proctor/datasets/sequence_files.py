@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -19,12 +19,12 @@ from proctor.errors import UserError
 from proctor.procedure.manual import MODALITIES, ManualError, Modality, Order, Sequence, SequenceStep
 from proctor.records import Dropped, file_sha256, iter_jsonl, write_jsonl
 
-__all__ = ["SequenceFile", "SequenceLine", "read_sequences", "write_sequences"]
+__all__ = ["MODALITY_NAMES", "SequenceFile", "SequenceLine", "read_sequences", "write_sequences"]
 
-_FEWEST: Final = 2
-_TOP: Final = ("Root", "")
-"""Path of a top category, which a line spells as its name alone; of none here."""
-_NAMES: Final[Mapping[str, Modality]] = {**{name: name for name in MODALITIES}, "both": "multimodal"}
+MODALITY_NAMES: Final[Mapping[str, Modality]] = {**{name: name for name in MODALITIES}, "both": "multimodal"}
+"""As files and commands spell them."""
+_ROOT: Final = "Root"
+"""Above a top category that stands alone."""
 
 
 class SequenceLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -35,7 +35,7 @@ class SequenceLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         steps: texts in the order in which they are done; an empty one where a step has pictures only.
         task: several manuals of one task are never divided between training and testing.
         goal: what the steps lead to; the task where it is left out.
-        category: the top category; a list is the path from the root.
+        category: the top category; or the path from the root; or several paths.
         pictures: of each step.
         references: further right orders, by ``text``, ``image``, ``both``; the order of the steps always counts as right.
         semantics: what ``references`` hold: ``order`` (the step done at each time) or ``ranks`` (the time of each step).
@@ -46,7 +46,7 @@ class SequenceLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     steps: list[str]
     task: str = ""
     goal: str = ""
-    category: str | list[str] = ""
+    category: str | list[str | list[str]] = ""
     pictures: list[str | list[str] | None] | None = None
     references: dict[str, list[list[int]]] = {}
     semantics: Literal["order", "ranks"] = "order"
@@ -55,15 +55,11 @@ class SequenceLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 @dataclass(frozen=True)
 class SequenceFile:
-    """What a file holds.
+    """What a file holds: sequences in its order, the folder that paths of pictures are relative to, and its hash.
 
-    Attributes:
-        sequences: in its order.
-        root: folder that paths of pictures are relative to.
-        dropped: sequences and references that were left out: ``duplicate-id``, ``too-few-steps``, ``pictures``,
-            ``picture`` (a path that leads out of the folder; the step has one less), ``reference`` (no permutation, or of an
-            unknown modality), ``contradiction`` (a reference or the steps as they stand break ``before``).
-        hash: of the file.
+    Sequences and references that were left out are ``no-id``, ``duplicate-id``, ``too-few-steps``, ``pictures`` (of another number of
+    steps), ``picture`` (a path that leads out of the folder; the step has one less), ``reference`` (no permutation, or of an unknown
+    modality) or ``contradiction`` (a reference or the steps as they stand break ``before``).
     """
 
     sequences: tuple[Sequence, ...]
@@ -84,8 +80,8 @@ def read_sequences(path: Path) -> SequenceFile:
     for number, line in enumerate(lines, 1):
         id_ = line.id.strip()
         if not id_ or id_ in found:
-            dropped.append(Dropped(line.id[:200], "duplicate-id" if id_ else "no-id", f"record {number}"))
-        elif (made := _sequence(line, dropped)) is not None:
+            dropped.append(Dropped(id_[:200], "duplicate-id" if id_ else "no-id", f"record {number}"))
+        elif (made := _sequence(line, id_, dropped)) is not None:
             found[id_] = made
     if not found:
         first = f" (the first: {dropped[0].reason}, {dropped[0].detail})" if dropped else ""
@@ -102,85 +98,80 @@ def write_sequences(path: Path, sequences: Iterable[Sequence]) -> int:
     return write_jsonl(path, map(_line, sequences))
 
 
-def _sequence(line: SequenceLine, dropped: list[Dropped]) -> Sequence | None:
-    count, id_ = len(line.steps), line.id.strip()
-    if count < _FEWEST:
-        dropped.append(Dropped(id_, "too-few-steps", f"{count} of {_FEWEST}"))
+def _sequence(line: SequenceLine, id_: str, dropped: list[Dropped]) -> Sequence | None:
+    def drop(reason: str, detail: str) -> None:
+        dropped.append(Dropped(id_, reason, detail[:300]))
+
+    count = len(line.steps)
+    pictures = [None] * count if line.pictures is None else line.pictures
+    if count < 2 or len(pictures) != count:
+        detail = f"{count} steps, pictures of {len(pictures)}"
+        drop("too-few-steps" if count < 2 else "pictures", detail)
         return None
-    pictures = line.pictures if line.pictures is not None else [None] * count
-    if len(pictures) != count:
-        dropped.append(Dropped(id_, "pictures", f"of {len(pictures)} steps, and there are {count}"))
-        return None
-    steps = tuple(
-        SequenceStep(
-            str(n), text, tuple(_inside([shown] if isinstance(shown, str) else shown or [], id_, dropped))
-        )
-        for n, (text, shown) in enumerate(zip(line.steps, pictures, strict=True))
-    )
-    names = line.category if isinstance(line.category, list) else [_TOP[0], line.category]
-    bare = Sequence(
-        id=id_,
-        goal=line.goal or line.task,
-        steps=steps,
-        category_paths=(tuple(names),) if line.category else (),
-        task=line.task,
-    )
+    steps = []
+    for n, (text, shown) in enumerate(zip(line.steps, pictures, strict=True)):
+        images: list[str] = []
+        for path in filter(None, [shown] if isinstance(shown, str) else shown or []):
+            try:  # whoever writes the file does not say what else is read
+                images.append(safe_path(path))
+            except BadPartError as error:
+                drop("picture", str(error))
+        steps.append(SequenceStep(str(n), text, tuple(images)))
     before = None if line.before is None else tuple(line.before)
     try:
-        whole = replace(bare, before=before)
+        whole = Sequence(
+            id_, line.goal or line.task, tuple(steps), _paths(line), before=before, task=line.task
+        )
     except ManualError as error:
-        dropped.append(Dropped(id_, "contradiction", str(error)[:300]))
+        drop("contradiction", str(error))
         return None
-    return replace(whole, references=_references(line, before or (), dropped))
+    return replace(whole, references=_references(line, whole, drop))
 
 
-def _inside(paths: list[str], id_: str, dropped: list[Dropped]) -> Iterator[str]:
-    """Yield the paths that stay in the folder of the file: whoever writes the file does not say what else is read."""
-    for path in filter(None, paths):
-        try:
-            yield safe_path(path)
-        except BadPartError as error:
-            dropped.append(Dropped(id_, "picture", str(error)[:300]))
+def _paths(line: SequenceLine) -> tuple[tuple[str, ...], ...]:
+    if isinstance(line.category, str):
+        return ((_ROOT, line.category),) if line.category else ()
+    names = tuple(name for name in line.category if isinstance(name, str))
+    return tuple(filter(None, (names, *(tuple(p) for p in line.category if isinstance(p, list)))))
 
 
 def _references(
-    line: SequenceLine, before: tuple[tuple[int, int], ...], dropped: list[Dropped]
+    line: SequenceLine, sequence: Sequence, drop: Callable[[str, str], None]
 ) -> dict[Modality, tuple[Order, ...]]:
     """Return the orders that count as right, the authored one first, each once."""
-    authored = tuple(range(len(line.steps)))
-    found: dict[Modality, tuple[Order, ...]] = {}
+    found: dict[Modality, dict[Order, None]] = {}
     for name, orders in line.references.items():
-        modality = _NAMES.get(name)
-        if modality is None:
-            dropped.append(Dropped(line.id, "reference", f"there is no modality {name[:40]!r}"))
+        if name not in MODALITY_NAMES:
+            drop("reference", f"there is no modality {name[:40]!r}")
             continue
-        kept = dict.fromkeys(found.get(modality, (authored,)))
+        kept = found.setdefault(MODALITY_NAMES[name], {sequence.authored: None})
         for numbers in orders:
-            if sorted(numbers) != list(authored):
-                dropped.append(Dropped(line.id, "reference", f"{numbers[:20]} over {len(authored)} steps"))
+            if sorted(numbers) != list(sequence.authored):
+                drop("reference", f"{numbers[:20]} over {len(sequence.steps)} steps")
                 continue
-            order = tuple(numbers) if line.semantics == "order" else _inverse(numbers)
-            if broken := [pair for pair in before if order.index(pair[0]) > order.index(pair[1])]:
-                dropped.append(Dropped(line.id, "contradiction", f"{list(order[:20])} against {broken[0]}"))
-                continue
-            kept[order] = None
-        found[modality] = tuple(kept)
-    return found
-
-
-def _inverse(ranks: list[int]) -> Order:
-    return tuple(sorted(range(len(ranks)), key=ranks.__getitem__))
+            order = tuple(numbers if line.semantics == "order" else map(numbers.index, sequence.authored))
+            if broken := [
+                pair for pair in sequence.before or () if order.index(pair[0]) > order.index(pair[1])
+            ]:
+                drop("contradiction", f"{list(order[:20])} against {broken[0]}")
+            else:
+                kept[order] = None
+    return {modality: tuple(kept) for modality, kept in found.items()}
 
 
 def _line(sequence: Sequence) -> SequenceLine:
-    path = max(sequence.category_paths, key=len, default=_TOP)
+    category: str | list[str | list[str]] = [list(path) for path in sequence.category_paths]
+    if len(sequence.category_paths) == 1:
+        (path,) = sequence.category_paths
+        category = path[1] if len(path) == 2 and path[0] == _ROOT else list(path)
+    pictures: list[str | list[str] | None] = [list(step.images) for step in sequence.steps]
     return SequenceLine(
         id=sequence.id,
         steps=[step.text for step in sequence.steps],
         task=sequence.task,
         goal=sequence.goal,
-        category=path[1] if len(path) == len(_TOP) and path[0] == _TOP[0] else list(path),
-        pictures=[list(s.images) for s in sequence.steps] if any(s.images for s in sequence.steps) else None,
+        category=category or "",
+        pictures=pictures if any(pictures) else None,
         references={
             "both" if modality == "multimodal" else modality: [list(order) for order in orders[1:]]
             for modality, orders in sequence.references.items()
