@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -17,25 +17,29 @@ import msgspec
 
 from proctor.datasets.dataset import Dataset, Log, dataset_names, guess_dataset, load_dataset
 from proctor.datasets.golden import RELEASED_SELECTION, Selection
-from proctor.datasets.interchange.format import find_format, formats
+from proctor.datasets.interchange.format import Format, formats
 from proctor.datasets.manual_caps import PUBLISHED_CAPS, RELEASED_CAPS, Caps, TextField, derive_sequences
-from proctor.datasets.sequence_files import write_sequences
+from proctor.datasets.sequence_files import SequenceLine, write_sequences
 from proctor.errors import UserError
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.manual import Manual, ManualSection, ManualStep, Sequence
 from proctor.procedure.recording import Recording
 from proctor.procedure.showing import shown_graph, shown_text
-from proctor.records import atomic_write, file_sha256
+from proctor.records import atomic_write, file_sha256, iter_jsonl
 from proctor.settings import Settings, argument, option
 from proctor.stages.datasets_export import StreamingLog
 
 __all__ = ["MadeSequences", "SequenceSettings", "make_sequences"]
 
-_WHOLE: Final = Caps(images_per_step=None, min_steps=2, max_steps=None, sentences_per_step=None, paired=False)
-_CAPS: Final = {"paper": PUBLISHED_CAPS, "code": RELEASED_CAPS, "whole": _WHOLE}
+_CAPS: Final = {
+    "paper": PUBLISHED_CAPS,
+    "code": RELEASED_CAPS,
+    "whole": Caps(images_per_step=None, min_steps=2, max_steps=None, sentences_per_step=None, paired=False),
+}
 _LONGEST: Final = 100_000
 """Characters of a step; the longest of the published ones has 5,339 tokens."""
 _PICTURES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
+_FIRST = "Keep the first so many; 0: all."
 
 
 class SequenceSettings(Settings, frozen=True, kw_only=True):
@@ -59,20 +63,20 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
     ] = None
     paired: Annotated[bool | None, option("Leave out steps without a picture.", negatable=True)] = None
     min_steps: Annotated[int | None, option("Drop sequences with fewer.", ge=2)] = None
-    max_steps: Annotated[int | None, option("Keep the first so many; 0: all.", ge=0)] = None
-    images_per_step: Annotated[int | None, option("Keep the first so many; 0: all.", ge=0)] = None
-    sentences_per_step: Annotated[int | None, option("Keep the first so many; 0: all.", ge=0)] = None
+    max_steps: Annotated[int | None, option(_FIRST, ge=0)] = None
+    images_per_step: Annotated[int | None, option(_FIRST, ge=0)] = None
+    sentences_per_step: Annotated[int | None, option(_FIRST, ge=0)] = None
     text_fields: Annotated[
         tuple[TextField, ...], option("headline, text, bullets; repeatable (text, bullets).", "--text-field")
     ] = ()
-    filter: Annotated[
-        Literal["none", "released"], option("released: leave out the release's categories and title words.")
-    ] = "none"
+    filter: Annotated[Literal["none", "released"], option("The release's categories and title words.")] = (
+        "none"
+    )
     allow: Annotated[tuple[str, ...], option("Only this top category (repeatable).")] = ()
     deny: Annotated[tuple[str, ...], option("Not this top category (repeatable).")] = ()
     deny_word: Annotated[tuple[str, ...], option("No titles with this word (repeatable).")] = ()
     only: Annotated[
-        tuple[str, ...], option("Only with this attribute: split=train (repeatable).", metavar="NAME=VALUE")
+        tuple[str, ...], option("Only with this: split=train (repeatable).", metavar="NAME=VALUE")
     ] = ()
     semantics: Annotated[
         Literal["unsaid", "ranks", "order"], option("What multiref_gt holds; unsaid: its lists are left out.")
@@ -97,19 +101,23 @@ def make_sequences(settings: SequenceSettings, seen: Callable[[], None] = lambda
     """Make the file; ``seen`` is called once a manual.
 
     Raises:
-        UserError: if the data cannot be read, or no sequence is left.
+        UserError: if the data cannot be read, no sequence is left, or FILE holds something else.
     """
-    counts = {"steps": 0, "pictures": 0}
-    tasks: set[str] = set()
-    dropped_file = settings.out.with_suffix(".dropped.jsonl")
+    out, tasks, steps, pictures = settings.out, set[str](), 0, 0
+    if out.is_dir():
+        raise UserError("is a folder.", where=str(out), hint="name a file: --out manuals.jsonl")
+    if out.exists():  # what is there may be what is to be read
+        next(iter_jsonl(out, SequenceLine), None)
+    dropped_file = out.with_suffix(".dropped.jsonl")
     with atomic_write(dropped_file) as stream:
         log = StreamingLog(stream)
 
         def counted() -> Iterator[Sequence]:
+            nonlocal steps, pictures
             for sequence in _sequences(settings, log, seen):
                 tasks.add(sequence.task)
-                counts["steps"] += len(sequence.steps)
-                counts["pictures"] += sum(len(step.images) for step in sequence.steps)
+                steps += len(sequence.steps)
+                pictures += sum(len(step.images) for step in sequence.steps)
                 yield sequence
             if not tasks:
                 why = ", ".join(f"{n:,} {reason}" for reason, n in log.reasons.most_common(5))
@@ -119,16 +127,21 @@ def make_sequences(settings: SequenceSettings, seen: Callable[[], None] = lambda
                     hint="--protocol whole takes all steps from two on, with and without pictures",
                 )
 
-        sequences = write_sequences(settings.out, counted())
+        sequences = write_sequences(out, counted())
     return MadeSequences(
-        file=str(settings.out),
+        file=str(out),
         dropped_file=str(dropped_file),
         sequences=sequences,
         tasks=len(tasks),
-        **counts,
+        steps=steps,
+        pictures=pictures,
         dropped=dict(sorted(log.reasons.items())),
-        hash=file_sha256(settings.out),
+        hash=file_sha256(out),
     )
+
+
+_Candidate = tuple[Manual, str, tuple[tuple[str, str], ...] | None]
+"""A manual, the task it is of, and what its steps wait for (ids); None where their order is the only right one."""
 
 
 def _sequences(settings: SequenceSettings, log: Log, seen: Callable[[], None]) -> Iterator[Sequence]:
@@ -136,85 +149,69 @@ def _sequences(settings: SequenceSettings, log: Log, seen: Callable[[], None]) -
     root = Path(last)
     if len(names) > 1:
         raise UserError(f"{len(settings.place)} words are too many.", hint="give a name and a folder")
-    if wrong := [text for text in settings.only if "=" not in text]:
+    only = [text.partition("=") for text in settings.only]
+    if wrong := [name for name, sign, _ in only if not sign]:
         raise UserError(f"--only is {wrong[0][:60]!r}.", hint="write NAME=VALUE, for example split=train")
-    if names and names[0] in {f.name for f in formats() if f.kind == "graph"}.difference(dataset_names()):
-        dataset, candidates = None, _of_files(names[0], root, log)
+    graphs = {f.name: f for f in formats() if f.kind == "graph" and f.name not in dataset_names()}
+    if names and names[0] in graphs:
+        candidates, protocol = _of_files(graphs[names[0]], root, log), "whole"
     else:
         dataset = load_dataset(names[0]) if names else guess_dataset(root)
         candidates = _of_dataset(dataset, root, settings.semantics, log)
-    caps = _caps(settings, is_manual=dataset is not None and dataset.kind == "manuals")
+        protocol = "paper" if dataset.kind == "manuals" else "whole"
+    caps = _capped(_CAPS[settings.protocol or protocol], settings)
     released = RELEASED_SELECTION if settings.filter == "released" else Selection()
     selection = Selection(
         frozenset(settings.allow),
         released.deny.union(settings.deny),
         released.deny_title_words.union(settings.deny_word),
     )
-    only = [(name, value) for name, _, value in (text.partition("=") for text in settings.only)]
-    for one in candidates:
+    for manual, task, before in candidates:
         seen()
-        if (refused := selection.refuses(one.manual)) is not None:
+        if (refused := selection.refuses(manual)) is not None:
             log.drop(refused.id, refused.reason, refused.detail)
-        elif other := [name for name, value in only if one.manual.attributes.get(name) != value]:
-            log.drop(one.manual.id, "not-asked-for", f"{other[0]} is {one.manual.attributes.get(other[0])!r}")
-        else:
-            derived = derive_sequences(_with_sound_pictures(one.manual, root, log), caps)
-            for dropped in derived.dropped:
-                log.drop(dropped.id, dropped.reason, dropped.detail)
-            for sequence in derived.sequences:
-                if _is_usable(sequence, log):
-                    whole = replace(sequence, task=one.task, before=one.pairs(sequence))
-                    yield _with_pictures_brought(whole, root, settings)
+            continue
+        if other := [name for name, _, value in only if manual.attributes.get(name) != value]:
+            log.drop(manual.id, "not-asked-for", f"{other[0]} is {manual.attributes.get(other[0])!r}")
+            continue
+        derived = derive_sequences(_with_sound_pictures(manual, root, log), caps)
+        for dropped in derived.dropped:
+            log.drop(dropped.id, dropped.reason, dropped.detail)
+        for sequence in derived.sequences:
+            if (longest := max(len(step.text) for step in sequence.steps)) > _LONGEST:
+                log.drop(
+                    sequence.id, "text-too-long", f"a step of {longest:,} characters, at most {_LONGEST:,}"
+                )
+            elif not any(sequence.alike()):
+                log.drop(sequence.id, "all-alike", f"{len(sequence.steps)} steps that nobody can tell apart")
+            else:
+                # caps cut the end of a topological order, for which nothing that is left waits
+                place = {step.id: n for n, step in enumerate(sequence.steps)}
+                pairs = [(place[a], place[b]) for a, b in before or () if a in place and b in place]
+                whole = replace(sequence, task=task, before=None if before is None else tuple(pairs))
+                yield _with_pictures_brought(whole, root, settings)
 
 
-def _caps(settings: SequenceSettings, *, is_manual: bool) -> Caps:
-    """Return the caps of the protocol with what was given in their place; 0 is no limit."""
-    caps = _CAPS[settings.protocol or ("paper" if is_manual else "whole")]
+def _capped(caps: Caps, settings: SequenceSettings) -> Caps:
+    """Return the caps with what was given in their place; 0 is no limit."""
+    limits = ("min_steps", "max_steps", "images_per_step", "sentences_per_step")
+    asked = {name: getattr(settings, name) for name in (*limits, "paired")}
     given: dict[str, Any] = {
-        name: value or None
-        for name in ("min_steps", "max_steps", "images_per_step", "sentences_per_step")
-        if (value := getattr(settings, name)) is not None
+        name: None if value == 0 and name in limits else value
+        for name, value in asked.items()
+        if value is not None
     }
-    if settings.paired is not None:
-        given["paired"] = settings.paired
     return replace(caps, text_fields=settings.text_fields or caps.text_fields, **given)
 
 
-def _is_usable(sequence: Sequence, log: Log) -> bool:
-    if (longest := max(len(step.text) for step in sequence.steps)) > _LONGEST:
-        log.drop(sequence.id, "text-too-long", f"a step of {longest:,} characters, at most {_LONGEST:,}")
-    elif not any(sequence.alike()):
-        log.drop(sequence.id, "all-alike", f"{len(sequence.steps)} steps that nobody can tell apart")
-    else:
-        return True
-    return False
-
-
 # -- what manuals, recordings and graphs are as candidates ---------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A manual, the task it is of, and what its steps wait for (ids); None where their order is the only right one."""
-
-    manual: Manual
-    task: str
-    before: tuple[tuple[str, str], ...] | None = None
-
-    def pairs(self, sequence: Sequence) -> tuple[tuple[int, int], ...] | None:
-        """Return the same of the steps that are left; what comes first in a topological order waits for nothing that is cut."""
-        if self.before is None:
-            return None
-        place = {step.id: n for n, step in enumerate(sequence.steps)}
-        return tuple((place[a], place[b]) for a, b in self.before if a in place and b in place)
 
 
 def _of_dataset(dataset: Dataset, root: Path, semantics: str, log: Log) -> Iterator[_Candidate]:
     chosen = {"semantics": semantics, "continued": "dropped"}
     options: Any = {name: value for name, value in chosen.items() if name in dataset.options}
     if dataset.kind == "manuals":
-        for manual in dataset.iter_records(root, log=log, **options):
-            yield _Candidate(manual, manual.id)
+        yield from ((m, m.id, None) for m in dataset.iter_records(root, log=log, **options))
         return
     if dataset.kind != "recordings":
         raise UserError(f"{dataset.title} holds {dataset.kind}, no steps.", where=str(root))
@@ -241,25 +238,25 @@ def _of_recording(recording: Recording, source: str, log: Log) -> _Candidate:
             steps[text.casefold()] = ManualStep(str(number), text)
     sections = (ManualSection(0, tuple(steps.values())),)
     manual = Manual(recording.id, source, recording.activity_name, sections, attributes=recording.attributes)
-    return _Candidate(manual, recording.activity_id)
+    return manual, recording.activity_id, None
 
 
-def _of_graph(graph: TaskGraph, source: str, *, is_list: bool = False) -> _Candidate:
+def _of_graph(graph: TaskGraph, source: str) -> _Candidate:
     shown = shown_graph(graph)
     steps = tuple(ManualStep(id_, shown[id_].text) for id_ in shown.topological_order)
-    manual = Manual(graph.id, source, graph.name, (ManualSection(0, steps),))
-    return _Candidate(manual, graph.id, None if is_list else shown.edges)
-
-
-def _of_files(format_name: str, path: Path, log: Log) -> Iterator[_Candidate]:
-    """Yield the graphs of files; a list (howto) says nothing of what may be done in another order."""
-    format_ = find_format(format_name)
-    if format_.kind != "graph" or format_.read is None:
-        raise UserError(f"{format_.title} holds {format_.holds}, no task graphs.", where=str(path))
-    files = (
-        sorted(p for p in path.iterdir() if p.name.endswith(format_.suffixes)) if path.is_dir() else [path]
+    # a list says nothing of what may be done in another order
+    return (
+        Manual(graph.id, source, graph.name, (ManualSection(0, steps),)),
+        graph.id,
+        None if source == "howto" else shown.edges,
     )
-    seen: set[str] = set()
+
+
+def _of_files(format_: Format, path: Path, log: Log) -> Iterator[_Candidate]:
+    assert format_.read is not None
+    files, seen = [path], set[str]()
+    if path.is_dir():
+        files = sorted(p for p in path.iterdir() if p.name.lower().endswith(format_.suffixes))
     for file in files:
         try:
             found = format_.read(file)
@@ -276,42 +273,41 @@ def _of_files(format_name: str, path: Path, log: Log) -> Iterator[_Candidate]:
                 log.drop(f"{file.name} {graph.id}", "duplicate-id", "the first counts")
             else:
                 seen.add(graph.id)
-                yield _of_graph(graph, format_.name, is_list=format_.name == "howto")
+                yield _of_graph(graph, format_.name)
 
 
 def _with_sound_pictures(manual: Manual, root: Path, log: Log) -> Manual:
     """Return the manual without pictures that are no files of pictures."""
 
-    def sound(step: ManualStep) -> ManualStep:
-        return replace(step, images=tuple(i for i in step.images if _is_sound(i, root, manual.id, log)))
+    def is_sound(image: str) -> bool:
+        try:
+            with (root / image).open("rb") as stream:
+                wrong = "" if stream.read(8).startswith(_PICTURES) else "the file holds no picture"
+        except OSError as error:
+            wrong = error.strerror or str(error)
+        if wrong:
+            log.drop(manual.id, "picture", f"{image}: {wrong}")
+        return not wrong
 
-    sections = (replace(section, steps=tuple(map(sound, section.steps))) for section in manual.sections)
+    sections = [
+        replace(one, steps=tuple(replace(s, images=tuple(filter(is_sound, s.images))) for s in one.steps))
+        for one in manual.sections
+    ]
     return replace(manual, sections=tuple(sections))
-
-
-def _is_sound(image: str, root: Path, id_: str, log: Log) -> bool:
-    try:
-        with (root / image).open("rb") as stream:
-            if stream.read(8).startswith(_PICTURES):
-                return True
-        log.drop(id_, "picture", f"{image}: the file holds no picture")
-    except OSError as error:
-        log.drop(id_, "picture", f"{image}: {error.strerror or error}")
-    return False
 
 
 def _with_pictures_brought(sequence: Sequence, root: Path, settings: SequenceSettings) -> Sequence:
     """Bring pictures below the folder of the file, where its readers find them, and return the sequence with their paths there."""
     folder = settings.out.with_suffix(".pictures")
     for image in (image for step in sequence.steps for image in step.images):
-        source, goal = root / image, folder / image
-        if goal.exists() and goal.stat().st_size == source.stat().st_size:
+        source, goal = (root / image).resolve(), folder / image
+        if goal.resolve() == source and (settings.pictures == "link" or not goal.is_symlink()):
             continue
         goal.parent.mkdir(parents=True, exist_ok=True)
         part = goal.with_name(f".{goal.name}.part")
         part.unlink(missing_ok=True)
         if settings.pictures == "link":
-            part.symlink_to(source.resolve())
+            part.symlink_to(source)
         else:
             shutil.copyfile(source, part)
         part.replace(goal)
