@@ -56,6 +56,14 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
             )
             model = transformers.RobertaModel(config)
             tokenizer(folder, "[UNK]")  # number 1, as RoBERTa's padding
+        elif kind == "bart":
+            model = transformers.BartModel(
+                transformers.BartConfig(
+                    vocab_size=len(WORDS), d_model=16, encoder_layers=1, decoder_layers=1, pad_token_id=0,
+                    encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=16, decoder_ffn_dim=16,
+                )
+            )  # fmt: skip
+            tokenizer(folder)
         elif kind == "clip":
             model = transformers.CLIPVisionModel(
                 transformers.CLIPVisionConfig(**TINY, image_size=32, patch_size=16)
@@ -131,6 +139,8 @@ def test_pictures_alone(folders: Callable[[str], Path], kind: str, width: int, c
     assert found.hidden.shape == (5, 1 + 2 * cells, width)
     assert found.span.sum(2).tolist() == [[cells, cells]] * 2 + [[1, cells], [cells, 1], [1, cells]]
     assert not torch.allclose(found.pooled[0], found.pooled[1], atol=1e-3)
+    none = encoder(given.having(seen=torch.tensor([False] * 3)), PAIRS)
+    assert none.span.sum(2).tolist() == [[1, 1]] * 5
     seen = encoder(given.having(images=encoder.see(images)), PAIRS)
     assert torch.allclose(seen.hidden, found.hidden, atol=1e-5)
     code: Any = open_encoder(f"{kind}:{folders(kind)}", "image", (), protocol="code").eval()
@@ -188,6 +198,7 @@ def test_what_does_not_fit_is_refused(folders: Callable[[str], Path], tmp_path: 
     refused = {
         "no such folder|not the folder": (f"text:{tmp_path / 'none'}", "text"),
         "for the modality text, but image": (f"text:{bert}", "image"),
+        "'bart' reads no texts, writes them": (f"text:{folders('bart')}", "text"),
         "names no pictures": (f"visualbert:{bert}", "both"),
         "names no folder": ("text", "text"),
         "sees no single pictures|cannot be loaded": (f"clip:{bert}", "image"),

@@ -16,15 +16,7 @@ from torch import Tensor, nn
 from proctor.errors import UserError
 from proctor.learn.features.backbones import load_library, load_pretrained
 from proctor.learn.sequencing.encoder import Tokenizer
-from proctor.learn.sequencing.encoders.stream import (
-    Patches,
-    Places,
-    Pool,
-    Reader,
-    SingleStream,
-    Tower,
-    Transformer,
-)
+from proctor.learn.sequencing.encoders.stream import Patches, Places, Reader, SingleStream, Tower, Transformer
 from proctor.learn.sequencing.encoders.tokenizers import FolderTokenizer
 from proctor.records import Json
 
@@ -49,10 +41,11 @@ class _FolderReader(Reader):
         super().__init__()
         _, model, _ = load_pretrained(load_library("transformers"), folder, "AutoModel")
         takes = inspect.signature(model.forward).parameters
-        rows, width = model.get_input_embeddings().weight.shape if "inputs_embeds" in takes else (0, 0)
+        reads = "inputs_embeds" in takes and not getattr(model.config, "is_encoder_decoder", False)
+        rows, width = model.get_input_embeddings().weight.shape if reads else (0, 0)
         if not rows or width != model.config.hidden_size:
             raise UserError(
-                f"a model of the kind {model.config.model_type!r} reads no texts, or is narrower at its embeddings.",
+                f"a model of the kind {model.config.model_type!r} reads no texts, writes them, or is narrower at its embeddings.",
                 where=str(folder),
                 hint="take a model of the families of BERT or RoBERTa",
             )
@@ -72,16 +65,10 @@ class _FolderReader(Reader):
         self.longest = int(getattr(model.config, "max_position_embeddings", 2**31)) - self.first
 
     def embed(self, tokens: Tensor, groups: Tensor) -> Tensor:
-        """Return embeddings, shape [G, K, T, d]."""
         embedded: Tensor = self.model.get_input_embeddings()(tokens)
         return embedded[groups]
 
     def forward(self, rows: Tensor, present: Tensor, text: Tensor, owner: Tensor) -> Tensor:
-        """Return states, shape [G, L, d].
-
-        Raises:
-            UserError: if there are more tokens than positions.
-        """
         if rows.shape[1] > self.longest and (long := int(text.sum(1).max())) > self.longest:
             raise UserError(
                 f"{long} tokens are to be encoded together, but the model has {self.longest} positions.",
@@ -122,7 +109,7 @@ def text_encoder(
         description: for ``rebuild``.
         tower: gives features of pictures; None for texts alone.
         places: ``features`` for CLIP-ViL, ``shared`` for VisualBERT.
-        repeat_cls: see ``SingleStream``.
+        repeat_cls: see ``SingleStream``, as ``span_images``.
         span_images: likewise.
 
     Raises:
@@ -136,8 +123,8 @@ def text_encoder(
         patches = Patches(tower.features, reader.width, cells, places=places, kind=not reader.segmented)
     return SingleStream(
         reader,
-        Pool(reader.pooler() if tower is None else None),
         reader.width,
+        dense=reader.pooler() if tower is None else None,
         tokenizer=tokenizer,
         tower=tower,
         patches=patches,
@@ -150,17 +137,15 @@ def text_encoder(
 def image_encoder(tower: Tower, description: Mapping[str, Json], fusion_layers: int = 2) -> SingleStream:
     """Make an encoder of pictures alone: a small transformer over [CLS] and the pictures of a group.
 
-    Args:
-        tower: gives features of pictures.
-        description: for ``rebuild``.
-        fusion_layers: of the transformer; without any, pictures of a group meet in the mean alone that stands for the group.
+    Without layers pictures of a group meet only in the mean that stands for the group.
     """
     width = min(_WIDEST, tower.features)
     heads = next(h for h in range(max(1, width // _HEAD), 0, -1) if width % h == 0)
     return SingleStream(
         Transformer(2, width, fusion_layers, heads, 4 * width),
-        Pool(nn.Linear(width, width), mean=fusion_layers == 0),
         width,
+        dense=nn.Linear(width, width),
+        mean=fusion_layers == 0,
         tower=tower,
         patches=Patches(tower.features, width, tower.cells, normed=True),
         description=description,

@@ -15,10 +15,9 @@ from torch import Tensor, nn
 
 from proctor.errors import UserError
 from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps, Tokenizer
-from proctor.learn.sequencing.encoders.layout import Layout
 from proctor.records import Json
 
-__all__ = ["SLOTS", "Patches", "Places", "Pool", "Reader", "SingleStream", "Tower", "Transformer"]
+__all__ = ["SLOTS", "Patches", "Places", "Reader", "SingleStream", "Tower", "Transformer"]
 
 SLOTS: Final = 5
 """Steps in a group at most."""
@@ -28,7 +27,7 @@ Places = Literal["grid", "features", "shared"]
 
 
 class Tower(nn.Module):
-    """From pictures to the features of a grid.
+    """From pictures to the features of a grid, shape [M, w, v].
 
     Attributes:
         pixels: height and width of the pictures; None where their features were made before.
@@ -53,10 +52,6 @@ class Tower(nn.Module):
         """Return bytes, or colours from 0 to 1, normalised."""
         scaled = images if images.is_floating_point() else images.float() / 255
         return (scaled - self.mean) / self.std
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Return features, shape [M, w, v]."""
-        return images
 
 
 class Patches(nn.Module):
@@ -117,12 +112,10 @@ class Reader(nn.Module, ABC):
     @abstractmethod
     def embed(self, tokens: Tensor, groups: Tensor) -> Tensor:
         """Return embeddings of tokens [M, T] in groups [G, K], shape [G, K, T, d]."""
-        ...
 
     @abstractmethod
     def forward(self, rows: Tensor, present: Tensor, text: Tensor, owner: Tensor) -> Tensor:
-        """Return states of rows [G, L, d]; told which places are taken, which are of texts, and of which step, all [G, L]."""
-        ...
+        """Return states of rows [G, L, d]; given which places are taken, which are of texts, and of which step, all [G, L]."""
 
 
 class Transformer(Reader):
@@ -152,40 +145,21 @@ class Transformer(Reader):
         return normed
 
 
-class Pool(nn.Module):
-    """One state of a group: that of its first place, or the mean of all; then a layer.
-
-    Args:
-        dense: the layer; None for none.
-        mean: of all.
-    """
-
-    def __init__(self, dense: nn.Module | None = None, mean: bool = False) -> None:
-        super().__init__()
-        self.dense, self.mean = dense, mean
-
-    def forward(self, hidden: Tensor, present: Tensor) -> Tensor:
-        """Return states, shape [G, d]."""
-        shares = present / present.sum(1, keepdim=True)
-        one: Tensor = (hidden * shares[..., None]).sum(1) if self.mean else hidden[:, 0]
-        return one if self.dense is None else self.dense(one)
-
-
 class SingleStream(StepEncoder):
-    """Encodes groups of steps in one row: ``[CLS] T1 [SEP] [CLS] T2 [SEP] … V1 V2 …``.
+    """Encodes groups of steps in one row without gaps: ``[CLS] T1 [SEP] [CLS] T2 [SEP] … V1 V2 …``.
 
     Where only pictures are shown, two words stand for the texts: [CLS], and a mark for a picture that is missing. Without the
     mark a step without a picture would have no place in the row, and nothing could be said of it.
 
     Args:
         reader: the transformer.
-        pool: makes one state of a group.
         width: d.
+        dense: layer behind the one state of a group; None for none.
+        mean: whether that is the mean of all states, instead of the first.
         tokenizer: None for pictures alone.
         tower: where features of pictures come from; None for texts alone.
         patches: embeds them.
-        span_images: whether vectors of steps are made of pictures, too; the paper's code takes texts alone, and pictures act
-            through attention.
+        span_images: whether vectors of steps are made of pictures, too; in the paper's code these act through attention only.
         repeat_cls: whether every step has its own [CLS], as in the paper's code, or the first alone, as in BERSON.
         description: for ``encoders.rebuild``.
     """
@@ -193,9 +167,10 @@ class SingleStream(StepEncoder):
     def __init__(
         self,
         reader: Reader,
-        pool: Pool,
         width: int,
         *,
+        dense: nn.Module | None = None,
+        mean: bool = False,
         tokenizer: Tokenizer | None = None,
         tower: Tower | None = None,
         patches: Patches | None = None,
@@ -204,7 +179,7 @@ class SingleStream(StepEncoder):
         description: Mapping[str, Json],
     ) -> None:
         super().__init__()
-        self.reader, self.pool, self.width, self.slots = reader, pool, width, SLOTS
+        self.reader, self.dense, self.mean, self.width, self.slots = reader, dense, mean, width, SLOTS
         self.tokenizer, self.tower, self.patches = tokenizer, tower, patches
         self.span_images = span_images or tokenizer is None
         self.repeat_cls = repeat_cls and tokenizer is not None
@@ -227,9 +202,10 @@ class SingleStream(StepEncoder):
         Raises:
             UserError: if there are more steps in a group than slots, or steps come without what the encoder sees.
         """
-        if groups.shape[1] > self.slots:
+        many = groups.shape[1]
+        if many > self.slots:
             raise UserError(
-                f"{groups.shape[1]} steps are to be encoded together, but the encoder has {self.slots} slots.",
+                f"{many} steps are to be encoded together, but the encoder has {self.slots} slots.",
                 hint=f"encode at most {self.slots} steps together",
             )
         tokens, there = self._tokens(steps)
@@ -237,16 +213,34 @@ class SingleStream(StepEncoder):
         if not self.repeat_cls:
             there[:, 1:, 0] = False
         patches, patch_in, content = self._patches(steps, groups)
-        layout = Layout.of(there, patches, (True, self.span_images))
-        rows = layout.arrange(self.reader.embed(tokens, groups), content)
-        text = layout.present & (layout.source < there.shape[1] * there.shape[2])
-        hidden = self.reader(rows, layout.present, text, layout.owner) if len(groups) else rows
+        # Columns are what could stand in a row: T tokens of each of K steps, then w patches of each. What is there moves together.
+        taken = torch.cat([there.flatten(1), patches.flatten(1)], 1)
+        at = (taken.cumsum(1) - 1).masked_fill(~taken, -1)
+        counts = taken.sum(1, keepdim=True)
+        length = int(counts.max()) if len(groups) else 1
+        columns = torch.arange(taken.shape[1], device=taken.device)
+        # What is not there is written behind the last place, and cut off.
+        source = columns.new_zeros(len(groups), length + 1)
+        source = source.scatter(1, at.masked_fill(~taken, length), columns.expand_as(taken))[:, :length]
+        places, numbers = columns[:length], columns[:many]
+        present = places < counts
+        text = present & (source < there.shape[2] * many)
+        of = torch.cat([numbers.repeat_interleave(part.shape[2]) for part in (there, patches)])
+        owner = of[source]
+        usable = (present if self.span_images else text) & (places > 0)
+        rows = self.reader.embed(tokens, groups).flatten(1, 2)
+        if content is not None:
+            rows = torch.cat([rows, content.flatten(1, 2)], 1)
+        rows = rows.take_along_dim(source[..., None], 1) * present[..., None]
+        hidden = self.reader(rows, present, text, owner) if len(groups) else rows
+        pooled = (hidden * present[..., None]).sum(1) / counts if self.mean else hidden[:, 0]
+        token_at, patch_at = torch.split(at, [there.shape[2] * many, patches.shape[2] * many], 1)
         return Encoded(
             hidden=hidden,
-            pooled=self.pool(hidden, layout.present),
-            span=layout.span,
-            token_at=None if self.tokenizer is None else layout.token_at,
-            patch_at=None if self.patches is None else layout.patch_at,
+            pooled=pooled if self.dense is None else self.dense(pooled),
+            span=usable[:, None] & (owner[:, None] == numbers[:, None]),
+            token_at=None if self.tokenizer is None else token_at.view_as(there),
+            patch_at=None if self.patches is None else patch_at.view_as(patches),
             patch_in=patch_in,
         )
 
@@ -254,9 +248,8 @@ class SingleStream(StepEncoder):
         """Return tokens and which are there, both of shape [M, T]."""
         if self.tokenizer is None:
             seen = _seen(steps)
-            return seen.new_tensor([0, 1], dtype=torch.long).expand(len(seen), 2), torch.stack(
-                [torch.ones_like(seen), ~seen], 1
-            )
+            words = torch.arange(2, device=seen.device).expand(len(seen), 2)
+            return words, torch.stack([torch.ones_like(seen), ~seen], 1)
         if steps.tokens is None:
             raise UserError("the encoder reads texts, but steps come without.", hint="show text or both")
         return steps.tokens, steps.tokens != self.tokenizer.pad
@@ -267,8 +260,10 @@ class SingleStream(StepEncoder):
             return torch.zeros(*groups.shape, 0, dtype=torch.bool, device=groups.device), None, None
         seen = _seen(steps)
         assert steps.images is not None
-        looked = self.see(steps.images[seen])  # each once, whatever the number of its groups
-        features = looked.new_zeros(len(steps), *self.grid).index_put((seen.nonzero()[:, 0],), looked)
+        features = torch.zeros(len(seen), *self.grid, device=seen.device)
+        if bool(seen.any()):  # each once, whatever the number of its groups; networks need not take none
+            looked = self.see(steps.images[seen])
+            features = features.to(looked.dtype).index_put((seen.nonzero()[:, 0],), looked)
         patch_in = self.patches.project(features)
         content = patch_in if steps.masked is None else patch_in * ~steps.masked[..., None]
         there = seen[groups][..., None].expand(-1, -1, self.grid[0])

@@ -13,9 +13,8 @@ from torch import Tensor, nn
 
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import Shown
-from proctor.learn.sequencing.encoders.stream import SLOTS, Patches, Pool, SingleStream, Tower, Transformer
+from proctor.learn.sequencing.encoders.stream import SLOTS, Patches, SingleStream, Tower, Transformer
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
-from proctor.records import Json
 
 __all__ = ["tiny"]
 
@@ -36,7 +35,6 @@ class _Pixels(Tower):
         self.normal((128 / 255,) * 3, (40 / 255,) * 3)  # as made-up pictures have them
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return patches row by row, shape [M, w, 48]."""
         return nn.functional.unfold(self.normalised(images), _PATCH, stride=_PATCH).transpose(1, 2)
 
 
@@ -52,11 +50,6 @@ class _Texts(Transformer):
         self.dropout = nn.Dropout(0.1)
 
     def embed(self, tokens: Tensor, groups: Tensor) -> Tensor:
-        """Return embeddings, shape [G, K, T, d].
-
-        Raises:
-            UserError: if a step has more tokens than there are positions.
-        """
         if tokens.shape[1] > _POSITIONS:
             raise UserError(
                 f"a step has {tokens.shape[1]} tokens, but the tiny encoder has {_POSITIONS} positions.",
@@ -77,21 +70,20 @@ def tiny(shown: Shown, tokenizer: WordTokenizer, side: int = 8) -> SingleStream:
     """
     tower = _Pixels(side) if shown != "text" else None
     patches = Patches(tower.features, _WIDTH, tower.cells, normed=True) if tower else None
-    slots = patches.slots if patches else nn.Embedding(SLOTS, _WIDTH)
     texts = tokenizer if shown != "image" else None
-    description: dict[str, Json] = {
-        "encoder": "tiny",
-        "shown": shown,
-        "side": side,
-        "buckets": tokenizer.buckets,
-    }
+    slots = patches.slots if patches else nn.Embedding(SLOTS, _WIDTH)
     return SingleStream(
         _Texts(texts.size, slots) if texts else Transformer(2, *_SIZES),
-        Pool(),
         _WIDTH,
         tokenizer=texts,
         tower=tower,
         patches=patches,
         span_images=True,
-        description=description | {"words": texts.words if texts else ()},
+        description={
+            "encoder": "tiny",
+            "shown": shown,
+            "side": side,
+            "buckets": tokenizer.buckets,
+            "words": texts.words if texts else (),
+        },
     )
