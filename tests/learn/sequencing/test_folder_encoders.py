@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from proctor.procedure.manual import Sequence, SequenceStep  # noqa: E402
 
 TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cut", "mix", "bake", "serve")
+FAMILY = {"clip": "clip", "swin": "clip", "resnet": "resnet"}
 PAIRS = torch.tensor([(0, 1), (1, 0), (2, 0), (0, 2), (2, 1)])
 
 
@@ -36,6 +38,16 @@ def tokenizer(folder: Path, pad: str = "[PAD]", words: tuple[str, ...] = WORDS) 
         tokenizer_object=made, **{f"{k}_token": v for k, v in names.items()}
     )
     fast.save_pretrained(folder)
+
+
+class Code:
+    """Weights that would make a folder if they were loaded without care."""
+
+    def __init__(self, made: Path) -> None:
+        self.made = made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.mkdir, (self.made,)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +80,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
             model = transformers.CLIPVisionModel(
                 transformers.CLIPVisionConfig(**TINY, image_size=32, patch_size=16)
             )
+        elif kind == "swin":
+            sizes = {"image_size": 32, "patch_size": 4, "embed_dim": 8, "window_size": 2}
+            model = transformers.SwinModel(transformers.SwinConfig(**sizes, depths=[1, 1], num_heads=[2, 2]))
         else:
             config = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 24], depths=[1, 1])
             model = transformers.ResNetModel(config)
@@ -96,7 +111,7 @@ def test_a_pair_of_texts_is_what_the_model_itself_makes_of_it(
 ) -> None:
     folder = folders(kind)
     encoder: Any = open_encoder(f"text:{folder}", "text", ()).eval()
-    given = steps(encoder, "cut mix", "bake", "")
+    given = steps(encoder, "cut [PAD] mix [SEP]", "bake", "")  # what a text spells out is no mark
     found = encoder(given, PAIRS)
     assert found.hidden.shape == (5, 7, 16)
     assert found.span[0].nonzero().tolist() == [[0, 1], [0, 2], [0, 3], [1, 4], [1, 5], [1, 6]]
@@ -124,15 +139,15 @@ def test_a_pair_of_texts_is_what_the_model_itself_makes_of_it(
     assert encoder(given, torch.tensor([[0, 1, 2]])).span.shape == (1, 3, 9)  # a subsequence, for pretraining
 
 
-@pytest.mark.parametrize(("kind", "width", "cells"), [("clip", 16, 4), ("resnet", 24, 16)])
+@pytest.mark.parametrize(("kind", "width", "cells"), [("clip", 16, 4), ("resnet", 24, 16), ("swin", 16, 16)])
 def test_pictures_alone(folders: Callable[[str], Path], kind: str, width: int, cells: int) -> None:
-    encoder: Any = open_encoder(f"{kind}:{folders(kind)}", "image", ()).train().eval()
+    encoder: Any = open_encoder(f"{FAMILY[kind]}:{folders(kind)}", "image", ()).train().eval()
     assert (encoder.width, encoder.grid, encoder.pixels) == (width, (cells, width), (32, 32))
     images = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     own = transformers.AutoModel.from_pretrained(folders(kind)).eval()
     with torch.no_grad():
         told = own(pixel_values=(images - 0.5) / 0.5).last_hidden_state
-    expected = told[:, 1:] if kind == "clip" else told.flatten(2).transpose(1, 2)
+    expected = {"clip": told[:, 1:], "swin": told}.get(kind, told.flatten(2).transpose(1, 2))
     assert torch.allclose(encoder.see(images), expected, atol=1e-4)
     given = Steps(images=images, seen=torch.tensor([True, True, False]))
     found = encoder(given, PAIRS)
@@ -143,7 +158,7 @@ def test_pictures_alone(folders: Callable[[str], Path], kind: str, width: int, c
     assert none.span.sum(2).tolist() == [[1, 1]] * 5
     seen = encoder(given.having(images=encoder.see(images)), PAIRS)
     assert torch.allclose(seen.hidden, found.hidden, atol=1e-5)
-    code: Any = open_encoder(f"{kind}:{folders(kind)}", "image", (), protocol="code").eval()
+    code: Any = open_encoder(f"{FAMILY[kind]}:{folders(kind)}", "image", (), protocol="code").eval()
     assert len(code.reader.layers) == 0
     assert code.tower.mean.flatten().tolist() == pytest.approx([0.485, 0.456, 0.406])
     assert not any(m.training for m in encoder.train().modules() if "BatchNorm" in type(m).__name__)
@@ -180,16 +195,21 @@ def test_features_that_were_made_before(folders: Callable[[str], Path], tmp_path
     np.save(tmp_path / "b.png.npy", rows[:2])
     np.save(tmp_path / "c.npy", rows * np.nan)
     encoder: Any = open_encoder(f"visualbert:{folders('bert')}+{tmp_path}", "both", ()).eval()
-    sequence = Sequence("s", "", tuple(SequenceStep(n, "cut", (f"{n}.png",)) for n in "abcd"))
+    sequence = Sequence(
+        "s", "", tuple(SequenceStep(n, "cut", (f"{n}.png",)) for n in ("a", "b", "c", "/", "x" * 999))
+    )
     inputs = Inputs.read([sequence], encoder, tmp_path, "both")
-    assert [d.reason for d in inputs.dropped] == ["unreadable", "missing"]
+    assert [d.reason for d in inputs.dropped] == ["unreadable", "missing", "missing"]
     taken = inputs.take(inputs.rows["s"])
-    assert taken.seen.tolist() == [True, True, False, False]
+    assert taken.seen.tolist() == [True, True, False, False, False]
     assert taken.images[1].tolist() == [[0, 1, 2], [3, 4, 5], [0, 1, 2], [0, 1, 2]]  # the whole picture fills
     assert encoder(taken, torch.tensor([[0, 1]])).hidden.shape == (1, 6 + 8, 16)
     assert open_encoder(f"features:{tmp_path}", "image", ()).width == 3
     np.save(tmp_path / "e.npy", rows[:, :2])
     with pytest.raises(UserError, match="not of one width"):
+        open_encoder(f"features:{tmp_path}", "image", ())
+    np.save(tmp_path / "e.npy", np.array([["x", "y", "z"]]))
+    with pytest.raises(UserError, match="they are of the kind <U1"):
         open_encoder(f"features:{tmp_path}", "image", ())
 
 
@@ -217,6 +237,16 @@ def test_what_does_not_fit_is_refused(folders: Callable[[str], Path], tmp_path: 
     tokenizer(tmp_path / "other", words=(*WORDS[:-1], "more"))
     with pytest.raises(UserError, match="another one than the model was trained with"):
         rebuild({**description, "encoder": f"text:{tmp_path / 'other'}"})
+    tokenizer(tmp_path / "other", "[SEP]")
+    with pytest.raises(UserError, match="no different pad, cls, sep and mask token"):
+        open_encoder(f"text:{tmp_path / 'other'}", "text", ())
+    tokenizer(tmp_path / "other")
+    assert open_encoder(f"text:{tmp_path / 'other'}", "text", ()).width == 16
+    (tmp_path / "other/model.safetensors").unlink()
+    (tmp_path / "other/pytorch_model.bin").write_bytes(pickle.dumps(Code(tmp_path / "run"), 2))
+    with pytest.raises(UserError, match="the model cannot be loaded: Weights only load failed"):
+        open_encoder(f"text:{tmp_path / 'other'}", "text", ())
+    assert not (tmp_path / "run").exists()
     encoder: Any = open_encoder(f"text:{folders('roberta')}", "text", ())
     with pytest.raises(UserError, match="24 tokens are to be encoded together, but the model has 22"):
         encoder(steps(encoder, "cut " * 10, "mix " * 10), torch.tensor([[0, 1]]))

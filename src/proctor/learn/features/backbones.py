@@ -12,6 +12,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -83,10 +84,7 @@ def open_network(
 ) -> tuple[Any, Preparation]:
     """Load a network of single pictures that is trained further, and how it wants them prepared.
 
-    Args:
-        kind: library that it is of.
-        folder: holds the weights.
-        name: of the model; empty where the folder says it.
+    ``name`` is empty where the folder says it.
 
     Raises:
         UserError: if it cannot be loaded, or sees no single pictures; MissingExtraError without transformers.
@@ -447,13 +445,8 @@ def _open_transformers(torch: Any, folder: Path, name: str) -> _Model:  # noqa: 
 def load_pretrained(transformers: Any, folder: Path, kind: str) -> tuple[Any, Any, bool]:
     """Load configuration and model in full precision; also say whether its pooling layer, where it has one, was trained.
 
-    Args:
-        transformers: the module.
-        folder: as it saves models.
-        kind: class that loads it, such as AutoModel.
-
-    Raises:
-        UserError: if it cannot be loaded, or a layer would stay random.
+    ``kind`` is the class of ``transformers`` that loads it. Raises a UserError if it cannot be loaded, or a layer would stay
+    random.
     """
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
@@ -462,7 +455,7 @@ def load_pretrained(transformers: Any, folder: Path, kind: str) -> tuple[Any, An
         model, told = getattr(transformers, kind).from_pretrained(
             folder, output_loading_info=True, dtype="float32", **_LOCAL
         )
-    except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+    except (OSError, ValueError, RuntimeError, KeyError, ImportError, UnpicklingError) as error:
         said = " ".join(str(error).split())[:300]
         raise UserError(
             f"the model cannot be loaded: {said}", where=str(folder), hint=_WHERE["transformers"]

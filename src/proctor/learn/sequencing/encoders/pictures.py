@@ -15,7 +15,6 @@ from proctor.corpus.embed.local_models import read_config
 from proctor.corpus.picture import PictureError
 from proctor.errors import UserError
 from proctor.learn.features.backbones import Preparation, open_network
-from proctor.learn.features.store import FeatureStore
 from proctor.learn.sequencing.encoders.stream import Tower
 from proctor.learn.sequencing.training import Protocol
 
@@ -41,17 +40,17 @@ class _Network(Tower):
         # The paper's code takes the colours of ImageNet for every network.
         self.normal(*(_IMAGENET if protocol == "code" else (preparation.mean, preparation.std)))
         patch = getattr(getattr(self.network, "config", None), "patch_size", None)
+        self.cells = 0, 0
         if isinstance(patch, int):
             self.cells = high // patch, wide // patch
         elif (embedding := getattr(self.network, "patch_embed", None)) is not None:  # timm
-            self.cells = tuple(getattr(embedding, "grid_size", (0, 0)))
+            self.cells = tuple(getattr(embedding, "grid_size", self.cells))
         self.eval()
         with torch.no_grad():
             found = self._run(torch.zeros(1, 3, high, wide))
         self.features, self.cells = found.shape[3], (found.shape[1], found.shape[2])
 
     def train(self, mode: bool = True) -> _Network:
-        """Train all but the normalisation over batches."""
         super().train(mode)
         for module in self.modules():
             if isinstance(module, nn.modules.batchnorm._BatchNorm):
@@ -59,7 +58,6 @@ class _Network(Tower):
         return self
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return features row by row, shape [M, w, v]."""
         return self._run(self.normalised(images)).flatten(1, 2)
 
     def _run(self, pixels: Tensor) -> Tensor:
@@ -72,24 +70,22 @@ class _Network(Tower):
         if found.ndim == 4:  # channels come first but in the Swin family of timm
             return found if getattr(network, "output_fmt", "") == "NHWC" else found.permute(0, 2, 3, 1)
         high, wide = self.cells
+        if not 0 < high * wide <= found.shape[1]:  # patches that the network has merged
+            high, wide = _grid(found.shape[1])
         return found[:, found.shape[1] - high * wide :].reshape(len(found), high, wide, -1)
 
 
 class _Grids(Tower):
-    """Features of pictures that were made before: an ``.npy`` file for each (rows, or rows and columns, of v numbers), or a store.
+    """Features of pictures that were made before: an ``.npy`` file for each, of rows, or rows and columns, of v numbers.
 
-    ``a/b.jpg`` has its features in ``a/b.npy`` or ``a/b.jpg.npy``; in a store, in the rows under its path. Where a picture has
-    fewer rows than others (regions that a detector found), its first row, of the whole picture, fills the gap.
+    ``a/b.jpg`` has its features in ``a/b.npy`` or ``a/b.jpg.npy``. Where a picture has fewer rows than others (regions that a
+    detector found), its first row, of the whole picture, fills the gap.
     """
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self.folder, self.read = folder.resolve(), self._read
-        self.store = FeatureStore.open(folder) if (folder / "store.json").exists() else None
-        if self.store is not None:
-            shapes = {self.store.rows(name).shape for name in self.store.recordings}
-        else:
-            shapes = {_array(file).shape for file in sorted(folder.rglob("*.npy"))}
+        shapes = {_array(file).shape for file in sorted(folder.rglob("*.npy"))}
         widths = {shape[-1:] for shape in shapes}
         if len(widths) != 1 or not all(len(shape) in (2, 3) and min(shape) > 0 for shape in shapes):
             raise UserError(
@@ -99,26 +95,20 @@ class _Grids(Tower):
             )
         ((self.features,),) = widths
         whole: tuple[int, ...] = next(iter(shapes))[:-1] if len(shapes) == 1 else ()
-        self.cells = (
-            (whole[0], whole[1]) if len(whole) == 2 else _grid(max(math.prod(s[:-1]) for s in shapes))
-        )
+        most = max(math.prod(shape[:-1]) for shape in shapes)
+        self.cells = (whole[0], whole[1]) if len(whole) == 2 else _grid(most)
 
     def _read(self, name: str) -> Tensor:
-        """Return the features of a picture, shape [w, v].
-
-        Raises:
-            PictureError: if there are none, or they are no numbers.
-        """
-        if self.store is not None:
-            found: NDArray[Any] | None = self.store.rows(name) if name in self.store else None
-        else:
+        """Return the features of a picture, shape [w, v], or raise a PictureError."""
+        try:
             files = (self.folder / f"{name}.npy", (self.folder / name).with_suffix(".npy"))
             inside = (f for f in files if f.is_file() and f.resolve().is_relative_to(self.folder))
             file = next(inside, None)
-            found = None if file is None else _array(file)
-        if found is None:
+        except (OSError, ValueError):  # no file can have this name
+            file = None
+        if file is None:
             raise PictureError("missing", "there are no features of it", name)
-        rows = torch.from_numpy(np.array(found, np.float32)).flatten(0, -2)
+        rows = torch.from_numpy(np.array(_array(file), np.float32)).flatten(0, -2)
         if not bool(rows.isfinite().all()):
             raise PictureError("unreadable", "its features are not finite", name)
         return torch.cat([rows, rows[:1].expand(self.cells[0] * self.cells[1] - len(rows), -1)])
@@ -127,6 +117,8 @@ class _Grids(Tower):
 def _array(file: Path) -> NDArray[Any]:
     try:
         found: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+        if found.dtype.kind not in "fiu":
+            raise ValueError(f"they are of the kind {found.dtype}")
     except (OSError, ValueError, EOFError) as error:
         raise UserError(f"these are no features: {error}.", where=str(file), hint="remove the file") from None
     return found
@@ -134,7 +126,7 @@ def _array(file: Path) -> NDArray[Any]:
 
 def _grid(cells: int) -> tuple[int, int]:
     """Return rows and columns: a square where it is one, else a single row."""
-    side = round(cells**0.5)
+    side = math.isqrt(cells)
     return (side, side) if side * side == cells else (1, cells)
 
 

@@ -31,9 +31,7 @@ _CHARACTERS: Final = 64
 class WordTokenizer:
     """Words in small letters, without punctuation. Numbers are: 4 special ones, the words, then buckets of unknown words.
 
-    Args:
-        words: of the vocabulary, each once.
-        buckets: an unknown word falls into one of them by its hash, so that it is the same word wherever it stands.
+    An unknown word falls into a bucket by its hash, so that it is the same word wherever it stands.
     """
 
     pad, cls, sep, mask = range(_SPECIAL)
@@ -49,11 +47,8 @@ class WordTokenizer:
     def of(cls, texts: Iterable[str], most: int = 8_000, fewest: int = 2, buckets: int = 64) -> WordTokenizer:
         """Make the vocabulary of texts: the most frequent words, ties by alphabet.
 
-        Args:
-            texts: in any order.
-            most: words at most.
-            fewest: times that a word has to occur.
-            buckets: for the other words; not more than there are such words to learn from, and at least one.
+        There are at most ``most`` words, each ``fewest`` times in the texts. Buckets for the other words are not more than there
+        are such words to learn from, and at least one.
         """
         counted = Counter(word for text in texts for word in islice(_words(text), _READ))
         kept = sorted((w for w, n in counted.items() if n >= fewest), key=lambda w: (-counted[w], w))[:most]
@@ -79,11 +74,8 @@ def _words(text: str) -> Iterable[str]:
 class FolderTokenizer:
     """The tokenizer of a folder as transformers saves it. Nothing is downloaded, and no code of the folder is run.
 
-    Args:
-        folder: holds the tokenizer's files.
-
     Raises:
-        UserError: if there is no such tokenizer, or it lacks one of the special tokens; MissingExtraError without transformers.
+        UserError: if the folder has no tokenizer, or that lacks one of the special tokens; MissingExtraError without transformers.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -99,29 +91,28 @@ class FolderTokenizer:
                 where=str(folder),
                 hint="put the tokenizer's files (tokenizer.json, tokenizer_config.json) beside the weights",
             ) from None
-        self.pad, self.cls, self.sep, self.mask = (self._special(n) for n in ("pad", "cls", "sep", "mask"))
+        special: dict[str, int | None] = {
+            name: getattr(self._own, f"{name}_token_id", None) for name in ("pad", "cls", "sep", "mask")
+        }
+        lacks = " and no ".join(name for name, number in special.items() if number is None)
+        if lacks or len({*special.values()}) < len(special):
+            raise UserError(
+                f"its tokenizer has no {lacks or 'different pad, cls, sep and mask'} token.",
+                where=str(folder),
+                hint="take a model of the families of BERT or RoBERTa",
+            )
+        self.pad, self.cls, self.sep, self.mask = (int(number or 0) for number in special.values())
         vocabulary: dict[str, int] = self._own.get_vocab()
         self.size = max(len(self._own), 1 + max(vocabulary.values(), default=0))
         self.identity = content_hash(sorted(vocabulary.items()))
         self._all = torch.tensor(sorted({*self._own.all_special_ids}))
 
-    def _special(self, name: str) -> int:
-        number = getattr(self._own, f"{name}_token_id", None)
-        if number is None:
-            raise UserError(
-                f"its tokenizer has no {name} token.",
-                where=str(self.folder),
-                hint="take a model of the families of BERT or RoBERTa",
-            )
-        return int(number)
-
     def encode(self, text: str, most: int) -> list[int]:
-        """Return at most ``most`` numbers, [CLS] and [SEP] at the ends."""
+        """Return at most ``most`` numbers, [CLS] and [SEP] at the ends; special tokens that a text spells out are left out."""
         near = text[: most * _CHARACTERS]
-        inner = self._own(
-            near, add_special_tokens=False, truncation=True, max_length=max(1, most - 2), verbose=False
-        )
-        return [self.cls, *inner["input_ids"][: max(0, most - 2)], self.sep]
+        found = self._own(near, add_special_tokens=False, verbose=False)["input_ids"]
+        inner = (number for number in found if number not in (self.pad, self.cls, self.sep, self.mask))
+        return [self.cls, *islice(inner, max(0, most - 2)), self.sep]
 
     def is_special(self, tokens: Tensor) -> Tensor:
         """Return which are special, of the same shape."""
