@@ -19,6 +19,7 @@ from proctor.errors import MissingExtraError, UserError
 from proctor.records import read_bytes
 
 __all__ = [
+    "FORMATS",
     "MAX_BYTES",
     "MAX_PIXELS",
     "MAX_SIDE",
@@ -32,6 +33,8 @@ PICTURE_REASONS: Final = ("no_image", "too_many_pixels", "too_large", "unreadabl
 """Why a file cannot be shown."""
 MAX_PIXELS: Final = 50_000_000
 """Pixels beyond which a picture is taken for a decompression bomb."""
+FORMATS: Final = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+"""Those that are tried."""
 MAX_BYTES: Final = 100 * 2**20
 """Bytes of a file that are read."""
 MAX_SIDE: Final = 1568
@@ -39,7 +42,6 @@ MAX_SIDE: Final = 1568
 
 _SENT_BYTES: Final = 3_500_000
 """Of what is sent: providers take 5 MB of base64."""
-_FORMATS: Final = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 _SENT_AS_THEY_ARE: Final = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
 _ORIENTATION: Final = 0x0112
 _QUALITY: Final = 90
@@ -97,7 +99,7 @@ def read_picture(path: Path) -> Picture:
         # No other formats: some of them start programs. Odd metadata and its own limit on pixels are only warnings.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with pillow.open(BytesIO(data), formats=_FORMATS) as image:
+            with pillow.open(BytesIO(data), formats=FORMATS) as image:
                 width, height = image.size
                 if width * height > MAX_PIXELS:
                     raise PictureError(

@@ -137,10 +137,8 @@ def test_a_picture_that_is_missing_is_not_looked_at(sequences: list[Sequence]) -
         assert found.span.sum(2).tolist() == [[4, 1], [1, 1]]  # its mark stands for it
         none = encoder(Steps(images=images, seen=~seen & False), torch.tensor([[0, 1]]))
         assert none.span.sum(2).tolist() == [[1, 1]]
-        assert encoder(Steps(images=images, seen=seen), torch.zeros(0, 2, dtype=torch.long)).pooled.shape == (
-            0,
-            64,
-        )
+        nothing = encoder(Steps(images=images, seen=seen), torch.zeros(0, 2, dtype=torch.long))
+        assert nothing.pooled.shape == (0, 64)
 
 
 def test_what_cannot_be_shown_is_counted(root: Path, sequences: list[Sequence], tmp_path: Path) -> None:
@@ -150,18 +148,21 @@ def test_what_cannot_be_shown_is_counted(root: Path, sequences: list[Sequence], 
     image.new("RGBA", (30, 10), (200, 100, 0, 0)).save(tmp_path / "clear.png")
     image.new("L", (3, 50), 77).save(tmp_path / "grey.png")
     (tmp_path / "broken.png").write_bytes(b"\x89PNG no")
-    names = ("film.gif", "clear.png", "grey.png", "broken.png", "none.png", "../outside.png")
+    pages = [image.new("1", (1, 1)), image.new("1", (9000, 9000))]
+    pages[0].save(tmp_path / "bomb.tif", save_all=True, append_images=pages[1:], compression="group4")
+    names = ("film.gif", "clear.png", "grey.png", "broken.png", "none.png", "../outside.png", "bomb.tif")
     steps = (*(SequenceStep(n, n, (n, "other.png")) for n in names), SequenceStep("long", "word " * 100))
     encoder = open_encoder("tiny", "both", ("word",) * 2)
     inputs = Inputs.read([Sequence("a", "", steps)], encoder, tmp_path, "both")
-    assert [d.reason for d in inputs.dropped] == ["no_image", "missing", "outside"]
-    assert (inputs.cut, inputs.without) == (1, 4)
+    assert [d.reason for d in inputs.dropped] == ["no_image", "missing", "outside", "unreadable"]
+    assert "9,000 × 9,000 pixels" in inputs.dropped[3].detail
+    assert (inputs.cut, inputs.without) == (1, 5)
     taken = inputs.take(inputs.rows["a"])
     assert taken.tokens is not None
     assert taken.images is not None
     assert taken.seen is not None
-    assert taken.seen.tolist() == [True] * 3 + [False] * 4
-    assert taken.tokens.shape == (7, 60)
+    assert taken.seen.tolist() == [True] * 3 + [False] * 5
+    assert taken.tokens.shape == (8, 60)
     assert inputs.take(inputs.rows["a"][:1]).tokens.shape == (1, 4)
     assert taken.images[0, :, 4, 4].tolist() == pytest.approx([0, 128, 0], abs=2)  # the middle frame
     assert taken.images[1, :, 4, 4].tolist() == [200, 100, 0]

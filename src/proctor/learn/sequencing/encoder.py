@@ -37,11 +37,9 @@ class Tokenizer(Protocol):
 
     def encode(self, text: str, most: int) -> list[int]:
         """Return at most ``most`` numbers, special ones at both ends; of an empty text these alone."""
-        ...
 
     def is_special(self, tokens: Tensor) -> Tensor:
         """Return which are special (padding among them), of the same shape; these are never masked."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -61,20 +59,20 @@ class Steps:
     masked: Tensor | None = None
 
     def __len__(self) -> int:
-        for part in (self.tokens, self.images):
-            if part is not None:
-                return len(part)
-        return 0
+        first = self.images if self.tokens is None else self.tokens
+        return 0 if first is None else len(first)
 
     def to(self, device: torch.device) -> Steps:
         """Return the same steps on a device."""
-        parts = (self.tokens, self.images, self.seen, self.masked)
-        return Steps(*(None if part is None else part.to(device) for part in parts))
+        return self._each(lambda part: part.to(device))
 
     def take(self, rows: Tensor) -> Steps:
         """Return some of the rows, in any order, also repeated."""
+        return self._each(lambda part: part[rows])
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> Steps:
         parts = (self.tokens, self.images, self.seen, self.masked)
-        return Steps(*(None if part is None else part[rows] for part in parts))
+        return Steps(*(None if part is None else change(part) for part in parts))
 
     def having(self, **parts: Tensor | None) -> Steps:
         """Return the same steps with other parts."""
@@ -137,7 +135,6 @@ class StepEncoder(nn.Module, ABC):
             steps: M of them.
             groups: rows of ``steps``, shape [G, K], K from 1 to ``slots``.
         """
-        ...
 
     def __call__(self, steps: Steps, groups: Tensor) -> Encoded:
         """Encode groups; see ``forward``."""

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from proctor.corpus.picture import PictureError, read_picture
+from proctor.corpus.picture import FORMATS, MAX_PIXELS, PictureError, read_picture
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import Shown
 from proctor.learn.sequencing.encoder import StepEncoder, Steps
@@ -59,11 +59,11 @@ class Inputs:
         goal: bool = False,
         most_tokens: int = MOST_TOKENS,
     ) -> Inputs:
-        """Read all steps.
+        """Read all steps for an encoder.
 
         Args:
             sequences: with different ids.
-            encoder: that they are for.
+            encoder: see above.
             root: paths of pictures are relative to it; none outside is opened.
             shown: of each step.
             goal: whether the goal stands before every text.
@@ -75,7 +75,7 @@ class Inputs:
         tokenizer = encoder.tokenizer
         if tokenizer is None and shown != "image":
             raise UserError("the encoder reads no texts.", hint="show image, or take another encoder")
-        ids: list[list[int]] = []
+        ids: list[Tensor] = []
         gallery = _Gallery(encoder, root)
         rows: dict[str, Tensor] = {}
         image_of: list[int] = []
@@ -87,11 +87,9 @@ class Inputs:
             for step in sequence.steps:
                 if tokenizer is not None and shown != "image":
                     text = f"{sequence.goal}. {step.text}" if goal and sequence.goal else step.text
-                    found = tokenizer.encode(text, most_tokens + 1)
-                    if len(found) > most_tokens:
-                        cut += 1
-                        found = tokenizer.encode(text, most_tokens)
-                    ids.append(found)
+                    *found, end = tokenizer.encode(text, most_tokens + 1)
+                    cut += len(found) >= most_tokens
+                    ids.append(torch.tensor([*found[: most_tokens - 1], end]))
                 image_of.append(gallery.place(sequence.id, step.images) if shown != "text" else -1)
         pad = tokenizer.pad if tokenizer else 0
         return cls(
@@ -99,7 +97,7 @@ class Inputs:
             dropped=tuple(gallery.dropped),
             cut=cut,
             without=image_of.count(-1) if shown != "text" else 0,
-            _tokens=pad_sequence([torch.tensor(i) for i in ids], True, pad) if ids else None,
+            _tokens=pad_sequence(ids, True, pad) if ids else None,
             _pad=pad,
             _images=gallery.images() if shown != "text" else None,
             _image_of=torch.tensor(image_of, dtype=torch.long),
@@ -123,9 +121,7 @@ class _Gallery:
     """Pictures, each once, however many steps show it."""
 
     def __init__(self, encoder: StepEncoder, root: Path) -> None:
-        self._encoder = encoder
-        self._root = root
-        self._inside = root.resolve()
+        self._encoder, self._root = encoder, root.resolve()
         self._at: dict[str, int | PictureError] = {}
         self._images: list[Tensor] = []
         self.dropped: list[Dropped] = []
@@ -162,12 +158,13 @@ class _Gallery:
             raise UserError("the encoder sees no pictures.", hint="show text, or take another encoder")
         try:
             path = (self._root / name).resolve()
-            inside, there = path.is_relative_to(self._inside), path.is_file()
+            inside, there = path.is_relative_to(self._root), path.is_file()
         except (OSError, ValueError, RuntimeError):
             inside, there = True, False
-        if not inside or not there:
-            detail = "there is no such file" if inside else "it is outside of the folder of pictures"
-            raise PictureError("missing" if inside else "outside", detail, name)
+        if not inside:
+            raise PictureError("outside", "it is outside of the folder of pictures", name)
+        if not there:
+            raise PictureError("missing", "there is no such file", name)
         return _pixels(path, self._encoder.pixels)
 
 
@@ -179,8 +176,10 @@ def _pixels(path: Path, size: tuple[int, int]) -> Tensor:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with pillow.open(path) as image:
+            with pillow.open(path, formats=FORMATS) as image:
                 image.seek(getattr(image, "n_frames", 1) // 2)
+                if image.width * image.height > MAX_PIXELS:  # pages of a TIFF differ in size
+                    raise ValueError(f"it has {image.width:,} × {image.height:,} pixels")
                 upright = operations.exif_transpose(image)
     except Exception as error:  # decoders raise whatever a broken frame makes them
         detail = f"its middle frame is broken ({str(error)[:200]})"
