@@ -63,12 +63,12 @@ def test_exact_search_of_eight_steps_is_a_beam_that_keeps_all(monkeypatch) -> No
     assert exact == decode(head, encoded, pairs, beam=40_320)
 
 
-@pytest.mark.parametrize("how", [{"beam": 24}, {"search": "exact"}])
-def test_equal_steps_stay_as_they_are_presented(how: dict[str, object]) -> None:
-    head, pairs, encoded = made([4])
+@pytest.mark.parametrize(("n", "how"), [(4, {"search": "exact"}), (4, {"beam": 24}), (10, {}), (12, {})])
+def test_equal_steps_stay_as_they_are_presented(n: int, how: dict[str, object]) -> None:
+    head, pairs, encoded = made([n, 1])
     encoded.span[:] = True
-    same = rows_of(encoded, torch.zeros(12, dtype=torch.long))
-    assert decode(head, same, pairs, **how) == [(0, 1, 2, 3)]
+    same = rows_of(encoded, torch.zeros(len(pairs.table), dtype=torch.long))
+    assert decode(head, same, pairs, **how) == [tuple(range(n)), (0,)]
 
 
 @given(st.integers(0, 10_000), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=4))

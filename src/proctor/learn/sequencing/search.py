@@ -7,8 +7,7 @@ so no end can help it). It finds the most probable order, to within rounding; ``
 each length, and is exact where it may keep them all.
 
 With constraints only steps whose predecessors are all chosen are candidates. Probabilities stay those over all that remains,
-not normalised anew over the candidates: so an order is worth what the model says of it, and the best one that keeps the
-constraints is the most probable order *given* that they hold.
+so that the best order that keeps the constraints is the most probable one *given* that they hold.
 
 Orders that are equally probable: the one whose first differing step was presented earlier. Source: Wu et al. 2022,
 Section 4; ours: the exact search and the constraints. This module imports torch: import it late.
@@ -90,31 +89,23 @@ def decode(
 class _Begun:
     """Beginnings of orders, H of them, all with the same number of chosen steps.
 
-    Attributes:
-        sample: whose, shape [H].
-        chosen: slots, shape [H, t].
-        worth: logarithm of the probability, shape [H].
-        remain: slots that are not chosen, shape [H, N].
-        ahead: relations of each slot to those that remain, summed, shape [H, N, d].
-        hidden, cell: the recurrent state, shape [H, d].
+    ``ahead`` are the relations of each slot to those that remain, summed.
     """
 
-    sample: Tensor
-    chosen: Tensor
-    worth: Tensor
-    remain: Tensor
-    ahead: Tensor
-    hidden: Tensor
-    cell: Tensor
+    sample: Tensor  # [H]
+    chosen: Tensor  # [H, t]
+    worth: Tensor  # [H], logarithms of probabilities
+    remain: Tensor  # [H, N]
+    ahead: Tensor  # [H, N, d]
+    hidden: Tensor  # [H, d]
+    cell: Tensor  # [H, d]
 
 
 class _Tree:
     """All beginnings of orders of a batch, and how to go from one to the next."""
 
     def __init__(self, head: BersonHead, read: Read, needed: Tensor) -> None:
-        self.head = head
-        self.read = read
-        self.needed = needed
+        self.head, self.read, self.needed = head, read, needed
         self.size, self.width = read.pairs.valid.shape
 
     def root(self) -> _Begun:
@@ -131,7 +122,10 @@ class _Tree:
         begun, kept = self.root(), 1
         for time in range(self.width):
             begun, worth = self.weighed(begun)
-            ranked = worth.view(self.size, -1).sort(dim=1, descending=True, stable=True).indices
+            top, ranked = worth.view(self.size, -1).sort(dim=1, descending=True, stable=True)
+            # Rounding must not decide which of equal beginnings is kept.
+            group = torch.cat([ranked[:, :1] * 0, (top[:, :-1] - top[:, 1:] > _EQUAL).cumsum(1)], 1)
+            ranked = ranked.gather(1, (group * ranked.shape[1] + ranked).argsort(1))
             kept = min(most, kept * (self.width - time))
             best = ranked[:, :kept]
             first = torch.arange(self.size, device=best.device) * (len(worth) // self.size)
