@@ -13,7 +13,7 @@ Source: Wu et al. 2022 (arXiv 2110.08486), Section 4, and Cui et al. 2020 (BERSO
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import torch
@@ -25,10 +25,7 @@ from proctor.learn.sequencing.encoder import Encoded
 from proctor.learn.sequencing.pairs import Pairs
 from proctor.learn.sequencing.training import Protocol
 
-__all__ = ["PAIR_WEIGHTS", "BersonHead", "Losses", "Read", "released_size"]
-
-PAIR_WEIGHTS: Final = {"roc": 0.6, "aan": 0.4, "nips": 0.1, "sind": 1.0, "arxiv": 0.8, "nsf": 0.4}
-"""Weight of the loss of pairs by data set, as BERSON publishes it; that of ROCStories is the one of Wu et al."""
+__all__ = ["BersonHead", "Losses", "Read"]
 
 _PUBLISHED_WIDTH: Final = 768
 """The narrowest published encoder, with 8 attention heads and inner layers of 3,072; narrower ones have 4 and three times d."""
@@ -39,13 +36,7 @@ _MASKED: Final = -1e4
 
 @dataclass(frozen=True)
 class Losses:
-    """Of a batch, each a scalar.
-
-    Attributes:
-        pointer: of what is pointed at, a mean over the sequences; one of a single step counts as 0.
-        pair: of what comes first in each pair.
-        weight: of the latter.
-    """
+    """Of a batch, each a scalar: of what is pointed at, and of what comes first in each pair, which has the weight."""
 
     pointer: Tensor
     pair: Tensor
@@ -97,23 +88,16 @@ class BersonHead(nn.Module):
     Args:
         width: d, of the encoder.
         dropout: of weights and layers.
-        weight: of the loss of pairs.
+        weight: of the loss of pairs; that of ROCStories, as Wu et al. BERSON publishes AAN 0.4, NIPS 0.1, SIND 1.0, arXiv 0.8, NSF 0.4.
         protocol: see the module.
     """
 
     def __init__(
-        self,
-        width: int,
-        *,
-        dropout: float = 0.1,
-        weight: float = PAIR_WEIGHTS["roc"],
-        protocol: Protocol = "right",
+        self, width: int, *, dropout: float = 0.1, weight: float = 0.6, protocol: Protocol = "right"
     ) -> None:
         super().__init__()
         published = width >= _PUBLISHED_WIDTH
-        self.width = width
-        self.weight = weight
-        self.protocol = protocol
+        self.width, self.weight, self.protocol = width, weight, protocol
         self.dropout = nn.Dropout(dropout)
         self.token = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1))
         self.edge = nn.Linear(width, 1, bias=False)
@@ -150,12 +134,14 @@ class BersonHead(nn.Module):
 
     def __call__(self, encoded: Encoded, pairs: Pairs, targets: Tensor) -> Losses:
         """Return the losses; see ``forward``."""
-        found: Losses = super().__call__(encoded, pairs, targets)
-        return found
+        return cast(Losses, super().__call__(encoded, pairs, targets))
 
     def read(self, encoded: Encoded, pairs: Pairs, *, padded: bool = False) -> Read:
         """Return what is known before the first step is chosen; ``padded``: sums are divided by N, not by the own number of steps."""
-        steps = self._steps(self._seen(encoded), pairs)
+        span = encoded.span
+        scores = self.token(encoded.hidden)[..., 0][:, None].masked_fill(~span, _MASKED)
+        shares: Tensor = self.dropout(scores.softmax(-1).masked_fill(~span, 0))
+        steps = self._steps(shares.to(encoded.hidden.dtype) @ encoded.hidden, pairs)
         counts = pairs.counts[:, None]
         related = steps
         for layer in self.layers:
@@ -195,23 +181,15 @@ class BersonHead(nn.Module):
         logs: Tensor = scores.masked_fill(~remain, torch.finfo(scores.dtype).min).log_softmax(-1)
         return logs
 
-    def _seen(self, encoded: Encoded) -> Tensor:
-        """Return the vectors of both steps of each pair, shape [P, 2, d]; 0 for a step without a token."""
-        span = encoded.span
-        scores = self.token(encoded.hidden)[..., 0][:, None].masked_fill(~span, _MASKED)
-        weights: Tensor = self.dropout(scores.softmax(-1).masked_fill(~span, 0))
-        return weights.to(encoded.hidden.dtype) @ encoded.hidden
-
     def _steps(self, seen: Tensor, pairs: Pairs) -> Tensor:
-        """Return the vector of each step from all pairs that it is in, shape [B, N, d]; 0 where there is none."""
+        """Return the vector of each step from those that both have in each pair, shape [P, 2, d]; shape [B, N, d], 0 for none."""
         as_first, as_second = pairs.scatter(seen).unbind(3)
         own = torch.cat([as_first, as_second.transpose(1, 2)], 2)  # [B, N, 2 N, d]
         there = pairs.scatter(torch.ones_like(pairs.table[:, 0], dtype=torch.bool)).repeat(1, 1, 2)
         scores = self.edge(own)[..., 0]
-        weights: Tensor = (
-            scores.masked_fill(~there, torch.finfo(scores.dtype).min).softmax(-1).masked_fill(~there, 0)
-        )
-        return (weights[:, :, None].to(own.dtype) @ own)[:, :, 0]
+        shares = scores.masked_fill(~there, torch.finfo(scores.dtype).min).softmax(-1).masked_fill(~there, 0)
+        steps: Tensor = (shares[:, :, None].to(own.dtype) @ own)[:, :, 0]
+        return steps
 
 
 class _Layer(nn.Module):
@@ -229,14 +207,10 @@ class _Layer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, valid: Tensor) -> Tensor:
-        query, key, value = (
-            part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-            for part in self.attend(self.before(x)).chunk(3, -1)
-        )
+        parts = self.attend(self.before(x)).chunk(3, -1)
+        query, key, value = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
         share = self.dropout.p if self.training else 0.0
-        seen = F.scaled_dot_product_attention(
-            query, key, value, attn_mask=valid[:, None, None], dropout_p=share
-        )
+        seen = F.scaled_dot_product_attention(query, key, value, valid[:, None, None], share)
         z = x + self.dropout(self.join(seen.transpose(1, 2).flatten(2)))
         inner = self.dropout(F.gelu(self.widen(self.norm(z)), approximate="tanh"))
         found: Tensor = z + self.dropout(self.narrow(inner))
@@ -246,13 +220,3 @@ class _Layer(nn.Module):
 def _later(rows: Tensor, by: int) -> Tensor:
     """Return rows moved behind by so many times, 0 before the first."""
     return F.pad(rows, (0, 0) * (rows.ndim - 2) + (by, 0))[:, : rows.shape[1]]
-
-
-def released_size(head: BersonHead) -> int:
-    """Return how many parameters the released head of this width has.
-
-    They are those of this head and of layers that the released code makes and never uses, which are not made here: the
-    normalisation before the first attention, two relations of two ways, and a classifier.
-    """
-    d = head.width
-    return sum(p.numel() for p in head.parameters()) + 2 * d + 2 * (2 * d + 2) + (d + 1)

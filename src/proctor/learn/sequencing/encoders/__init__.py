@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 import torch
@@ -14,7 +14,6 @@ from proctor.learn.sequencing.data import Shown
 from proctor.learn.sequencing.encoder import StepEncoder
 from proctor.learn.sequencing.encoders.folders import image_encoder, text_encoder
 from proctor.learn.sequencing.encoders.pictures import open_pictures
-from proctor.learn.sequencing.encoders.stream import Places
 from proctor.learn.sequencing.encoders.tiny import tiny
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
 from proctor.learn.sequencing.training import Protocol
@@ -39,9 +38,8 @@ def open_encoder(
     """Open an encoder. Nothing is downloaded.
 
     Args:
-        spec: ``tiny``, ``tiny:SIDE`` for pictures of more pixels than 8 x 8, ``text:FOLDER`` (of transformers), ``clip:FOLDER``,
-            ``resnet:FOLDER`` (of transformers, timm, or torchvision with ``@NAME`` behind it), ``features:FOLDER``,
-            ``visualbert:FOLDER+FEATURES``, ``clip-vil:FOLDER+FOLDER``: a transformer of texts, and pictures.
+        spec: ``tiny``, ``tiny:SIDE`` for pictures of more pixels than 8 x 8, or a kind with its folder. Those of networks are of
+            transformers, for pictures also of timm, or of torchvision with ``@NAME`` behind it.
         shown: of each step.
         texts: make the vocabulary of ``tiny``; others have their own.
         protocol: see ``training.Protocol``.
@@ -51,9 +49,9 @@ def open_encoder(
         UserError: if there is no such encoder, it does not see what is shown, or its folder does not hold it; MissingExtraError
             without transformers.
     """
+    kind, _, place = spec.partition(":")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        kind, _, place = spec.partition(":")
         if kind == "tiny":
             side = 8 if spec == kind else int(place) if place.isascii() and place.isdigit() else 0
             if side % 4 or not 4 <= side <= 224:
@@ -62,11 +60,8 @@ def open_encoder(
             return tiny(shown, WordTokenizer.of(texts if shown != "image" else ()), side)
         sees = _SEES.get(kind)
         if sees is None or not place:
-            raise UserError(
-                f"there is no encoder '{kind}'." if sees is None else "it names no folder.",
-                where=spec,
-                hint=f"give {_HOW}",
-            )
+            wrong = f"there is no encoder '{kind}'" if sees is None else "it names no folder"
+            raise UserError(f"{wrong}.", where=spec, hint=f"give {_HOW}")
         if sees != shown:
             raise UserError(
                 f"this encoder is for the modality {sees}, but {shown} is shown.",
@@ -74,19 +69,19 @@ def open_encoder(
                 hint=f"give --modality {sees}, or {' or '.join(k for k in _SEES if _SEES[k] == shown)}",
             )
         description: dict[str, Json] = {"encoder": spec, "shown": shown, "protocol": protocol}
-        if sees == "text":
-            return text_encoder(Path(place), description)
         if sees == "image":
             return image_encoder(open_pictures(place, protocol), description, 0 if protocol == "code" else 2)
-        folder, _, pictures = place.partition("+")
-        if not pictures:
+        folder, _, pictures = place.partition("+") if sees == "both" else (place, "", "")
+        if sees == "both" and not pictures:
             raise UserError(
                 "it names no pictures: a transformer of texts and their source are needed.",
                 where=spec,
                 hint=f"give {kind}:FOLDER+FOLDER; features of regions are made before, an .npy file for each picture",
             )
-        places: Places = "shared" if kind == "visualbert" else "features"
-        return text_encoder(Path(folder), description, open_pictures(pictures, protocol), places)
+        tower = open_pictures(pictures, protocol) if pictures else None
+        return text_encoder(
+            Path(folder), description, tower, "shared" if kind == "visualbert" else "features"
+        )
 
 
 class _Description(msgspec.Struct):
@@ -94,9 +89,9 @@ class _Description(msgspec.Struct):
     shown: Shown
     protocol: Protocol = "right"
     identity: str | None = None
-    side: int = 8
+    side: Annotated[int, msgspec.Meta(ge=4, le=224, multiple_of=4)] = 8
     words: list[str] = []
-    buckets: int = 1
+    buckets: Annotated[int, msgspec.Meta(ge=1)] = 1
 
 
 def rebuild(description: Mapping[str, Json]) -> StepEncoder:
