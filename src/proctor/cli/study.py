@@ -6,7 +6,6 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -146,7 +145,6 @@ class PaperForm(Settings, frozen=True, kw_only=True):
     """How a table is shown."""
 
     form: Annotated[Literal["text", "markdown", "latex"], option("text, markdown or latex.")] = "text"
-    html: Annotated[Path | None, option("fig3: write the picture, too.", metavar="FILE")] = None
 
 
 @app.command("order-table")
@@ -157,17 +155,9 @@ def order_table(settings: OrderTableSettings, shown: PaperForm, output: Output) 
     Example: proctor study order-table 4 --sequences golden.jsonl --people answers.jsonl --predictions model=orders.jsonl
     """
     from proctor.report.grid import render_grid
-    from proctor.stages.order_tables import gap_figure
     from proctor.stages.order_tables import order_table as make
 
     made = make(settings)
-    if shown.html is not None and made.number == "fig3":
-        from proctor.metrics.table import ScoreTable
-        from proctor.report.score_page import write_score_page
-
-        write_score_page(
-            shown.html, ScoreTable("ordering", (), figures=(gap_figure(made),)), title="Figure 3"
-        )
     notes = list(dict.fromkeys(row.note for row in made.rows if row.note))
     body = [
         (

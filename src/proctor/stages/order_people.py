@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, cast
 
 import msgspec
 
-from proctor.metrics.ordering import measure_order
+from proctor.datasets.sequence_files import MODALITY_NAMES
+from proctor.metrics.ordering import measure_order, settle_alike
 from proctor.procedure.manual import Modality, Order, Sequence
 from proctor.records import Dropped, iter_jsonl
 
-__all__ = ["HELPED", "Answer", "Censored", "OrderRecord", "People", "read_people"]
+__all__ = ["HELPED", "Answer", "Censored", "OrderRecord", "People", "read_people", "settled"]
 
 HELPED: Final = ("both", "text", "image", "neither")
 _CARELESS: Final = 0.2
@@ -44,7 +45,7 @@ class OrderRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An order that a person gave; ``worker`` is a hash."""
+    """An order that a person gave, equal steps in authored order; ``worker`` is a hash."""
 
     item: Sequence
     worker: str
@@ -79,6 +80,12 @@ class People:
     dropped: tuple[Dropped, ...] = ()
 
 
+def settled(sequence: Sequence, modality: Modality, order: Order) -> Order:
+    """Return an order with steps that look the same where the authored one has them: nobody can tell them apart."""
+    alike: dict[Hashable, Hashable] = dict(enumerate(sequence.alike(modality)))
+    return cast("Order", settle_alike(order, sequence.authored, alike))
+
+
 def read_people(path: Path, sequences: Mapping[str, Sequence]) -> People:
     """Read the answers to some sequences.
 
@@ -91,23 +98,33 @@ def read_people(path: Path, sequences: Mapping[str, Sequence]) -> People:
     records: Iterable[OrderRecord] = iter_jsonl(path, OrderRecord)
     for number, record in enumerate(records, 1):
         worker = hashlib.sha256(record.worker_id.encode()).hexdigest()[:12]
-        modality: Modality = "multimodal" if record.modality == "both" else record.modality
+        modality = MODALITY_NAMES[record.modality]
+        key = (record.item_id, worker, modality)
         reason = _refused(record, sequences)
-        if reason is None and record.phase == "main" and (record.item_id, worker, modality) in main:
+        if reason is None and record.phase == "main" and key in main:
             reason = "answered-twice"
         if reason is not None:
-            dropped.append(Dropped(record.item_id[:200], reason, f"line {number}"))
+            dropped.append(Dropped(record.item_id[:200], reason, f"record {number}"))
         elif record.phase == "alternative":
             orders = series[record.item_id, modality].setdefault(worker, [])
             orders += [] if record.submitted_order is None else [tuple(record.submitted_order)]
         elif record.phase == "main":
-            order = tuple(record.submitted_order or ())
-            answer = Answer(sequences[record.item_id], worker, modality, order, record)
-            main[record.item_id, worker, modality] = answer
-    censored = tuple(_censored(main.values()))
-    careless = {(one.assignment, one.worker) for one in censored}
-    kept = (a for a in main.values() if (a.record.assignment_id, a.worker) not in careless)
-    return People(tuple(kept), series, censored, tuple(dropped))
+            item = sequences[record.item_id]
+            order = settled(item, modality, tuple(record.submitted_order or ()))
+            main[key] = Answer(item, worker, modality, order, record)
+    assignments: dict[tuple[str, str], list[Answer]] = defaultdict(list)
+    for a in main.values():
+        assignments[a.record.assignment_id, a.worker].append(a)
+    kept: list[Answer] = []
+    censored: list[Censored] = []
+    for (name, worker), own in sorted(assignments.items()):
+        right = [float(measure_order(a.item.authored, a.order).position_accuracy[0]) for a in own]
+        if (accuracy := sum(right) / len(right)) < _CARELESS:
+            items = tuple(sorted({a.item.id for a in own}))
+            censored.append(Censored(assignment=name, worker=worker, accuracy=accuracy, items=items))
+        else:
+            kept += own
+    return People(tuple(kept), series, tuple(censored), tuple(dropped))
 
 
 def _refused(record: OrderRecord, sequences: Mapping[str, Sequence]) -> str | None:
@@ -118,14 +135,3 @@ def _refused(record: OrderRecord, sequences: Mapping[str, Sequence]) -> str | No
         return None
     given = (record.submitted_order or [], steps if record.presented is None else record.presented)
     return None if all(sorted(order) == steps for order in given) else "no-permutation"
-
-
-def _censored(answers: Iterable[Answer]) -> Iterable[Censored]:
-    assignments: dict[tuple[str, str], list[Answer]] = defaultdict(list)
-    for answer in answers:
-        assignments[answer.record.assignment_id, answer.worker].append(answer)
-    for (name, worker), own in sorted(assignments.items()):
-        right = [float(measure_order(a.item.authored, a.order).position_accuracy[0]) for a in own]
-        if (accuracy := sum(right) / len(right)) < _CARELESS:
-            items = tuple(sorted({a.item.id for a in own}))
-            yield Censored(assignment=name, worker=worker, accuracy=accuracy, items=items)

@@ -12,37 +12,30 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Sequence as List
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from proctor.datasets.manual_categories import OTHERS, top_category
-from proctor.datasets.sequence_files import SequenceFile, read_sequences
+from proctor.datasets.sequence_files import MODALITY_NAMES, read_sequences
 from proctor.errors import UserError
-from proctor.learn.sequencing.published import (
-    COLUMNS,
-    OTHER_TABLES,
-    PROTOCOL,
-    Corpus,
-    OtherTable,
-    TableRow,
-)
+from proctor.learn.sequencing.published import COLUMNS, OTHER_TABLES, PROTOCOL, Corpus, OtherTable, TableRow
 from proctor.metrics.figure import IntervalPlot
 from proctor.metrics.order_agreement import AlternativeInstance, alternative_order_agreement, order_agreement
 from proctor.metrics.ordering import best_of_references, measure_orders, reference_counts
+from proctor.metrics.table import ScoreTable
 from proctor.procedure.manual import MODALITIES, Modality, Order, Sequence
 from proctor.records import Dropped
 from proctor.settings import Settings, argument, option
-from proctor.stages.order_people import HELPED, Censored, People, read_people
+from proctor.stages.order_people import HELPED, Censored, People, read_people, settled
 from proctor.stages.scoring.ordering_files import read_predictions
 
-__all__ = ["OrderTable", "OrderTableSettings", "gap_figure", "order_table"]
+__all__ = ["OrderTable", "OrderTableSettings", "order_table"]
 
 _FEW: Final = 10
 """A category needs more sequences than this."""
-_TOP: Final = 5
 _PRINTED: Final = (("position_accuracy", 100), ("perfect_match_ratio", 100), ("longest_common_substring", 1))
 """Measures of Table 4, and by what they are multiplied in print."""
 
@@ -60,8 +53,11 @@ class OrderTableSettings(Settings, frozen=True, kw_only=True):
         tuple[str, ...],
         option("Orders by a model, as 'score ordering' reads them (repeatable).", metavar="NAME=FILE"),
     ] = ()
-    modality: Annotated[Modality, option("What the models were shown.")] = "multimodal"
+    modality: Annotated[
+        Literal["both", "multimodal", "text", "image"], option("What the models were shown.")
+    ] = "both"
     corpus: Annotated[Corpus | None, option("Show the printed rows of this data set alone.")] = None
+    html: Annotated[Path | None, option("Write the picture of fig3, too.", metavar="FILE")] = None
 
 
 class OrderTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,30 +99,44 @@ def order_table(settings: OrderTableSettings) -> OrderTable:
     """Make the table.
 
     Raises:
-        UserError: if a file cannot be read, or what the table needs was not given.
+        UserError: if a file cannot be read or written, or what the table needs was not given.
     """
+    if settings.html is not None and settings.number != "fig3":
+        raise UserError(
+            f"{settings.number} is no picture.", where="--html", hint="leave --html out, or ask for fig3"
+        )
     found = read_sequences(settings.sequences)
     by_id = {s.id: s for s in found.sequences}
     people = People() if settings.people is None else read_people(settings.people, by_id)
     dropped = [*found.dropped, *people.dropped]
-    models = [_model(text, settings.modality, by_id, dropped) for text in settings.predictions]
+    modality = MODALITY_NAMES[settings.modality]
+    models = [_model(text, modality, by_id, dropped) for text in settings.predictions]
+    said = [(m, [a for a in people.main if a.modality == m]) for m in MODALITIES]
+    humans = [_System("people", m, [a.item for a in own], [a.order for a in own]) for m, own in said if own]
     helped = (a.record.helped for a in people.main if a.modality == "multimodal")
     make: dict[OtherTable, Callable[[], Iterator[TableRow]]] = {
-        "4": lambda: _alternatives([*(m for m in models if m.orders), *_humans(people)]),
-        "5": lambda: _references(found),
-        "6": lambda: _categories(found),
+        "4": lambda: _alternatives([*(m for m in models if m.orders), *humans]),
+        "5": lambda: _references(found.sequences),
+        "6": lambda: _categories(found.sequences),
         "8": lambda: _shares("what helped", "multimodal", helped, HELPED),
         "9": lambda: _shares("confidence", None, (a.record.confidence for a in people.main), (5, 4, 3, 2, 1)),
-        "people": lambda: _performance(people),
+        "people": lambda: _performance(humans),
         "agreement": lambda: _agreement(people, by_id),
-        "fig3": lambda: _gaps(models, people),
+        "fig3": lambda: _gaps(models, humans),
     }
     rows = list(make[settings.number]())
     if not rows:
         raise UserError(
             f"nothing at hand makes {settings.number}: {len(people.main)} answers that count, {len(models)} models.",
             where=str(settings.sequences),
-            hint="give answers with --people, orders of models with --predictions NAME=FILE",
+            hint="give answers with --people, orders of models with --predictions NAME=FILE; 6 and fig3 want categories of "
+            f"more than {_FEW} sequences",
+        )
+    if settings.html is not None:
+        from proctor.report.score_page import write_score_page
+
+        write_score_page(
+            settings.html, ScoreTable("ordering", (), figures=(_gap_figure(rows),)), title="Figure 3"
         )
     printed = [row for row in OTHER_TABLES[settings.number] if settings.corpus in (None, row.corpus)]
     return OrderTable(
@@ -150,56 +160,44 @@ def _model(text: str, modality: Modality, by_id: Mapping[str, Sequence], dropped
         if order is None or sorted(order) != sorted(map(str, sequence.authored)):
             dropped.append(Dropped(id_, "no-prediction" if order is None else "no-permutation", name))
         else:
-            orders[id_] = tuple(map(int, order))
+            orders[id_] = settled(sequence, modality, tuple(map(int, order)))
     dropped += [Dropped(id_, "unknown-item", name) for id_ in predictions if id_ not in by_id]
     return _System(name, modality, [by_id[id_] for id_ in orders], list(orders.values()))
-
-
-def _humans(people: People) -> Iterator[_System]:
-    for modality in MODALITIES:
-        if own := [a for a in people.main if a.modality == modality]:
-            yield _System("people", modality, [a.item for a in own], [a.order for a in own])
 
 
 def _alternatives(systems: List[_System]) -> Iterator[TableRow]:
     for system in systems:
         best = best_of_references([s.orders(system.modality) for s in system.shown], system.orders)
         several, every = best.references > 1, (best.first, best.best)
-        parts = ((~several, every[:1]), (several, every), (several | True, every))
+        columns = [
+            (factor * measures.column(measure), rows)
+            for rows, kinds in ((~several, every[:1]), (several, every), (several | True, every))
+            for measure, factor in _PRINTED
+            for measures in kinds
+        ]
+        count = len({s.id for s, some in zip(system.shown, several, strict=True) if some})
         for name, weights in system.ways():
-            cells: list[float | None] = [
-                len({s.id for s in system.shown if len(s.orders(system.modality)) > 1})
-            ]
-            for rows, kinds in parts:
-                cells += [
-                    _mean(factor * m.column(measure), weights, rows)
-                    for measure, factor in _PRINTED
-                    for m in kinds
-                ]
-            yield TableRow(
-                "ours", system.modality, name, (*cells, _mean(100 * best.benefits, weights, several))
+            means = (
+                float(np.average(column[rows], weights=weights[rows])) if rows.any() else None
+                for column, rows in (*columns, (100 * best.benefits, several))
             )
+            yield TableRow("ours", system.modality, name, (count, *means))
 
 
-def _mean(values: NDArray[Any], weights: NDArray[np.float64], rows: NDArray[np.bool_]) -> float | None:
-    return float(np.average(values[rows], weights=weights[rows])) if rows.any() else None
-
-
-def _performance(people: People) -> Iterator[TableRow]:
+def _performance(humans: List[_System]) -> Iterator[TableRow]:
     factors = np.array([100, 100, 1, 1, 1, 1])
-    for system in _humans(people):
+    for system in humans:
         measured = measure_orders([s.authored for s in system.shown], system.orders)
         for name, weights in system.ways():
             means = np.average(measured.values * factors, axis=0, weights=weights)
             yield TableRow("ours", system.modality, name, tuple(means.tolist()))
 
 
-def _references(found: SequenceFile) -> Iterator[TableRow]:
+def _references(sequences: List[Sequence]) -> Iterator[TableRow]:
     for modality in MODALITIES:
-        c = reference_counts([len(s.orders(modality)) for s in found.sequences])
-        yield TableRow(
-            "ours", modality, "references", (c.count, c.low, c.high, c.mean, c.deviation, c.mean_all)
-        )
+        c = reference_counts([len(s.orders(modality)) for s in sequences])
+        values = (c.count, c.low, c.high, c.mean, c.deviation, c.mean_all)
+        yield TableRow("ours", modality, "references", values)
 
 
 def _by_category(sequences: Iterable[Sequence]) -> dict[str, list[Sequence]]:
@@ -211,20 +209,16 @@ def _by_category(sequences: Iterable[Sequence]) -> dict[str, list[Sequence]]:
     return {name: own for name, own in sorted(found.items()) if len(own) > _FEW}
 
 
-def _categories(found: SequenceFile) -> Iterator[TableRow]:
+def _categories(sequences: List[Sequence]) -> Iterator[TableRow]:
     """Yield the five categories with most references a manual with several, all modalities together."""
-    counts = {
-        name: {m: reference_counts([len(s.orders(m)) for s in own]) for m in MODALITIES}
-        for name, own in _by_category(found.sequences).items()
-    }
-    total = {
-        name: sum((c.mean or 0) * c.count for c in by.values()) / n
-        for name, by in counts.items()
-        if (n := sum(c.count for c in by.values()))
-    }
-    for name in sorted(total, key=lambda name: (-total[name], name))[:_TOP]:
-        for modality, c in counts[name].items():
-            yield TableRow("ours", modality, name, (c.mean, c.count))
+    total, rows = {}, {}
+    for name, own in _by_category(sequences).items():
+        counts = [(m, reference_counts([len(s.orders(m)) for s in own])) for m in MODALITIES]
+        if n := sum(c.count for _, c in counts):
+            total[name] = sum((c.mean or 0) * c.count for _, c in counts) / n
+            rows[name] = [TableRow("ours", m, name, (c.mean, c.count)) for m, c in counts]
+    for name in sorted(total, key=lambda name: (-total[name], name))[:5]:
+        yield from rows[name]
 
 
 def _shares(
@@ -232,9 +226,8 @@ def _shares(
 ) -> Iterator[TableRow]:
     count = Counter(value for value in said if value is not None)
     if total := count.total():
-        yield TableRow(
-            "ours", modality, f"{name}, {total:,} answers", tuple(100 * count[k] / total for k in known)
-        )
+        values = tuple(100 * count[k] / total for k in known)
+        yield TableRow("ours", modality, f"{name}, {total:,} answers", values)
 
 
 def _agreement(people: People, by_id: Mapping[str, Sequence]) -> Iterator[TableRow]:
@@ -254,30 +247,27 @@ def _agreement(people: People, by_id: Mapping[str, Sequence]) -> Iterator[TableR
             yield TableRow("ours", modality, "people", values)
 
 
-def _gaps(models: List[_System], people: People) -> Iterator[TableRow]:
+def _gaps(models: List[_System], humans: List[_System]) -> Iterator[TableRow]:
     """Yield of each model the three categories where people are furthest ahead, and the two where they are least (Figure 3)."""
-    for model in models:
-        for human in (h for h in _humans(people) if h.modality == model.modality):
-            theirs, ours = human.perfect(), model.perfect()
-            shared = {s.id: s for s in human.shown if s.id in ours}
-            gaps = {
-                name: (sum(theirs[s.id] - ours[s.id] for s in own) * 100 / len(own), len(own))
-                for name, own in _by_category(shared.values()).items()
-            }
-            ranked = sorted(gaps, key=lambda name: (-gaps[name][0], name))
-            for name in dict.fromkeys([*ranked[:3], *ranked[-2:]]):
-                yield TableRow("ours", model.modality, f"{model.name}: {name}", gaps[name])
+    for model, human in ((m, h) for m in models for h in humans if h.modality == m.modality):
+        theirs, ours = human.perfect(), model.perfect()
+        shared = {s.id: s for s in human.shown if s.id in ours}
+        gaps = {
+            name: (sum(theirs[s.id] - ours[s.id] for s in own) * 100 / len(own), len(own))
+            for name, own in _by_category(shared.values()).items()
+        }
+        ranked = sorted(gaps, key=lambda name: (-gaps[name][0], name))
+        for name in dict.fromkeys([*ranked[:3], *ranked[-2:]]):
+            yield TableRow("ours", model.modality, f"{model.name}: {name}", gaps[name])
 
 
-def gap_figure(table: OrderTable) -> IntervalPlot:
-    """Return Figure 3 of a table ``fig3``: points by which people are ahead, a line a category."""
-    values = [row.values[0] for row in table.rows]
-    known = [v for v in values if v is not None]
+def _gap_figure(rows: List[TableRow]) -> IntervalPlot:
+    values = tuple(row.values[0] or 0.0 for row in rows)
     return IntervalPlot(
         title="PMR of people − model, points",
-        labels=tuple(f"{row.name} (n = {row.values[1]})" for row in table.rows),
-        values=tuple(values),
+        labels=tuple(f"{row.name} (n = {row.values[1]})" for row in rows),
+        values=values,
         low=(None,) * len(values),
         high=(None,) * len(values),
-        scale=(min(0.0, *known), max(1.0, *known)),
+        scale=(min(0.0, *values), max(1.0, *values)),
     )

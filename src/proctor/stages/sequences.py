@@ -69,15 +69,11 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
     text_fields: Annotated[
         tuple[TextField, ...], option("headline, text, bullets; repeatable (text, bullets).", "--text-field")
     ] = ()
-    filter: Annotated[Literal["none", "released"], option("The release's categories and title words.")] = (
-        "none"
-    )
+    filter: Annotated[Literal["none", "released"], option("What the release leaves out.")] = "none"
     allow: Annotated[tuple[str, ...], option("Only this top category (repeatable).")] = ()
     deny: Annotated[tuple[str, ...], option("Not this top category (repeatable).")] = ()
     deny_word: Annotated[tuple[str, ...], option("No titles with this word (repeatable).")] = ()
-    only: Annotated[
-        tuple[str, ...], option("Only with this: split=train (repeatable).", metavar="NAME=VALUE")
-    ] = ()
+    only: Annotated[tuple[str, ...], option("As split=train (repeatable).", metavar="NAME=VALUE")] = ()
     semantics: Annotated[
         Literal["unsaid", "ranks", "order"], option("What multiref_gt holds; unsaid: its lists are left out.")
     ] = "unsaid"
@@ -179,9 +175,7 @@ def _sequences(settings: SequenceSettings, log: Log, seen: Callable[[], None]) -
             log.drop(dropped.id, dropped.reason, dropped.detail)
         for sequence in derived.sequences:
             if (longest := max(len(step.text) for step in sequence.steps)) > _LONGEST:
-                log.drop(
-                    sequence.id, "text-too-long", f"a step of {longest:,} characters, at most {_LONGEST:,}"
-                )
+                log.drop(sequence.id, "text-too-long", f"{longest:,} characters, at most {_LONGEST:,}")
             elif not any(sequence.alike()):
                 log.drop(sequence.id, "all-alike", f"{len(sequence.steps)} steps that nobody can tell apart")
             else:
@@ -194,13 +188,9 @@ def _sequences(settings: SequenceSettings, log: Log, seen: Callable[[], None]) -
 
 def _capped(caps: Caps, settings: SequenceSettings) -> Caps:
     """Return the caps with what was given in their place; 0 is no limit."""
-    limits = ("min_steps", "max_steps", "images_per_step", "sentences_per_step")
-    asked = {name: getattr(settings, name) for name in (*limits, "paired")}
-    given: dict[str, Any] = {
-        name: None if value == 0 and name in limits else value
-        for name, value in asked.items()
-        if value is not None
-    }
+    names = ("paired", "min_steps", "max_steps", "images_per_step", "sentences_per_step")
+    asked = {n: v for n in names if (v := getattr(settings, n)) is not None}
+    given: dict[str, Any] = {n: None if v == 0 and n != "paired" else v for n, v in asked.items()}
     return replace(caps, text_fields=settings.text_fields or caps.text_fields, **given)
 
 
