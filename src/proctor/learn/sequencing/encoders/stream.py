@@ -17,10 +17,11 @@ from proctor.errors import UserError
 from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps, Tokenizer
 from proctor.records import Json
 
-__all__ = ["SLOTS", "Patches", "Places", "Reader", "SingleStream", "Tower", "Transformer"]
+__all__ = ["SLOTS", "Patches", "Places", "Reader", "SingleStream", "Tower", "Transformer", "table"]
 
 SLOTS: Final = 5
 """Steps in a group at most."""
+_STD: Final = 0.02
 
 Places = Literal["grid", "features", "shared"]
 """Of patches: rows and columns, the same in the space of the features (CLIP-ViL), or all at one place (VisualBERT)."""
@@ -82,9 +83,9 @@ class Patches(nn.Module):
         self.own = nn.LayerNorm(width) if normed else nn.Identity()
         inner = features if places == "features" else width
         rows, columns = (1, 0) if places == "shared" else cells
-        self.rows, self.columns = nn.Embedding(rows, inner), nn.Embedding(columns, inner)
-        self.slots = nn.Embedding(SLOTS, inner)
-        self.kind = nn.Parameter(torch.randn(width)) if kind else None
+        self.rows, self.columns = table(rows, inner), table(columns, inner)
+        self.slots = table(SLOTS, inner)
+        self.kind = nn.Parameter(_STD * torch.randn(width)) if kind else None
         self.norm = nn.LayerNorm(width)
         self.dropout = nn.Dropout(0.1)
 
@@ -106,6 +107,13 @@ class Patches(nn.Module):
         return dropped
 
 
+def table(rows: int, width: int) -> nn.Embedding:
+    """Return a table of embeddings drawn as BERT's are, so that where a word stands does not drown what it is."""
+    made = nn.Embedding(rows, width)
+    nn.init.normal_(made.weight, std=_STD)
+    return made
+
+
 class Reader(nn.Module, ABC):
     """A transformer over rows, and its embeddings of words."""
 
@@ -123,7 +131,7 @@ class Transformer(Reader):
 
     def __init__(self, words: int, width: int, layers: int, heads: int, feed_forward: int) -> None:
         super().__init__()
-        self.words = nn.Embedding(words, width)
+        self.words = table(words, width)
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(
                 width, heads, feed_forward, 0.1, "gelu", batch_first=True, norm_first=True

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import Shown
-from proctor.learn.sequencing.encoders.stream import SLOTS, Patches, SingleStream, Tower, Transformer
+from proctor.learn.sequencing.encoders.stream import SLOTS, Patches, SingleStream, Tower, Transformer, table
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
 
 __all__ = ["tiny"]
@@ -43,8 +43,8 @@ class _Texts(Transformer):
 
     def __init__(self, words: int, slots: nn.Embedding) -> None:
         super().__init__(words, *_SIZES)
-        self.positions = nn.Embedding(_POSITIONS, _WIDTH)
-        self.kind = nn.Parameter(torch.randn(_WIDTH))
+        self.positions = table(_POSITIONS, _WIDTH)
+        self.kind = nn.Parameter(torch.zeros(_WIDTH))
         self.slots = slots
         self.norm = nn.LayerNorm(_WIDTH)
         self.dropout = nn.Dropout(0.1)
@@ -71,7 +71,7 @@ def tiny(shown: Shown, tokenizer: WordTokenizer, side: int = 8) -> SingleStream:
     tower = _Pixels(side) if shown != "text" else None
     patches = Patches(tower.features, _WIDTH, tower.cells, normed=True) if tower else None
     texts = tokenizer if shown != "image" else None
-    slots = patches.slots if patches else nn.Embedding(SLOTS, _WIDTH)
+    slots = patches.slots if patches else table(SLOTS, _WIDTH)
     return SingleStream(
         _Texts(texts.size, slots) if texts else Transformer(2, *_SIZES),
         _WIDTH,
