@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from proctor.datasets.splits import category_keys
 from proctor.datasets.synthetic_manuals import write_manuals
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import divide_by_task
+from proctor.procedure.manual import Sequence
 from proctor.records import Dropped, read_jsonl
-from proctor.stages.sequences import SequenceSettings, make_sequences
+from proctor.stages.sequences import MadeSequences, SequenceSettings, make_sequences
 
 
 def _articles(folder: Path, *articles: dict[str, Any]) -> Path:
@@ -27,13 +29,8 @@ def _articles(folder: Path, *articles: dict[str, Any]) -> Path:
 
 
 def _article(url: str, *sections: list[dict[str, Any]], **rest: Any) -> dict[str, Any]:
-    return {
-        "url": url,
-        "title": f"How to {url}",
-        "summary": "",
-        "sections": [{"steps": s} for s in sections],
-        **rest,
-    }
+    steps = [{"steps": s} for s in sections]
+    return {"url": url, "title": f"How to {url}", "summary": "", "sections": steps, **rest}
 
 
 def _step(text: str, image: str = "") -> dict[str, Any]:
@@ -41,30 +38,29 @@ def _step(text: str, image: str = "") -> dict[str, Any]:
     return {**step, "step_assets": {"image-large": image}} if image else step
 
 
+def _make(out: Path, dataset: str, folder: Path, **rest: Any) -> MadeSequences:
+    return make_sequences(SequenceSettings(place=(dataset, str(folder)), out=out, **rest))
+
+
 def _reasons(path: Path) -> Counter[str]:
     dropped: list[Dropped] = read_jsonl(path.with_suffix(".dropped.jsonl"), Dropped)
     return Counter(d.reason for d in dropped)
 
 
-def test_manuals_with_pictures_are_found_beside_the_file_and_no_category_is_in_two_parts(
-    tmp_path: Path,
-) -> None:
+def _keys(part: Iterable[Sequence]) -> set[str]:
+    return {key for s in part for key in category_keys([p for p in s.category_paths if len(p) > 3])}
+
+
+def test_manuals_with_pictures_are_beside_the_file_and_no_category_is_in_two_parts(tmp_path: Path) -> None:
     folder, out = write_manuals(tmp_path / "made", 24, 3), tmp_path / "f.jsonl"
     found = proctor("sequences", "wikihow", folder, "--out", out, "--json")
     assert found.status == 0, found.err
-    assert {k: found.json[k] for k in ("sequences", "steps", "pictures")} == {
-        "sequences": 24,
-        "steps": 120,
-        "pictures": 120,
-    }
+    assert [found.json[k] for k in ("sequences", "steps", "pictures")] == [24, 120, 120]
     read = read_sequences(out)
     assert all((read.root / i).is_file() for s in read.sequences for step in s.steps for i in step.images)
     assert all(s.task == s.id.partition("###")[0] for s in read.sequences)
     parts = divide_by_task(read.sequences, seed=1)
-    keys = [
-        {key for s in part for key in category_keys([p for p in s.category_paths if len(p) > 3])}
-        for part in (parts.train, parts.dev, parts.test)
-    ]
+    keys = [_keys(part) for part in (parts.train, parts.dev, parts.test)]
     assert all(keys)
     assert all(a.isdisjoint(b) for a, b in combinations(keys, 2))
     again = proctor("sequences", "wikihow", folder, "--out", out, "--pictures", "link", "--json")
@@ -85,36 +81,46 @@ def test_caps_filters_and_reasons(tmp_path: Path) -> None:
     for n in range(7):
         (folder / "images" / f"{n}.png").write_bytes(b"<html>" if n == 1 else b"" if n == 2 else png)
     out = tmp_path / "f.jsonl"
-    made = make_sequences(SequenceSettings(place=("wikihow", str(folder)), out=out, sentences_per_step=2))
+    made = _make(out, "wikihow", folder, sentences_per_step=2)
     (only,) = read_sequences(out).sequences
-    assert [s.text for s in only.steps] == [
-        f"One {n}. Two." for n in (0, 3, 4, 5, 6)
-    ]  # paired: broken ones are no pictures
+    # paired: broken ones are no pictures
+    assert [s.text for s in only.steps] == [f"One {n}. Two." for n in (0, 3, 4, 5, 6)]
     assert _reasons(out) == made.dropped
     assert (made.dropped["picture"], made.dropped["no-image"]) == (2, 21)
     out2 = tmp_path / "g.jsonl"
-    made = make_sequences(
-        SequenceSettings(
-            place=("wikihow", str(folder)), out=out2, protocol="whole", filter="released", semantics="ranks"
-        )
-    )
+    made = _make(out2, "wikihow", folder, protocol="whole", filter="released", semantics="ranks")
     by_id = {s.id: s for s in read_sequences(out2).sequences}
     assert set(by_id) == {"a###0", "r###0"}
     assert by_id["r###0"].orders("text") == ((0, 1, 2), (2, 0, 1))
-    expected = {
-        "title-word": 1,
-        "all-alike": 1,
-        "text-too-long": 1,
-        "too-few-steps": 1,
-        "reference-of-other-steps": 3,
-        "picture": 2,
-    }
+    expected = {"title-word": 1, "all-alike": 1, "text-too-long": 1, "too-few-steps": 1, "reference-of-other-steps": 3, "picture": 2}  # fmt: skip
     assert {k: made.dropped[k] for k in expected} == expected
     with pytest.raises(UserError, match="no sequence is left"):
-        make_sequences(
-            SequenceSettings(place=("wikihow", str(folder)), out=tmp_path / "h.jsonl", deny_word=("how",))
-        )
+        _make(tmp_path / "h.jsonl", "wikihow", folder, deny_word=("how",))
     assert not (tmp_path / "h.jsonl").exists()
+
+
+def test_nothing_that_is_read_is_overwritten_and_no_picture_is_of_other_data(tmp_path: Path) -> None:
+    def picture(root: Path, end: bytes) -> Path:
+        _articles(root, _article("a", [_step(str(n), "1.png") for n in range(5)]))
+        (root / "images").mkdir(exist_ok=True)
+        (root / "images" / "1.png").write_bytes(b"\x89PNG\r\n\x1a\n" + end)
+        return root / "images" / "1.png"
+
+    one, two, out = tmp_path / "one", tmp_path / "two", tmp_path / "f.jsonl"
+    first, second = picture(one, b"one"), picture(two, b"two")
+    for folder, shown, how in ((one, first, "copy"), (two, second, "copy"), (one, first, "link"), (two, second, "copy")):  # fmt: skip
+        _make(out, "wikihow", folder, pictures=how)
+        (image,) = read_sequences(out).sequences[0].steps[0].images
+        assert (tmp_path / image).read_bytes() == shown.read_bytes()
+        assert (tmp_path / image).is_symlink() == (how == "link")
+    _make(tmp_path / "one.jsonl", "wikihow", one.rename(tmp_path / "one.pictures"), pictures="link")
+    assert (tmp_path / "one.pictures/images/1.png").read_bytes().endswith(b"one")
+    articles = two / "articles.jsonl"
+    kept = articles.read_bytes()
+    for bad in (articles, tmp_path, Path("/")):
+        with pytest.raises(UserError):
+            _make(bad, "wikihow", two)
+    assert articles.read_bytes() == kept
 
 
 def test_rows_of_steps_without_mistakes_and_repetitions(tmp_path: Path) -> None:
@@ -137,7 +143,7 @@ def test_rows_of_steps_without_mistakes_and_repetitions(tmp_path: Path) -> None:
         + row("4", ("boil", 3, {}), ("pour", 1, {}), split="train")
         + '{"video_id": "5", "steps": [{"text": "cut short'
     )
-    made = make_sequences(SequenceSettings(place=("steps", str(folder)), out=out))
+    made = _make(out, "steps", folder)
     assert [(s.task, [step.text for step in s.steps]) for s in read_sequences(out).sequences] == [
         ("tea", ["boil", "Pour it"]),
         ("tea", ["pour", "boil"]),
@@ -145,49 +151,43 @@ def test_rows_of_steps_without_mistakes_and_repetitions(tmp_path: Path) -> None:
     assert made.dropped == {
         "continued-step": 1, "mistakes": 1, "not-json": 1, "repeated-step": 1, "too-few-steps": 1
     }  # fmt: skip
-    make_sequences(SequenceSettings(place=("steps", str(folder)), out=out, only=("split=train",)))
+    _make(out, "steps", folder, only=("split=train",))
     assert [s.id for s in read_sequences(out).sequences] == ["4###0"]
 
 
 def test_lists_and_graphs(tmp_path: Path) -> None:
-    howto = {
-        "@context": "https://schema.org",
-        "@type": "HowTo",
-        "name": "Tea",
-        "step": ["Boil", "Pour", "Drink"],
-    }
-    (tmp_path / "tea.jsonld").write_text(json.dumps(howto))
+    steps = ["Boil", "Pour", "Drink"]
+    howto = {"@context": "https://schema.org", "@type": "HowTo", "name": "Tea", "step": steps}
+    (tmp_path / "tea.JSONLD").write_text(json.dumps(howto))
     (tmp_path / "broken.jsonld").write_text('{"@type": "HowTo"')
     out = tmp_path / "f.jsonl"
-    made = make_sequences(SequenceSettings(place=("howto", str(tmp_path)), out=out))
+    made = _make(out, "howto", tmp_path)
     (tea,) = read_sequences(out).sequences
     assert (tea.task, tea.before, made.dropped) == ("tea", None, {"unreadable": 1})
-    assert [s.text for s in tea.steps] == ["Boil", "Pour", "Drink"]
+    assert [s.text for s in tea.steps] == steps
     (tmp_path / "cake.dot").write_text(
         "digraph cake { a [label=Mix]; b [label=Heat]; c [label=Bake]; a -> c; b -> c }"
     )
-    make_sequences(SequenceSettings(place=("dot", str(tmp_path / "cake.dot")), out=out, max_steps=2))
+    _make(out, "dot", tmp_path / "cake.dot", max_steps=2)
     (cake,) = read_sequences(out).sequences
     assert ([s.text for s in cake.steps], cake.before) == (["Mix", "Heat"], ())
 
 
 def test_real_graphs_and_rows_of_steps(shared_data: Path, tmp_path: Path) -> None:
     out = tmp_path / "f.jsonl"
-    made = make_sequences(
-        SequenceSettings(place=("captaincook4d", str(shared_data / "captaincook4d")), out=out)
-    )
+    made = _make(out, "captaincook4d", shared_data / "captaincook4d")
     read = read_sequences(out)
     assert (made.sequences, made.tasks, made.steps, read.dropped) == (24, 24, 358, ())
     assert all(s.before is not None for s in read.sequences)
     assert not any(step.text.startswith("Coat -") for s in read.sequences for step in s.steps)
-    place = ("steps", str(shared_data / "steps"))
-    made = make_sequences(SequenceSettings(place=place, out=out, only=("dataset=YouCook2",)))
+    made = _make(out, "steps", shared_data / "steps", only=("dataset=YouCook2",))
     assert (made.sequences, made.tasks, made.steps) == (1_790, 89, 13_817)
 
 
 def test_golden_sequences_by_votes_are_in_no_other_file(tmp_path: Path) -> None:
     folder, out = write_manuals(tmp_path / "made", 24, 3), tmp_path / "f.jsonl"
-    make_sequences(SequenceSettings(place=("wikihow", str(folder)), out=out))
+    _make(out, "wikihow", folder)
+    out.write_text(out.read_text() + '{"id": "alone", "steps": ["a"]}\n')
     drawn = proctor("study", "manuals", out, "--count", 3, "--json").json["manuals"]
     votes = [
         (id_, rater, "yes", "no" if n == 1 and rater != "r0" else "yes")
@@ -198,19 +198,13 @@ def test_golden_sequences_by_votes_are_in_no_other_file(tmp_path: Path) -> None:
     ballots.write_text("id,rater,procedural,complementary\n" + "".join(",".join(v) + "\n" for v in votes))
     found = proctor("study", "golden", ballots, "--sequences", out, "--json")
     assert found.status == 0, found.err
-    parts = {
-        name: read_sequences(Path(file)).sequences
-        for name, file in found.json["files"].items()
-        if found.json["sizes"][name]
-    }
+    files, sizes = found.json["files"], found.json["sizes"]
+    parts = {name: read_sequences(Path(files[name])).sequences for name, n in sizes.items() if n}
     assert {s.id for s in parts["golden"]} == {drawn[0], drawn[2]}
-    assert [d["reason"] for d in found.json["dropped"]] == ["not-complementary"]
+    assert [d["reason"] for d in found.json["dropped"]] == ["not-complementary", "too-few-steps"]
     ids = [s.id for part in parts.values() for s in part]
     assert sorted(ids) == sorted(s.id for s in read_sequences(out).sequences)
-    keys = {
-        n: {k for s in part for k in category_keys([p for p in s.category_paths if len(p) > 3])}
-        for n, part in parts.items()
-    }
+    keys = {name: _keys(part) for name, part in parts.items()}
     assert keys["train"].isdisjoint(keys["golden"] | keys.get("dev", set()))
     ballots.write_text("id,rater,procedural,complementary\n" + "".join(f"x,r{n},yes,yes\n" for n in range(3)))
     assert proctor("study", "golden", ballots, "--sequences", out).status == 2

@@ -27,7 +27,7 @@ from proctor.exam.human_study import (
 from proctor.exam.question import Question
 from proctor.exam.source_sampling import sample_evenly
 from proctor.learn.sequencing.data import undivided_keys
-from proctor.procedure.manual import Manual
+from proctor.procedure.manual import Manual, Sequence
 from proctor.records import Dropped
 from proctor.settings import Settings, argument, option
 from proctor.stages.documents.reading import load_questions
@@ -124,20 +124,13 @@ class BallotSettings(Settings, frozen=True, kw_only=True):
 class GoldenSettings(BallotSettings, frozen=True, kw_only=True):
     """The votes, and the sequences that they choose from."""
 
-    sequences: Annotated[
-        Path, option("File of sequences; what is chosen is written beside it.", metavar="FILE")
-    ]
+    sequences: Annotated[Path, option("Of sequences; what is chosen is written beside it.", metavar="FILE")]
 
 
 class Golden(msgspec.Struct, frozen=True, kw_only=True):
-    """Golden sequences and the others, no id in two of the files.
+    """Files and sizes by part, no id in two.
 
-    Attributes:
-        files: by part: ``golden``; ``dev``, the others that share a task or a third-level category with a golden one, directly
-            or through others; ``train``, the rest.
-        sizes: sequences of each.
-        unknown: ids that were kept and are not in the file.
-        dropped: what the votes do not keep.
+    ``dev`` shares a task or a third-level category with a golden one, directly or through others; ``train`` is the rest. ``unknown`` are ids that were kept and are not in the file, ``dropped`` what the votes do not keep and the file leaves out.
     """
 
     files: dict[str, str]
@@ -257,26 +250,24 @@ def choose_golden(settings: GoldenSettings) -> Golden:
     Raises:
         UserError: if a file is wrong, or the votes keep none of the sequences.
     """
-    votes = tally(settings)
-    sequences, kept = read_sequences(settings.sequences).sequences, set(votes.kept)
-    golden = {s.id for s in sequences if not kept.isdisjoint((s.id, s.task))}
+    votes, found = tally(settings), read_sequences(settings.sequences)
+    kept = set(votes.kept)
+    golden = {s.id for s in found.sequences if not kept.isdisjoint((s.id, s.task))}
     if not golden:
         raise UserError(
             f"the votes keep {len(kept)} ids, and none is a sequence or a manual of the file.",
             where=str(settings.sequences),
             hint="the ids of the ballots are those that 'proctor study manuals' prints",
         )
-    groups = group_records({s.id: undivided_keys(s) for s in sequences})
-    near = {id_ for group in groups if not golden.isdisjoint(group) for id_ in group} - golden
-    part = {s.id: "golden" if s.id in golden else "dev" if s.id in near else "train" for s in sequences}
-    files = {name: settings.sequences.with_suffix(f".{name}.jsonl") for name in ("golden", "dev", "train")}
-    sizes = {
-        name: write_sequences(file, (s for s in sequences if part[s.id] == name))
-        for name, file in files.items()
-    }
+    groups = group_records({s.id: undivided_keys(s) for s in found.sequences})
+    near = {id_ for group in groups if not golden.isdisjoint(group) for id_ in group}
+    parts: dict[str, list[Sequence]] = {"golden": [], "dev": [], "train": []}
+    for s in found.sequences:
+        parts["golden" if s.id in golden else "dev" if s.id in near else "train"].append(s)
+    files = {name: settings.sequences.with_suffix(f".{name}.jsonl") for name in parts}
     return Golden(
         files={name: str(file) for name, file in files.items()},
-        sizes=sizes,
-        unknown=tuple(sorted(kept.difference(*((s.id, s.task) for s in sequences)))),
-        dropped=votes.dropped,
+        sizes={name: write_sequences(files[name], part) for name, part in parts.items()},
+        unknown=tuple(sorted(kept.difference(*((s.id, s.task) for s in found.sequences)))),
+        dropped=(*votes.dropped, *found.dropped),
     )
