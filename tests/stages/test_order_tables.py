@@ -106,6 +106,7 @@ def test_what_people_say_is_checked_and_careless_assignments_are_listed(tmp_path
         _answer("9", "dan", FIVE),
         _answer("1", "dan", FIVE, presented=[0, 0, 1, 2, 3]),
         _answer("1", "dan", None),
+        _answer("1", "eve", FIVE) | {"modality": "image"},
         *(_answer("1", w, o, phase="alternative") for w, o in (("x", SWAPPED), ("y", SWAPPED), ("y", BACK), ("z", None))),
     ]  # fmt: skip
     people = _lines(tmp_path / "h.jsonl", rows)
@@ -113,7 +114,15 @@ def test_what_people_say_is_checked_and_careless_assignments_are_listed(tmp_path
     assert _ours(table) == [pytest.approx((200 / 3, 100 / 3, 0, 0))]
     assert _ours(_made("9", sequences, people=people)) == [(75, 25, 0, 0, 0)]
     wrong = "no-permutation"
-    assert [d.reason for d in table.dropped] == ["answered-twice", wrong, wrong, "unknown-item", wrong, wrong]
+    assert [d.reason for d in table.dropped] == [
+        "answered-twice",
+        wrong,
+        wrong,
+        "unknown-item",
+        wrong,
+        wrong,
+        "all-alike",
+    ]
     (careless,) = table.censored
     assert (careless.assignment, careless.accuracy, careless.items) == ("c", 0.0, ("1",))
     assert "cay" not in careless.worker

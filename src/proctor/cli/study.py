@@ -6,15 +6,15 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
 
 from proctor.cli.console import WorkspaceArgument, emit, group_app, table, warn
 from proctor.cli.options import Output, with_settings
-from proctor.settings import Settings, option
 from proctor.spreadsheet import safe_cell
 from proctor.stages.order_tables import OrderTableSettings
+from proctor.stages.order_tables import order_table as make_order_table
 from proctor.stages.study import (
     BallotSettings,
     FormSettings,
@@ -141,23 +141,16 @@ def golden(settings: GoldenSettings, output: Output) -> None:
     emit(found, text, as_json=output.as_json)
 
 
-class PaperForm(Settings, frozen=True, kw_only=True):
-    """How a table is shown."""
-
-    form: Annotated[Literal["text", "markdown", "latex"], option("text, markdown or latex.")] = "text"
-
-
 @app.command("order-table")
 @with_settings
-def order_table(settings: OrderTableSettings, shown: PaperForm, output: Output) -> None:
+def order_table(settings: OrderTableSettings, output: Output) -> None:
     """Make a table of people and alternative orders of the paper on sequencing of one's own files, printed rows below.
 
     Example: proctor study order-table 4 --sequences golden.jsonl --people answers.jsonl --predictions model=orders.jsonl
     """
     from proctor.report.grid import render_grid
-    from proctor.stages.order_tables import order_table as make
 
-    made = make(settings)
+    made = make_order_table(settings)
     notes = list(dict.fromkeys(row.note for row in made.rows if row.note))
     body = [
         (
@@ -171,8 +164,8 @@ def order_table(settings: OrderTableSettings, shown: PaperForm, output: Output) 
     below = [*(f"[{n}] {text}" for n, text in enumerate(notes, 1)), *made.notes]
     below += [f"censored: assignment {c.assignment!r}, {c.accuracy:.1%}" for c in made.censored]
     below += [f"left out: {n:,} {reason}" for reason, n in Counter(d.reason for d in made.dropped).items()]
-    grid = render_grid(("", "shown", "", *made.columns), body, shown.form, text_columns=3)
-    sign = "% " if shown.form == "latex" else ""
+    grid = render_grid(("", "shown", "", *made.columns), body, settings.form, text_columns=3)
+    sign = "% " if settings.form == "latex" else ""
     emit(made, "\n".join([grid, "", *(sign + line for line in below)]), as_json=output.as_json)
 
 

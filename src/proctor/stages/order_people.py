@@ -21,11 +21,15 @@ from proctor.metrics.ordering import measure_order, settle_alike
 from proctor.procedure.manual import Modality, Order, Sequence
 from proctor.records import Dropped, iter_jsonl
 
-__all__ = ["HELPED", "Answer", "Censored", "OrderRecord", "People", "read_people", "settled"]
+__all__ = ["HELPED", "Answer", "Censored", "OrderRecord", "People", "Spelled", "read_people", "settled"]
 
 HELPED: Final = ("both", "text", "image", "neither")
 _CARELESS: Final = 0.2
 """Accuracy that chance reaches with five steps."""
+
+
+Spelled = Literal["both", "multimodal", "text", "image"]
+"""What was shown; the first two are the same."""
 
 
 class OrderRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +37,7 @@ class OrderRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     item_id: str
     worker_id: str
-    modality: Literal["multimodal", "both", "text", "image"]
+    modality: Spelled
     submitted_order: list[int] | None
     presented: list[int] | None = None
     confidence: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
@@ -65,13 +69,10 @@ class Censored(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """What the file holds.
+    """What the file holds: answers that count, and assignments whose answers do not; the file keeps them.
 
-    Attributes:
-        main: answers that count.
-        series: item and modality to person (a hash) to the other orders that this one accepts.
-        censored: assignments whose answers do not count; the file keeps them.
-        dropped: lines that were left out: ``unknown-item``, ``no-permutation``, ``answered-twice``.
+    ``series`` is item and modality to person (a hash) to the other orders that this one accepts. Lines that were left out are
+    ``unknown-item``, ``no-permutation``, ``all-alike`` (of what was shown) or ``answered-twice``.
     """
 
     main: tuple[Answer, ...] = ()
@@ -100,18 +101,21 @@ def read_people(path: Path, sequences: Mapping[str, Sequence]) -> People:
         worker = hashlib.sha256(record.worker_id.encode()).hexdigest()[:12]
         modality = MODALITY_NAMES[record.modality]
         key = (record.item_id, worker, modality)
-        reason = _refused(record, sequences)
-        if reason is None and record.phase == "main" and key in main:
-            reason = "answered-twice"
-        if reason is not None:
-            dropped.append(Dropped(record.item_id[:200], reason, f"record {number}"))
-        elif record.phase == "alternative":
-            orders = series[record.item_id, modality].setdefault(worker, [])
-            orders += [] if record.submitted_order is None else [tuple(record.submitted_order)]
+        item, order = sequences.get(record.item_id), record.submitted_order
+        is_other = record.phase == "alternative"
+        given = [o for o in (order, record.presented) if o is not None]
+        if item is None:
+            dropped.append(Dropped(record.item_id[:200], "unknown-item", f"record {number}"))
+        elif (order is None and not is_other) or any(sorted(o) != list(item.authored) for o in given):
+            dropped.append(Dropped(item.id, "no-permutation", f"record {number}"))
+        elif not any(item.alike(modality)):
+            dropped.append(Dropped(item.id, "all-alike", f"record {number}"))
+        elif is_other:
+            series[item.id, modality].setdefault(worker, []).extend([] if order is None else [tuple(order)])
+        elif record.phase == "main" and key in main:
+            dropped.append(Dropped(item.id, "answered-twice", f"record {number}"))
         elif record.phase == "main":
-            item = sequences[record.item_id]
-            order = settled(item, modality, tuple(record.submitted_order or ()))
-            main[key] = Answer(item, worker, modality, order, record)
+            main[key] = Answer(item, worker, modality, settled(item, modality, tuple(order or ())), record)
     assignments: dict[tuple[str, str], list[Answer]] = defaultdict(list)
     for a in main.values():
         assignments[a.record.assignment_id, a.worker].append(a)
@@ -125,13 +129,3 @@ def read_people(path: Path, sequences: Mapping[str, Sequence]) -> People:
         else:
             kept += own
     return People(tuple(kept), series, tuple(censored), tuple(dropped))
-
-
-def _refused(record: OrderRecord, sequences: Mapping[str, Sequence]) -> str | None:
-    if record.item_id not in sequences:
-        return "unknown-item"
-    steps = list(sequences[record.item_id].authored)
-    if record.submitted_order is None and record.phase == "alternative":
-        return None
-    given = (record.submitted_order or [], steps if record.presented is None else record.presented)
-    return None if all(sorted(order) == steps for order in given) else "no-permutation"

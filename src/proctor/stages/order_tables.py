@@ -29,7 +29,7 @@ from proctor.metrics.table import ScoreTable
 from proctor.procedure.manual import MODALITIES, Modality, Order, Sequence
 from proctor.records import Dropped
 from proctor.settings import Settings, argument, option
-from proctor.stages.order_people import HELPED, Censored, People, read_people, settled
+from proctor.stages.order_people import HELPED, Censored, People, Spelled, read_people, settled
 from proctor.stages.scoring.ordering_files import read_predictions
 
 __all__ = ["OrderTable", "OrderTableSettings", "order_table"]
@@ -44,20 +44,19 @@ class OrderTableSettings(Settings, frozen=True, kw_only=True):
     """Which table of what."""
 
     number: Annotated[
-        OtherTable,
-        argument("Table 4 (and 10), 5, 6, 8, 9, people (Table 2's rows of them), agreement, or fig3."),
+        OtherTable, argument("4 (and 10), 5, 6, 8, 9, people (as in Table 2), agreement, or fig3.")
     ]
     sequences: Annotated[Path, option("File of sequences, with references.", metavar="FILE")]
     people: Annotated[Path | None, option("Answers of people, one a line.", metavar="FILE")] = None
     predictions: Annotated[
-        tuple[str, ...],
-        option("Orders by a model, as 'score ordering' reads them (repeatable).", metavar="NAME=FILE"),
+        tuple[str, ...], option("As 'score ordering' reads them (repeatable).", metavar="NAME=FILE")
     ] = ()
-    modality: Annotated[
-        Literal["both", "multimodal", "text", "image"], option("What the models were shown.")
-    ] = "both"
+    modality: Annotated[Spelled, option("What the models were shown.")] = "both"
     corpus: Annotated[Corpus | None, option("Show the printed rows of this data set alone.")] = None
     html: Annotated[Path | None, option("Write the picture of fig3, too.", metavar="FILE")] = None
+    form: Annotated[Literal["text", "markdown", "latex"], option("How it is printed, without --json.")] = (
+        "text"
+    )
 
 
 class OrderTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,6 +158,8 @@ def _model(text: str, modality: Modality, by_id: Mapping[str, Sequence], dropped
         order = predictions[id_].order if id_ in predictions else None
         if order is None or sorted(order) != sorted(map(str, sequence.authored)):
             dropped.append(Dropped(id_, "no-prediction" if order is None else "no-permutation", name))
+        elif not any(sequence.alike(modality)):
+            dropped.append(Dropped(id_, "all-alike", name))
         else:
             orders[id_] = settled(sequence, modality, tuple(map(int, order)))
     dropped += [Dropped(id_, "unknown-item", name) for id_ in predictions if id_ not in by_id]
