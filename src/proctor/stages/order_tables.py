@@ -43,20 +43,16 @@ _PRINTED: Final = (("position_accuracy", 100), ("perfect_match_ratio", 100), ("l
 class OrderTableSettings(Settings, frozen=True, kw_only=True):
     """Which table of what."""
 
-    number: Annotated[
-        OtherTable, argument("4 (and 10), 5, 6, 8, 9, people (as in Table 2), agreement, or fig3.")
-    ]
+    number: Annotated[OtherTable, argument("4 (and 10), 5, 6, 8, 9, people (Table 2), agreement, fig3.")]
     sequences: Annotated[Path, option("File of sequences, with references.", metavar="FILE")]
     people: Annotated[Path | None, option("Answers of people, one a line.", metavar="FILE")] = None
     predictions: Annotated[
-        tuple[str, ...], option("As 'score ordering' reads them (repeatable).", metavar="NAME=FILE")
+        tuple[str, ...], option("Orders of models (repeatable).", metavar="NAME=FILE")
     ] = ()
     modality: Annotated[Spelled, option("What the models were shown.")] = "both"
     corpus: Annotated[Corpus | None, option("Show the printed rows of this data set alone.")] = None
     html: Annotated[Path | None, option("Write the picture of fig3, too.", metavar="FILE")] = None
-    form: Annotated[Literal["text", "markdown", "latex"], option("How it is printed, without --json.")] = (
-        "text"
-    )
+    form: Annotated[Literal["text", "markdown", "latex"], option("How it is printed.")] = "text"
 
 
 class OrderTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,9 +97,7 @@ def order_table(settings: OrderTableSettings) -> OrderTable:
         UserError: if a file cannot be read or written, or what the table needs was not given.
     """
     if settings.html is not None and settings.number != "fig3":
-        raise UserError(
-            f"{settings.number} is no picture.", where="--html", hint="leave --html out, or ask for fig3"
-        )
+        raise UserError(f"{settings.number} is no picture.", where="--html", hint="ask for fig3")
     found = read_sequences(settings.sequences)
     by_id = {s.id: s for s in found.sequences}
     people = People() if settings.people is None else read_people(settings.people, by_id)
@@ -112,13 +106,14 @@ def order_table(settings: OrderTableSettings) -> OrderTable:
     models = [_model(text, modality, by_id, dropped) for text in settings.predictions]
     said = [(m, [a for a in people.main if a.modality == m]) for m in MODALITIES]
     humans = [_System("people", m, [a.item for a in own], [a.order for a in own]) for m, own in said if own]
-    helped = (a.record.helped for a in people.main if a.modality == "multimodal")
+    helped = [a.record.helped for a in people.main if a.modality == "multimodal" and a.record.helped]
+    sure = [a.record.confidence for a in people.main if a.record.confidence]
     make: dict[OtherTable, Callable[[], Iterator[TableRow]]] = {
         "4": lambda: _alternatives([*(m for m in models if m.orders), *humans]),
         "5": lambda: _references(found.sequences),
         "6": lambda: _categories(found.sequences),
         "8": lambda: _shares("what helped", "multimodal", helped, HELPED),
-        "9": lambda: _shares("confidence", None, (a.record.confidence for a in people.main), (5, 4, 3, 2, 1)),
+        "9": lambda: _shares("confidence", None, sure, (5, 4, 3, 2, 1)),
         "people": lambda: _performance(humans),
         "agreement": lambda: _agreement(people, by_id),
         "fig3": lambda: _gaps(models, humans),
@@ -128,15 +123,13 @@ def order_table(settings: OrderTableSettings) -> OrderTable:
         raise UserError(
             f"nothing at hand makes {settings.number}: {len(people.main)} answers that count, {len(models)} models.",
             where=str(settings.sequences),
-            hint="give answers with --people, orders of models with --predictions NAME=FILE; 6 and fig3 want categories of "
-            f"more than {_FEW} sequences",
+            hint=f"give --people and --predictions NAME=FILE; 6 and fig3 want more than {_FEW} sequences of a category",
         )
     if settings.html is not None:
         from proctor.report.score_page import write_score_page
 
-        write_score_page(
-            settings.html, ScoreTable("ordering", (), figures=(_gap_figure(rows),)), title="Figure 3"
-        )
+        table = ScoreTable("ordering", (), figures=(_gap_figure(rows),))
+        write_score_page(settings.html, table, title="Figure 3")
     printed = [row for row in OTHER_TABLES[settings.number] if settings.corpus in (None, row.corpus)]
     return OrderTable(
         number=settings.number,
@@ -223,11 +216,10 @@ def _categories(sequences: List[Sequence]) -> Iterator[TableRow]:
 
 
 def _shares(
-    name: str, modality: Modality | None, said: Iterable[object], known: List[object]
+    name: str, modality: Modality | None, said: List[object], known: List[object]
 ) -> Iterator[TableRow]:
-    count = Counter(value for value in said if value is not None)
-    if total := count.total():
-        values = tuple(100 * count[k] / total for k in known)
+    if total := len(said):
+        values = tuple(100 * said.count(k) / total for k in known)
         yield TableRow("ours", modality, f"{name}, {total:,} answers", values)
 
 

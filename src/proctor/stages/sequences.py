@@ -48,8 +48,7 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
     place: Annotated[
         tuple[str, ...],
         argument(
-            "Folder of manuals or recordings, the data set's name before it where needed; or a format of task graphs (howto, dot, …) "
-            "and a file or folder.",
+            "Folder of manuals or recordings, the data set's name before it where needed; or howto, dot, … and a file or folder.",
             "[DATASET] FOLDER",
         ),
     ]
@@ -101,7 +100,7 @@ def make_sequences(settings: SequenceSettings, seen: Callable[[], None] = lambda
     """
     out, tasks, steps, pictures = settings.out, set[str](), 0, 0
     if out.is_dir():
-        raise UserError("is a folder.", where=str(out), hint="name a file: --out manuals.jsonl")
+        raise UserError("this is a folder.", where=str(out), hint="name a file: --out manuals.jsonl")
     if out.exists():  # what is there may be what is to be read
         next(iter_jsonl(out, SequenceLine), None)
     dropped_file = out.with_suffix(".dropped.jsonl")
@@ -157,11 +156,8 @@ def _sequences(settings: SequenceSettings, log: Log, seen: Callable[[], None]) -
         protocol = "paper" if dataset.kind == "manuals" else "whole"
     caps = _capped(_CAPS[settings.protocol or protocol], settings)
     released = RELEASED_SELECTION if settings.filter == "released" else Selection()
-    selection = Selection(
-        frozenset(settings.allow),
-        released.deny.union(settings.deny),
-        released.deny_title_words.union(settings.deny_word),
-    )
+    deny, words = released.deny.union(settings.deny), released.deny_title_words.union(settings.deny_word)
+    selection = Selection(frozenset(settings.allow), deny, words)
     for manual, task, before in candidates:
         seen()
         if (refused := selection.refuses(manual)) is not None:
@@ -178,8 +174,7 @@ def _sequences(settings: SequenceSettings, log: Log, seen: Callable[[], None]) -
                 log.drop(sequence.id, "text-too-long", f"{longest:,} characters, at most {_LONGEST:,}")
             elif not any(sequence.alike()):
                 log.drop(sequence.id, "all-alike", f"{len(sequence.steps)} steps that nobody can tell apart")
-            else:
-                # caps cut the end of a topological order, for which nothing that is left waits
+            else:  # caps cut the end of a topological order, for which nothing that is left waits
                 place = {step.id: n for n, step in enumerate(sequence.steps)}
                 pairs = [(place[a], place[b]) for a, b in before or () if a in place and b in place]
                 whole = replace(sequence, task=task, before=None if before is None else tuple(pairs))
@@ -234,12 +229,9 @@ def _of_recording(recording: Recording, source: str, log: Log) -> _Candidate:
 def _of_graph(graph: TaskGraph, source: str) -> _Candidate:
     shown = shown_graph(graph)
     steps = tuple(ManualStep(id_, shown[id_].text) for id_ in shown.topological_order)
+    manual = Manual(graph.id, source, graph.name, (ManualSection(0, steps),))
     # a list says nothing of what may be done in another order
-    return (
-        Manual(graph.id, source, graph.name, (ManualSection(0, steps),)),
-        graph.id,
-        None if source == "howto" else shown.edges,
-    )
+    return manual, graph.id, None if source == "howto" else shown.edges
 
 
 def _of_files(format_: Format, path: Path, log: Log) -> Iterator[_Candidate]:
@@ -279,11 +271,10 @@ def _with_sound_pictures(manual: Manual, root: Path, log: Log) -> Manual:
             log.drop(manual.id, "picture", f"{image}: {wrong}")
         return not wrong
 
-    sections = [
-        replace(one, steps=tuple(replace(s, images=tuple(filter(is_sound, s.images))) for s in one.steps))
-        for one in manual.sections
-    ]
-    return replace(manual, sections=tuple(sections))
+    def sound(steps: tuple[ManualStep, ...]) -> tuple[ManualStep, ...]:
+        return tuple(replace(step, images=tuple(filter(is_sound, step.images))) for step in steps)
+
+    return replace(manual, sections=tuple(replace(one, steps=sound(one.steps)) for one in manual.sections))
 
 
 def _with_pictures_brought(sequence: Sequence, root: Path, settings: SequenceSettings) -> Sequence:
