@@ -131,8 +131,9 @@ def _sequence(line: SequenceLine, id_: str, dropped: list[Dropped]) -> Sequence 
 def _paths(line: SequenceLine) -> tuple[tuple[str, ...], ...]:
     if isinstance(line.category, str):
         return ((_ROOT, line.category),) if line.category else ()
-    names = tuple(name for name in line.category if isinstance(name, str))
-    return tuple(filter(None, (names, *(tuple(p) for p in line.category if isinstance(p, list)))))
+    if any(isinstance(part, list) for part in line.category):
+        return tuple((_ROOT, p) if isinstance(p, str) else tuple(p) for p in line.category if p)
+    return (tuple(map(str, line.category)),) if line.category else ()
 
 
 def _references(
