@@ -118,7 +118,7 @@ def test_nothing_that_is_read_is_overwritten_and_no_picture_is_of_other_data(tmp
     articles = two / "articles.jsonl"
     kept = articles.read_bytes()
     for bad in (articles, tmp_path, Path("/")):
-        with pytest.raises(UserError):
+        with pytest.raises(UserError, match=r"no file of sequences|a folder"):
             _make(bad, "wikihow", two)
     assert articles.read_bytes() == kept
 

@@ -98,21 +98,24 @@ def make_sequences(settings: SequenceSettings, seen: Callable[[], None] = lambda
     Raises:
         UserError: if the data cannot be read, no sequence is left, or FILE holds something else.
     """
-    out, tasks, steps, pictures = settings.out, set[str](), 0, 0
+    out, tasks, counts = settings.out, set[str](), {"steps": 0, "pictures": 0}
     if out.is_dir():
         raise UserError("this is a folder.", where=str(out), hint="name a file: --out manuals.jsonl")
-    if out.exists():  # what is there may be what is to be read
-        next(iter_jsonl(out, SequenceLine), None)
+    if out.is_file():
+        try:  # it may be what is to be read
+            next(iter_jsonl(out, SequenceLine), None)
+        except UserError as error:
+            hint = "name another file, or remove this one"
+            raise UserError("this is no file of sequences.", where=str(out), hint=hint) from error
     dropped_file = out.with_suffix(".dropped.jsonl")
     with atomic_write(dropped_file) as stream:
         log = StreamingLog(stream)
 
         def counted() -> Iterator[Sequence]:
-            nonlocal steps, pictures
             for sequence in _sequences(settings, log, seen):
                 tasks.add(sequence.task)
-                steps += len(sequence.steps)
-                pictures += sum(len(step.images) for step in sequence.steps)
+                counts["steps"] += len(sequence.steps)
+                counts["pictures"] += sum(len(step.images) for step in sequence.steps)
                 yield sequence
             if not tasks:
                 why = ", ".join(f"{n:,} {reason}" for reason, n in log.reasons.most_common(5))
@@ -128,8 +131,7 @@ def make_sequences(settings: SequenceSettings, seen: Callable[[], None] = lambda
         dropped_file=str(dropped_file),
         sequences=sequences,
         tasks=len(tasks),
-        steps=steps,
-        pictures=pictures,
+        **counts,
         dropped=dict(sorted(log.reasons.items())),
         hash=file_sha256(out),
     )
