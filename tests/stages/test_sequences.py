@@ -130,27 +130,20 @@ def test_rows_of_steps_without_mistakes_and_repetitions(tmp_path: Path) -> None:
 
     folder, out = tmp_path / "rows", tmp_path / "f.jsonl"
     folder.mkdir()
-    (folder / "x.jsonl").write_text(
-        row(
-            "1",
-            ("Pour-Pour it", 5, {}),
-            ("boil", 1, {}),
-            ("drink", 9, {"is_continued": True}),
-            ("Boil", 7, {}),
-        )
-        + row("2", ("boil", 1, {"has_errors": True}), ("pour", 3, {}))
-        + row("3", ("boil", 1, {}))
-        + row("4", ("boil", 3, {}), ("pour", 1, {}), split="train")
-        + '{"video_id": "5", "steps": [{"text": "cut short'
-    )
+    rows = [
+        row("1", ("Pour-Pour it", 5, {}), ("boil", 1, {}), ("drink", 9, {"is_continued": True}), ("Boil", 7, {})),
+        row("2", ("boil", 1, {"has_errors": True}), ("pour", 3, {})),
+        row("3", ("boil", 1, {})),
+        row("4", ("boil", 3, {}), ("pour", 1, {}), split="train"),
+        '{"video_id": "5", "steps": [{"text": "cut short',
+    ]  # fmt: skip
+    (folder / "x.jsonl").write_text("".join(rows))
     made = _make(out, "steps", folder)
-    assert [(s.task, [step.text for step in s.steps]) for s in read_sequences(out).sequences] == [
-        ("tea", ["boil", "Pour it"]),
-        ("tea", ["pour", "boil"]),
-    ]
-    assert made.dropped == {
-        "continued-step": 1, "mistakes": 1, "not-json": 1, "repeated-step": 1, "too-few-steps": 1
-    }  # fmt: skip
+    read = read_sequences(out).sequences
+    assert [[step.text for step in s.steps] for s in read] == [["boil", "Pour it"], ["pour", "boil"]]
+    assert {s.task for s in read} == {"tea"}
+    reasons = ("continued-step", "mistakes", "not-json", "repeated-step", "too-few-steps")
+    assert made.dropped == dict.fromkeys(reasons, 1)
     _make(out, "steps", folder, only=("split=train",))
     assert [s.id for s in read_sequences(out).sequences] == ["4###0"]
 
@@ -165,12 +158,11 @@ def test_lists_and_graphs(tmp_path: Path) -> None:
     (tea,) = read_sequences(out).sequences
     assert (tea.task, tea.before, made.dropped) == ("tea", None, {"unreadable": 1})
     assert [s.text for s in tea.steps] == steps
-    (tmp_path / "cake.dot").write_text(
-        "digraph cake { a [label=Mix]; b [label=Heat]; c [label=Bake]; a -> c; b -> c }"
-    )
+    cake = "digraph cake { a [label=Mix]; b [label=Heat]; c [label=Bake]; a -> c; b -> c }"
+    (tmp_path / "cake.dot").write_text(cake)
     _make(out, "dot", tmp_path / "cake.dot", max_steps=2)
-    (cake,) = read_sequences(out).sequences
-    assert ([s.text for s in cake.steps], cake.before) == (["Mix", "Heat"], ())
+    (only,) = read_sequences(out).sequences
+    assert ([s.text for s in only.steps], only.before) == (["Mix", "Heat"], ())
 
 
 def test_real_graphs_and_rows_of_steps(shared_data: Path, tmp_path: Path) -> None:
