@@ -54,26 +54,16 @@ class Read:
 
     The block of the projection that belongs to each place of a relation is applied already (the sums over what remains can be
     taken afterwards), with the two directions of what remains added.
-
-    Attributes:
-        pairs: of the sequences.
-        steps: vectors of the steps, shape [B, N, d].
-        paragraph: the mean of the steps that know of each other, shape [B, d].
-        keys: shape [B, N, d].
-        logits: of "after" and "before" for each pair, shape [P, 2].
-        last: relation of the last chosen step (second axis) to a candidate (third), shape [B, N, N, d].
-        earlier: likewise of the one chosen before it.
-        ahead: relations of a candidate (second axis) and another step (third) that remains, both ways, divided.
     """
 
     pairs: Pairs
-    steps: Tensor
-    paragraph: Tensor
-    keys: Tensor
-    logits: Tensor
-    last: Tensor
-    earlier: Tensor
-    ahead: Tensor
+    steps: Tensor  # [B, N, d]
+    paragraph: Tensor  # [B, d], the mean of the steps that know of each other
+    keys: Tensor  # [B, N, d]
+    logits: Tensor  # [P, 2], of "after" and "before" for each pair
+    last: Tensor  # [B, N, N, d], relation of the last chosen step (second axis) to a candidate (third)
+    earlier: Tensor  # likewise of the one chosen before it
+    ahead: Tensor  # of a candidate (second axis) and another step (third) that remains, both ways, divided
 
     def precedence(self) -> list[NDArray[np.float64]]:
         """Return for each sequence the probability that slot i comes before j, shape [N, N], both directions averaged."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -20,13 +20,7 @@ __all__ = ["Encoded", "StepEncoder", "Steps", "Tokenizer"]
 
 
 class Tokenizer(Protocol):
-    """From texts to numbers.
-
-    Attributes:
-        size: of the vocabulary.
-        pad, cls, sep, mask: special numbers.
-        identity: hash of the vocabulary; weights of another one are refused.
-    """
+    """From texts to numbers."""
 
     size: int
     pad: int
@@ -34,6 +28,7 @@ class Tokenizer(Protocol):
     sep: int
     mask: int
     identity: str
+    """Hash of the vocabulary; weights of another one are refused."""
 
     def encode(self, text: str, most: int) -> list[int]:
         """Return at most ``most`` numbers, special ones at both ends; of an empty text these alone."""
@@ -101,23 +96,18 @@ class Encoded:
 
 
 class StepEncoder(nn.Module, ABC):
-    """Encodes groups of steps.
-
-    Attributes:
-        width: d.
-        tokenizer: of the texts; None where only pictures are seen.
-        grid: w and v of the pictures; None where only texts are.
-        slots: largest K.
-        pixels: height and width that pictures are given in; None where there are none, or features are given.
-        features: reads features of a picture by its path, shape [w, v]; None where pixels are given.
-    """
+    """Encodes groups of K steps, at most ``slots``, in d numbers, its ``width``."""
 
     width: int
     tokenizer: Tokenizer | None = None
+    """None where only pictures are seen."""
     grid: tuple[int, int] | None = None
+    """w and v of the pictures; None where only texts are seen."""
     slots: int = 5
     pixels: tuple[int, int] | None = None
+    """Height and width that pictures are given in; None where there are none, or features are given."""
     features: Callable[[str], Tensor] | None = None
+    """Reads features of a picture by its path, shape [w, v]; None where pixels are given."""
 
     def describe(self) -> dict[str, Json]:
         """Return what ``encoders.rebuild`` makes the same encoder of, without weights."""
@@ -129,14 +119,8 @@ class StepEncoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, steps: Steps, groups: Tensor) -> Encoded:
-        """Encode groups.
-
-        Args:
-            steps: M of them.
-            groups: rows of ``steps``, shape [G, K], K from 1 to ``slots``.
-        """
+        """Encode groups: rows of the M steps, shape [G, K]."""
 
     def __call__(self, steps: Steps, groups: Tensor) -> Encoded:
         """Encode groups; see ``forward``."""
-        found: Encoded = super().__call__(steps, groups)
-        return found
+        return cast(Encoded, super().__call__(steps, groups))

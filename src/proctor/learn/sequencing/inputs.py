@@ -30,19 +30,16 @@ MOST_TOKENS: Final = 60
 
 @dataclass(frozen=True)
 class Inputs:
-    """Steps of sequences.
-
-    Attributes:
-        rows: of the steps of each sequence in authored order, shape [N], by its id.
-        dropped: pictures that are not shown, with the reason; steps without a picture are not among them.
-        cut: texts of which the end is not shown.
-        without: steps that show no picture, where pictures are shown.
-    """
+    """Steps of sequences."""
 
     rows: Mapping[str, Tensor]
+    """Of the steps of each sequence in authored order, shape [N], by its id."""
     dropped: tuple[Dropped, ...]
+    """Pictures that are not shown, with the reason; steps without a picture are not among them."""
     cut: int
+    """Texts of which the end is not shown."""
     without: int
+    """Steps that show no picture, where pictures are shown."""
     _tokens: Tensor | None
     _pad: int
     _images: Tensor | None
@@ -61,13 +58,7 @@ class Inputs:
     ) -> Inputs:
         """Read all steps for an encoder.
 
-        Args:
-            sequences: with different ids.
-            encoder: see above.
-            root: paths of pictures are relative to it; none outside is opened.
-            shown: of each step.
-            goal: whether the goal stands before every text.
-            most_tokens: of a step.
+        Paths of pictures are relative to ``root``, and none outside is opened; ``goal``: whether the goal stands before every text.
 
         Raises:
             UserError: if an id is there twice, or the encoder does not see what is shown; MissingExtraError without Pillow.

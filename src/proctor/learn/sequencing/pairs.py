@@ -21,25 +21,18 @@ __all__ = ["Pairs"]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Ordered pairs of the steps of B sequences, the longest of N steps.
-
-    Attributes:
-        table: sequence, first slot, second slot of each pair, shape [P, 3], sorted; a sequence of one step has none.
-        groups: rows of the two steps where the steps of all sequences stand one after another, shape [P, 2].
-        valid: which slots are there, shape [B, N] of truth values.
-    """
+    """Ordered pairs of the steps of B sequences, the longest of N steps; a sequence of one step has none."""
 
     table: Tensor
+    """Sequence, first slot, second slot of each pair, shape [P, 3], sorted."""
     groups: Tensor
+    """Rows of the two steps where the steps of all sequences stand one after another, shape [P, 2]."""
     valid: Tensor
+    """Which slots are there, shape [B, N] of truth values."""
 
     @classmethod
     def of(cls, lengths: List[int]) -> Pairs:
-        """Return the pairs of sequences with so many steps.
-
-        Raises:
-            UserError: if there is no sequence, or one of no steps.
-        """
+        """Return the pairs of sequences with so many steps, or raise a UserError: if there is none, or one of no steps."""
         if not lengths or min(lengths) < 1:
             raise UserError("there is a sequence without steps.", hint="leave it out: nothing can be ordered")
         counts = np.asarray(lengths)
@@ -74,6 +67,5 @@ class Pairs:
 
     def scatter(self, rows: Tensor) -> Tensor:
         """Return what belongs to pairs, shape [P, …], by sequence and slots, shape [B, N, N, …]; 0 where there is no pair."""
-        b, i, j = self.table.unbind(1)
-        size, width = self.valid.shape
-        return rows.new_zeros(size, width, width, *rows.shape[1:]).index_put((b, i, j), rows)
+        empty = rows.new_zeros(*self.valid.shape, self.valid.shape[1], *rows.shape[1:])
+        return empty.index_put(self.table.unbind(1), rows)

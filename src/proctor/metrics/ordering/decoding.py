@@ -34,12 +34,9 @@ _AT_ONCE: Final = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class PairwiseDecoding:
-    """A decoded order.
+    """Slots (indices of the matrix) in the order they are done; only the method ``exact`` is sure to find the best.
 
-    Attributes:
-        order: slots (indices of the matrix) in the order they are done.
-        log_probability: sum over all pairs of the log of the probability that the order claims.
-        method: how it was found; only ``exact`` is sure to be the best.
+    ``log_probability`` is the sum over all pairs of the log of the probability that the order claims.
     """
 
     order: tuple[int, ...]
@@ -55,33 +52,31 @@ def decode_pairwise(
     Both directions of a pair are averaged first: ``½ (P[i, j] + 1 - P[j, i])``. ``exact`` visits all sets of slots
     (2^N · N work, up to 16 slots); ``borda`` sorts by row sums; ``search`` starts there and moves single slots as
     long as that helps. Ties are broken by slot (``borda``: smaller first; ``exact``: built from its end, smaller slot
-    taken first, as the published recursion does), so number slots as they were presented, never in the right
-    order.
+    taken first, as the published recursion does), so number slots as they were presented, never in the right order.
 
     Args:
-        probabilities: shape [N, N], ``P[i, j]`` the probability that slot i is done before slot j; the diagonal
-            does not matter.
+        probabilities: shape [N, N], that slot i is done before slot j; the diagonal does not matter.
         method: ``exact`` up to 16 slots and ``search`` beyond when not given.
         before: what is known already; only orders that keep it are looked at.
 
     Raises:
-        MetricInputError: if the matrix is not square, empty or no probabilities, the method is unknown, there
-            are too many slots for ``exact``, or the constraints hold a cycle or unknown slots.
+        MetricInputError: if the matrix is not square, empty or no probabilities, the method is unknown, there are too
+            many slots for ``exact``, or the constraints hold a cycle or unknown slots.
     """
     matrix = _symmetric(probabilities, axes=2)
     count = len(matrix)
     chosen: DecodingMethod = method or ("exact" if count <= _MOST_EXACT else "search")
     if chosen not in get_args(DecodingMethod):
-        raise MetricInputError(
-            f"the method {chosen!r} is unknown", f"use {', '.join(get_args(DecodingMethod))}"
-        )
+        known = ", ".join(get_args(DecodingMethod))
+        raise MetricInputError(f"the method {chosen!r} is unknown", f"use {known}")
     logs = _logs(matrix, [before])
     if chosen == "exact":
         _require_few(count)
         order = [int(slot) for slot in _exact(logs[None])[0]]
     else:
-        # Of what may come next, always the slot that Borda's method has first.
-        ranked = _borda(matrix)
+        # Of what may come next, always the slot that Borda's method has first. Rounding lets equal sums differ in the last
+        # digits, and the slot must decide then.
+        ranked = np.argsort(-np.round(matrix.sum(axis=1), 12), kind="stable").tolist()
         kept = PartialOrder(ranked, before)
         order = [ranked[kept.place[slot]] for slot in kept.linear_extensions(1)[0]]
         if chosen == "search":
@@ -92,14 +87,11 @@ def decode_pairwise(
 def decode_pairwise_many(
     probabilities: ArrayLike, *, before: Sequence[Before | None] | None = None
 ) -> NDArray[np.int64]:
-    """Return what ``decode_pairwise`` with ``exact`` returns for each of M matrices, much faster than one by one.
+    """Return the orders, shape [M, N], that ``decode_pairwise`` finds with ``exact``, much faster than one by one.
 
     Args:
         probabilities: shape [M, N, N], N of 1 to 16; M may be 0.
         before: for each matrix what is known already, or None.
-
-    Returns:
-        Slots in the order they are done, shape [M, N].
 
     Raises:
         MetricInputError: as ``decode_pairwise``, also if there is not one entry of ``before`` for each matrix.
@@ -149,12 +141,6 @@ def _logs(matrices: Floats, before: Sequence[Before | None]) -> Floats:
     return logs
 
 
-def _borda(matrix: Floats) -> list[int]:
-    # Rounding lets equal sums differ in the last digits, and the slot must decide then.
-    sums = np.round(matrix.sum(axis=1), 12)
-    return [int(i) for i in np.argsort(-sums, kind="stable")]
-
-
 def _exact(logs: Floats) -> NDArray[np.int64]:
     """Best order of each set of slots that are done first; then walk back from the full set; for M matrices at once."""
     many, count = logs.shape[:2]
@@ -189,19 +175,14 @@ def _searched(logs: Floats, start: list[int]) -> list[int]:
     """Move the one slot whose move helps most until none does; the sum rises each time, so this ends."""
     order = list(start)
     while True:
-        gain, source, target = max(_moves(logs, order), key=lambda move: (move[0], -move[1], -move[2]))
+        moves = []
+        for source, slot in enumerate(order):
+            others = np.array(order[:source] + order[source + 1 :], dtype=np.int64)
+            # worth[k]: the slot behind the first k of the others.
+            worth = np.concatenate([[0.0], np.cumsum(logs[others, slot] - logs[slot, others])])
+            target = int(np.argmax(worth))
+            moves.append((float(worth[target] - worth[source]), -source, -target))
+        gain, source, target = max(moves)
         if gain <= _TOLERANCE:
             return order
-        order.insert(target, order.pop(source))
-
-
-def _moves(logs: Floats, order: list[int]) -> list[tuple[float, int, int]]:
-    """For each place the best place to move its slot to, and what that gains."""
-    moves = []
-    for source, slot in enumerate(order):
-        others = np.array(order[:source] + order[source + 1 :], dtype=np.int64)
-        # worth[k]: the slot behind the first k of the others.
-        worth = np.concatenate([[0.0], np.cumsum(logs[others, slot] - logs[slot, others])])
-        target = int(np.argmax(worth))
-        moves.append((float(worth[target] - worth[source]), source, target))
-    return moves
+        order.insert(-target, order.pop(-source))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -65,8 +65,7 @@ class _FolderReader(Reader):
         self.longest = int(getattr(model.config, "max_position_embeddings", 2**31)) - self.first
 
     def embed(self, tokens: Tensor, groups: Tensor) -> Tensor:
-        embedded: Tensor = self.model.get_input_embeddings()(tokens)
-        return embedded[groups]
+        return cast(Tensor, self.model.get_input_embeddings()(tokens)[groups])
 
     def forward(self, rows: Tensor, present: Tensor, text: Tensor, owner: Tensor) -> Tensor:
         if rows.shape[1] > self.longest and (long := int(text.sum(1).max())) > self.longest:
@@ -80,8 +79,7 @@ class _FolderReader(Reader):
             given["position_ids"] = torch.where(text, places, self.shared)
         if self.segmented:
             given["token_type_ids"] = ((~text if self.pictures else owner > 0) & present).long()
-        states: Tensor = self.model(**given).last_hidden_state
-        return states
+        return cast(Tensor, self.model(**given).last_hidden_state)
 
     def pooler(self) -> nn.Module:
         """Give away the model's own dense layer, or a new one, with tanh behind it."""
@@ -100,17 +98,10 @@ def text_encoder(
     repeat_cls: bool = True,
     span_images: bool = False,
 ) -> SingleStream:
-    """Open a transformer of texts, which may see pictures beside them.
+    """Open a transformer of texts from its folder, which may see pictures of a tower beside them; see ``SingleStream``.
 
-    A group of texts alone is its pooled [CLS] (dense, tanh), with pictures its raw [CLS].
-
-    Args:
-        folder: of the transformer and its tokenizer.
-        description: for ``rebuild``.
-        tower: gives features of pictures; None for texts alone.
-        places: ``features`` for CLIP-ViL, ``shared`` for VisualBERT.
-        repeat_cls: see ``SingleStream``, as ``span_images``.
-        span_images: likewise.
+    A group of texts alone is its pooled [CLS] (dense, tanh), with pictures its raw [CLS]. ``places`` are ``features`` for CLIP-ViL,
+    ``shared`` for VisualBERT.
 
     Raises:
         UserError: if it cannot be opened; MissingExtraError without transformers.

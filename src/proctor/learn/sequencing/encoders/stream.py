@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -28,14 +28,7 @@ Places = Literal["grid", "features", "shared"]
 
 
 class Tower(nn.Module):
-    """From pictures to the features of a grid, shape [M, w, v].
-
-    Attributes:
-        pixels: height and width of the pictures; None where their features were made before.
-        cells: rows and columns of the grid.
-        features: v.
-        read: reads features of a picture by its path, shape [w, v]; None where pixels are looked at.
-    """
+    """From pictures to v features of each cell of a grid, shape [M, w, v]; see ``StepEncoder`` for ``pixels`` and ``read``."""
 
     pixels: tuple[int, int] | None = None
     cells: tuple[int, int]
@@ -56,15 +49,10 @@ class Tower(nn.Module):
 
 
 class Patches(nn.Module):
-    """Embeds features of pictures: projection, place, slot, kind; then LayerNorm and dropout.
+    """Embeds v features of pictures in d numbers: projection, place, slot, kind; then LayerNorm and dropout.
 
-    Args:
-        features: v.
-        width: d.
-        cells: rows and columns that have embeddings; more than the grid has is right, too.
-        places: see ``Places``.
-        normed: whether the projection has a LayerNorm of its own.
-        kind: whether to add an embedding of the kind, where the transformer has none.
+    More ``cells``, rows and columns, may have embeddings than the grid has. ``normed``: the projection has a LayerNorm of its own;
+    ``kind``: an embedding of the kind is added, where the transformer has none.
     """
 
     def __init__(
@@ -91,8 +79,7 @@ class Patches(nn.Module):
 
     def project(self, features: Tensor) -> Tensor:
         """Return features, shape [M, w, v], projected to [M, w, d]."""
-        projected: Tensor = self.own(self.linear(features))
-        return projected
+        return cast(Tensor, self.own(self.linear(features)))
 
     def forward(self, content: Tensor, cells: tuple[int, int]) -> Tensor:
         """Add to projected features of groups, shape [G, K, w, d], where they are."""
@@ -103,8 +90,7 @@ class Patches(nn.Module):
         if self.places == "features":
             at = at @ self.linear.weight.T
         placed = content + at if self.kind is None else content + at + self.kind
-        dropped: Tensor = self.dropout(self.norm(placed))
-        return dropped
+        return cast(Tensor, self.dropout(self.norm(placed)))
 
 
 def table(rows: int, width: int) -> nn.Embedding:
@@ -133,24 +119,20 @@ class Transformer(Reader):
         super().__init__()
         self.words = table(words, width)
         self.layers = nn.ModuleList(
-            nn.TransformerEncoderLayer(
-                width, heads, feed_forward, 0.1, "gelu", batch_first=True, norm_first=True
-            )
+            nn.TransformerEncoderLayer(width, heads, feed_forward, 0.1, "gelu", 1e-5, True, True)
             for _ in range(layers)
         )
         self.last = nn.LayerNorm(width)
 
     def embed(self, tokens: Tensor, groups: Tensor) -> Tensor:
         """Return embeddings, shape [G, K, T, d]."""
-        embedded: Tensor = self.words(tokens)
-        return embedded[groups]
+        return cast(Tensor, self.words(tokens)[groups])
 
     def forward(self, rows: Tensor, present: Tensor, text: Tensor, owner: Tensor) -> Tensor:  # noqa: ARG002
         """Return states, shape [G, L, d]."""
         for layer in self.layers:
             rows = layer(rows, src_key_padding_mask=~present)
-        normed: Tensor = self.last(rows)
-        return normed
+        return cast(Tensor, self.last(rows))
 
 
 class SingleStream(StepEncoder):
