@@ -105,12 +105,9 @@ class BersonHead(nn.Module):
         self.score = nn.Linear(width, 1)
 
     def forward(self, encoded: Encoded, pairs: Pairs, targets: Tensor) -> Losses:
-        """Return the losses, every step chosen after the right ones.
+        """Return the losses, every step chosen after the right ones: ``targets`` [B, N] are those of ``Pairs.targets``.
 
-        Args:
-            encoded: the pairs, in the order of the table.
-            pairs: of all sequences.
-            targets: slots in their right order, shape [B, N], see ``Pairs.targets``.
+        The encoded pairs are in the order of the table of all pairs.
         """
         read = self.read(encoded, pairs, padded=self.protocol == "code")
         counts = pairs.counts
@@ -130,7 +127,7 @@ class BersonHead(nn.Module):
         """Return what is known before the first step is chosen; ``padded``: sums are divided by N, not by the own number of steps."""
         span = encoded.span
         scores = self.token(encoded.hidden)[..., 0][:, None].masked_fill(~span, _MASKED)
-        shares: Tensor = self.dropout(scores.softmax(-1).masked_fill(~span, 0))
+        shares = self.dropout(scores.softmax(-1).masked_fill(~span, 0))
         steps = self._steps(shares.to(encoded.hidden.dtype) @ encoded.hidden, pairs)
         counts = pairs.counts[:, None]
         related = steps
@@ -159,17 +156,13 @@ class BersonHead(nn.Module):
         return self.pointed(hidden, history + ahead, read.keys[:, None], remain)
 
     def pointed(self, hidden: Tensor, relations: Tensor, keys: Tensor, remain: Tensor) -> Tensor:
-        """Return the logarithm of the probability of each slot.
+        """Return the logarithm of the probability of each slot that remains, shape [..., N]; what the others get means nothing.
 
-        Args:
-            hidden: states of the recurrent network, shape [..., d].
-            relations: of each slot to what was chosen and what remains, projected, shape [..., N, d].
-            keys: shape [..., N, d].
-            remain: which slots are not chosen yet, shape [..., N]; what the others get means nothing.
+        Recurrent states have the shape [..., d]; keys, and relations of each slot to what was chosen and what remains (projected),
+        [..., N, d].
         """
         scores = self.score(torch.tanh(self.query(hidden)[..., None, :] + relations + keys))[..., 0]
-        logs: Tensor = scores.masked_fill(~remain, torch.finfo(scores.dtype).min).log_softmax(-1)
-        return logs
+        return cast(Tensor, scores.masked_fill(~remain, torch.finfo(scores.dtype).min).log_softmax(-1))
 
     def _steps(self, seen: Tensor, pairs: Pairs) -> Tensor:
         """Return the vector of each step from those that both have in each pair, shape [P, 2, d]; shape [B, N, d], 0 for none."""
@@ -178,8 +171,7 @@ class BersonHead(nn.Module):
         there = pairs.scatter(torch.ones_like(pairs.table[:, 0], dtype=torch.bool)).repeat(1, 1, 2)
         scores = self.edge(own)[..., 0]
         shares = scores.masked_fill(~there, torch.finfo(scores.dtype).min).softmax(-1).masked_fill(~there, 0)
-        steps: Tensor = (shares[:, :, None].to(own.dtype) @ own)[:, :, 0]
-        return steps
+        return cast(Tensor, (shares[:, :, None].to(own.dtype) @ own)[:, :, 0])
 
 
 class _Layer(nn.Module):
@@ -203,8 +195,7 @@ class _Layer(nn.Module):
         seen = F.scaled_dot_product_attention(query, key, value, valid[:, None, None], share)
         z = x + self.dropout(self.join(seen.transpose(1, 2).flatten(2)))
         inner = self.dropout(F.gelu(self.widen(self.norm(z)), approximate="tanh"))
-        found: Tensor = z + self.dropout(self.narrow(inner))
-        return found
+        return cast(Tensor, z + self.dropout(self.narrow(inner)))
 
 
 def _later(rows: Tensor, by: int) -> Tensor:

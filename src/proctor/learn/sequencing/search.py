@@ -16,7 +16,7 @@ Section 4; ours: the exact search and the constraints. This module imports torch
 from __future__ import annotations
 
 from collections.abc import Sequence as List
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Final, Literal
 
 import torch
@@ -52,14 +52,14 @@ def decode(
     search: Search = "beam",
     before: List[Before | None] | None = None,
 ) -> list[Order]:
-    """Return for each sequence its slots in the order in which they are done.
+    """Return for each sequence its slots in the order in which they are done; see the module for the kinds of search.
 
     Args:
         head: in evaluation mode; dropout would make orders random.
         encoded: the pairs, in the order of the table.
         pairs: of all sequences.
         beam: beginnings that are kept for each sequence.
-        search: see the module.
+        search: up to 8 steps may be searched exactly.
         before: for each sequence what is known already of its slots, or None.
 
     Raises:
@@ -75,14 +75,11 @@ def decode(
         )
     read = head.read(encoded, pairs)
     if not (read.keys.isfinite().all() and read.ahead.isfinite().all()):
-        raise UserError(
-            "what the network says of these steps is no number.", hint="train it with a smaller learning rate"
-        )
+        wrong = "what the network says of these steps is no number."
+        raise UserError(wrong, hint="train it with a smaller learning rate")
     tree = _Tree(head, read, _needed(pairs, before))
     found = tree.beam(beam)
-    if search == "exact":
-        found = tree.exact(found)
-    return _best(found, pairs.counts.tolist())
+    return _best(tree.exact(found) if search == "exact" else found, pairs.counts.tolist())
 
 
 @dataclass(frozen=True)
@@ -110,12 +107,10 @@ class _Tree:
 
     def root(self) -> _Begun:
         """Return for each sequence the beginning of no steps."""
-        paragraph, valid = self.read.paragraph, self.read.pairs.valid
+        first, valid = self.read.paragraph, self.read.pairs.valid
         sample = torch.arange(self.size, device=valid.device)
-        worth = torch.zeros(self.size, device=valid.device)
-        ahead = self.read.ahead.sum(2)
-        cell = torch.zeros_like(paragraph)
-        return _Begun(sample, sample[:, None][:, :0], worth, torch.ones_like(valid), ahead, paragraph, cell)
+        parts = (sample[:, None][:, :0], sample * 0.0, torch.ones_like(valid), self.read.ahead.sum(2))
+        return _Begun(sample, *parts, first, torch.zeros_like(first))
 
     def beam(self, most: int) -> _Begun:
         """Return whole orders, the best of each length kept."""
@@ -128,7 +123,7 @@ class _Tree:
             ranked = ranked.gather(1, (group * ranked.shape[1] + ranked).argsort(1))
             kept = min(most, kept * (self.width - time))
             best = ranked[:, :kept]
-            first = torch.arange(self.size, device=best.device) * (len(worth) // self.size)
+            first = torch.arange(0, len(worth), len(worth) // self.size, device=best.device)
             row = best // self.width + first[:, None]
             begun = self.grown(begun, row.flatten(), (best % self.width).flatten(), worth)
         return begun
@@ -176,16 +171,18 @@ class _Tree:
         logs = self.head.pointed(hidden[0], relations, read.keys[begun.sample], there)
         logs = logs.float().masked_fill(complete[:, None], 0)
         worth = (begun.worth[:, None] + logs).masked_fill(~possible, -torch.inf)
-        parts = (begun.sample, begun.chosen, begun.worth, begun.remain, begun.ahead)
-        return _Begun(*parts, hidden[0], cell[0]), worth
+        return replace(begun, hidden=hidden[0], cell=cell[0]), worth
 
     def grown(self, begun: _Begun, row: Tensor, slot: Tensor, worth: Tensor) -> _Begun:
         """Return some of the beginnings, each with one slot more."""
         old = _Begun(*(getattr(begun, field.name)[row] for field in fields(_Begun)))
-        remain = old.remain.scatter(1, slot[:, None], value=False)
-        ahead = old.ahead - self.read.ahead[old.sample, :, slot]
-        chosen = torch.cat([old.chosen, slot[:, None]], 1)
-        return _Begun(old.sample, chosen, worth[row, slot], remain, ahead, old.hidden, old.cell)
+        return replace(
+            old,
+            chosen=torch.cat([old.chosen, slot[:, None]], 1),
+            worth=worth[row, slot],
+            remain=old.remain.scatter(1, slot[:, None], value=False),
+            ahead=old.ahead - self.read.ahead[old.sample, :, slot],
+        )
 
 
 def _needed(pairs: Pairs, before: List[Before | None] | None) -> Tensor:
@@ -200,10 +197,10 @@ def _needed(pairs: Pairs, before: List[Before | None] | None) -> Tensor:
 
 def _best(whole: _Begun, counts: List[int]) -> list[Order]:
     """Return the best order of each sequence, of equal ones the first by slots."""
-    by_sample: list[list[tuple[float, Order]]] = [[] for _ in counts]
-    listed = (part.tolist() for part in (whole.sample, whole.chosen, whole.worth))
-    for b, chosen, worth in zip(*listed, strict=True):
-        by_sample[b].append((worth, tuple(chosen[: counts[b]])))
-    tops = [max(worth for worth, _ in found) - _EQUAL for found in by_sample]
-    pairs = zip(by_sample, tops, strict=True)
-    return [min(order for worth, order in found if worth >= top) for found, top in pairs]
+    top = torch.full((len(counts),), -torch.inf, device=whole.worth.device)
+    top = top.scatter_reduce(0, whole.sample, whole.worth, "amax") - _EQUAL
+    good = whole.worth >= top[whole.sample]
+    best: dict[int, Order] = {}
+    for b, chosen in sorted(zip(whole.sample[good].tolist(), whole.chosen[good].tolist(), strict=True)):
+        best.setdefault(b, tuple(chosen[: counts[b]]))
+    return [best[b] for b in range(len(counts))]

@@ -94,11 +94,9 @@ def text_encoder(
     description: Mapping[str, Json],
     tower: Tower | None = None,
     places: Places = "features",
-    *,
-    repeat_cls: bool = True,
-    span_images: bool = False,
+    **how: bool,
 ) -> SingleStream:
-    """Open a transformer of texts from its folder, which may see pictures of a tower beside them; see ``SingleStream``.
+    """Open a transformer of texts from its folder, which may see pictures of a tower beside them; ``how`` is given to ``SingleStream``.
 
     A group of texts alone is its pooled [CLS] (dense, tanh), with pictures its raw [CLS]. ``places`` are ``features`` for CLIP-ViL,
     ``shared`` for VisualBERT.
@@ -112,17 +110,9 @@ def text_encoder(
     if tower is not None:
         cells = max(_CELLS, tower.cells[0]), max(_CELLS, tower.cells[1])
         patches = Patches(tower.features, reader.width, cells, places=places, kind=not reader.segmented)
-    return SingleStream(
-        reader,
-        reader.width,
-        dense=reader.pooler() if tower is None else None,
-        tokenizer=tokenizer,
-        tower=tower,
-        patches=patches,
-        span_images=span_images,
-        repeat_cls=repeat_cls,
-        description={**description, "identity": tokenizer.identity},
-    )
+    said = {**description, "identity": tokenizer.identity}
+    dense = reader.pooler() if tower is None else None
+    return SingleStream(reader, reader.width, tokenizer, tower, patches, said, dense=dense, **how)
 
 
 def image_encoder(tower: Tower, description: Mapping[str, Json], fusion_layers: int = 2) -> SingleStream:
@@ -132,12 +122,9 @@ def image_encoder(tower: Tower, description: Mapping[str, Json], fusion_layers: 
     """
     width = min(_WIDEST, tower.features)
     heads = next(h for h in range(max(1, width // _HEAD), 0, -1) if width % h == 0)
+    reader = Transformer(2, width, fusion_layers, heads, 4 * width)
+    patches = Patches(tower.features, width, tower.cells, normed=True)
+    dense = nn.Linear(width, width)
     return SingleStream(
-        Transformer(2, width, fusion_layers, heads, 4 * width),
-        width,
-        dense=nn.Linear(width, width),
-        mean=fusion_layers == 0,
-        tower=tower,
-        patches=Patches(tower.features, width, tower.cells, normed=True),
-        description=description,
+        reader, width, None, tower, patches, description, dense=dense, mean=fusion_layers == 0
     )

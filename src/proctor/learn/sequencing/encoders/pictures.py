@@ -131,11 +131,7 @@ def _grid(cells: int) -> tuple[int, int]:
 
 
 def open_pictures(place: str, protocol: Protocol) -> Tower:
-    """Open what gives features of pictures.
-
-    Args:
-        place: folder of a network, for torchvision with ``@NAME`` behind it, or of features.
-        protocol: see ``training.Protocol``.
+    """Open what gives features of pictures: the folder of a network, for torchvision with ``@NAME`` behind it, or of features.
 
     Raises:
         UserError: if the folder is neither; MissingExtraError without the library.
@@ -143,9 +139,8 @@ def open_pictures(place: str, protocol: Protocol) -> Tower:
     written, _, name = place.partition("@")
     folder = Path(written).expanduser()
     if not written or not folder.is_dir():
-        raise UserError(
-            "there is no such folder.", where=written, hint="models are not downloaded; name a local folder"
-        )
+        hint = "models are not downloaded; name a local folder"
+        raise UserError("there is no such folder.", where=written, hint=hint)
     config = read_config(folder, "config.json")
     if "model_type" in config:
         return _Network(*open_network("transformers", folder, ""), protocol)

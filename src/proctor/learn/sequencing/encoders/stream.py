@@ -144,29 +144,29 @@ class SingleStream(StepEncoder):
     Args:
         reader: the transformer.
         width: d.
-        dense: layer behind the one state of a group; None for none.
-        mean: whether that is the mean of all states, instead of the first.
         tokenizer: None for pictures alone.
         tower: where features of pictures come from; None for texts alone.
         patches: embeds them.
+        description: for ``encoders.rebuild``.
+        dense: layer behind the one state of a group; None for none.
+        mean: whether that is the mean of all states, instead of the first.
         span_images: whether vectors of steps are made of pictures, too; in the paper's code these act through attention only.
         repeat_cls: whether every step has its own [CLS], as in the paper's code, or the first alone, as in BERSON.
-        description: for ``encoders.rebuild``.
     """
 
     def __init__(
         self,
         reader: Reader,
         width: int,
+        tokenizer: Tokenizer | None,
+        tower: Tower | None,
+        patches: Patches | None,
+        description: Mapping[str, Json],
         *,
         dense: nn.Module | None = None,
         mean: bool = False,
-        tokenizer: Tokenizer | None = None,
-        tower: Tower | None = None,
-        patches: Patches | None = None,
         span_images: bool = False,
         repeat_cls: bool = True,
-        description: Mapping[str, Json],
     ) -> None:
         super().__init__()
         self.reader, self.dense, self.mean, self.width, self.slots = reader, dense, mean, width, SLOTS

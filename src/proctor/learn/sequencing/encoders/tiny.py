@@ -6,7 +6,7 @@ step the same embedding of their slot. With BERSON's head (feed-forward 192) and
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,7 @@ from proctor.errors import UserError
 from proctor.learn.sequencing.data import Shown
 from proctor.learn.sequencing.encoders.stream import SLOTS, Patches, SingleStream, Tower, Transformer, table
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
+from proctor.records import Json
 
 __all__ = ["tiny"]
 
@@ -56,34 +57,17 @@ class _Texts(Transformer):
                 hint=f"read at most {_POSITIONS} tokens of each step",
             )
         placed = self.words(tokens) + self.positions.weight[: tokens.shape[1]] + self.kind
-        dropped: Tensor = self.dropout(self.norm(placed[groups] + self.slots.weight[: groups.shape[1], None]))
-        return dropped
+        placed = placed[groups] + self.slots.weight[: groups.shape[1], None]
+        return cast(Tensor, self.dropout(self.norm(placed)))
 
 
 def tiny(shown: Shown, tokenizer: WordTokenizer, side: int = 8) -> SingleStream:
-    """Make the encoder with random weights.
-
-    Args:
-        shown: of each step.
-        tokenizer: of the texts; not used for pictures alone.
-        side: pixels of pictures, a multiple of 4; made-up pictures have 8, so 4 patches.
-    """
+    """Make the encoder with random weights. Pictures have ``side`` x ``side`` pixels, a multiple of 4; made-up ones 8, so 4 patches."""
     tower = _Pixels(side) if shown != "text" else None
     patches = Patches(tower.features, _WIDTH, tower.cells, normed=True) if tower else None
     texts = tokenizer if shown != "image" else None
     slots = patches.slots if patches else table(SLOTS, _WIDTH)
-    return SingleStream(
-        _Texts(texts.size, slots) if texts else Transformer(2, *_SIZES),
-        _WIDTH,
-        tokenizer=texts,
-        tower=tower,
-        patches=patches,
-        span_images=True,
-        description={
-            "encoder": "tiny",
-            "shown": shown,
-            "side": side,
-            "buckets": tokenizer.buckets,
-            "words": texts.words if texts else (),
-        },
-    )
+    reader = _Texts(texts.size, slots) if texts else Transformer(2, *_SIZES)
+    said: dict[str, Json] = {"encoder": "tiny", "shown": shown, "side": side, "buckets": tokenizer.buckets}
+    said["words"] = texts.words if texts else ()
+    return SingleStream(reader, _WIDTH, texts, tower, patches, said, span_images=True)
