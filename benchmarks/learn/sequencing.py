@@ -1,8 +1,7 @@
 """BERSON batched against a loop over pairs, the search for orders, and exact orders from pairwise probabilities.
 
-A training step is forward and backward: of the head, given states, and of the tiny encoder and the head. The loop is the plain
-version of the tests, equal in values: sequences, pairs and times one after another, the rest in matrices; its encoder is given one
-pair at a time. On a machine that others load, take ``--threads 1`` or OMP_WAIT_POLICY=PASSIVE: threads that spin distort both.
+A training step is forward and backward. The loop is the plain version of the tests, equal in values; its encoder is given one pair
+at a time. On a machine that others load, take ``--threads 1`` or OMP_WAIT_POLICY=PASSIVE: threads that spin distort both.
 
 Run: python benchmarks/learn/sequencing.py [--runs 3] [--threads 2] (about a minute).
 """
@@ -40,23 +39,21 @@ INSTANCES, SLOTS = 10_000, 8
 def seconds(runs: int, *works: Callable[[], object]) -> list[float]:
     """Return the median wall time of each work; they run in turn, once before anything is timed."""
     times: list[list[float]] = [[] for _ in works]
-    for run in range(runs + 1):
+    for _ in range(runs + 1):
         for work, kept in zip(works, times, strict=True):
             begin = time.perf_counter()
             work()
-            if run:
-                kept.append(time.perf_counter() - begin)
-    return [median(kept) for kept in times]
+            kept.append(time.perf_counter() - begin)
+    return [median(kept[1:]) for kept in times]
 
 
 def states(pairs: Pairs, width: int, each: int) -> Encoded:
     """Return random states of pairs."""
-    span = torch.zeros(len(pairs.table), 2, each, dtype=torch.bool)
+    many = len(pairs.table)
+    span = torch.zeros(many, 2, each, dtype=torch.bool)
     span[:, 0, 1 : each // 2] = span[:, 1, each // 2 :] = True
-    hidden, pooled = (
-        torch.randn(len(span), *shape, requires_grad=True) for shape in ((each, width), (width,))
-    )
-    return Encoded(hidden, pooled, span)
+    hidden = torch.randn(many, each, width, requires_grad=True)
+    return Encoded(hidden, torch.randn(many, width, requires_grad=True), span)
 
 
 def training(runs: int, what: str, width: int, encode: Callable[[Pairs], Encoded], looped: Callable[[Pairs], Encoded]) -> None:  # fmt: skip
@@ -85,25 +82,23 @@ def tiny(runs: int) -> None:
     encoder = open_encoder("tiny", "both", words).eval()
     assert encoder.tokenizer is not None
     texts = [encoder.tokenizer.encode(" ".join(rng.choice(words, 6)), 60) for _ in range(BATCH * STEPS)]
-    steps = Steps(torch.tensor(texts), torch.randn(len(texts), 3, 8, 8), torch.ones(len(texts), dtype=torch.bool))  # fmt: skip
+    steps = Steps(torch.tensor(texts), torch.randn(len(texts), 3, 8, 8))
 
     def one_by_one(pairs: Pairs) -> Encoded:
         each = [encoder(steps, group[None]) for group in pairs.groups]
         parts = ([getattr(e, name) for e in each] for name in ("hidden", "pooled", "span"))
         return Encoded(*(torch.cat(part) for part in parts))
 
-    training(
-        runs, "BERSON and the tiny encoder", encoder.width, lambda p: encoder(steps, p.groups), one_by_one
-    )
+    together = lambda pairs: encoder(steps, pairs.groups)  # noqa: E731
+    training(runs, "BERSON and the tiny encoder", encoder.width, together, one_by_one)
 
 
 def searches(runs: int, steps: int) -> None:
     """Print the row of both searches."""
     head, pairs = BersonHead(64).eval(), Pairs.of([steps] * BATCH)
     encoded = states(pairs, 64, 32)
-    beam, exact = seconds(
-        runs, *(lambda s=s: decode(head, encoded, pairs, search=s) for s in ("beam", "exact"))
-    )
+    works = (lambda s=s: decode(head, encoded, pairs, search=s) for s in ("beam", "exact"))
+    beam, exact = seconds(runs, *works)
     row(f"BERSON head (untrained, d = 64), orders of {BATCH} × {steps} steps", f"beam of 16 {1000 * beam:.0f} ms; exact {1000 * exact:.0f} ms", "")  # fmt: skip
 
 
