@@ -12,8 +12,7 @@ import torch
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import Shown
 from proctor.learn.sequencing.encoder import StepEncoder
-from proctor.learn.sequencing.encoders.folders import image_encoder, text_encoder
-from proctor.learn.sequencing.encoders.pictures import open_pictures
+from proctor.learn.sequencing.encoders.folders import image_encoder, open_pictures, text_encoder
 from proctor.learn.sequencing.encoders.tiny import tiny
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
 from proctor.learn.sequencing.training import Protocol
