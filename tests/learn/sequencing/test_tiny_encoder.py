@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from pathlib import Path
@@ -31,15 +32,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def sequences(root: Path) -> list[Sequence]:
     rng = random.Random(0)
-    made = []
-    for number in range(60):
-        steps = []
-        for stage in range(5):
-            step = make_step(TASKS[number % 4], stage, rng)
-            (root / f"{number}-{stage}.png").write_bytes(step.png)
-            steps.append(SequenceStep(str(stage), step.text, (f"{number}-{stage}.png",)))
-        made.append(Sequence(f"s{number}", "Some work", tuple(steps)))
-    return made
+    made: list[list[SequenceStep]] = [[] for _ in range(60)]
+    for number, stage in itertools.product(range(60), range(5)):
+        step, name = make_step(TASKS[number % 4], stage, rng), f"{number}-{stage}.png"
+        (root / name).write_bytes(step.png)
+        made[number].append(SequenceStep(str(stage), step.text, (name,)))
+    return [Sequence(f"s{number}", "Some work", tuple(steps)) for number, steps in enumerate(made)]
 
 
 def texts(sequences: list[Sequence]) -> list[str]:

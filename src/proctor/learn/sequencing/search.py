@@ -56,7 +56,7 @@ def decode(
 
     Args:
         head: in evaluation mode; dropout would make orders random.
-        encoded: the pairs, in the order of the table.
+        encoded: the pairs, in the order of the table of ``pairs``.
         pairs: of all sequences.
         beam: beginnings that are kept for each sequence.
         search: up to 8 steps may be searched exactly.
@@ -68,11 +68,9 @@ def decode(
     """
     if beam < 1:
         raise UserError(f"a beam of {beam} keeps nothing.", hint="keep 1 or more")
-    if search == "exact" and pairs.valid.shape[1] > MOST_EXACT:
-        raise UserError(
-            f"exact search is for {MOST_EXACT} steps or fewer, but a sequence has {pairs.valid.shape[1]}.",
-            hint="take search='beam'",
-        )
+    if search == "exact" and (most := pairs.valid.shape[1]) > MOST_EXACT:
+        wrong = f"exact search is for {MOST_EXACT} steps or fewer, but a sequence has {most}."
+        raise UserError(wrong, hint="take search='beam'")
     read = head.read(encoded, pairs)
     if not (read.keys.isfinite().all() and read.ahead.isfinite().all()):
         wrong = "what the network says of these steps is no number."

@@ -72,7 +72,7 @@ def decode_pairwise(
     logs = _logs(matrix, [before])
     if chosen == "exact":
         _require_few(count)
-        order = [int(slot) for slot in _exact(logs[None])[0]]
+        order = _exact(logs[None])[0].tolist()
     else:
         # Of what may come next, always the slot that Borda's method has first. Rounding lets equal sums differ in the last
         # digits, and the slot must decide then.
@@ -109,9 +109,8 @@ def decode_pairwise_many(
 
 def _require_few(count: int) -> None:
     if count > _MOST_EXACT:
-        raise MetricInputError(
-            f"{count} slots are too many for an exact order (at most {_MOST_EXACT})", "use method='search'"
-        )
+        wrong = f"{count} slots are too many for an exact order (at most {_MOST_EXACT})"
+        raise MetricInputError(wrong, "use method='search'")
 
 
 def _symmetric(probabilities: ArrayLike, *, axes: int) -> Floats:
@@ -121,8 +120,9 @@ def _symmetric(probabilities: ArrayLike, *, axes: int) -> Floats:
         raise MetricInputError(f"{many} is needed, got shape {list(matrix.shape)}")
     same = np.arange(matrix.shape[-1])
     matrix[..., same, same] = 0.5
-    if not ((matrix >= 0) & (matrix <= 1)).all():  # NaN fails both comparisons
-        at = tuple(int(i) for i in np.argwhere(~((matrix >= 0) & (matrix <= 1)))[0])
+    wrong = np.argwhere(~((matrix >= 0) & (matrix <= 1)))  # NaN fails both comparisons
+    if len(wrong):
+        at = tuple(wrong[0].tolist())
         raise MetricInputError(f"P[{', '.join(map(str, at))}] = {matrix[at]} is no probability")
     result: Floats = (matrix + 1.0 - matrix.swapaxes(-1, -2)) / 2.0
     return result

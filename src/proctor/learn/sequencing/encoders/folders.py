@@ -167,9 +167,8 @@ def open_pictures(place: str, protocol: Protocol) -> Tower:
 class _FolderReader(Reader):
     """Gives embeddings to a transformer, which adds its own positions and segments to them, LayerNorm and dropout.
 
-    Text has the positions that it would have alone. Pictures share one position: the one of padding, which is zero, where the
-    model has such (RoBERTa, whose first position is 2), else 0; where they are stands in their own embeddings. Segments, where
-    the model has two, tell steps apart, or texts and pictures.
+    Text has the positions that it would have alone. Pictures share one: that of padding, which is zero, where the model has such
+    (RoBERTa, whose first is 2), else 0. Segments, where the model has two, tell steps apart, or texts and pictures.
     """
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, pictures: bool) -> None:
@@ -190,8 +189,7 @@ class _FolderReader(Reader):
                 where=str(folder),
                 hint="put the model's own tokenizer into the folder",
             )
-        self.model: Any = model
-        self.pictures, self.width = pictures, int(width)
+        self.model, self.pictures, self.width = model, pictures, int(width)
         table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
         self.shared = getattr(table, "padding_idx", None) or 0
         self.first = self.shared + 1 if self.shared else 0

@@ -37,8 +37,7 @@ class WordTokenizer:
     pad, cls, sep, mask = range(_SPECIAL)
 
     def __init__(self, words: Sequence[str], buckets: int = 1) -> None:
-        self.words = tuple(words)
-        self.buckets = buckets
+        self.words, self.buckets = tuple(words), buckets
         self.size = _SPECIAL + len(words) + buckets
         self.identity = content_hash({"words": self.words, "buckets": buckets})
         self._number = {word: _SPECIAL + k for k, word in enumerate(self.words)}
@@ -56,11 +55,9 @@ class WordTokenizer:
 
     def encode(self, text: str, most: int) -> list[int]:
         """Return [CLS], words, [SEP]: at most ``most`` numbers."""
-        unknown = _SPECIAL + len(self.words)
-        inner = (
-            self._number.get(word, unknown + crc32(word.encode()) % self.buckets) for word in _words(text)
-        )
-        return [self.cls, *islice(inner, max(0, most - 2)), self.sep]
+        unknown, words = _SPECIAL + len(self.words), islice(_words(text), max(0, most - 2))
+        inner = (self._number.get(word, unknown + crc32(word.encode()) % self.buckets) for word in words)
+        return [self.cls, *inner, self.sep]
 
     def is_special(self, tokens: Tensor) -> Tensor:
         """Return which are special, of the same shape."""
