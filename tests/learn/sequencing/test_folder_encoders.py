@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,13 +85,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return lambda kind: made.setdefault(kind, made.get(kind) or make(kind))
 
 
-def steps(encoder: Any, *texts: str, pictures: bool = False) -> Steps:
+IMAGES = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+
+
+def steps(encoder: Any, *texts: str) -> Steps:
     sequence = Sequence("a", "", tuple(SequenceStep(str(k), t) for k, t in enumerate(texts)))
-    found = Inputs.read([sequence], encoder, Path(), "text").take(torch.arange(len(texts)))
-    if not pictures:
-        return found
-    images = torch.rand(len(texts), 3, 32, 32, generator=torch.Generator().manual_seed(0))
-    return found.having(images=images, seen=torch.tensor([True, True, False]))
+    return Inputs.read([sequence], encoder, Path(), "text").take(torch.arange(len(texts)))
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta"])
@@ -129,20 +129,19 @@ def test_a_pair_of_texts_is_what_the_model_itself_makes_of_it(
 def test_pictures_alone(folders: Callable[[str], Path], kind: str, width: int, cells: int) -> None:
     encoder: Any = open_encoder(f"{FAMILY[kind]}:{folders(kind)}", "image", ()).train().eval()
     assert (encoder.width, encoder.grid, encoder.pixels) == (width, (cells, width), (32, 32))
-    images = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     own = transformers.AutoModel.from_pretrained(folders(kind)).eval()
     with torch.no_grad():
-        told = own(pixel_values=(images - 0.5) / 0.5).last_hidden_state
+        told = own(pixel_values=(IMAGES - 0.5) / 0.5).last_hidden_state
     expected = {"clip": told[:, 1:], "swin": told}.get(kind, told.flatten(2).transpose(1, 2))
-    assert torch.allclose(encoder.see(images), expected, atol=1e-4)
-    given = Steps(images=images, seen=torch.tensor([True, True, False]))
+    assert torch.allclose(encoder.see(IMAGES), expected, atol=1e-4)
+    given = Steps(images=IMAGES, seen=torch.tensor([True, True, False]))
     found = encoder(given, PAIRS)
     assert found.hidden.shape == (5, 1 + 2 * cells, width)
     assert found.span.sum(2).tolist() == [[cells, cells]] * 2 + [[1, cells], [cells, 1], [1, cells]]
     assert not torch.allclose(found.pooled[0], found.pooled[1], rtol=0, atol=1e-5)
     none = encoder(given.having(seen=torch.tensor([False] * 3)), PAIRS)
     assert none.span.sum(2).tolist() == [[1, 1]] * 5
-    seen = encoder(given.having(images=encoder.see(images)), PAIRS)
+    seen = encoder(given.having(images=encoder.see(IMAGES)), PAIRS)
     assert torch.allclose(seen.hidden, found.hidden, atol=1e-5)
     code: Any = open_encoder(f"{FAMILY[kind]}:{folders(kind)}", "image", (), protocol="code").eval()
     assert len(code.reader.layers) == 0
@@ -155,7 +154,9 @@ def test_pictures_alone(folders: Callable[[str], Path], kind: str, width: int, c
 )
 def test_texts_and_pictures_in_one_row(folders: Callable[[str], Path], spec: str, text: str) -> None:
     encoder: Any = open_encoder(f"{spec}:{folders(text)}+{folders('clip')}", "both", ()).eval()
-    given = steps(encoder, "cut mix", "bake", "", pictures=True)
+    given = steps(encoder, "cut mix", "bake", "").having(
+        images=IMAGES, seen=torch.tensor([True, True, False])
+    )
     whole = encoder(given, PAIRS)
     assert whole.hidden.shape == (5, 7 + 8, 16)
     assert torch.equal(whole.pooled, whole.hidden[:, 0])
@@ -213,23 +214,22 @@ def test_what_does_not_fit_is_refused(folders: Callable[[str], Path], tmp_path: 
         with pytest.raises(UserError, match=match):
             open_encoder(spec, shown, ())  # type: ignore[arg-type]
     description = open_encoder(f"text:{bert}", "text", ()).describe()
-    model = transformers.BertModel(transformers.BertConfig(**TINY, vocab_size=len(WORDS)))
-    model.save_pretrained(tmp_path / "other")
-    tokenizer(tmp_path / "other", words=(*WORDS, "more"))
+    other = shutil.copytree(bert, tmp_path / "other")
+    spec = f"text:{other}"
+    tokenizer(other, words=(*WORDS, "more"))
     with pytest.raises(UserError, match=r"of another tokenizer: it knows 9 tokens, the tokenizer 10"):
-        open_encoder(f"text:{tmp_path / 'other'}", "text", ())
-    tokenizer(tmp_path / "other", words=(*WORDS[:-1], "more"))
+        open_encoder(spec, "text", ())
+    tokenizer(other, words=(*WORDS[:-1], "more"))
     with pytest.raises(UserError, match="another one than the model was trained with"):
-        rebuild({**description, "encoder": f"text:{tmp_path / 'other'}"})
-    tokenizer(tmp_path / "other", "[SEP]")
+        rebuild({**description, "encoder": spec})
+    tokenizer(other, "[SEP]")
     with pytest.raises(UserError, match="no different pad, cls, sep and mask token"):
-        open_encoder(f"text:{tmp_path / 'other'}", "text", ())
-    tokenizer(tmp_path / "other")
-    assert open_encoder(f"text:{tmp_path / 'other'}", "text", ()).width == 16
-    (tmp_path / "other/model.safetensors").unlink()
-    (tmp_path / "other/pytorch_model.bin").write_bytes(pickle.dumps(Code(), 2))
+        open_encoder(spec, "text", ())
+    tokenizer(other)
+    (other / "model.safetensors").unlink()
+    (other / "pytorch_model.bin").write_bytes(pickle.dumps(Code(), 2))
     with pytest.raises(UserError, match="the model cannot be loaded: Weights only load failed"):
-        open_encoder(f"text:{tmp_path / 'other'}", "text", ())
+        open_encoder(spec, "text", ())
     encoder: Any = open_encoder(f"text:{folders('roberta')}", "text", ())
     with pytest.raises(UserError, match="24 tokens are to be encoded together, but the model has 22"):
         encoder(steps(encoder, "cut " * 10, "mix " * 10), torch.tensor([[0, 1]]))
