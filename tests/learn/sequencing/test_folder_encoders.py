@@ -168,7 +168,9 @@ def test_texts_and_pictures_in_one_row(folders: Callable[[str], Path], spec: str
         length = alone.hidden.shape[1]
         assert torch.allclose(alone.hidden[0], whole.hidden[pair, :length], atol=1e-5)
     swapped = encoder(given.having(images=given.images[[1, 0, 2]]), PAIRS[:1])
-    assert not torch.allclose(swapped.pooled, whole.pooled[:1], rtol=0, atol=1e-6)  # the slots tell pictures apart
+    assert not torch.allclose(
+        swapped.pooled, whole.pooled[:1], rtol=0, atol=1e-6
+    )  # the slots tell pictures apart
     again = rebuild(encoder.describe())
     again.load_state_dict(encoder.state_dict())
     assert torch.equal(again.eval()(given, PAIRS).hidden, whole.hidden)
