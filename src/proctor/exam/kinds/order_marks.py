@@ -31,7 +31,7 @@ from proctor.metrics.ordering.partial import PartialOrder, choose_references, me
 from proctor.metrics.ordering.scores import chance_of_partial_order, chance_of_references
 from proctor.metrics.score import Signature
 
-__all__ = ["PARSER", "Right", "order_measures", "read_answer", "right_orders", "slot_texts"]
+__all__ = ["PARSER", "Right", "chance_of", "order_measures", "read_answer", "right_orders", "slot_texts"]
 
 PARSER: Final = "orders-1"
 """Version of ``order_reply.read_order``, for signatures."""
@@ -93,6 +93,13 @@ class Right:
         """Their number N."""
         return len(self.alike)
 
+    def settled(self, order: Slots, reference: Slots | None = None) -> Slots:
+        """Return an order whose steps that look just the same stand as in a reference, the authored order unless given."""
+        if len(set(self.alike)) == len(order):
+            return order
+        made = settle_alike(order, reference or self.orders[0], dict(enumerate(self.alike)))
+        return tuple(slot for slot in made if isinstance(slot, int))
+
     def has(self, references: str) -> bool:
         """Whether measures against such references say anything of it: every one, several orders, or a graph."""
         if references == "first":
@@ -153,7 +160,7 @@ def _measured(pairs: Sequence[tuple[Right, Slots]]) -> list[dict[str, float]]:
     counts: list[int] = []
     graphs: list[dict[str, float]] = []
     for right, order in pairs:
-        kept = _settled(order, right.orders[0], right)
+        kept = right.settled(order)
         found: dict[str, float] = {}
         if right.graph is not None:
             made = measure_partial_order(right.graph, kept)
@@ -161,7 +168,7 @@ def _measured(pairs: Sequence[tuple[Right, Slots]]) -> list[dict[str, float]]:
             found["comparable_tau"] = float(made.comparable_tau[0])
         listed = [*right.orders, *([kept] if found.get("valid_order") else [])]
         references += listed
-        settled += [_settled(order, reference, right) for reference in listed]
+        settled += [right.settled(order, reference) for reference in listed]
         counts.append(len(listed))
         graphs.append(found)
     best = choose_references(measure_orders(references, settled), np.array(counts, dtype=np.int64), "joint")
@@ -177,15 +184,8 @@ def _row(measures: OrderMeasures, n: int) -> dict[str, float]:
     return dict(zip(MEASURES, measures.values[n].tolist(), strict=True))
 
 
-def _settled(order: Slots, reference: Slots, right: Right) -> Slots:
-    if len(set(right.alike)) == len(order):
-        return order
-    made = settle_alike(order, reference, dict(enumerate(right.alike)))
-    return tuple(slot for slot in made if isinstance(slot, int))
-
-
 @cache
-def _chance(right: Right) -> Mapping[str, float]:
+def chance_of(right: Right) -> Mapping[str, float]:
     """Return what an order that is drawn evenly gets on average: exactly, or from ``_DRAWS`` orders where that is out of reach."""
     steps = right.steps
     if right.before is None and len(set(right.alike)) == steps:
@@ -216,7 +216,7 @@ def order_measures(items: Sequence[Item], predictions: Sequence[Prediction]) -> 
     """
     rights = {item.id: right_orders(item) for item in items}
     by_id = {item.id: item for item in items}
-    chances = {id_: _chance(right.canonical()) for id_, right in rights.items()}
+    chances = {id_: chance_of(right.canonical()) for id_, right in rights.items()}
     answered = {p.item_id: p for p in predictions if p.answer is not None}
     read = {id_: read_answer(by_id[id_], p) for id_, p in answered.items()}
     orders = {id_: one.order for id_, one in read.items() if one.order is not None}

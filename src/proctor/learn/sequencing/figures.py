@@ -1,22 +1,21 @@
 """How well steps are put in order: measures with intervals over tasks, floors on the same sequences, and calibrated pairs.
 
-Steps that look alike are settled first: nobody can tell them apart, so they stand in the authored order in every prediction, in
-every reference and in what chance gets.
+Steps that look alike are settled first, as in exams (``exam.kinds.order_marks``): they stand in the authored order in every
+prediction, in every reference and in what chance gets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as List
 from dataclasses import dataclass
-from functools import cache
-from itertools import permutations
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from proctor.exam.kinds.order_marks import Right, chance_of
 from proctor.learn.sequencing.data import MODALITY, Ordered, Presented, Shown
 from proctor.metrics.calibration import brier_score, expected_calibration_error
 from proctor.metrics.hypothesis_tests import mcnemar
@@ -24,57 +23,36 @@ from proctor.metrics.ordering import (
     MEASURES,
     BestOfReferences,
     OrderMeasures,
-    PartialOrder,
     ReferenceSubset,
     best_of_references,
     chance_of_partial_order,
-    chance_of_references,
     compare_orders,
     measure_partial_orders,
     reference_table,
     score_orders,
     score_partial_orders,
-    settle_alike,
 )
 from proctor.metrics.score import Score
+from proctor.metrics.significance import Comparison
 from proctor.procedure.manual import Order, Sequence
 from proctor.procedure.order_heuristics import HEURISTICS
 
 __all__ = [
-    "ComparedToFloor",
-    "OrderEvaluation",
-    "OrderFigures",
-    "PairCalibration",
-    "PartialFigure",
-    "category_of",
-    "evaluate_orders",
-    "order_figures",
-    "pair_truths",
-    "predicted_steps",
-]
+    "ComparedToFloor", "OrderEvaluation", "OrderFigures", "PairCalibration", "PartialFigure", "category_of", "evaluate_orders",
+    "order_figures", "pair_truths", "predicted_steps",
+]  # fmt: skip
 
 _COMPARED: Final = ("perfect_match_ratio", "kendall_tau")
-_ALL_ORDERS: Final = 6
-_DRAWS: Final = 2_000
-"""Random orders of a longer sequence with steps that look alike."""
-_CHANCE: Final[Mapping[str, str]] = {
-    "valid_order": "valid",
-    "violated_constraints": "violated",
-    "violated_share": "violated_share",
-    "precedence_f1": "precedence_f1",
-    "comparable_tau": "comparable_tau",
-}
+_LENGTHS: Final = {3: "2-3", 5: "4-5", 8: "6-8", 12: "9-12"}
+"""Numbers of steps that are put together, by the largest; more are ``13+``."""
+_CHANCE: Final = {"valid_order": "valid", "violated_constraints": "violated"}
+"""Names in what chance gets, where they are others."""
 
 
 class OrderFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """Means over sequences, against the authored order.
+    """Means over ``n`` sequences, as ``metrics.ordering.MEASURES``, against the authored order.
 
-    Attributes:
-        n: sequences.
-        position_accuracy: 0 to 1, as ``perfect_match_ratio``.
-        longest_common_subsequence: steps, as ``longest_common_substring`` and ``displacement``.
-        kendall_tau: -1 to 1.
-        intervals: 95 %, by name of the figure, over tasks; none of a single task.
+    ``intervals`` are of 95 %, by name of the figure, over tasks; none of a single task.
     """
 
     n: int
@@ -88,15 +66,10 @@ class OrderFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComparedToFloor(msgspec.Struct, frozen=True, kw_only=True):
-    """A figure less that of the best floor, on the same sequences.
+    """A figure less that of the floor that is best by it, on the same sequences.
 
-    Attributes:
-        floor: which one is best by this figure.
-        difference: of the means.
-        interval: 95 %, over tasks.
-        p: that of sign flips of whole tasks.
-        mcnemar: exact p of perfect matches, as if sequences of one task were independent; None of other figures and chance.
-        tasks: that were compared.
+    ``interval`` (95 %) and ``p`` are over tasks; ``mcnemar`` is the exact p of perfect matches, as if sequences of one task were
+    independent, and None of other figures and of chance.
     """
 
     floor: str
@@ -117,13 +90,7 @@ class PartialFigure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PairCalibration(msgspec.Struct, frozen=True, kw_only=True):
-    """Probabilities that one slot comes before another, of all pairs that can be told apart, against the authored order.
-
-    Attributes:
-        pairs: how many.
-        expected_calibration_error: over ten bins of equal width, 0 to 1.
-        brier_score: 0 to 1; ¼ for always ½.
-    """
+    """Of all pairs that can be told apart, in ten bins of equal width; the Brier score of always ½ is ¼."""
 
     pairs: int
     expected_calibration_error: float
@@ -156,53 +123,34 @@ class OrderEvaluation(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class _Part:
-    """Sequences with what they are scored by.
-
-    Attributes:
-        items: as presented.
-        alike: for each, from each step to the first that looks like it.
-        references: for each, the orders that are right, settled.
-        clusters: the task of each.
-    """
+    """Sequences as presented, with what is right of each, over its steps, and the task of each."""
 
     items: List[Presented]
-    alike: List[Mapping[Hashable, Hashable]]
-    references: List[List[Order]]
-    clusters: List[str]
+    rights: List[Right]
+    tasks: List[str]
     resamples: int
 
     @classmethod
     def of(cls, items: List[Presented], shown: Shown, resamples: int) -> _Part:
-        alike: list[Mapping[Hashable, Hashable]] = [
-            dict(enumerate(item.sequence.alike(MODALITY[shown]))) for item in items
-        ]
-        references = [
-            list(dict.fromkeys(_settled(order, a) for order in i.sequence.orders(MODALITY[shown])))
-            for i, a in zip(items, alike, strict=True)
-        ]
-        tasks = [item.sequence.task or item.sequence.id for item in items]
-        return cls(items, alike, references, tasks, resamples)
+        sequences = [item.sequence for item in items]
+        rights = [Right(s.orders(MODALITY[shown]), s.before, s.alike(MODALITY[shown])) for s in sequences]
+        return cls(items, rights, [s.task or s.id for s in sequences], resamples)
 
     def settled(self, orders: List[Order]) -> list[Order]:
         """Return steps as they are scored, from slots in predicted order."""
-        return [
-            _settled(predicted_steps(item, order), alike)
-            for item, order, alike in zip(self.items, orders, self.alike, strict=True)
-        ]
+        parts = zip(self.items, orders, self.rights, strict=True)
+        return [right.settled(predicted_steps(item, order)) for item, order, right in parts]
 
     def measured(self, orders: List[Order]) -> BestOfReferences:
-        return best_of_references(
-            self.references, self.settled(orders), names=[i.sequence.id for i in self.items]
-        )
+        references = [list(dict.fromkeys(map(right.settled, right.orders))) for right in self.rights]
+        return best_of_references(references, self.settled(orders), names=[i.sequence.id for i in self.items])
 
     def figures(self, measures: OrderMeasures, keep: NDArray[np.bool_] | None = None) -> OrderFigures:
         rows = np.ones(len(self.items), np.bool_) if keep is None else keep
-        clusters = [name for name, kept in zip(self.clusters, rows, strict=True) if kept]
-        scores = score_orders(measures.take(rows), clusters=clusters, resamples=self.resamples)
+        tasks = [name for name, kept in zip(self.tasks, rows, strict=True) if kept]
+        scores = score_orders(measures.take(rows), clusters=tasks, resamples=self.resamples)
         ends = {name: found for name in MEASURES if (found := _ends(scores[name])) is not None}
-        return OrderFigures(
-            n=len(clusters), intervals=ends, **{name: scores[name].value for name in MEASURES}
-        )
+        return OrderFigures(n=len(tasks), intervals=ends, **{name: scores[name].value for name in MEASURES})
 
 
 def predicted_steps(item: Presented, order: Order) -> Order:
@@ -221,13 +169,7 @@ def order_figures(
 def evaluate_orders(
     items: List[Presented], predicted: List[Ordered], shown: Shown, *, resamples: int = 2_000
 ) -> OrderEvaluation:
-    """Evaluate predictions of at least one sequence.
-
-    Args:
-        items: what was shown.
-        predicted: what a model said of each.
-        shown: of each step.
-        resamples: of the bootstrap over tasks; 0 leaves the intervals out.
+    """Evaluate what a model said of at least one sequence; no ``resamples`` of the bootstrap over tasks, no intervals.
 
     Raises:
         MetricInputError: if a prediction is no order of its slots.
@@ -236,37 +178,37 @@ def evaluate_orders(
     orders = [one.order for one in predicted]
     best = part.measured(orders)
     floors = _floors(part)
+    several = best.references > 1
 
-    def sliced(name_of: Callable[[int, Presented], str]) -> dict[str, OrderFigures]:
-        names = np.array([name_of(k, item) for k, item in enumerate(items)])
-        found = sorted(
-            {n for n in names.tolist() if n}, key=lambda n: (len(n), n) if n.isdecimal() else (0, n)
-        )
-        return {n: part.figures(best.first, names == n) for n in found}
+    def sliced(names: List[str]) -> dict[str, OrderFigures]:
+        named = np.array(names)
+        return {name: part.figures(best.first, named == name) for name in sorted({*names} - {""})}
 
-    several = bool((best.references > 1).any())
+    by_steps = sliced([_length(len(item.slots)) for item in items])
     return OrderEvaluation(
         test=part.figures(best.first),
         floors={name: part.figures(measures) for name, measures in floors.items()},
         compared=_compared(part, best.first, floors),
-        references={subset.name: subset for subset in reference_table(best)} if several else {},
+        references={subset.name: subset for subset in reference_table(best)} if several.any() else {},
         partial=_partial(part, orders),
         calibration=_calibration(items, predicted, shown),
-        by_category=sliced(lambda _, item: category_of(item.sequence)),
+        by_category=sliced([category_of(item.sequence) for item in items]),
         by_alternatives=sliced(
-            lambda k, i: "several orders" if best.references[k] > 1 or _is_open(i) else "one order"
+            [
+                "several orders" if more or _is_open(right) else "one order"
+                for more, right in zip(several, part.rights, strict=True)
+            ]
         ),
-        by_steps=sliced(lambda _, item: str(len(item.slots))),
+        by_steps={name: by_steps[name] for name in (*_LENGTHS.values(), "13+") if name in by_steps},
     )
 
 
-def _settled(order: Order, alike: Mapping[Hashable, Hashable]) -> Order:
-    authored = tuple(range(len(order)))
-    return cast("Order", settle_alike(order, authored, alike))
+def _length(steps: int) -> str:
+    return next((name for largest, name in _LENGTHS.items() if steps <= largest), "13+")
 
 
-def _ends(score: Score) -> tuple[float, float] | None:
-    return None if score.low is None or score.high is None else (score.low, score.high)
+def _ends(found: Score | Comparison) -> tuple[float, float] | None:
+    return None if found.low is None or found.high is None else (found.low, found.high)
 
 
 def category_of(sequence: Sequence) -> str:
@@ -275,106 +217,61 @@ def category_of(sequence: Sequence) -> str:
     return path[1] if len(path) > 1 else "".join(path)
 
 
-def _is_open(item: Presented) -> bool:
+def _is_open(right: Right) -> bool:
     """Return whether a task graph leaves the order of some pair open."""
-    before, count = item.sequence.before, len(item.slots)
-    return before is not None and len(PartialOrder(range(count), before).relations) < count * (count - 1) // 2
-
-
-# -- floors --------------------------------------------------------------------------------------------------------
+    return right.graph is not None and len(right.graph.relations) < right.steps * (right.steps - 1) // 2
 
 
 def _floors(part: _Part) -> dict[str, OrderMeasures]:
-    orders = {"presented": [tuple(range(len(item.slots))) for item in part.items]}
-    for name, heuristic in HEURISTICS.items():
-        texts = ([item.sequence.steps[step].text for step in item.slots] for item in part.items)
-        orders[name] = [heuristic(shown) for shown in texts]
-    return {"chance": _chance(part)} | {n: part.measured(o).first for n, o in orders.items()}
-
-
-def _chance(part: _Part) -> OrderMeasures:
-    """Return what a random order is expected to get; of steps that look alike over their distinct orders."""
-    found = chance_of_references([orders[:1] for orders in part.references]).measures
-    values = np.array(found.values)
-    for row, alike in enumerate(part.alike):
-        if len(set(alike.values())) < len(alike):
-            values[row] = _alike_chance(tuple(alike.values()))
-    return OrderMeasures(values, found.lengths)
-
-
-@cache
-def _alike_chance(pattern: Order) -> NDArray[np.float64]:
-    """Return the expected measures of steps of which each looks like the one that stands at its place in the pattern."""
-    count = len(pattern)
-    alike: dict[Hashable, Hashable] = dict(enumerate(pattern))
-    if count <= _ALL_ORDERS:
-        drawn = [*permutations(range(count))]
-    else:
-        rng = np.random.default_rng([*pattern])
-        drawn = [tuple(map(int, rng.permutation(count))) for _ in range(_DRAWS)]
-    settled = [_settled(order, alike) for order in drawn]
-    means: NDArray[np.float64] = best_of_references(
-        [[tuple(range(count))]] * len(settled), settled
-    ).first.values.mean(0)
-    return means
+    texts = [[item.sequence.steps[step].text for step in item.slots] for item in part.items]
+    rules: dict[str, Callable[[List[str]], Order]] = {
+        "presented": lambda t: tuple(range(len(t))),
+        **HEURISTICS,
+    }
+    drawn = [chance_of(Right(right.orders[:1], None, right.alike)) for right in part.rights]
+    chance = OrderMeasures(
+        np.array([[one[name] for name in MEASURES] for one in drawn]), np.array([*map(len, texts)])
+    )
+    return {"chance": chance} | {
+        name: part.measured([rule(shown) for shown in texts]).first for name, rule in rules.items()
+    }
 
 
 def _compared(
     part: _Part, model: OrderMeasures, floors: Mapping[str, OrderMeasures]
 ) -> dict[str, ComparedToFloor]:
     found = {}
-    names = [item.sequence.id for item in part.items]
+    ids = [item.sequence.id for item in part.items]
     for figure in _COMPARED:
-        column = MEASURES.index(figure)
-        best = max(floors, key=lambda name: float(floors[name].values[:, column].mean()))
+        best = max(floors, key=lambda name: float(floors[name].column(figure).mean()))
         one = compare_orders(
-            floors[best],
-            model,
-            names,
-            clusters=part.clusters,
-            names=(best, "model"),
-            resamples=part.resamples,
+            floors[best], model, ids, clusters=part.tasks, names=(best, "model"), resamples=part.resamples
         )[figure]
+        mine, floor = model.column(figure), floors[best].column(figure)
         exact = None
         if figure == "perfect_match_ratio" and best != "chance":
-            floor, mine = floors[best].values[:, column], model.values[:, column]
             exact = mcnemar(int((floor > mine).sum()), int((mine > floor).sum())).p
+        difference = float((mine - floor).mean())
         found[figure] = ComparedToFloor(
-            floor=best,
-            difference=float((model.values[:, column] - floors[best].values[:, column]).mean()),
-            interval=None if one.low is None or one.high is None else (one.low, one.high),
-            p=one.p,
-            mcnemar=exact,
-            tasks=one.clusters,
+            floor=best, difference=difference, interval=_ends(one), p=one.p, mcnemar=exact, tasks=one.clusters
         )
     return found
 
 
-# -- task graphs and pairs -----------------------------------------------------------------------------------------
-
-
 def _partial(part: _Part, orders: List[Order]) -> dict[str, PartialFigure]:
-    settled = part.settled(orders)
-    rows = [k for k, item in enumerate(part.items) if item.sequence.before is not None]
-    if not rows:
+    parts = zip(part.rights, part.settled(orders), part.tasks, strict=True)
+    if not (known := [(right.graph, order, task) for right, order, task in parts if right.graph is not None]):
         return {}
-    graphs = [PartialOrder(range(len(settled[k])), part.items[k].sequence.before or ()) for k in rows]
-    scores = score_partial_orders(
-        measure_partial_orders(graphs, [settled[k] for k in rows]),
-        clusters=[part.clusters[k] for k in rows],
-        resamples=part.resamples,
-    )
+    graphs, said, tasks = zip(*known, strict=True)
+    measured = measure_partial_orders(graphs, said)
     chances = [chance_of_partial_order(graph) for graph in graphs]
     found = {}
-    for name, score in scores.items():
-        known = [c for chance in chances if (c := chance[_CHANCE[name]]) is not None]
+    for name, score in score_partial_orders(measured, clusters=tasks, resamples=part.resamples).items():
+        drawn = [c for chance in chances if (c := chance[_CHANCE.get(name, name)]) is not None]
         if score.n:
             found[name] = PartialFigure(
-                value=score.value,
-                interval=_ends(score),
-                n=score.n,
-                chance=float(np.mean(known)) if known else None,
-            )
+                value=score.value, interval=_ends(score), chance=float(np.mean(drawn)) if drawn else None, n=score.n
+            )  # fmt: skip
     return found
 
 
@@ -385,19 +282,16 @@ def pair_truths(
 
     Both directions of a matrix are averaged first. Pairs are taken once, by presented slot, so that half of them are true.
     """
-    truth: list[float] = []
-    stated: list[float] = []
+    truth, stated = [np.zeros(0)], [np.zeros(0)]
     for item, one in zip(items, predicted, strict=True):
-        if one.precedence is None:
-            continue
-        alike = item.sequence.alike(MODALITY[shown])
-        both = (one.precedence + 1 - one.precedence.T) / 2
-        for i, first in enumerate(item.slots):
-            for j in range(i + 1, len(item.slots)):
-                if alike[first] != alike[item.slots[j]]:
-                    truth.append(float(first < item.slots[j]))
-                    stated.append(float(np.clip(both[i, j], 0, 1)))
-    return np.array(truth), np.array(stated)
+        if one.precedence is not None:
+            slots = np.array(item.slots)
+            alike = np.array(item.sequence.alike(MODALITY[shown]))[slots]
+            i, j = np.triu_indices(len(slots), 1)
+            i, j = i[alike[i] != alike[j]], j[alike[i] != alike[j]]
+            truth.append((slots[i] < slots[j]).astype(np.float64))
+            stated.append(((one.precedence + 1 - one.precedence.T) / 2)[i, j].clip(0, 1))
+    return np.concatenate(truth), np.concatenate(stated)
 
 
 def _calibration(items: List[Presented], predicted: List[Ordered], shown: Shown) -> PairCalibration | None:
