@@ -13,13 +13,15 @@ from proctor.records import read_json, write_json
 
 
 class WordPlaces:
-    def __init__(self, places: dict[str, float]) -> None:
-        self.places = places
+    def __init__(self, places: dict[str, float], root: Path = Path()) -> None:
+        self.places, self.root = places, root
 
     def predict(self, shown) -> list[Ordered]:
         return [self._one(item) for item in shown]
 
     def _one(self, item: Presented) -> Ordered:
+        for name in (name for step in item.sequence.steps for name in step.images):
+            assert (self.root / name).resolve().is_relative_to(self.root.resolve()), name
         known = [
             [self.places.get(w, 0.5) for w in item.sequence.steps[s].text.split()] or [0.5]
             for s in item.slots
@@ -38,21 +40,18 @@ def train_word_places(training: Training) -> TrainedOrder:
         for place, step in enumerate(sequence.steps):
             for word in step.text.split():
                 found[word].append(place / (len(sequence.steps) - 1))
-    model = WordPlaces({word: float(np.mean(places)) for word, places in sorted(found.items())})
+    model = WordPlaces(
+        {word: float(np.mean(places)) for word, places in sorted(found.items())}, training.root
+    )
     return TrainedOrder(model=model, chosen={"words": len(found)}, notes=("a note of the training",))
 
 
-def load_word_places(folder: Path) -> WordPlaces:
-    return WordPlaces(read_json(folder / "model.json")["places"])
-
-
-FAKE = {
-    "train_pairwise": train_word_places,
-    "train_berson": train_word_places,
-    "load_pairwise": load_word_places,
-}
+def load_word_places(folder: Path, root: Path) -> WordPlaces:
+    return WordPlaces(read_json(folder / "model.json")["places"], root)
 
 
 def use_word_places(monkeypatch) -> None:
     """Let it stand for every trained model."""
-    monkeypatch.setattr("proctor.learn.sequencing.models._named", lambda _, function: FAKE[function])
+    stage = "proctor.stages.learn.sequence"
+    monkeypatch.setattr(f"{stage}.train_order", lambda _, training: train_word_places(training))
+    monkeypatch.setattr("proctor.stages.order_model.load_order_model", load_word_places)

@@ -103,7 +103,9 @@ def test_missing_and_broken_pictures_fail_one_by_one(tmp_path):
     good, gone, broken = read_jsonl(root / "runs" / done.run / "predictions.jsonl", Prediction)
     assert good.answer == "[1, 2, 3]"
     assert gone.failure == "not_shown: picture-missing: there is no file 'gone.png'"
-    assert broken.failure == "not_shown: picture-broken: 'broken.png' cannot be read (UnidentifiedImageError)"
+    assert (
+        broken.failure == "not_shown: picture-no_image: it is no image (it starts with b'\\x89PNG nothing')"
+    )
     assert done.failed == 2
 
 

@@ -20,7 +20,7 @@ from proctor.exam.question import Item, Order, Picture, Words
 from proctor.learn.sequencing.data import MODALITY, OrderModel, Presented, Shown
 from proctor.procedure.manual import Sequence as Steps
 from proctor.procedure.manual import SequenceStep
-from proctor.stages.learn.sequence import LearnedSequence, picture_problem, read_learned
+from proctor.stages.learn.sequence import LearnedSequence, load_order_model, picture_problem, read_learned
 
 __all__ = ["are_orders", "open_order_system"]
 
@@ -48,9 +48,7 @@ def open_order_system(folder: Path, name: str, root: Path) -> tuple[Floor, Learn
 
     @cache
     def model() -> OrderModel:
-        from proctor.learn.sequencing.models import load_order_model
-
-        return load_order_model(folder)
+        return load_order_model(folder, root)
 
     def answer(item: Item, rng: random.Random) -> Prediction:
         del rng
@@ -88,7 +86,9 @@ def _presented(item: Item, shown: Shown, root: Path) -> Presented:
         if isinstance(part, Words):
             texts[part.id] = f"{texts[part.id]} {part.text}" if part.id in texts else part.text
         elif isinstance(part, Picture) and shown != "text":
-            pictures.setdefault(part.id, []).append(str(_picture(root, part.path)))
+            if (problem := picture_problem(root, part.path)) is not None:
+                raise UserError(f"{problem[0]}: {problem[1]}")
+            pictures.setdefault(part.id, []).append(part.path)
     sequence = Steps(
         id=item.id,
         goal=str(question.facts.get("goal", "")),
@@ -97,9 +97,3 @@ def _presented(item: Item, shown: Shown, root: Path) -> Presented:
     if not any(step.text or step.images for step in sequence.steps):
         raise UserError(f"the model was trained on {shown}, and no step has that")
     return Presented(sequence, sequence.authored)
-
-
-def _picture(root: Path, name: str) -> Path:
-    if (problem := picture_problem(root, name, decode=True)) is not None:
-        raise UserError(f"{problem[0]}: {problem[1]}")
-    return (root / name).absolute()

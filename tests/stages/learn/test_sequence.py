@@ -16,12 +16,11 @@ from proctor.cli.learn import app
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import Ordered, Presented
 from proctor.learn.sequencing.figures import evaluate_orders, pair_truths
-from proctor.learn.sequencing.models import load_order_model
 from proctor.metrics.ordering import expected_measures
 from proctor.procedure.manual import Sequence, SequenceStep
 from proctor.records import write_jsonl
 from proctor.stages.learn.runs import list_runs
-from proctor.stages.learn.sequence import learn_sequence, read_learned, read_test_part
+from proctor.stages.learn.sequence import learn_sequence, load_order_model, read_learned, read_test_part
 from proctor.stages.learn.sequence_page import draw_sequences
 from proctor.stages.learn.sequence_settings import SequencePageSettings, SequenceSettings
 from proctor.stages.learn.settings import RunsSettings
@@ -166,7 +165,7 @@ def test_the_pairwise_model_is_trained_kept_and_opened_again(manuals, tmp_path, 
     found = learn_sequence(asked(manuals, out=tmp_path / "run"))
     assert found.test.kendall_tau > found.floors["chance"].kendall_tau + 0.2
     items, predicted = read_test_part(tmp_path / "run", "text")
-    again = load_order_model(tmp_path / "run").predict(items)
+    again = load_order_model(tmp_path / "run", tmp_path).predict(items)
     assert [one.order for one in again] == [one.order for one in predicted]
     np.testing.assert_allclose(again[0].precedence, predicted[0].precedence, atol=1e-4)
 
@@ -203,8 +202,8 @@ def test_pairs_are_averaged_over_both_directions():
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path):
-    with pytest.raises(UserError, match="there is no model of orders"):
-        load_order_model(tmp_path)
+    with pytest.raises(UserError, match="no such file"):
+        load_order_model(tmp_path, tmp_path)
 
 
 def test_the_command_prints_a_table_with_floors_and_json(manuals):
@@ -281,7 +280,7 @@ def test_texts_of_a_page_are_escaped_and_pictures_small_and_inside(manuals, tmp_
         line["pictures"] = ["p.png", None, "gone.png", "bad.png", None]
     write_jsonl(tmp_path / "risky.jsonl", lines)
     found = learn_sequence(asked(tmp_path / "risky.jsonl", modality="both", out=tmp_path / "run"))
-    assert found.dropped == {"picture-missing": 30, "picture-broken": 30}
+    assert found.dropped == {"picture-missing": 30, "picture-no_image": 30}
     drawn = draw_sequences(SequencePageSettings(runs=(tmp_path / "run",), out=tmp_path / "page.html"))
     text = (tmp_path / "page.html").read_text()
     assert "<script>alert" not in text

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, cast, get_args
+from typing import Final, Literal, cast
 
 import msgspec
 import numpy as np
 
 from proctor.corpus.collection import NoImage, find_image
+from proctor.corpus.picture import PictureError, read_picture
 from proctor.datasets.sequence_files import SequenceFile, read_sequences
 from proctor.errors import UserError
+from proctor.exam.kinds.order_marks import Right
 from proctor.learn.runs import RECORD, RunRecord, read_record, read_tables, require_free, write_tables
 from proctor.learn.sequencing.data import (
     MODALITY,
@@ -33,44 +35,32 @@ from proctor.learn.sequencing.figures import (
     order_figures,
     predicted_steps,
 )
-from proctor.learn.sequencing.models import train_order
-from proctor.learn.sequencing.training import Objective, Training
+from proctor.learn.sequencing.training import OBJECTIVES, Objective, TrainedOrder, Training
 from proctor.learn.settings import TrainOptions
-from proctor.metrics.ordering import settle_alike
 from proctor.procedure.manual import Order, SequenceStep
 from proctor.procedure.manual import Sequence as Steps
-from proctor.records import Dropped, encode_jsonl, is_there, read_jsonl, write_json, write_jsonl
+from proctor.records import Dropped, encode_jsonl, is_there, read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.learn.sequence_settings import SequenceSettings
 from proctor.stages.show import Show
 
 __all__ = [
-    "ITEMS",
-    "LEARNED_FROM",
-    "PREDICTED",
-    "SEQUENCE_TARGET",
-    "LearnedSequence",
-    "learn_sequence",
-    "picture_problem",
-    "read_learned",
-    "read_test_part",
-]
+    "LEARNED_FROM", "SEQUENCE_TARGET", "LearnedSequence", "learn_sequence", "load_order_model", "picture_problem", "read_learned",
+    "read_test_part", "train_order",
+]  # fmt: skip
 
-PREDICTED: Final = "predictions.jsonl"
-ITEMS: Final = "items.jsonl"
-DROPPED: Final = "dropped.jsonl"
+_PREDICTED: Final = "predictions.jsonl"
+_ITEMS: Final = "items.jsonl"
 LEARNED_FROM: Final = "learned-from.json"
 """Tasks of the train and dev parts: an exam about these shows what was learned by heart."""
 SEQUENCE_TARGET: Final = "orders of steps"
 """What a run of this kind is about, in its record."""
-_VISUAL: Final = frozenset({"isp", "pisp", "smrm"})
 
 
 class LearnedSequence(OrderEvaluation, frozen=True, kw_only=True):
     """What a model of orders does on manuals of tasks that it has not seen.
 
     Attributes:
-        model, encoder, modality, pretrain, protocol, goal, seed: what was asked.
-        data: the file.
+        model, encoder, modality, pretrain, protocol, goal, seed, data: what was asked.
         parts: sequences in each part.
         dev: figures of the part that everything was chosen on.
         chosen: in training.
@@ -95,17 +85,6 @@ class LearnedSequence(OrderEvaluation, frozen=True, kw_only=True):
     run: str | None
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A command that makes sense, with its file."""
-
-    settings: SequenceSettings
-    options: TrainOptions
-    encoder: str
-    pretrain: tuple[Objective, ...]
-    file: SequenceFile
-
-
 def learn_sequence(
     settings: SequenceSettings, options: TrainOptions | None = None, show: Show | None = None
 ) -> LearnedSequence:
@@ -113,67 +92,61 @@ def learn_sequence(
 
     A run that is done is read and not made again; one that was killed goes on where it was.
 
-    Args:
-        settings: which model on which file.
-        options: of training, what the user set.
-        show: shows progress.
-
     Raises:
         UserError: if file, model, encoder and objectives cannot be used together, or the folder holds another run.
     """
-    asked = _asked(settings, options or TrainOptions())
-    record = _record(asked)
-    if settings.out is not None:
-        require_free(settings.out, record)
-        if is_there(settings.out / RECORD) and read_record(settings.out).files:
-            return read_learned(settings.out)
-    kept, dropped = _kept(asked)
+    options, out, shown = options or TrainOptions(), settings.out, settings.modality
+    encoder = _encoder(settings)
+    objectives = _objectives(settings, encoder)
+    file = read_sequences(settings.data)
+    same = {name: getattr(settings, name) for name in ("modality", "goal", "seed", "protocol", "model")}
+    own = {name: getattr(settings, name) for name in ("pretrain_epochs", "most_steps", "resamples")}
+    own |= {"encoder": encoder, "pretrain": list(objectives), "training": msgspec.to_builtins(options)}
+    record = RunRecord(
+        model=settings.model, split="task", data=settings.data.name, data_hash=file.hash, seed=settings.seed,
+        protocol=settings.protocol, target=SEQUENCE_TARGET, settings={"modality": shown, "goal": settings.goal, **own},
+    )  # fmt: skip
+    if out is not None:
+        require_free(out, record)
+        if is_there(out / RECORD) and read_record(out).files:
+            return read_learned(out)
+    kept, dropped = _kept(settings, encoder, file)
     parts = divide_by_task(kept, settings.seed)
-    if settings.out is not None:
-        write_tables(settings.out, record, {})  # what a kill leaves behind says what it is
+    if out is not None:
+        write_tables(out, record, {})  # what a kill leaves behind says what it is
     trained = train_order(
         settings.model,
         Training(
-            parts=parts,
-            root=asked.file.root,
-            shown=settings.modality,
-            encoder=asked.encoder,
-            protocol=settings.protocol,
-            pretrain=asked.pretrain,
-            goal=settings.goal,
-            seed=settings.seed,
-            options=asked.options,
-            pretrain_options=msgspec.structs.replace(asked.options, epochs=settings.pretrain_epochs),
-            folder=None if settings.out is None else settings.out / "training",
-            show=show,
+            parts=parts, root=file.root, shown=shown, encoder=encoder, protocol=settings.protocol, pretrain=objectives,
+            goal=settings.goal, seed=settings.seed, options=options,
+            pretrain_options=msgspec.structs.replace(options, epochs=settings.pretrain_epochs),
+            folder=None if out is None else out / "training", show=show,
         ),
-    )
-    items = presented(parts.test, settings.modality)
+    )  # fmt: skip
+    dev, items = presented(parts.dev, shown), presented(parts.test, shown)
     predicted = trained.model.predict(items)
+    figures = evaluate_orders(items, predicted, shown, resamples=settings.resamples)
     result = LearnedSequence(
-        **msgspec.structs.asdict(
-            evaluate_orders(items, predicted, settings.modality, resamples=settings.resamples)
-        ),
-        model=settings.model,
-        encoder=asked.encoder,
-        modality=settings.modality,
-        pretrain=asked.pretrain,
-        protocol=settings.protocol,
-        goal=settings.goal,
-        seed=settings.seed,
+        **(msgspec.structs.asdict(figures) | same),
+        encoder=encoder,
+        pretrain=objectives,
         data=str(settings.data),
         parts={name: len(getattr(parts, name)) for name in ("train", "dev", "test")},
-        dev=_dev(trained.model, parts, settings),
+        dev=order_figures(dev, trained.model.predict(dev), shown, resamples=settings.resamples),
         chosen=trained.chosen,
         dropped=dict(Counter(d.reason for d in dropped) + Counter(trained.dropped)),
-        notes=(*trained.notes, *_notes(parts, settings)),
-        run=None if settings.out is None else str(settings.out),
+        notes=(*trained.notes, *_notes(parts, shown)),
+        run=None if out is None else str(out),
     )
-    if settings.out is not None:
-        trained.model.save(settings.out)
-        write_json(settings.out / LEARNED_FROM, sorted({s.task or s.id for s in (*parts.train, *parts.dev)}))
-        write_jsonl(settings.out / DROPPED, dropped)
-        _write(settings.out, record, result, items, predicted)
+    if out is not None:
+        trained.model.save(out)
+        write_json(out / LEARNED_FROM, sorted({s.task or s.id for s in (*parts.train, *parts.dev)}))
+        write_jsonl(out / "dropped.jsonl", dropped)
+        lines = [_prediction(item, one) for item, one in zip(items, predicted, strict=True)]
+        tables = {_PREDICTED: encode_jsonl(lines), _ITEMS: encode_jsonl(map(_item, items))}
+        results = cast("dict[str, object]", msgspec.to_builtins(result)) | {"run": None}
+        record = msgspec.structs.replace(record, chosen=dict(result.chosen), results=results)
+        write_tables(out, record, {name: (len(lines), content) for name, content in tables.items()})
     return result
 
 
@@ -185,107 +158,104 @@ def read_learned(folder: Path) -> LearnedSequence:
     """
     record = read_tables(folder)
     if record.target != SEQUENCE_TARGET:
-        raise UserError(
-            f"it is a run about {record.target}.",
-            where=str(folder),
-            hint="name a run of proctor learn sequence",
-        )
+        hint = "name a run of proctor learn sequence"
+        raise UserError(f"it is a run about {record.target}.", where=str(folder), hint=hint)
     try:
         return msgspec.convert(record.results | {"run": str(folder)}, LearnedSequence)
     except msgspec.ValidationError as error:
         hint = "run the same command again with this version, into another folder"
-        raise UserError(
-            f"its figures are of another version ({error}).", where=str(folder), hint=hint
-        ) from None
+        message = f"its figures are of another version ({error})."
+        raise UserError(message, where=str(folder), hint=hint) from None
+
+
+def train_order(model: str, training: Training) -> TrainedOrder:
+    """Train a model; ``tiny`` is ``berson`` with the encoder of that name.
+
+    Raises:
+        UserError: if encoder, pictures or options cannot be used.
+    """
+    if model == "pairwise":
+        from proctor.learn.sequencing.precedence import train_pairwise
+
+        return train_pairwise(training)
+    from proctor.learn.sequencing.finetune import train_berson
+
+    return train_berson(training)
+
+
+class _Saved(msgspec.Struct, frozen=True):
+    """What every model says in ``model.json``, among other things."""
+
+    model: Literal["berson", "pairwise"]
+
+
+def load_order_model(folder: Path, root: Path) -> OrderModel:
+    """Open the model of a run; paths of pictures will be relative to ``root``.
+
+    Raises:
+        UserError: if there is none, or it is damaged or of another version.
+    """
+    if read_json(folder / "model.json", _Saved).model == "pairwise":
+        from proctor.learn.sequencing.precedence import load_pairwise
+
+        return load_pairwise(folder, root)
+    from proctor.learn.sequencing.finetune import load_berson
+
+    return load_berson(folder, root)
 
 
 # -- what is asked -------------------------------------------------------------------------------------------------
 
 
-def _asked(settings: SequenceSettings, options: TrainOptions) -> _Asked:
-    usual = {"tiny": "tiny", "pairwise": "words"}
-    encoder = settings.encoder or usual.get(settings.model)
+def _encoder(settings: SequenceSettings) -> str:
+    encoder = settings.encoder or {"tiny": "tiny", "pairwise": "words"}.get(settings.model)
     if encoder is None:
-        raise UserError(
-            "the model 'berson' needs an encoder.",
-            where="--encoder",
-            hint="name a local folder, such as text:roberta-large, or use --model tiny, which needs none",
-        )
+        hint = "name a local folder, such as text:roberta-large, or use --model tiny, which needs none"
+        raise UserError("the model 'berson' needs an encoder.", where="--encoder", hint=hint)
     if settings.model == "tiny" and encoder != "tiny":
-        raise UserError(
-            f"the model 'tiny' has an encoder of its own, not '{encoder[:80]}'.",
-            where="--encoder",
-            hint="use --model berson",
-        )
-    return _Asked(settings, options, encoder, _objectives(settings, encoder), read_sequences(settings.data))
+        message = f"the model 'tiny' has an encoder of its own, not '{encoder[:80]}'."
+        raise UserError(message, where="--encoder", hint="use --model berson")
+    return encoder
 
 
 def _objectives(settings: SequenceSettings, encoder: str) -> tuple[Objective, ...]:
     names = [name.strip() for name in settings.pretrain.split(",") if name.strip()]
-    known = get_args(Objective)
     problem = hint = ""
-    if wrong := [name for name in names if name not in known]:
-        problem, hint = f"'{wrong[0][:40]}' is no objective.", f"give some of {','.join(known)}"
+    if wrong := [name for name in names if name not in OBJECTIVES]:
+        problem, hint = f"'{wrong[0][:40]}' is no objective.", f"give some of {','.join(OBJECTIVES)}"
     elif len(set(names)) < len(names):
         problem, hint = "an objective is named twice.", "name each once"
     elif names and (settings.model == "pairwise" or encoder == "words"):
         problem, hint = "the model 'pairwise' is not pretrained.", "leave --pretrain out, or use --model tiny"
-    elif settings.modality == "text" and (wrong := sorted(_VISUAL & set(names))):
-        problem, hint = (
-            f"'{wrong[0]}' needs pictures, and only texts are shown.",
-            "use mlm, or --modality both",
-        )
+    elif settings.modality == "text" and (wrong := sorted({*names} - {"mlm"})):
+        problem = f"'{wrong[0]}' needs pictures, and only texts are shown."
+        hint = "use mlm, or --modality both"
     elif settings.modality == "image" and "mlm" in names:
-        problem, hint = (
-            "'mlm' needs texts, and only pictures are shown.",
-            "use isp, pisp and smrm, or --modality both",
-        )
+        problem = "'mlm' needs texts, and only pictures are shown."
+        hint = "use isp, pisp and smrm, or --modality both"
     if problem:
         raise UserError(problem, where="--pretrain", hint=hint)
-    return tuple(name for name in known if name in names)
+    return tuple(name for name in OBJECTIVES if name in names)
 
 
-def _record(asked: _Asked) -> RunRecord:
-    s = asked.settings
-    return RunRecord(
-        model=s.model,
-        split="task",
-        data=s.data.name,
-        data_hash=asked.file.hash,
-        seed=s.seed,
-        protocol=s.protocol,
-        target=SEQUENCE_TARGET,
-        settings={
-            "encoder": asked.encoder,
-            "modality": s.modality,
-            "pretrain": list(asked.pretrain),
-            "pretrain_epochs": s.pretrain_epochs,
-            "goal": s.goal,
-            "most_steps": s.most_steps,
-            "resamples": s.resamples,
-            "training": msgspec.to_builtins(asked.options),
-        },
-    )
-
-
-def _kept(asked: _Asked) -> tuple[list[Steps], list[Dropped]]:
+def _kept(settings: SequenceSettings, encoder: str, file: SequenceFile) -> tuple[list[Steps], list[Dropped]]:
     """Return the sequences that can be learned from, their pictures all there, and what was left out.
 
     Raises:
         UserError: if pictures are to be shown and there is none, or no sequence is left.
     """
-    settings, kept, dropped = asked.settings, [], [*asked.file.dropped]
-    modality = MODALITY[settings.modality]
-    for sequence in sorted(asked.file.sequences, key=lambda s: s.id):  # the order of the file must not matter
-        found = sequence
-        if settings.modality != "text":
-            found, without = _with_pictures(sequence, asked.file.root)
+    kept, dropped = [], [*file.dropped]
+    place = encoder.rpartition("+")[2].rpartition(":")[2]
+    # The pictures of features that were made before need not be there.
+    seen = settings.modality != "text" and not (":" in encoder and any(Path(place).rglob("*.npy")))
+    for sequence in sorted(file.sequences, key=lambda s: s.id):  # the order of the file must not matter
+        found, steps = sequence, len(sequence.steps)
+        if seen:
+            found, without = _with_pictures(sequence, file.root)
             dropped += without
-        if len(found.steps) > settings.most_steps:
-            dropped.append(
-                Dropped(found.id, "too-many-steps", f"{len(found.steps)} of {settings.most_steps}")
-            )
-        elif len(set(found.alike(modality))) == 1:
+        if steps > settings.most_steps:
+            dropped.append(Dropped(found.id, "too-many-steps", f"{steps} of {settings.most_steps}"))
+        elif len(set(found.alike(MODALITY[settings.modality]))) == 1:
             dropped.append(Dropped(found.id, "nothing-to-order", "all steps look the same"))
         else:
             kept.append(found)
@@ -308,46 +278,31 @@ def _with_pictures(sequence: Steps, root: Path) -> tuple[Steps, list[Dropped]]:
     names = dict.fromkeys(name for step in sequence.steps for name in step.images)
     found = {name: problem for name in names if (problem := picture_problem(root, name)) is not None}
     steps = (replace(s, images=tuple(name for name in s.images if name not in found)) for s in sequence.steps)
-    dropped = [Dropped(sequence.id, reason, detail) for reason, detail in found.values()]
+    dropped = [
+        Dropped(sequence.id, reason, f"{name[:100]!r}: {why}") for name, (reason, why) in found.items()
+    ]
     return replace(sequence, steps=tuple(steps)), dropped
 
 
-def picture_problem(root: Path, name: str, *, decode: bool = False) -> tuple[str, str] | None:
-    """Return why a picture cannot be shown: a reason that can be counted, and what was seen; None for one that can.
-
-    Args:
-        root: that its path is relative to, and must not lead out of.
-        name: its path.
-        decode: read all of it, not its beginning alone.
-    """
-    from PIL import Image
-
+def picture_problem(root: Path, name: str) -> tuple[str, str] | None:
+    """Return why a picture within a folder cannot be shown: a reason that can be counted, and in words; None for one that can."""
     path = find_image(root, name)
     if isinstance(path, NoImage):
-        return "picture-missing", path.detail
+        return f"picture-{path.reason}", path.detail
     try:
-        with Image.open(path) as image:
-            if decode:
-                image.load()
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        return "picture-broken", f"{name[:100]!r} cannot be read ({type(error).__name__})"
+        read_picture(path)
+    except PictureError as error:
+        return f"picture-{error.reason}", error.detail
     return None
 
 
-def _dev(model: OrderModel, parts: Parts, settings: SequenceSettings) -> OrderFigures:
-    items = presented(parts.dev, settings.modality)
-    return order_figures(items, model.predict(items), settings.modality, resamples=settings.resamples)
-
-
-def _notes(parts: Parts, settings: SequenceSettings) -> Iterator[str]:
-    modality = MODALITY[settings.modality]
-    alike = sum(len(set(s.alike(modality))) < len(s.steps) for s in parts.test)
+def _notes(parts: Parts, shown: Shown) -> Iterator[str]:
+    alike = sum(len(set(s.alike(MODALITY[shown]))) < len(s.steps) for s in parts.test)
     if alike:
         yield f"{alike} test sequences have steps that look the same; these count in either order, for chance too"
-    if settings.modality != "text":
-        bare = sum(not step.images for s in parts.test for step in s.steps)
-        if bare:
-            yield f"{bare} test steps have no picture"
+    bare = sum(not step.images for s in parts.test for step in s.steps)
+    if bare and shown != "text":
+        yield f"{bare} test steps have no picture"
     tasks = len({s.task or s.id for s in parts.test})
     if tasks < 10:
         yield f"the test part has {tasks} tasks: intervals over so few are wide and rough"
@@ -386,8 +341,8 @@ def read_test_part(folder: Path, shown: Shown) -> tuple[list[Presented], list[Or
         UserError: if a file cannot be read.
     """
     items, predicted = [], []
-    answers: list[_PredictionLine] = read_jsonl(folder / PREDICTED, _PredictionLine)
-    lines: list[_ItemLine] = read_jsonl(folder / ITEMS, _ItemLine)
+    answers: list[_PredictionLine] = read_jsonl(folder / _PREDICTED, _PredictionLine)
+    lines: list[_ItemLine] = read_jsonl(folder / _ITEMS, _ItemLine)
     said = {answer.id: answer for answer in answers}
     for line in lines:
         parts = enumerate(zip(line.texts, line.pictures, strict=True))
@@ -406,28 +361,11 @@ def read_test_part(folder: Path, shown: Shown) -> tuple[list[Presented], list[Or
     return items, predicted
 
 
-def _write(
-    folder: Path,
-    record: RunRecord,
-    result: LearnedSequence,
-    items: Sequence[Presented],
-    predicted: Sequence[Ordered],
-) -> None:
-    lines = [_prediction(item, one) for item, one in zip(items, predicted, strict=True)]
-    tables = {PREDICTED: encode_jsonl(lines), ITEMS: encode_jsonl(map(_item, items))}
-    results = cast("dict[str, object]", msgspec.to_builtins(result))
-    write_tables(
-        folder,
-        msgspec.structs.replace(record, chosen=dict(result.chosen), results=results | {"run": None}),
-        {name: (len(lines), content) for name, content in tables.items()},
-    )
-
-
 def _prediction(item: Presented, one: Ordered) -> _PredictionLine:
-    alike: dict[Hashable, Hashable] = dict(enumerate(item.sequence.alike()))
-    order = settle_alike(predicted_steps(item, one.order), item.sequence.authored, alike)
+    right = Right((item.sequence.authored,), None, item.sequence.alike())
+    order = right.settled(predicted_steps(item, one.order))
     matrix = None if one.precedence is None else [[round(float(p), 4) for p in row] for row in one.precedence]
-    return _PredictionLine(id=item.sequence.id, order=cast("Order", order), precedence=matrix)
+    return _PredictionLine(id=item.sequence.id, order=order, precedence=matrix)
 
 
 def _item(item: Presented) -> _ItemLine:
