@@ -7,7 +7,7 @@ on, and answers with their numbers, from 1; how probable it is that one comes be
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -31,14 +31,9 @@ def are_orders(items: Sequence[Item]) -> bool:
 
 
 def open_order_system(folder: Path, name: str, root: Path) -> tuple[Floor, LearnedSequence]:
-    """Return the model of a run as a system without a provider, and what the run found.
+    """Return the model of a finished run as a system of this name without a provider, and what the run found.
 
-    A picture that is missing or broken makes a failed prediction of its item.
-
-    Args:
-        folder: of a finished run of ``proctor learn sequence``.
-        name: on the predictions.
-        root: that paths of pictures are relative to.
+    Pictures are found under ``root``; one that is missing or broken makes a failed prediction of its item.
 
     Raises:
         UserError: if it is no such run, or not whole.
@@ -50,25 +45,19 @@ def open_order_system(folder: Path, name: str, root: Path) -> tuple[Floor, Learn
     def model() -> OrderModel:
         return load_order_model(folder, root)
 
-    def answer(item: Item, rng: random.Random) -> Prediction:
-        del rng
+    def answer(item: Item, _: random.Random) -> Prediction:
         try:
             presented = _presented(item, shown, root)
         except UserError as error:
             return Prediction(item_id=item.id, predictor=name, failure=f"not_shown: {error.message}")
-        return _answered(item.id, name, presented, model)
+        (said,) = model().predict([presented])
+        details = {"modality": str(MODALITY[shown])}
+        if said.precedence is not None:
+            details["precedence"] = msgspec.json.encode(said.precedence.round(4).tolist()).decode()
+        numbers = ", ".join(str(slot + 1) for slot in said.order)
+        return Prediction(item_id=item.id, predictor=name, answer=f"[{numbers}]", details=details)
 
     return Floor(name, answer), learned
-
-
-def _answered(item: str, name: str, presented: Presented, model: Callable[[], OrderModel]) -> Prediction:
-    (said,) = model().predict([presented])
-    details: dict[str, str] = {"modality": next(iter(presented.sequence.references))}
-    if said.precedence is not None:
-        rounded = [[round(float(p), 4) for p in row] for row in said.precedence]
-        details["precedence"] = msgspec.json.encode(rounded).decode()
-    numbers = ", ".join(str(slot + 1) for slot in said.order)
-    return Prediction(item_id=item, predictor=name, answer=f"[{numbers}]", details=details)
 
 
 def _presented(item: Item, shown: Shown, root: Path) -> Presented:
@@ -79,21 +68,21 @@ def _presented(item: Item, shown: Shown, root: Path) -> Presented:
     """
     question = item.question
     assert isinstance(question.form, Order)  # seen before anything is asked
-    ids = question.form.ids
-    texts: dict[str, str] = {}
+    texts: dict[str, list[str]] = {}
     pictures: dict[str, list[str]] = {}
     for part in question.evidence:
         if isinstance(part, Words):
-            texts[part.id] = f"{texts[part.id]} {part.text}" if part.id in texts else part.text
+            texts.setdefault(part.id, []).append(part.text)
         elif isinstance(part, Picture) and shown != "text":
             if (problem := picture_problem(root, part.path)) is not None:
                 raise UserError(f"{problem[0]}: {problem[1]}")
             pictures.setdefault(part.id, []).append(part.path)
-    sequence = Steps(
-        id=item.id,
-        goal=str(question.facts.get("goal", "")),
-        steps=tuple(SequenceStep(name, texts.get(name, ""), tuple(pictures.get(name, ()))) for name in ids),
-    ).view(MODALITY[shown])
+    steps = (
+        SequenceStep(id_, " ".join(texts.get(id_, ())), tuple(pictures.get(id_, ())))
+        for id_ in question.form.ids
+    )
+    goal = str(question.facts.get("goal", ""))
+    sequence = Steps(id=item.id, goal=goal, steps=tuple(steps)).view(MODALITY[shown])
     if not any(step.text or step.images for step in sequence.steps):
         raise UserError(f"the model was trained on {shown}, and no step has that")
     return Presented(sequence, sequence.authored)

@@ -52,7 +52,7 @@ def manuals(tmp_path) -> Path:
     lines += [
         {"id": "one", "task": "t0", "steps": ["alone"]},
         {"id": "same", "task": "t0", "steps": ["stir", "stir"]},
-        {"id": "long", "task": "t0", "steps": [f"s {n}" for n in range(40)]},
+        {"id": "long", "task": "t0", "steps": [f"s {n}" for n in range(70)]},
     ]
     write_jsonl(tmp_path / "manuals.jsonl", lines)
     return tmp_path / "manuals.jsonl"

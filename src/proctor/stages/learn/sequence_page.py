@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -58,7 +59,26 @@ class _Run:
     shown: Shown
     items: Sequence[Presented]
     predicted: Sequence[Ordered]
-    taus: Sequence[float]
+
+    @classmethod
+    def read(cls, folder: Path, name: str) -> _Run:
+        learned = read_learned(folder)
+        shown: Shown = msgspec.convert(learned.modality, Shown)
+        return cls(name, learned, shown, *read_test_part(folder, shown))
+
+    @property
+    def asked(self) -> str:
+        made = self.learned
+        pretrained = f", pretrained by {'+'.join(made.pretrain)}" if made.pretrain else ""
+        return f"{made.model}, {made.encoder}, {made.modality}{pretrained}, seed {made.seed}"
+
+    def said(self, at: int) -> OrderSaid:
+        sequence = self.items[at].sequence
+        order = predicted_steps(self.items[at], self.predicted[at].order)
+        accepted = order in sequence.orders(MODALITY[self.shown])
+        if sequence.before is not None:
+            accepted = accepted or is_valid_order(PartialOrder(range(len(order)), sequence.before), order)
+        return OrderSaid(self.name, order, kendall_tau(sequence.authored, order).value, accepted)
 
 
 def draw_sequences(settings: SequencePageSettings) -> SequencePage:
@@ -67,59 +87,40 @@ def draw_sequences(settings: SequencePageSettings) -> SequencePage:
     Raises:
         UserError: if a run is not whole or of another kind, or runs are of other files or seeds.
     """
-    runs = [_read(folder, _name(folder, settings.runs)) for folder in settings.runs]
+    names = Counter(folder.name for folder in settings.runs)
+    runs = [_Run.read(f, f.name if names[f.name] == 1 else str(f)) for f in settings.runs]
     first = runs[0]
     for run, folder in zip(runs, settings.runs, strict=True):
-        if [i.sequence.id for i in run.items] != [i.sequence.id for i in first.items]:
+        if [(i.sequence.id, i.slots) for i in run.items] != [(i.sequence.id, i.slots) for i in first.items]:
             raise UserError(
                 "it was tested on other sequences than the first run.",
                 where=str(folder),
                 hint="draw runs of one file and seed",
             )
-    best = max(runs, key=lambda run: run.learned.test.kendall_tau)
-    board = [_row(run.name, "run", run.learned.test, _asked(run.learned)) for run in runs]
+    board = [_row(run.name, "run", run.learned.test, run.asked) for run in runs]
     notes = list(dict.fromkeys(note for run in runs for note in run.learned.notes))
     if settings.people is not None:
         board.append(_people(settings.people, first, notes))
     board += [_row(name, "floor", figures) for name, figures in first.learned.floors.items()]
-    order = sorted(range(len(best.items)), key=lambda k: (best.taus[k], best.items[k].sequence.id))
-    shown = [order[k * len(order) // settings.examples] for k in range(min(settings.examples, len(order)))]
-    if len(order) <= settings.examples:
-        shown = order
-    picture = _Pictures((settings.data or Path(first.learned.data)).parent)
+    best = max(runs, key=lambda run: run.learned.test.kendall_tau)
+    order = sorted(range(len(best.items)), key=lambda k: (best.said(k).tau, best.items[k].sequence.id))
+    many = min(settings.examples, len(order))
+    missing: set[str] = set()
+    picture = cache(partial(_picture, (settings.data or Path(first.learned.data)).parent, missing))
+    sequences = [_sequence(order[k * len(order) // many], runs, picture) for k in range(many)]
+    if missing:
+        notes.append(f"{count(len(missing), 'picture')} cannot be read; --data names where the file is.")
     page = sequences_page(
         settings.title or "Steps put in order",
         board,
         [part for run in runs for part in _pairs(run)],
-        [_sequence(k, runs, picture) for k in shown],
-        [*notes, *picture.notes()],
-        {"file": first.learned.data, **{run.name: _asked(run.learned) for run in runs}},
-        len(order) - len(shown),
+        sequences,
+        notes,
+        {"file": first.learned.data, **{run.name: run.asked for run in runs}},
+        len(order) - many,
     )
     write_page(settings.out, page)
-    return SequencePage(
-        str(settings.out), tuple(r.name for r in runs), len(shown), (*notes, *picture.notes())
-    )
-
-
-def _name(folder: Path, every: Sequence[Path]) -> str:
-    return folder.name if sum(other.name == folder.name for other in every) == 1 else str(folder)
-
-
-def _read(folder: Path, name: str) -> _Run:
-    learned = read_learned(folder)
-    shown: Shown = msgspec.convert(learned.modality, Shown)
-    items, predicted = read_test_part(folder, shown)
-    taus = [
-        kendall_tau(i.sequence.authored, predicted_steps(i, p.order)).value
-        for i, p in zip(items, predicted, strict=True)
-    ]
-    return _Run(name, learned, shown, items, predicted, taus)
-
-
-def _asked(learned: LearnedSequence) -> str:
-    pretrained = f", pretrained by {'+'.join(learned.pretrain)}" if learned.pretrain else ""
-    return f"{learned.model}, {learned.encoder}, {learned.modality}{pretrained}, seed {learned.seed}"
+    return SequencePage(str(settings.out), tuple(r.name for r in runs), many, tuple(notes))
 
 
 def _row(name: str, role: str, figures: OrderFigures, note: str = "") -> BoardRow:
@@ -143,9 +144,6 @@ def _people(path: Path, run: _Run, notes: list[str]) -> BoardRow:
         notes.append(f"People put {seen} of {count(len(items), 'test sequence')} in order.")
     orders = f"{count(len(answers), 'order')} by {len({a.worker for a in answers})} people"
     return _row("people", "people", order_figures(asked, given, run.shown), orders)
-
-
-# -- pairs ---------------------------------------------------------------------------------------------------------
 
 
 def _pairs(run: _Run) -> Iterator[Part]:
@@ -185,56 +183,22 @@ def _map(run: _Run, at: int) -> Iterator[Part]:
     )
 
 
-# -- sequences -----------------------------------------------------------------------------------------------------
+def _picture(root: Path, missing: set[str], name: str) -> str:
+    """Return a small picture as a data address; one that is not there is noted."""
+    found = find_image(root, name)
+    address = "" if isinstance(found, NoImage) else thumbnail(found, _SIDE)
+    if not address:
+        missing.add(name)
+    return address
 
 
-class _Pictures:
-    """Small pictures as data addresses; those that are not there are counted."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._missing: set[str] = set()
-        self.of = cache(self._of)
-
-    def _of(self, name: str) -> str:
-        found = find_image(self._root, name)
-        address = "" if isinstance(found, NoImage) else thumbnail(found, _SIDE)
-        if not address:
-            self._missing.add(name)
-        return address
-
-    def notes(self) -> list[str]:
-        missing = len(self._missing)
-        return (
-            [f"{count(missing, 'picture')} cannot be read; --data names where the file is."]
-            if missing
-            else []
-        )
-
-
-def _sequence(at: int, runs: Sequence[_Run], picture: _Pictures) -> SequenceShown:
+def _sequence(at: int, runs: Sequence[_Run], picture: Callable[[str], str]) -> SequenceShown:
+    """Return a sequence; runs that were shown texts give these, and others the pictures."""
     sequence = runs[0].items[at].sequence
-    texts: Mapping[int, str] = {
-        n: step.text for run in runs for n, step in enumerate(run.items[at].sequence.steps) if step.text
-    }
-    images = {n: s.images[0] for run in runs for n, s in enumerate(run.items[at].sequence.steps) if s.images}
-    return SequenceShown(
-        sequence.id,
-        sequence.goal,
-        sequence.task,
-        tuple(
-            StepShown(texts.get(n, ""), picture.of(images[n]) if n in images else "")
-            for n in sequence.authored
-        ),
-        tuple(_said(run, at) for run in runs),
-        (("task", sequence.task),) if sequence.task and sequence.goal != sequence.task else (),
-    )
-
-
-def _said(run: _Run, at: int) -> OrderSaid:
-    item, one = run.items[at], run.predicted[at]
-    order = predicted_steps(item, one.order)
-    accepted = order in item.sequence.orders(MODALITY[run.shown])
-    if item.sequence.before is not None:
-        accepted = accepted or is_valid_order(PartialOrder(range(len(order)), item.sequence.before), order)
-    return OrderSaid(run.name, order, run.taus[at], accepted)
+    steps = []
+    for shown in zip(*(run.items[at].sequence.steps for run in runs), strict=True):
+        images = [step.images[0] for step in shown if step.images]
+        text = next((step.text for step in shown if step.text), "")
+        steps.append(StepShown(text, picture(images[0]) if images else ""))
+    said = tuple(run.said(at) for run in runs)
+    return SequenceShown(sequence.id, sequence.goal, sequence.task, tuple(steps), said)

@@ -13,11 +13,6 @@ __all__ = ["SequencePageSettings", "SequenceSettings", "SequenceTableSettings"]
 _PROTOCOL = option(
     "What is right, what the paper says, or what its released code does; docs/sequencing.md lists what differs."
 )
-_MOST_STEPS = option(
-    "Sequences of more steps are left out and counted: every ordered pair of steps is looked at.",
-    ge=2,
-    le=1_000,
-)
 
 
 class SequenceSettings(Settings, frozen=True, kw_only=True):
@@ -64,7 +59,10 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
     goal: Annotated[
         bool, option("Show the goal before every step; people saw it, published models did not.")
     ] = False
-    most_steps: Annotated[int, _MOST_STEPS] = 30
+    most_steps: Annotated[
+        int,
+        option("Longer sequences are left out and counted: every ordered pair is looked at.", ge=2, le=1_000),
+    ] = 64
     seed: Annotated[int, SEED] = 0
     resamples: Annotated[int, RESAMPLES] = 2_000
     out: Annotated[
