@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -21,19 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["sequence", "sequence_page", "sequence_table"]
 
-_HEAD = ("n", "PMR", "tau", "Acc", "Lq", "Lr", "Dist")
-
 
 @with_settings
 def sequence(settings: SequenceSettings, training: TrainOptions, output: Output) -> None:
     """Learn to put the shuffled steps of manuals in order, and test it on manuals of other tasks.
 
-    About 70 % of the tasks are learned from, everything is chosen on 10 %, and the rest is predicted once, in shuffles that are the
-    same for every model. Floors stand beside: chance exactly, the order as shown, and three rules that nobody had to learn. A model
-    that does not beat them has not understood what the steps do.
-
-    A run holds predictions.jsonl and items.jsonl (proctor score ordering reads them) and the model, which answers exams:
-    proctor predict WORKSPACE -p model:RUN.
+    70 % of the tasks are learned from, everything is chosen on 10 %, and the rest is predicted once, beside floors. A run answers
+    exams: proctor predict WORKSPACE -p model:RUN. More: docs/sequencing.md.
 
     Example: proctor learn sequence --data manuals.jsonl --model pairwise --seed 0 --json
 
@@ -52,35 +47,22 @@ def sequence(settings: SequenceSettings, training: TrainOptions, output: Output)
 def _text(result: LearnedSequence) -> str:
     pretrained = f", pretrained by {', '.join(result.pretrain)}" if result.pretrain else ""
     sizes = ", ".join(f"{name} {n:,}" for name, n in result.parts.items())
-    rows = [("test", *_cells(result.test)), ("dev", *_cells(result.dev))]
-    rows += [(f"floor: {name}", *_cells(floor)) for name, floor in result.floors.items()]
     asked = (
         f"{result.model}, encoder {result.encoder}, {result.modality}{pretrained}, protocol {result.protocol}"
     )
-    parts = [
-        f"{asked}, seed {result.seed}; sequences: {sizes}",
-        table(rows, ("", *_HEAD)),
-    ]
-    above = []
+    rows = {"test": result.test, "dev": result.dev} | {f"floor: {n}": f for n, f in result.floors.items()}
+    parts = [f"{asked}, seed {result.seed}; sequences: {sizes}", _figures(rows)]
     for name, one in result.compared.items():
-        ends = "" if one.interval is None else f" ({one.interval[0]:+.3f} to {one.interval[1]:+.3f})"
         tests = {"p": one.p, "McNemar": one.mcnemar}
         ps = "".join(
-            f", {t} {p:.4f}" if p >= 1e-4 else f", {t} < 0.0001" for t, p in tests.items() if p is not None
+            f", {t} {'< 0.0001' if p < 1e-4 else f'{p:.4f}'}" for t, p in tests.items() if p is not None
         )
-        above.append(f"{name} above {one.floor}: {one.difference:+.3f}{ends}{ps}, over {one.tasks} tasks")
-    parts.append("\n".join(above))
+        above = _with(one.difference, one.interval, "+")
+        parts.append(f"{name} above {one.floor}: {above}{ps}, over {one.tasks} tasks")
     if result.references:
+        asked_of = ("perfect_match_ratio", "kendall_tau")
         lines = [
-            (
-                name,
-                r.n,
-                *(
-                    f"{r.single[f]:.3f} to {r.multi[f]:.3f}"
-                    for f in ("perfect_match_ratio", "kendall_tau")
-                    if r.n
-                ),
-            )
+            (name, r.n, *(f"{r.single[f]:.3f} to {r.multi[f]:.3f}" for f in asked_of if r.n))
             for name, r in result.references.items()
         ]
         parts.append(table(lines, ("orders that are right", "n", "PMR, first to best", "tau, first to best")))
@@ -91,48 +73,44 @@ def _text(result: LearnedSequence) -> str:
         ]
         parts.append(table(graphs, ("against task graphs", "n", "value", "chance")))
     if (pairs := result.calibration) is not None:
+        error, brier = f"{pairs.expected_calibration_error:.3f}", f"{pairs.brier_score:.3f}"
         parts.append(
-            f"pairs: expected calibration error {pairs.expected_calibration_error:.3f}, Brier score "
-            f"{pairs.brier_score:.3f} over {pairs.pairs:,} pairs"
+            f"pairs: expected calibration error {error}, Brier score {brier} over {pairs.pairs:,} pairs"
         )
-    slices = [
-        (f"{what} {name}", *_cells(figures))
-        for what, by in (
-            ("category", result.by_category),
-            ("with", result.by_alternatives),
-            ("steps", result.by_steps),
-        )
-        for name, figures in by.items()
-    ]
-    parts.append(table(slices, ("test", *_HEAD)))
+    slices = {"category": result.by_category, "with": result.by_alternatives, "steps": result.by_steps}
+    parts.append(_figures({f"{what} {name}": f for what, by in slices.items() for name, f in by.items()}))
     listed = f", listed in {result.run}/dropped.jsonl" if result.run and result.dropped else ""
     parts.append(f"left out: {counted(result.dropped)}{listed}")
     return "\n\n".join(parts)
 
 
-def _cells(f: OrderFigures) -> tuple[object, ...]:
-    ends = f.intervals
-    return (
-        f.n,
-        _with(f.perfect_match_ratio, ends.get("perfect_match_ratio")),
-        _with(f.kendall_tau, ends.get("kendall_tau")),
-        f"{f.position_accuracy:.3f}",
-        f"{f.longest_common_subsequence:.2f}",
-        f"{f.longest_common_substring:.2f}",
-        f"{f.displacement:.2f}",
-    )
+def _figures(rows: Mapping[str, OrderFigures]) -> str:
+    lines = [
+        (
+            name,
+            f.n,
+            _with(f.perfect_match_ratio, f.intervals.get("perfect_match_ratio")),
+            _with(f.kendall_tau, f.intervals.get("kendall_tau")),
+            f"{f.position_accuracy:.3f}",
+            f"{f.longest_common_subsequence:.2f}",
+            f"{f.longest_common_substring:.2f}",
+            f"{f.displacement:.2f}",
+        )
+        for name, f in rows.items()
+    ]
+    return table(lines, ("", "n", "PMR", "tau", "Acc", "Lq", "Lr", "Dist"))
 
 
-def _with(value: float, interval: tuple[float, float] | None) -> str:
-    return f"{value:.3f}" if interval is None else f"{value:.3f} ({interval[0]:.3f} to {interval[1]:.3f})"
+def _with(value: float, interval: tuple[float, float] | None, sign: str = "") -> str:
+    ends = "" if interval is None else f" ({interval[0]:{sign}.3f} to {interval[1]:{sign}.3f})"
+    return f"{value:{sign}.3f}{ends}"
 
 
 @with_settings
 def sequence_table(settings: SequenceTableSettings, training: TrainOptions, output: Output) -> None:
     """Make Table 2 or 3 of the paper on sequencing again, on the data at hand: printed rows, ours, chance.
 
-    Every cell is a run folder under --out; the table can be stopped and made again. Rows that need pictures which the file lacks
-    say so.
+    Every cell is a run folder under --out; the table can be stopped and made again. A row that cannot be made says why.
 
     Example: proctor learn sequence-table 2 --data manuals.jsonl --out runs/table-2 --seeds 5
 
@@ -150,11 +128,8 @@ def _table_text(result: OrderTable, form: Literal["text", "markdown", "latex"]) 
 
     body = []
     for row in result.rows:
-        spread = row.deviations or (None,) * len(row.values)
-        cells = [
-            f"{v:.2f}" if d is None else f"{v:.2f} ± {d:.2f}" for v, d in zip(row.values, spread, strict=True)
-        ]
-        cells = cells or [""] * len(result.columns)
+        spread = [f" ± {d:.2f}" for d in row.deviations] or [""] * len(row.values)
+        cells = [f"{v:.2f}{d}" for v, d in zip(row.values, spread, strict=True)] or [""] * len(result.columns)
         body.append(
             (row.source, row.data, row.modality, row.model, row.pretraining, f"{row.n or ''}", *cells)
         )
@@ -168,9 +143,7 @@ def _table_text(result: OrderTable, form: Literal["text", "markdown", "latex"]) 
 
 @with_settings
 def sequence_page(settings: SequencePageSettings, output: Output) -> None:
-    """Draw runs of learn sequence as one page: leaderboard, probabilities of pairs, and sequences in right and predicted order.
-
-    The page is one file that works offline, with small pictures in it. Runs of one page are of one file and seed.
+    """Draw runs of learn sequence, of one file and seed, as one page: leaderboard, pairs, and right and predicted orders.
 
     Example: proctor learn sequence-page runs/pairwise runs/tiny-text --out page.html
     """
