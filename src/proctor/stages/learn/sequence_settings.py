@@ -23,23 +23,20 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
     data: Annotated[
         Path,
         option(
-            'A manual a line: {"id": "tea-1", "task": "make tea", "steps": ["Boil water.", "Pour it."]}, steps in true order; '
-            "docs/sequencing.md says what else a line may hold.",
+            'A manual a line: {"id": …, "task": …, "steps": [text, …]} in true order; docs/sequencing.md says what else.',
             metavar="FILE",
         ),
     ]
     model: Annotated[
         Literal["tiny", "pairwise", "berson"],
         option(
-            "tiny: BERSON with an encoder that is trained from nothing, in minutes. pairwise: how probable it is that one step "
-            "comes before another, calibrated, and the most probable order of all. berson: with any encoder."
+            "tiny: BERSON with an encoder trained from nothing; pairwise: calibrated pairs, the likeliest order of all; berson: with any encoder."
         ),
     ] = "tiny"
     encoder: Annotated[
         str | None,
         option(
-            "tiny, or of a local folder: text:DIR, clip:DIR, resnet:DIR, visualbert:DIR, clip-vil:DIR+DIR, features:DIR; of "
-            "pairwise also words, its own.",
+            "tiny, text:DIR, clip:DIR, resnet:DIR, features:DIR, visualbert:DIR+DIR, clip-vil:DIR+DIR; of pairwise also words.",
             metavar="ENCODER",
         ),
     ] = None
@@ -49,8 +46,7 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
     pretrain: Annotated[
         str,
         option(
-            "What is learned before, from steps in order: mlm (words), isp (images swapped), pisp (patches swapped), smrm "
-            "(regions hidden); none without it.",
+            "Objectives of pretraining: mlm (words), isp (swapped images), pisp (swapped patches), smrm (hidden regions).",
             metavar="mlm,isp,…",
         ),
     ] = ""

@@ -6,8 +6,7 @@ Source: Wu et al. 2022; the printed figures are in ``learn.sequencing.published`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 import msgspec
 import numpy as np
@@ -24,6 +23,7 @@ from proctor.stages.learn.sequence_settings import SequenceSettings, SequenceTab
 
 __all__ = ["OrderTable", "OrderTableRow", "order_table", "table_runs"]
 
+Model = Literal["tiny", "pairwise", "berson"]
 _ALL: Final[dict[Shown, str]] = {"image": "isp,pisp,smrm", "text": "mlm", "both": "mlm,isp,pisp,smrm"}
 _ADDED: Final[dict[Shown, tuple[str, ...]]] = {
     "image": ("", "isp", "isp,pisp", "isp,pisp,smrm"),
@@ -34,14 +34,8 @@ _ADDED: Final[dict[Shown, tuple[str, ...]]] = {
 class OrderTableRow(msgspec.Struct, frozen=True, kw_only=True):
     """One row; Acc and PMR in per cent, the rest raw, as the paper prints it.
 
-    Attributes:
-        source: printed in the paper, measured here, what chance gives, or missing here.
-        data: name of the file or of the published data set.
-        modality, model, pretraining: of the row.
-        n: test sequences, of the first seed.
-        values: by ``MEASURE_NAMES``, means over the seeds.
-        deviations: sample deviations over the seeds; empty of a single one.
-        note: why it is missing.
+    ``data`` is the file or the published data set, ``n`` are test sequences of the first seed, ``values`` are by ``MEASURE_NAMES``,
+    means over the seeds with their sample ``deviations`` (none of a single one), ``note`` says why a row is missing.
     """
 
     source: Literal["printed", "ours", "chance", "missing"]
@@ -70,43 +64,33 @@ def table_runs(settings: SequenceTableSettings) -> list[SequenceSettings]:
     Raises:
         UserError: if a row that was asked for is none.
     """
-    cells: list[tuple[str, str | None, Shown, str]] = []
+    cells: list[tuple[Model, str | None, Shown, str]] = []
     if settings.number == "3":
         cells = [("tiny", None, shown, added) for shown, steps in _ADDED.items() for added in steps]
     else:
-        networks: list[tuple[str, str | None, Shown]] = []
+        networks: list[tuple[Model, str | None, Shown]] = []
         if "tiny" in settings.model:
             networks += [("tiny", None, shown) for shown in _ALL]
         for text in settings.encoder:
-            shown, _, encoder = text.partition("=")
-            if shown not in _ALL or not encoder:
+            shown, _, folder = text.partition("=")
+            if shown not in _ALL or not folder:
                 raise UserError(f"'{text[:80]}' is no row.", where="--encoder", hint="write text=text:DIR")
-            networks.append(("berson", encoder, shown))
+            networks.append(("berson", folder, shown))
         cells = [(*network, pretrain) for network in networks for pretrain in ("", _ALL[network[2]])]
         cells += [("pairwise", None, "text", "")] * ("pairwise" in settings.model)
-    return [
-        SequenceSettings(
-            data=data,
-            model=cast("Literal['tiny', 'pairwise', 'berson']", model),
-            encoder=encoder,
-            modality=shown,
-            pretrain=pretrain,
-            protocol=settings.protocol,
-            seed=seed,
-            resamples=settings.resamples,
-            out=settings.out / _folder(number, data, model, encoder, shown, pretrain, seed),
-        )
-        for number, data in enumerate(settings.data, 1)
-        for model, encoder, shown, pretrain in cells
-        for seed in range(settings.seeds)
-    ]
-
-
-def _folder(number: int, data: Path, *parts: str | int | None) -> str:
-    named = "-".join(
-        str(part).replace(",", "+").replace("/", "_") for part in parts if part not in ("", None)
-    )
-    return f"{number}-{data.stem}-{named}"
+    runs = []
+    for number, data in enumerate(settings.data, 1):
+        for model, encoder, shown, pretrain in cells:
+            for seed in range(settings.seeds):
+                parts = (number, data.stem, model, encoder, shown, pretrain, seed)
+                name = "-".join(str(part) for part in parts if part not in ("", None))
+                runs.append(
+                    SequenceSettings(
+                        data=data, model=model, encoder=encoder, modality=shown, pretrain=pretrain, protocol=settings.protocol,
+                        seed=seed, resamples=settings.resamples, out=settings.out / name.replace(",", "+").replace("/", "_"),
+                    )
+                )  # fmt: skip
+    return runs
 
 
 def order_table(
@@ -114,12 +98,7 @@ def order_table(
     seen: Callable[[], None] = lambda: None,
     options: TrainOptions | None = None,
 ) -> OrderTable:
-    """Train every cell that can be trained, and put it beside the printed rows; what cannot says why.
-
-    Args:
-        settings: which table, on which files.
-        seen: called after each training.
-        options: of training, what the user set.
+    """Train every cell that can be trained (``seen`` is called after each), beside the printed rows; what cannot says why.
 
     Raises:
         UserError: if a row that was asked for is none.
