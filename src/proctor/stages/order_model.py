@@ -7,7 +7,6 @@ on, and answers with their numbers, from 1; how probable it is that one comes be
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -22,12 +21,7 @@ from proctor.procedure.manual import Sequence as Steps
 from proctor.procedure.manual import SequenceStep
 from proctor.stages.learn.sequence import LearnedSequence, load_order_model, picture_problem, read_learned
 
-__all__ = ["are_orders", "open_order_system"]
-
-
-def are_orders(items: Sequence[Item]) -> bool:
-    """Return whether all items are answered by an order."""
-    return all(isinstance(item.question.form, Order) for item in items)
+__all__ = ["open_order_system"]
 
 
 def open_order_system(folder: Path, name: str, root: Path) -> tuple[Floor, LearnedSequence]:

@@ -32,7 +32,7 @@ from proctor.stages.inputs import load_all_items, load_predictions
 from proctor.stages.learn.sequence import LEARNED_FROM
 from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
-from proctor.stages.order_model import are_orders, open_order_system
+from proctor.stages.order_model import open_order_system
 from proctor.stages.rehearsing import in_trial
 from proctor.stages.show import Show
 from proctor.stages.together import Job, side_by_side
@@ -61,9 +61,6 @@ __all__ = [
 
 PREDICTORS: Final = FLOOR_NAMES
 """Systems without a model of questions about moments."""
-
-_KEPT: Final = 50
-"""Answers of a trained model after which all are written, so that a run that is killed goes on."""
 
 Form = Literal["open", "choice", "order"]
 
@@ -303,21 +300,24 @@ def predict(
         limits = (limits or Limits()).shared()
         model = _answering(predictor, trial=trial)
         return [_predict_with_model(workspace, g, view, model, settings, limits, seen) for g, view in chosen]
-    if predictor.startswith(TRAINED):
-        orders = _put_in_order(groups)
-        _require_one(settings, orders)
-        return [_predict_with_trained(workspace, group, predictor, settings, seen) for group in orders]
     fitting = _answered_by(predictor, groups)
     _require_one(settings, fitting)
-    return [_predict_with_floor(workspace, group, predictor, settings, seen) for group in fitting]
+    answered = _predict_with_trained if predictor.startswith(TRAINED) else _predict_with_floor
+    return [answered(workspace, group, predictor, settings, seen) for group in fitting]
 
 
 def _answered_by(floor: str, groups: Sequence[_Group]) -> list[_Group]:
-    """Return the groups that a system without a model can answer.
+    """Return the groups that a system without a model, or a trained model of orders, can answer.
 
     Raises:
         UserError: if it can answer none.
     """
+    if floor.startswith(TRAINED):
+        if orders := [group for group in groups if group.form == "order"]:
+            return orders
+        forms = ", ".join(dict.fromkeys(group.form for group in groups))
+        hint = "a trained model of orders answers questions of the kind 'order' alone"
+        raise UserError(f"none of these items is answered by an order, but by {forms}.", hint=hint)
     fitting = [group for group in groups if floor in group.kind.floors(group.items)]
     if not fitting:
         known = dict.fromkeys(name for group in groups for name in group.kind.floors(group.items))
@@ -326,20 +326,6 @@ def _answered_by(floor: str, groups: Sequence[_Group]) -> list[_Group]:
             hint=f"a model is written PROVIDER/MODEL; without a model: {', '.join(known) or 'none'}",
         )
     return fitting
-
-
-def _put_in_order(groups: Sequence[_Group]) -> list[_Group]:
-    """Return the groups that a trained model of orders can answer.
-
-    Raises:
-        UserError: if it can answer none.
-    """
-    if fitting := [group for group in groups if are_orders(group.items)]:
-        return fitting
-    raise UserError(
-        f"none of these items is answered by an order, but by {', '.join(dict.fromkeys(g.form for g in groups))}.",
-        hint="a trained model of orders answers questions of the kind 'order' alone",
-    )
 
 
 def _answering(predictor: str | Answering, *, trial: bool = False) -> str | Function:
@@ -516,12 +502,13 @@ def _predict_with_trained(
     )
     run = settings.run or group.name(file_name(folder.resolve().name))
     begun = _Run.begin(workspace, run, info, group.items)
-    asked, done, fresh = begun.unanswered(settings.limit), {"predictor": name}, list[Prediction]()
+    asked = begun.unanswered(settings.limit)
+    fresh: list[Prediction] = []
     for prediction in predict_items(asked, system, progress=seen):
         fresh.append(prediction)
-        if not len(fresh) % _KEPT:
-            begun.keep(fresh, done)
-    result = begun.told(begun.write(fresh, done), len(asked))
+        if not len(fresh) % 50:  # a run that is killed goes on from there
+            begun.keep(fresh, {"predictor": name})
+    result = begun.told(begun.write(fresh, {"predictor": name}), len(asked))
     known: set[str] = set(read_json(folder / LEARNED_FROM, list[str]))
     if seen_before := sum((item.question.cluster or item.id) in known for item in group.items):
         note = f"{seen_before} of {len(group.items)} items are of tasks that the model was trained on: no figure of these is fair"
@@ -593,8 +580,6 @@ def estimate_prediction(
     if not isinstance(model, str) or is_asked(model):
         chosen = _with_view(groups, settings)
         _require_one(settings, chosen)
-    elif model.startswith(TRAINED):
-        _require_one(settings, _put_in_order(groups))
     elif not model.startswith(PERSON):
         _require_one(settings, _answered_by(model, groups))
     limits, answering = limits or Limits(), _answering(model)
