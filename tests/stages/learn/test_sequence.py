@@ -103,6 +103,12 @@ def test_a_run_is_written_scored_alike_and_read_again(manuals, tmp_path, monkeyp
     assert learn_sequence(asked(manuals, out=out)) == found == read_learned(out)
     with pytest.raises(UserError, match=r"another configuration \(seed\)"):
         learn_sequence(asked(manuals, out=out, seed=1))
+    monkeypatch.undo()
+    use_word_places(monkeypatch)
+    items = (out / "items.jsonl").read_bytes()
+    (out / "items.jsonl").unlink()
+    assert learn_sequence(asked(manuals, out=out)) == found
+    assert (out / "items.jsonl").read_bytes() == items
 
 
 def test_the_order_of_the_file_and_repetition_change_nothing(manuals, tmp_path):

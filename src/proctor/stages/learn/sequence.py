@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, cast
@@ -109,7 +110,8 @@ def learn_sequence(
     if out is not None:
         require_free(out, record)
         if is_there(out / RECORD) and read_record(out).files:
-            return read_learned(out)
+            with suppress(UserError):  # a file of it is missing or was changed: it is made again
+                return read_learned(out)
     kept, dropped = _kept(settings, encoder, file)
     parts = divide_by_task(kept, settings.seed)
     if out is not None:
