@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from types import SimpleNamespace
 
 import msgspec
@@ -34,25 +33,14 @@ def run(tmp_path):
 
 
 def trained(tmp_path, modality):
-    rng = random.Random(0)
+    Image.new("RGB", (8, 8)).save(tmp_path / "p.png")
+    steps = [[f"{w.split()[0]} n{k % 9}" for w in STEPS.values()] for k in range(12)]
     lines = [
-        {
-            "id": f"m{k}",
-            "task": f"t{k}",
-            "steps": [f"{w.split()[0]} n{rng.randrange(9)}" for w in STEPS.values()],
-        }
-        for k in range(12)
+        {"id": f"m{k}", "task": f"t{k}", "steps": s, "pictures": ["p.png"] * 3} for k, s in enumerate(steps)
     ]
-    if modality != "text":
-        Image.new("RGB", (8, 8)).save(tmp_path / "p.png")
-        lines = [line | {"pictures": ["p.png"] * 3} for line in lines]
     write_jsonl(tmp_path / "manuals.jsonl", lines)
-    out = tmp_path / f"run-{modality}"
-    learn_sequence(
-        SequenceSettings(
-            data=tmp_path / "manuals.jsonl", model="tiny", modality=modality, resamples=0, out=out
-        )
-    )
+    out, data = tmp_path / f"run-{modality}", tmp_path / "manuals.jsonl"
+    learn_sequence(SequenceSettings(data=data, model="tiny", modality=modality, resamples=0, out=out))
     return out
 
 
@@ -72,10 +60,12 @@ def workspace(tmp_path, *items):
     return root
 
 
-def test_answers_are_presented_numbers(tmp_path, run):
+def test_answers_are_presented_numbers_given_once_and_for_nothing(tmp_path, run):
     root = workspace(tmp_path, item("q1", "cab"), item("q2", "abc"))
+    assert estimate_prediction(root, f"model:{run}").calls == 0
+    assert predict(root, f"model:{run}", PredictSettings(limit=1))[0].asked_now == 1
     (done,) = predict(root, f"model:{run}")
-    assert (done.answered, done.failed, done.run) == (2, 0, "order-run-text")
+    assert (done.answered, done.asked_now, done.failed, done.run) == (2, 1, 0, "order-run-text")
     assert "1 of 2 items are of tasks that the model was trained on" in done.note
     one, two = read_jsonl(root / "runs" / done.run / "predictions.jsonl", Prediction)
     assert (one.answer, two.answer) == ("[2, 3, 1]", "[1, 2, 3]")
@@ -83,14 +73,6 @@ def test_answers_are_presented_numbers(tmp_path, run):
     assert matrix[1][0] > 0.5 > matrix[0][1]
     info = read_run_info(root / "runs" / done.run)
     assert (info.role, info.show, info.form) == ("system", "text", "order")
-
-
-def test_what_is_answered_is_not_asked_again_and_nothing_is_paid(tmp_path, run):
-    root = workspace(tmp_path, item("q1", "cab"), item("q2", "abc"))
-    assert predict(root, f"model:{run}", PredictSettings(limit=1))[0].asked_now == 1
-    assert predict(root, f"model:{run}")[0].asked_now == 1
-    assert predict(root, f"model:{run}")[0].asked_now == 0
-    assert estimate_prediction(root, f"model:{run}").calls == 0
 
 
 def test_missing_and_broken_pictures_fail_one_by_one(tmp_path):

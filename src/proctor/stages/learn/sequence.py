@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Final, Literal, cast
 
@@ -249,18 +250,25 @@ def _kept(settings: SequenceSettings, encoder: str, file: SequenceFile) -> tuple
     kept, dropped = [], [*file.dropped]
     place = encoder.rpartition("+")[2].rpartition(":")[2]
     # The pictures of features that were made before need not be there.
-    seen = settings.modality != "text" and not (":" in encoder and any(Path(place).rglob("*.npy")))
+    looked_at = settings.modality != "text" and not (":" in encoder and any(Path(place).rglob("*.npy")))
+    problem = cache(partial(picture_problem, file.root)) if looked_at else lambda _: None
     for sequence in sorted(file.sequences, key=lambda s: s.id):  # the order of the file must not matter
-        found, steps = sequence, len(sequence.steps)
-        if seen:
-            found, without = _with_pictures(sequence, file.root)
-            dropped += without
-        if steps > settings.most_steps:
-            dropped.append(Dropped(found.id, "too-many-steps", f"{steps} of {settings.most_steps}"))
-        elif len(set(found.alike(MODALITY[settings.modality]))) == 1:
-            dropped.append(Dropped(found.id, "nothing-to-order", "all steps look the same"))
+        names = dict.fromkeys(name for step in sequence.steps for name in step.images)
+        wrong = {name: found for name in names if (found := problem(name)) is not None}
+        steps = [
+            replace(step, images=tuple(n for n in step.images if n not in wrong)) for step in sequence.steps
+        ]
+        shown = replace(sequence, steps=tuple(steps))
+        dropped += [
+            Dropped(sequence.id, why, f"{name[:100]!r}: {told}") for name, (why, told) in wrong.items()
+        ]
+        if len(steps) > settings.most_steps:
+            detail = f"{len(steps)} of {settings.most_steps}"
+            dropped.append(Dropped(sequence.id, "too-many-steps", detail))
+        elif len(set(shown.alike(MODALITY[settings.modality]))) == 1:
+            dropped.append(Dropped(sequence.id, "nothing-to-order", "all steps look the same"))
         else:
-            kept.append(found)
+            kept.append(shown)
     if settings.modality != "text" and not any(step.images for s in kept for step in s.steps):
         raise UserError(
             "none of its steps has a picture that is there.",
@@ -274,16 +282,6 @@ def _kept(settings: SequenceSettings, encoder: str, file: SequenceFile) -> tuple
             hint="raise --most-steps, or give sequences whose steps differ",
         )
     return kept, dropped
-
-
-def _with_pictures(sequence: Steps, root: Path) -> tuple[Steps, list[Dropped]]:
-    names = dict.fromkeys(name for step in sequence.steps for name in step.images)
-    found = {name: problem for name in names if (problem := picture_problem(root, name)) is not None}
-    steps = (replace(s, images=tuple(name for name in s.images if name not in found)) for s in sequence.steps)
-    dropped = [
-        Dropped(sequence.id, reason, f"{name[:100]!r}: {why}") for name, (reason, why) in found.items()
-    ]
-    return replace(sequence, steps=tuple(steps)), dropped
 
 
 def picture_problem(root: Path, name: str) -> tuple[str, str] | None:
