@@ -157,7 +157,7 @@ def test_the_pairwise_model_is_trained_kept_and_opened_again(manuals, tmp_path, 
     monkeypatch.undo()  # the model itself
     found = learn_sequence(asked(manuals, out=tmp_path / "run"))
     assert found.test.kendall_tau > found.floors["chance"].kendall_tau + 0.2
-    items, predicted = read_test_part(tmp_path / "run", "text")
+    items, predicted = read_test_part(tmp_path / "run")
     with pytest.raises(UserError, match="no such file"):
         load_order_model(tmp_path, tmp_path)
     again = load_order_model(tmp_path / "run", tmp_path).predict(items)
@@ -276,3 +276,15 @@ def test_texts_of_a_page_are_escaped_and_pictures_small_and_inside(manuals, tmp_
     assert "<script>alert" not in text
     assert text.count('<img src="data:image/jpeg;base64,') == 2 * drawn.sequences
     assert len(text) < 400_000
+
+
+def test_features_made_before_need_no_pictures(manuals, tmp_path):
+    lines = [
+        json.loads(line) | {"pictures": ["gone.png"] * 5} for line in manuals.read_text().splitlines()[:30]
+    ]
+    for k, line in enumerate(lines):
+        line["pictures"][k % 5] = "other.png"
+    write_jsonl(tmp_path / "grid.jsonl", lines)
+    np.save(tmp_path / "gone.npy", np.zeros((4, 2)))
+    given = {"model": "berson", "modality": "image", "encoder": f"features:{tmp_path}"}
+    assert learn_sequence(asked(tmp_path / "grid.jsonl", **given)).dropped == {}

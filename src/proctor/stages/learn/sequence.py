@@ -39,7 +39,7 @@ from proctor.learn.sequencing.figures import (
 )
 from proctor.learn.sequencing.training import OBJECTIVES, Objective, TrainedOrder, Training
 from proctor.learn.settings import TrainOptions
-from proctor.procedure.manual import Order, SequenceStep
+from proctor.procedure.manual import Order
 from proctor.procedure.manual import Sequence as Steps
 from proctor.records import Dropped, encode_jsonl, is_there, read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.learn.sequence_settings import SequenceSettings
@@ -312,7 +312,7 @@ def _notes(parts: Parts, shown: Shown) -> Iterator[str]:
 
 
 class _ItemLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line that ``proctor score ordering --gt`` reads, with what the page shows."""
+    """A line that ``proctor score ordering --gt`` reads, with the sequence as it was shown, for the page."""
 
     id: str
     order: Order
@@ -321,9 +321,7 @@ class _ItemLine(msgspec.Struct, frozen=True, kw_only=True):
     constraints: tuple[tuple[int, int], ...] | None
     task: str
     category: str
-    goal: str
-    texts: tuple[str, ...]
-    pictures: tuple[tuple[str, ...], ...]
+    sequence: Steps
 
 
 class _PredictionLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -334,37 +332,25 @@ class _PredictionLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     precedence: list[list[float]] | None = None
 
 
-def read_test_part(folder: Path, shown: Shown) -> tuple[list[Presented], list[Ordered]]:
+def read_test_part(folder: Path) -> tuple[list[Presented], list[Ordered]]:
     """Return what a finished run was tested on, and what it said.
 
     Raises:
         UserError: if a file cannot be read.
     """
-    items, predicted = [], []
-    answers: list[_PredictionLine] = read_jsonl(folder / _PREDICTED, _PredictionLine)
     lines: list[_ItemLine] = read_jsonl(folder / _ITEMS, _ItemLine)
-    said = {answer.id: answer for answer in answers}
-    for line in lines:
-        parts = enumerate(zip(line.texts, line.pictures, strict=True))
-        sequence = Steps(
-            id=line.id,
-            goal=line.goal,
-            task=line.task,
-            steps=tuple(SequenceStep(str(n), text, images) for n, (text, images) in parts),
-            references={MODALITY[shown]: line.references},
-            before=line.constraints,
-        )
-        items.append(Presented(sequence, line.presented))
-        one = said[line.id]
+    answers: list[_PredictionLine] = read_jsonl(folder / _PREDICTED, _PredictionLine)
+    predicted = []
+    for line, one in zip(lines, answers, strict=True):
         matrix = None if one.precedence is None else np.array(one.precedence)
-        predicted.append(Ordered(tuple(line.presented.index(step) for step in one.order), matrix))
-    return items, predicted
+        predicted.append(Ordered(tuple(map(line.presented.index, one.order)), matrix))
+    return [Presented(line.sequence, line.presented) for line in lines], predicted
 
 
 def _prediction(item: Presented, one: Ordered) -> _PredictionLine:
     right = Right((item.sequence.authored,), None, item.sequence.alike())
     order = right.settled(predicted_steps(item, one.order))
-    matrix = None if one.precedence is None else [[round(float(p), 4) for p in row] for row in one.precedence]
+    matrix = None if one.precedence is None else one.precedence.round(4).tolist()
     return _PredictionLine(id=item.sequence.id, order=order, precedence=matrix)
 
 
@@ -379,7 +365,5 @@ def _item(item: Presented) -> _ItemLine:
         constraints=sequence.before,
         task=sequence.task or sequence.id,
         category=category_of(sequence),
-        goal=sequence.goal,
-        texts=tuple(step.text for step in sequence.steps),
-        pictures=tuple(step.images for step in sequence.steps),
+        sequence=sequence,
     )

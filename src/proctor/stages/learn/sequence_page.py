@@ -64,7 +64,7 @@ class _Run:
     def read(cls, folder: Path, name: str) -> _Run:
         learned = read_learned(folder)
         shown: Shown = msgspec.convert(learned.modality, Shown)
-        return cls(name, learned, shown, *read_test_part(folder, shown))
+        return cls(name, learned, shown, *read_test_part(folder))
 
     @property
     def asked(self) -> str:
