@@ -23,7 +23,8 @@ _COLUMNS: Final = {
     "Lr": (1, 2),
     "Dist": (1, 2),
 }
-"""Scale and digits of each."""
+"""Scale and digits of each, as ``metrics.ordering.MEASURES``."""
+_PMR, _TAU = 1, 4
 _TEXT: Final = 240
 _TONES: Final = {"run": "own", "people": "", "floor": "floor"}
 _NOTE: Final = (
@@ -89,12 +90,12 @@ def sequences_page(
         method: what has to be known to make it again.
         left: sequences that are not shown.
     """
-    rows = sorted(board, key=lambda r: (list(_TONES).index(r.role), -r.values[1][0], r.name))
+    rows = sorted(board, key=lambda r: (list(_TONES).index(r.role), -r.values[_TAU][0], r.name))
     parts: tuple[Part, ...] = (
         *(Paragraph(text[:1].upper() + text[1:], beware=True) for text in notes),
         Table("On the same test sequences", ("", "sequences", *_COLUMNS), tuple(map(_row, rows)), _NOTE, sortable=True),
-        _plot("Sequences without a mistake (PMR), per cent", rows, 0, 100, 0.0),
-        _plot("Kendall's tau", rows, 1, 1, -1.0),
+        _plot("Sequences without a mistake (PMR), per cent", rows, _PMR, 100, 0.0),
+        _plot("Kendall's tau", rows, _TAU, 1, -1.0),
     )  # fmt: skip
     sections = [Section("board", "Leaderboard", parts)]
     sections += [Section("pairs", "Pairs of steps", tuple(pairs))] if pairs else []

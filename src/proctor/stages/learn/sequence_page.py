@@ -18,7 +18,7 @@ from proctor.learn.sequencing.figures import OrderFigures, order_figures, pair_t
 from proctor.learn.sequencing.partial import partly_ordered
 from proctor.metrics.calibration import reliability_bins
 from proctor.metrics.figure import Matrix
-from proctor.metrics.ordering import PartialOrder, is_valid_order, kendall_tau
+from proctor.metrics.ordering import MEASURES, PartialOrder, is_valid_order, kendall_tau
 from proctor.report.numbers import count
 from proctor.report.page import write_page
 from proctor.report.parts import Paragraph, Part
@@ -33,14 +33,6 @@ __all__ = ["SequencePage", "draw_sequences"]
 _MAPS: Final = 4
 """Sequences whose pairs are drawn."""
 _SIDE: Final = 220
-_MEASURES: Final = (
-    "perfect_match_ratio",
-    "kendall_tau",
-    "position_accuracy",
-    "longest_common_subsequence",
-    "longest_common_substring",
-    "displacement",
-)
 
 
 class SequencePage(msgspec.Struct, frozen=True):
@@ -124,7 +116,7 @@ def draw_sequences(settings: SequencePageSettings) -> SequencePage:
 
 
 def _row(name: str, role: str, figures: OrderFigures, note: str = "") -> BoardRow:
-    values = tuple((getattr(figures, m), *figures.intervals.get(m, (None, None))) for m in _MEASURES)
+    values = tuple((getattr(figures, m), *figures.intervals.get(m, (None, None))) for m in MEASURES)
     return BoardRow(name, role, figures.n, values, note)
 
 
@@ -176,11 +168,8 @@ def _map(run: _Run, at: int) -> Iterator[Part]:
     free = [(p.first + 1, p.second + 1, p.either) for p in partly_ordered(matrix).swappable]
     told = ", ".join(f"{min(i, j)} and {max(i, j)} ({100 * p:.0f} %)" for i, j, p in free[:8])
     more = f", and {len(free) - 8} pairs more" if len(free) > 8 else ""
-    yield Paragraph(
-        f"Interchangeable, as far as the model can tell: {told}{more}."
-        if free
-        else "No two steps can be swapped."
-    )
+    said = f"Interchangeable, as far as the model can tell: {told}{more}."
+    yield Paragraph(said if free else "No two steps can be swapped.")
 
 
 def _picture(root: Path, missing: set[str], name: str) -> str:

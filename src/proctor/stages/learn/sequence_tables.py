@@ -79,7 +79,7 @@ def table_runs(settings: SequenceTableSettings) -> list[SequenceSettings]:
         cells = [(*network, pretrain) for network in networks for pretrain in ("", _ALL[network[2]])]
         cells += [("pairwise", None, "text", "")] * ("pairwise" in settings.model)
     runs = []
-    for number, data in enumerate(settings.data, 1):
+    for number, data in enumerate(dict.fromkeys(settings.data), 1):
         for model, encoder, shown, pretrain in cells:
             for seed in range(settings.seeds):
                 parts = (number, data.stem, model, encoder, shown, pretrain, seed)
@@ -105,7 +105,7 @@ def order_table(
     """
     runs = table_runs(settings)
     rows: list[OrderTableRow] = []
-    for data in settings.data:
+    for data in dict.fromkeys(settings.data):
         mine = [run for run in runs if run.data == data]
         chance: dict[str, OrderTableRow] = {}
         firsts = range(0, len(mine), settings.seeds)
@@ -114,10 +114,9 @@ def order_table(
     printed = PRETRAINING if settings.number == "2" else OBJECTIVES
     published = [
         OrderTableRow(
-            source="printed", data=row.corpus, modality=row.modality, model=row.model,
-            pretraining=row.pretraining, values=row.values,
+            source="printed", data=r.corpus, modality=r.modality, model=r.model, pretraining=r.pretraining, values=r.values
         )
-        for row in printed
+        for r in printed
     ]  # fmt: skip
     return OrderTable(settings.number, MEASURE_NAMES, (*published, *rows), tuple(_notes(settings)))
 
@@ -155,11 +154,8 @@ def _cell(
 
 
 def _values(figures: OrderFigures) -> tuple[float, ...]:
-    columns = {column.label: column for column in ORDER_COLUMNS}
-    return tuple(
-        getattr(figures, columns[label].name) * (100 if columns[label].percent else 1)
-        for label in MEASURE_NAMES
-    )
+    columns = ORDER_COLUMNS[: len(MEASURE_NAMES)]
+    return tuple(getattr(figures, column.name) * (100 if column.percent else 1) for column in columns)
 
 
 def _notes(settings: SequenceTableSettings) -> Iterator[str]:
