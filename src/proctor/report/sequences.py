@@ -16,13 +16,8 @@ from proctor.report.plaintext import clip_line
 __all__ = ["BoardRow", "OrderSaid", "SequenceShown", "StepShown", "sequences_page"]
 
 _COLUMNS: Final = {
-    "PMR": (100, 1),
-    "tau": (1, 3),
-    "Acc": (100, 1),
-    "Lq": (1, 2),
-    "Lr": (1, 2),
-    "Dist": (1, 2),
-}
+    "Acc": (100, 1), "PMR": (100, 1), "Lq": (1, 2), "Lr": (1, 2), "tau": (1, 3), "Dist": (1, 2)
+}  # fmt: skip
 """Scale and digits of each, as ``metrics.ordering.MEASURES``."""
 _PMR, _TAU = 1, 4
 _TEXT: Final = 240

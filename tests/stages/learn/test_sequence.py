@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -251,6 +252,11 @@ def test_the_page_shows_runs_people_pairs_and_orders(manuals, tmp_path):
     assert text.count('class="orders"') == found.test.n
     assert "misplaced" in text
     assert "Interchangeable" in text
+    board = text[text.index("On the same test sequences") : text.index("longest common subsequence and run")]
+    heads = [board.index(name) for name in ("Acc", "PMR", "Lq", "Lr", "tau", "Dist")]
+    assert heads == sorted(heads)
+    chance = re.sub(r"(<[^>]+>|\s)+", " ", board[board.index(">chance") :])
+    assert re.search(r" 20\.0 20\.0 to 20\.0 0\.8 0\.8 to 0\.8 2\.79 ", chance)
     assert f"{len(said)} orders by 2 people" in text
     assert f"(expected calibration error {found.calibration.expected_calibration_error:.3f})" in text
     before = page.read_bytes()
