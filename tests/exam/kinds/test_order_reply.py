@@ -23,6 +23,16 @@ TEXTS = ("Boil the water.", "Pour it over the leaves.", "Drink the tea.")
         "```json\n[3,1,2]\n```",
         '["Drink the tea.", "Boil the water.", "Pour it over the leaves."]',
         "[2, 0, 1]",  # no step has the number 0: it counts from there
+        "2 > 0 > 1",
+        "0. Drink the tea.\n1. Boil the water.\n2. Pour it over the leaves.",
+        "[[3], [1], [2]]",
+        "[3, 1, 2,]",
+        "３、１、２",
+        "Final order:\n3\n1\n2",
+        "3 - Drink the tea\n1 - Boil the water\n2 - Pour it over the leaves",
+        "1. drink TEA\n2. Boil water!\n3. Pour it over the dry leaves now",
+        "3 → 1 → 2, since one drinks last. 1 → 2 is clear.",
+        "First 1, 2: hot water. 1 → 2.\n[3, 1, 2]",
         "<think>[1, 2, 3] maybe? 2, 1, 3</think>[3, 1, 2]",
         "3 > 1 > 2",
         "[3 > 1 > 2]",
@@ -66,9 +76,9 @@ def test_every_notation_is_read(reply: str) -> None:
         ("[3, 3, 1, 2]", (2, 0, 1), (), (2,), ()),  # a step named twice counts where it stands first
         ("[3, 7, 1]", (2, 0, 1), ("7",), (), (1,)),
         ("3 > 2", (2, 1, 0), (), (), (0,)),
-        ("2", (1, 0, 2), (), (), (0, 2)),
-        ("1. Drink the tea.\n2. Wash up.\n3. Drink the tea.", (2, 0, 1), ("Wash up.",), (2,), (0, 1)),
-        ('["Step 2: Boil the water.", "Step 3"]', (2, 0, 1), ("Step 2: Boil the water.",), (), (0, 1)),
+        ("They were 1, 2, 3.\nAnswer: [3, 1]", (2, 0, 1), (), (), (1,)),
+        ("1. Drink it.\n2. Drink the tea.\n3. Step 1\n4. C", (2, 0, 1), ("Drink it.",), (2,), (1,)),
+        ('["Step 2: Boil the water.", "Step 3", "A"]', (2, 0, 1), ("Step 2: Boil the water.",), (), (1,)),
     ],
 )
 def test_what_is_not_whole_is_repaired_and_says_how(
@@ -92,6 +102,18 @@ def test_what_is_not_whole_is_repaired_and_says_how(
         ("[3, 1, 2]\n[1, 2, 3]", "several"),
         ("Step 1: 3\nStep 2: 1\nStep 3: 2", "two-ways"),
         ('{"1": 3, "2": 1, "3": 2}', "two-ways"),
+        ('{"1": 3,\n"2": 1,\n"3": 2}', "nothing"),
+        ('{"first": 3,\n"second": 1,\n"third": 2\n}', "nothing"),
+        ("2: 3\n1: 1\n3: 2", "two-ways"),
+        ("1 -> 3\n2 -> 1\n3 -> 2", "several"),
+        ("| Place | Step |\n|---|---|\n| 1 | 3 |\n| 2 | 1 |\n| 3 | 2 |", "nothing"),
+        ("III, I, II", "nothing"),
+        ("Step 3 before Step 1", "nothing"),
+        ("[0, 2]", "two-ways"),  # from 0 or from 1
+        ("3, 0, 1", "two-ways"),
+        ("2", "nothing"),  # one step is no order
+        ("[3, 9]", "nothing"),
+        ("1 " * 500_000, "too_long"),
         ("[7, 8, 9]", "nothing"),
         ("Steps 1-3 show how tea is made.", "nothing"),
         ("1. First I looked at the pictures.\n2. Then I thought.", "nothing"),

@@ -1,10 +1,10 @@
 """The order that a reply gives, in whatever notation; what can be read in two ways is not read.
 
 Steps are named by the number under which they were presented (``3, 1, 2``; ``Step 3 → Step 1 → Step 2``), by letter, or by their
-text. The notation that is asked for, a JSON list, goes before all others, and of several orders the ones that name most steps. Where
-these differ, one behind "final" or "answer" decides; else the reply is not read. An order that is not whole is repaired
+text, whole or in part. The notation that is asked for, a JSON list, goes before all others where it is whole. Of different orders one
+behind "final" or "answer" counts, and of these the one that names most steps. An order that is not whole is repaired
 (``metrics.ordering.repair_order``): what was not presented and what is named again are dropped, and what is missing is appended as
-presented. A reply that names no step is never repaired. Source: ours.
+presented. A reply that does not name two steps is no order and never repaired. Source: ours.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from proctor.llm.structured import Unreadable, spoken_text
 from proctor.metrics.ordering.orders import RepairedOrder, repair_order
 
 __all__ = ["OrderRead", "read_order", "spell_slots"]
+
+Named: TypeAlias = tuple[int | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,8 @@ class OrderRead:
     """What was read.
 
     Attributes:
-        rule: notation that was read (``json``, ``json-from-zero``, ``line``, ``list``), or why nothing was: ``nothing``, ``several``
-            different orders, ``two-ways`` (a list can be read as steps or as places), or the code of an unreadable reply.
+        rule: notation that was read (``json``, ``line``, ``list``), or why nothing was: ``nothing``, ``several`` different orders,
+            ``two-ways`` (as steps or as places; from 0 or from 1), or the code of an unreadable reply.
         repaired: the whole order of the slots, from 0, with what had to be done for it; None where nothing was read.
     """
 
@@ -44,41 +46,43 @@ class _Found(NamedTuple):
     """An order somewhere in a reply: slots, or in their words what names none; None for what can be read in two ways."""
 
     rule: str
-    named: tuple[int | str, ...] | None
-    decides: bool
+    named: Named | None
+    lead: str = ""
 
     @property
     def known(self) -> int:
-        return len(_known(self.named or ()))
+        return len({name for name in self.named or () if isinstance(name, int)})
+
+    @property
+    def decides(self) -> bool:
+        return _DECIDES.search(self.lead.rstrip(" :\n")) is not None
 
 
-_LABEL: Final = r"(?:(?i:steps?|pictures?|number|no\.|\#)\s*)?[\"'(]?(?:\d{1,3}|[A-HJ-Z])[\"')]?(?!\w|[.:]\w)"
-"""Among other words, where "I" is no letter, and "a" neither."""
+_LABEL: Final = r"(?:(?i:steps?|pictures?|number|no\.|\#)\s*)?[\"'(]?(\d{1,3}|[A-Z])[\"')]?"
 _BETWEEN: Final = (
-    r"\s*(?:->|=>|→|⟶|➜|>|<|;|\||,(?:\s*and\b)?(?:\s*then\b)?|\band\b(?:\s*then\b)?|\bthen\b)\s*"
+    r"\s*(?:->|=>|→|⟶|➜|>|<|;|\||[,，、](?:\s*and\b)?(?:\s*then\b)?|\band\b(?:\s*then\b)?|\bthen\b)\s*"
 )
 """Every text is taken in one way only, so that a long reply that fits nearly takes no time."""
-_RUN: Final = re.compile(rf"(?<![\w:.]){_LABEL}(?:(?i:{_BETWEEN}){_LABEL})+")
-_WHOLE: Final = re.compile(_RUN.pattern.replace("[A-HJ-Z]", "[A-Z]"), re.IGNORECASE)
-_BARE: Final = re.compile(r"\(?(?:\d{1,3}|[A-Z])\)?(?:(?:\s+|-)\(?(?:\d{1,3}|[A-Z])\)?)*")
-_SPLIT: Final = re.compile(_BETWEEN, re.IGNORECASE)
-_ONLY_AND: Final = re.compile(r"[^,;|<>→⟶➜]+\band\b[^,;|<>→⟶➜]+", re.IGNORECASE)
+_NAME: Final = re.compile(rf"{_LABEL}(?:\s*[.:)\-–—]+\s*(.*))?", re.IGNORECASE | re.DOTALL)
+_PLAIN_NAME: Final = re.compile(_LABEL, re.IGNORECASE)
+_AMONG: Final = _LABEL.replace("(\\d{1,3}|[A-Z])", "(?:\\d{1,3}|[A-HJ-Z])") + r"(?!\w|[.:]\w)"
+"""Among other words, where "I" is no letter, and "a" neither."""
+_RUN: Final = re.compile(rf"(?<![\w:.]){_AMONG}(?:(?i:{_BETWEEN}){_AMONG})+")
+_SPLITS: Final = (re.compile(_BETWEEN, re.IGNORECASE), re.compile(r"[\s-]+"))
 _ARROW: Final = re.compile(r"\s*(?:->|=>|→|⟶|➜)\s*")
-_NAMES: Final = re.compile(
-    r"(?:(?:steps?|pictures?|number|no\.|#)\s*)?[\"'(]?(\d{1,3}|[A-Z])[\"')]?(?:\s*[.:)\-–—]+\s*(.*))?", re.IGNORECASE | re.DOTALL
-)  # fmt: skip
+_MORE_THAN_AND: Final = re.compile(r"[,，、;|<>→⟶➜]|then", re.IGNORECASE)
 _ENTRY: Final = re.compile(r"\s*(?:(step)\s*)?(?:(\d{1,3})\s*([.):])|[-*•+](?=\s))\s*(.+)", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"[\"'(]?\d{1,3}[\"')]?\.?")
 _MAPPED: Final = re.compile(r"\d[\"']?\s*:\s*[\"']?\d")
-_ARRAY: Final = re.compile(r"\[[^\[\]]*\]", re.DOTALL)
+_ARRAY: Final = re.compile(r"\[([^\[\]]*)\]")
 _DECIDES: Final = re.compile(r"\b(?:final|answer|order|sequence)\b[^\n.;]*$", re.IGNORECASE)
 _MARKUP: Final = re.compile(r"\*\*|__|`")
 _SPACES: Final = re.compile(r"[^\S\n]+")
 _WORDS: Final = re.compile(r"\w+")
 _NEAR: Final = 200
 """Characters before a list in which it is called the answer."""
-_SHORTEST: Final = 3
-"""Words of a part of a step's text that is taken for the step."""
+_FEWEST: Final = 2
+"""Steps that an order names, and words of a part of a step's text that is taken for the step."""
 
 
 def spell_slots(order: Sequence[int]) -> str:
@@ -107,22 +111,23 @@ def read_order(reply: str, texts: Sequence[str]) -> OrderRead:
     if isinstance(spoken, Unreadable):
         return OrderRead(spoken.reason)
     text = _SPACES.sub(" ", _MARKUP.sub("", spoken))
+    text = _ARRAY.sub(lambda held: held[0] if "," in held[1] else held[1], text)  # "[3 > 1 > 2]" is no JSON
     names = _Names(texts)
-    arrays, outside = list(_arrays(text, names)), _ARRAY.sub(_without, text)
-    others = [*_lists(outside, names), *_lines(outside, names)]
-    if not arrays and any(one.named is None for one in others):
+    found = list(_arrays(text, names))
+    if not any(one.known == len(texts) for one in found):
+        rest = _ARRAY.sub(" ", text)
+        found += [*_lists(rest, names), *_lines(rest, names)]
+    found = [one for one in found if one.named is None or one.known >= _FEWEST]
+    found = [one for one in found if one.decides] or found
+    if any(one.named is None for one in found):
         return OrderRead("two-ways")
-    found = [one for one in (*arrays, *others) if one.known]
     most = max((one.known for one in found), default=0)
-    whole = [one for one in found if one.known == most]
-    whole = [one for one in whole if one.rule.startswith("json")] or whole
-    if len({one.named for one in whole}) > 1:
-        whole = [one for one in whole if one.decides]
-    orders = {one.named for one in whole if one.named is not None}
+    found = [one for one in found if one.known == most]
+    orders = {one.named for one in found if one.named is not None}
     if len(orders) != 1:
-        return OrderRead("several" if found else "nothing")
+        return OrderRead("several" if orders else "nothing")
     slots = range(len(texts))
-    return OrderRead(whole[0].rule, repair_order(orders.pop(), slots, presented=slots))
+    return OrderRead(found[0].rule, repair_order(orders.pop(), slots, presented=slots))
 
 
 class _Names:
@@ -131,41 +136,42 @@ class _Names:
     def __init__(self, texts: Sequence[str]) -> None:
         self.count = len(texts)
         self.texts = [_plain(text) for text in texts]
+        self._words = [frozenset(text.split()) for text in self.texts]
 
-    def slots(self, names: Sequence[str]) -> tuple[int | str, ...]:
-        """Return the slots of names, steps with the same text one after the other; what names none in its own words."""
+    def slots(self, names: Sequence[str]) -> Named | None:
+        """Return the slots of names, steps with the same text one after the other; what names none in its own words.
+
+        There is no step 0: all numbers from 0 to N-1 count from there, and what else has a 0 can be read in two ways (None).
+        """
+        matches = [_NAME.fullmatch(name.strip()) for name in names]
+        numbers = [int(m[1]) for m in matches if m is not None and m[1].isdecimal() and not m[2]]
+        if 0 in numbers:
+            return tuple(numbers) if sorted(numbers) == list(range(self.count)) else None
         found: list[int | str] = []
         taken: set[int | str] = set()
         for name in names:
-            slots = self._meant(name)
+            slots = self.meant(name)
             found.append(next((s for s in slots if s not in taken), slots[0]) if slots else name.strip())
             taken.add(found[-1])
         return tuple(found)
 
-    def label(self, name: str) -> int | None:
-        """Return the slot of a number or letter, with or without the step's own text behind it."""
-        match = _NAMES.fullmatch(name.strip().rstrip(".,;"))
+    def meant(self, name: str, *, whole: bool = False) -> list[int]:
+        """Return the slots of a number or letter, with or without its own step's text behind it, or of a text or part of one."""
+        match = _NAME.fullmatch(name.strip().rstrip(".,;"))
         if match is None:
-            return None
+            return self._texted(name, whole=whole)
         slot = int(match[1]) - 1 if match[1].isdecimal() else ord(match[1].upper()) - ord("A")
-        said = _plain(match[2] or "")
-        if not 0 <= slot < self.count or (said in self.texts and said and self.texts[slot] != said):
-            return None  # the number of one step and the text of another one
-        return slot
+        said = self._texted(match[2] or "", whole=whole)
+        other = slot not in said if said else _PLAIN_NAME.fullmatch((match[2] or "").strip())
+        return [slot] if 0 <= slot < self.count and not other else []  # one step and another one are none
 
-    def _meant(self, name: str) -> list[int]:
-        label = self.label(name)
-        if label is not None:
-            return [label]
+    def _texted(self, name: str, *, whole: bool) -> list[int]:
         said = _plain(name)
         same = [n for n, text in enumerate(self.texts) if text and text == said]
-        if same or len(said.split()) < _SHORTEST:
+        words = frozenset(said.split())
+        if same or whole or len(words) < _FEWEST:
             return same
-        part = [
-            n
-            for n, text in enumerate(self.texts)
-            if text and (text.startswith(said) or said.startswith(text))
-        ]
+        part = [n for n, w in enumerate(self._words) if len(w) >= _FEWEST and (w <= words or words <= w)]
         return part if len({self.texts[n] for n in part}) == 1 else []
 
 
@@ -174,36 +180,27 @@ def _plain(text: str) -> str:
 
 
 def _arrays(text: str, names: _Names) -> Iterator[_Found]:
-    """Yield the JSON lists; one of all numbers from 0 to N-1 counts from 0, since there is no step 0."""
+    """Yield the JSON lists, and what only looks like one (``[C, A, B]``)."""
     for match in _ARRAY.finditer(text):
         try:
             values = json.loads(match[0])
         except ValueError:
-            values = [part.strip(" \"'\n") for part in match[0][1:-1].split(",")]
-        if not values or not all(isinstance(value, int | str) for value in values):
-            continue
-        decides = _leads(text[max(0, match.start() - _NEAR) : match.start()])
-        if sorted(map(str, values)) == sorted(map(str, range(names.count))):
-            yield _Found("json-from-zero", tuple(int(value) for value in values), decides)
-        else:
-            yield _Found("json", names.slots([str(value) for value in values]), decides)
-
-
-def _without(array: re.Match[str]) -> str:
-    """Return what else may be read where a list stands: nothing, or what brackets hold that no list does (``[3 > 1 > 2]``)."""
-    held = array[0][1:-1].strip()
-    return " " if "," in held or _NUMBER.fullmatch(held) else held
+            values = [said for part in match[1].split(",") if (said := part.strip(" \"'\n"))]
+        if all(isinstance(value, int | str) for value in values):
+            lead = text[max(0, match.start() - _NEAR) : match.start()]
+            yield _Found("json", names.slots([str(value) for value in values]), lead)
 
 
 def _lines(text: str, names: _Names) -> Iterator[_Found]:
     """Yield what stands on one line: numbers or letters with something between them, or texts with arrows."""
     before = ""
     for line in text.splitlines():
-        said = line.strip().lstrip("> ").rstrip(". ")
+        said = line.strip("> ").rstrip(". ")
+        entry = _ENTRY.fullmatch(said)
         if len(_MAPPED.findall(said)) > 1:
-            yield _Found("line", None, decides=False)
-        elif said and (_ENTRY.fullmatch(said) is None or _ARROW.search(said)):
-            yield from _line(said, before, names)
+            yield _Found("line", None)
+        elif said and (entry is None or not entry[2] or _ARROW.search(said)):
+            yield from _line(said if entry is None or entry[2] else entry[4], before, names)
         before = said or before
 
 
@@ -211,46 +208,19 @@ def _line(said: str, before: str, names: _Names) -> Iterator[_Found]:
     head, colon, tail = said.partition(":")
     led = bool(colon) and not any(map(str.isdecimal, head))
     part, lead = (tail.strip(), head) if led else (said, before)
-    if _BARE.fullmatch(part):
-        yield _Found("line", names.slots(re.split(r"[\s-]+", part)), _leads(lead))
-    elif _WHOLE.fullmatch(part):
-        yield _Found("line", names.slots(_SPLIT.split(part)), _leads(lead))
-    elif len(texts := _ARROW.split(part)) > 1 and len(_known(slots := names.slots(texts))) > 1:
-        yield _Found("line", slots, _leads(lead))
-    else:  # among other words only whole orders count, and "steps 1 and 2" is none
-        for run in _RUN.finditer(said):
-            slots = names.slots(_SPLIT.split(run[0]))
-            if len(_known(slots)) == names.count and not _ONLY_AND.fullmatch(run[0]):
-                yield _Found("line", slots, _leads(said[: run.start()].strip() or before))
-
-
-def _known(named: Sequence[int | str]) -> set[int]:
-    return {name for name in named if isinstance(name, int)}
-
-
-def _leads(before: str) -> bool:
-    return _DECIDES.search(before.rstrip(" :\n")) is not None
-
-
-def _lists(text: str, names: _Names) -> Iterator[_Found]:
-    """Yield what stands on lines of their own: behind numbers or bullets, or as the texts of steps."""
-    block: list[_Entry] = []
-    before = lead = ""
-    for line in (*text.splitlines(), "end"):
-        match = _ENTRY.fullmatch(line)
-        if not line.strip():
-            continue
-        if match is not None and not _ARROW.search(line):
-            entry = _Entry(match[2] or "", match[4], named=bool(match[1]) or match[3] == ":")
-        elif _plain(line) in names.texts and _plain(line):
-            entry = _Entry("", line, named=False)
-        else:
-            if len(block) > 1:
-                yield _listed(block, names, decides=_leads(lead))
-            block, before = [], line
-            continue
-        lead = lead if block else before
-        block.append(entry)
+    for split in _SPLITS:
+        pieces = split.split(part)
+        if len(pieces) > 1 and all(map(_PLAIN_NAME.fullmatch, pieces)):
+            yield _Found("line", names.slots(pieces), lead)
+            return
+    whole = False
+    for run in _RUN.finditer(said):  # among other words only whole orders count, and "steps 1 and 2" is none
+        one = _Found("line", names.slots(_SPLITS[0].split(run[0])), said[: run.start()].strip() or before)
+        if one.known == names.count and _MORE_THAN_AND.search(run[0]):
+            whole = True
+            yield one
+    if not whole and _ARROW.search(part):
+        yield _Found("line", names.slots(_ARROW.split(part)), lead)
 
 
 class _Entry(NamedTuple):
@@ -258,15 +228,35 @@ class _Entry(NamedTuple):
 
     number: str
     content: str
-    named: bool
+    named: bool = False
 
 
-def _listed(block: Sequence[_Entry], names: _Names, *, decides: bool) -> _Found:
+def _lists(text: str, names: _Names) -> Iterator[_Found]:
+    """Yield what stands on lines of their own: behind numbers or bullets, or as the names of steps."""
+    block: list[_Entry] = []
+    before = lead = ""
+    for line in filter(str.strip, (*text.splitlines(), "end")):
+        match = _ENTRY.fullmatch(line)
+        arrow = _ARROW.search(line)
+        if match is not None and not arrow:
+            entry = _Entry(match[2] or "", match[4], named=bool(match[1]) or match[3] == ":")
+        elif not arrow and names.meant(line, whole=True):
+            entry = _Entry("", line)
+        else:
+            if len(block) > 1:
+                yield _Found("list", _listed(block, names), lead)
+            block, before = [], line
+            continue
+        lead = lead if block else before
+        block.append(entry)
+
+
+def _listed(block: Sequence[_Entry], names: _Names) -> Named | None:
     numbers = [entry.number for entry in block]
-    if all(numbers) and numbers != [str(n) for n in range(1, len(block) + 1)]:
-        return _Found("list", names.slots([f"{e.number}: {e.content}" for e in block]), decides)
-    if all(entry.named and _NUMBER.fullmatch(entry.content.strip()) for entry in block):
-        return _Found(
-            "list", None, decides
-        )  # "Step 1: 3": the third step comes first, or the first comes third
-    return _Found("list", names.slots([entry.content for entry in block]), decides)
+    places = any(numbers == [str(n + k) for n in range(len(block))] for k in (0, 1))
+    if all(numbers) and all(_NUMBER.fullmatch(entry.content.strip()) for entry in block):
+        if not places or any(entry.named for entry in block):
+            return None  # "Step 1: 3": the third step comes first, or the first comes third
+    elif all(numbers) and not places:
+        return names.slots([f"{entry.number}: {entry.content}" for entry in block])
+    return names.slots([entry.content for entry in block])
