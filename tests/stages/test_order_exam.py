@@ -88,7 +88,7 @@ def test_a_file_becomes_items_with_its_right_orders_and_what_is_left_out_is_list
     dropped = {(d.id, d.reason) for d in read_jsonl(root / "build.dropped.jsonl", Dropped)}
     assert dropped == {
         ("one", "too-few-steps"),
-        ("m2", "picture-outside"),
+        ("m2", "picture"),
         ("m3", "picture-no_image"),
         ("m4", "picture-missing"),
         ("m4", "step-not-shown"),
