@@ -173,16 +173,9 @@ def _fitted(line: AnswerLine, item: Item | None) -> Prediction | tuple[str, str]
 
 def _numbers(answer: object, ids: Sequence[str]) -> str:
     """Return an order in ids as one in numbers as presented; empty where it is none in ids, and read like a reply then."""
-    names = (
-        answer
-        if isinstance(answer, list)
-        else _BETWEEN.split(answer.strip())
-        if isinstance(answer, str)
-        else []
-    )
-    places = [str(ids.index(str(name)) + 1) if str(name) in ids else str(name) for name in names]
-    known = sum(str(name) in ids for name in names)
-    return ", ".join(places) if known > 1 or (known and isinstance(answer, list)) else ""
+    names = list(map(str, answer)) if isinstance(answer, list) else _BETWEEN.split(str(answer).strip())
+    places = [str(ids.index(name) + 1) if name in ids else name for name in names]
+    return ", ".join(places) if sum(name in ids for name in names) > 1 else ""
 
 
 def _order(line: AnswerLine, form: object) -> dict[str, str] | tuple[str, str]:

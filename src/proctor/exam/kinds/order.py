@@ -1,10 +1,8 @@
 """Questions about the order of steps: shown in random order, by their texts, pictures or both. Source: Wu et al. 2022.
 
-Views: ``both``, ``text``, ``image``, and ``question`` (blind: how many steps there are); ``text+goal`` shows the goal as well, as people
-see it and the paper's models do not. Asked for the whole order at once (``listwise``), or for every two steps both ways round which of
-them is done first (``pairwise``), from which the best order is computed (``metrics.ordering.decode_pairwise``). Steps are named by the
-number under which they are presented; how answers are read and repaired stands in ``order_reply``, how they are measured in
-``order_marks``.
+Asked for the whole order at once (``listwise``), or for every two steps both ways round which of them is done first (``pairwise``),
+from which the best order is computed (``metrics.ordering.decode_pairwise``). How answers are read and repaired stands in
+``order_reply``, how they are measured in ``order_marks``, and what is shown in ``docs/order-exam.md``.
 """
 
 from __future__ import annotations
@@ -34,16 +32,13 @@ from proctor.llm.outcome import Outcome, Reply
 from proctor.metrics.ordering.decoding import decode_pairwise
 from proctor.procedure.order_heuristics import HEURISTICS
 
-__all__ = ["KIND", "STYLES", "OrderView", "Shows", "Style"]
+__all__ = ["KIND", "OrderView"]
 
 Shows = Literal["both", "text", "image", "question"]
 Style = Literal["listwise", "pairwise"]
-STYLES: Final[tuple[Style, ...]] = get_args(Style)
 
 _LISTWISE: Final = Parameters(temperature=0.0, max_tokens=512)
 _PAIRWISE: Final = Parameters(temperature=0.0, max_tokens=16)
-_NOTHING: Final = "no pair could be read"
-_FLOORS: Final = ("chance", "presented")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +83,6 @@ class _Order(Kind[OrderView]):
     name = "order"
     measured = Measured(cluster="task", weighting="question", computed=True)
 
-    # -- verifying -----------------------------------------------------------------------------------------
-
     def seen(self, question: Question) -> str:
         """Return the hash of the question with the goal, which people are shown."""
         return seen_hash(question, _goal(question))
@@ -103,8 +96,6 @@ class _Order(Kind[OrderView]):
         goal = _goal(question)
         return (*([Exhibited("Goal", goal)] if goal else []), *steps)
 
-    # -- asking --------------------------------------------------------------------------------------------
-
     def check(self, item: Item, library: Library) -> None:  # noqa: ARG002
         """Refuse items without a right order."""
         right_orders(item)
@@ -113,9 +104,7 @@ class _Order(Kind[OrderView]):
         """Refuse to show what not one step has, and to ask blind for pairs, of which all are the same."""
         if view.blind and view.style == "pairwise":
             raise UserError("of steps that are not shown no two can be compared.", hint="leave out --style")
-        missing = {"text": Words, "image": Picture}.get(view.shows)
-        parts = (part for item in items for part in item.question.evidence)
-        if missing is not None and not any(isinstance(part, missing) for part in parts):
+        if view.shows in ("text", "image") and view.shows not in self.views(items):
             raise UserError(
                 f"not one step has what the view '{view.label}' shows.", hint="show something else (--show)"
             )
@@ -137,11 +126,10 @@ class _Order(Kind[OrderView]):
         if shows is None or (plus and more != "goal"):
             known = ", ".join(get_args(Shows))
             raise UserError(f"{text!r} is no view of steps to order.", hint=f"views: {known}; each +goal")
-        style = next((known for known in STYLES if known == (options.style or "listwise")), None)
+        style = next((known for known in get_args(Style) if known == (options.style or "listwise")), None)
         if style is None:
-            raise UserError(
-                f"{options.style!r} is no style of orders.", hint=f"choose of {', '.join(STYLES)}"
-            )
+            known = ", ".join(get_args(Style))
+            raise UserError(f"{options.style!r} is no style of orders.", hint=f"choose of {known}")
         return OrderView(shows=shows, goal=bool(plus), style=style)
 
     def exhibits(self, item: Item, view: OrderView, library: Library) -> Exhibits:
@@ -191,12 +179,9 @@ class _Order(Kind[OrderView]):
         value = None if read.order is None else Ordering(ids=tuple(ids[slot] for slot in read.order))
         return Answer(said, None, value, {**rendered.details, **_details(read)})
 
-    # -- systems without a model ---------------------------------------------------------------------------
-
     def floors(self, items: Sequence[Item]) -> Sequence[str]:
         """Return chance and the order as presented, and heuristics where there are texts."""
-        texts = any(isinstance(part, Words) for item in items for part in item.question.evidence)
-        return (*_FLOORS, *(HEURISTICS if texts else ()))
+        return ("chance", "presented", *(HEURISTICS if "text" in self.views(items) else ()))
 
     def fit(self, name: str, items: Sequence[Item], library: Library) -> Floor:
         """Return one of ``floors``; that of chance is scored by what it gets on average."""
@@ -208,14 +193,12 @@ class _Order(Kind[OrderView]):
             order = list(HEURISTICS[name](texts)) if name in HEURISTICS else list(range(len(texts)))
             if name == "chance":
                 rng.shuffle(order)
-            details = {"order": spell_slots(order), **({CREDIT: "expected"} if name == "chance" else {})}
+            said, drawn = spell_slots(order), {CREDIT: "expected"} if name == "chance" else {}
             return Prediction(
-                item_id=item.id, predictor=f"floor: {name}", answer=spell_slots(order), details=details
+                item_id=item.id, predictor=f"floor: {name}", answer=said, details={"order": said, **drawn}
             )
 
         return Floor(f"floor: {name}", answer, salt=f"{name}/")
-
-    # -- marking -------------------------------------------------------------------------------------------
 
     def markers(self, form: Form) -> Sequence[str]:  # noqa: ARG002
         """None: no judge is needed."""
@@ -231,10 +214,8 @@ class _Order(Kind[OrderView]):
         cuts: dict[str, dict[tuple[int, str], list[str]]] = {"alternatives": {}, "steps": {}}
         for item in items:
             right = right_orders(item)
-            listed = len(right.orders) if right.graph is None else len(right.graph.linear_extensions(2))
-            cuts["alternatives"].setdefault((listed > 1, "several" if listed > 1 else "one"), []).append(
-                item.id
-            )
+            several = len(right.orders if right.graph is None else right.graph.linear_extensions(2)) > 1
+            cuts["alternatives"].setdefault((several, "several" if several else "one"), []).append(item.id)
             cuts["steps"].setdefault((right.steps, str(right.steps)), []).append(item.id)
         for cut, values in cuts.items():
             if len(values) > 1:
@@ -314,7 +295,7 @@ def _pairwise(shown: Sequence[Sequence[Shown]], goal: str, ids: Sequence[str], p
     swayed = sum(firsts[i, j] == firsts[j, i] != 0.5 for i, j in pairs if i < j)
     details |= {"pairs": str(len(pairs)), "pairs_unread": str(unread), "pairs_swayed": str(swayed)}
     if unread == len(pairs):
-        return Answer(_NOTHING, None, None, details)
+        return Answer("no pair could be read", None, None, details)
     order = decode_pairwise(firsts).order
     value = Ordering(ids=tuple(ids[slot] for slot in order))
     return Answer(spell_slots(order), None, value, {**details, "order": spell_slots(order)})
@@ -327,13 +308,12 @@ def _details(read: OrderRead) -> dict[str, str]:
     made = read.repaired
     said = {
         "unknown": "; ".join(str(name)[:40] for name in made.unknown),
-        "repeated": spell_slots([slot for slot in made.repeated if isinstance(slot, int)]),
-        "missing": spell_slots([slot for slot in made.missing if isinstance(slot, int)]),
+        "repeated": spell_slots(made.repeated),
+        "missing": spell_slots(made.missing),
     }
     repaired = ", ".join(f"{name} {what}" for name, what in said.items() if what)
-    return {"read": read.rule, "order": spell_slots(read.order or ())} | (
-        {"repaired": repaired} if repaired else {}
-    )
+    details = {"read": read.rule, "order": spell_slots(made.order)}
+    return {**details, "repaired": repaired} if repaired else details
 
 
 KIND: Final = _Order()

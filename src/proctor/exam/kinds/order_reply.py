@@ -85,14 +85,14 @@ _FEWEST: Final = 2
 """Steps that an order names, and words of a part of a step's text that is taken for the step."""
 
 
-def spell_slots(order: Sequence[int]) -> str:
+def spell_slots(order: Sequence[object]) -> str:
     """Return slots, counted from 0, as an answer: the numbers of the steps as presented.
 
     Example:
         >>> spell_slots((2, 0, 1))
         '3, 1, 2'
     """
-    return ", ".join(str(slot + 1) for slot in order)
+    return ", ".join(str(slot + 1) for slot in order if isinstance(slot, int))
 
 
 def read_order(reply: str, texts: Sequence[str]) -> OrderRead:
