@@ -13,19 +13,19 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.corpus.collection import find_image
+from proctor.corpus.collection import NoImage, find_image
 from proctor.corpus.picture import PictureError, read_picture
 from proctor.datasets.sequence_files import SequenceFile, read_sequences
 from proctor.errors import UserError
 from proctor.exam.kinds.order import KIND
+from proctor.exam.kinds.order_marks import right_orders
 from proctor.exam.question import Gold, Item, Order, Ordering, Picture, Question, Words, check_questions
 from proctor.procedure.manual import Modality, Sequence, SequenceStep, fixed_shuffle
 from proctor.records import Dropped, atomic_write, write_jsonl
 from proctor.workspace import Workspace
 
-__all__ = ["QUESTION", "SequencesIn", "import_sequences", "sequence_items"]
+__all__ = ["SequencesIn", "import_sequences"]
 
-QUESTION = "In which order are these steps done?"
 PICTURES = "pictures"
 """Folder of the workspace that holds them."""
 _SUFFIXES: Mapping[str, str] = {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp"}
@@ -64,7 +64,7 @@ def import_sequences(file: Path, root: Path, modality: Modality = "multimodal") 
         raise UserError("the workspace has items already.", where=str(root), hint="import into a new folder")
     album = _Album(read, root)
     dropped = list(read.dropped)
-    items = list(sequence_items(read, modality, album, dropped))
+    items = list(_items(read, modality, album, dropped))
     if not items:
         raise UserError(
             f"not one of {len(read.sequences)} sequences can be asked about (the first: {dropped[-1].detail}).",
@@ -74,18 +74,14 @@ def import_sequences(file: Path, root: Path, modality: Modality = "multimodal") 
     write_jsonl(workspace.file("items.jsonl"), items)
     result = SequencesIn(
         items=len(items),
-        several=sum(len(item.golds) > 1 or _has_graph(item) for item in items),
-        pictures=len(album.kept),
+        several=sum(len(item.golds) > 1 or right_orders(item).before is not None for item in items),
+        pictures=sum(isinstance(kept, Picture) for kept in album.kept.values()),
         dropped=workspace.write_dropped("build", dropped),
     )
     settings = {"name": file.stem, "version": read.hash[:12], "accept": "authors", "modality": modality}
     counts = msgspec.to_builtins(result)
     workspace.record("build", settings=settings, counts=counts, outputs=("items.jsonl",))
     return result
-
-
-def _has_graph(item: Item) -> bool:
-    return any(isinstance(gold.value, Ordering) and gold.value.before is not None for gold in item.golds)
 
 
 @dataclass
@@ -95,30 +91,26 @@ class _Album:
     Attributes:
         file: whose pictures they are; nothing outside its folder is read.
         root: the workspace.
-        kept: from the path in the file to the picture in the workspace.
-        broken: from the path in the file to why it cannot be shown, as a code and in words.
+        kept: from the path in the file to the picture in the workspace, or to why it cannot be shown, as a code and in words.
     """
 
     file: SequenceFile
     root: Path
-    kept: dict[str, Picture] = field(default_factory=dict)
-    broken: dict[str, tuple[str, str]] = field(default_factory=dict)
+    kept: dict[str, Picture | tuple[str, str]] = field(default_factory=dict)
 
     def picture(self, path: str) -> Picture | tuple[str, str]:
         """Return a picture of the workspace, or why there is none."""
-        if path not in self.kept and path not in self.broken:
-            found = find_image(self.file.root, path)
-            if isinstance(found, Path):
-                try:
-                    self.kept[path] = self._copy(found)
-                except PictureError as error:
-                    self.broken[path] = f"picture-{error.reason}", error.detail
-            else:
-                self.broken[path] = f"picture-{found.reason}", found.detail
-        return self.kept[path] if path in self.kept else self.broken[path]
+        if path not in self.kept:
+            self.kept[path] = self._copy(find_image(self.file.root, path))
+        return self.kept[path]
 
-    def _copy(self, found: Path) -> Picture:
-        read = read_picture(found)
+    def _copy(self, found: Path | NoImage) -> Picture | tuple[str, str]:
+        if isinstance(found, NoImage):
+            return f"picture-{found.reason}", found.detail
+        try:
+            read = read_picture(found)
+        except PictureError as error:
+            return f"picture-{error.reason}", error.detail
         digest = hashlib.sha256(read.data).hexdigest()
         name = f"{PICTURES}/{digest}{_SUFFIXES.get(read.mime, '.jpg')}"
         if not (self.root / name).exists():
@@ -128,18 +120,16 @@ class _Album:
         return Picture(path=name, sha256=digest)
 
 
-def sequence_items(
-    read: SequenceFile, modality: Modality, album: _Album, dropped: list[Dropped]
-) -> Iterator[Item]:
+def _items(read: SequenceFile, modality: Modality, album: _Album, dropped: list[Dropped]) -> Iterator[Item]:
     """Yield the item of each sequence whose steps all show something; what is left out is put into ``dropped``."""
     for sequence in read.sequences:
-        view = sequence.view(modality)
-        slots = fixed_shuffle(sequence.id, len(view.steps))
+        steps = sequence.view(modality).steps
+        slots = fixed_shuffle(sequence.id, len(steps))
         parts = [
-            tuple(_parts(view.steps[step], str(slot), sequence.id, album, dropped))
+            tuple(_parts(steps[step], str(slot), sequence.id, album, dropped))
             for slot, step in enumerate(slots, 1)
         ]
-        if bare := [slots[n] for n, shown in enumerate(parts) if not shown]:
+        if bare := [step for step, shown in zip(slots, parts, strict=True) if not shown]:
             why = f"step {min(bare)} has nothing that the modality '{modality}' shows"
             dropped.append(Dropped(sequence.id, "step-not-shown", why))
             continue
@@ -175,7 +165,7 @@ def _item(
     question = Question(
         id=sequence.id,
         kind=KIND.name,
-        text=QUESTION,
+        text="In which order are these steps done?",
         form=Order(ids=tuple(map(str, range(1, len(slots) + 1)))),
         evidence=shown,
         facts={"goal": sequence.goal} if sequence.goal else {},

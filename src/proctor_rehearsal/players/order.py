@@ -31,16 +31,19 @@ _PAIR: Final = re.compile(r"Which of the two is done first\?")
 
 def order_keys(item: Item) -> Iterator[Key]:
     """Yield what prompts show of an item's steps: all of them, and every two, by their texts and by their pictures."""
-    ids = item.question.form.ids if isinstance(item.question.form, Order) else ()
-    texts = [text or "(no text)" for text in slot_texts(item)]
-    shown = [
-        [p.sha256 for p in item.question.evidence if isinstance(p, Picture) and p.id == id_] for id_ in ids
-    ]
+    texts, shown = [text or "(no text)" for text in slot_texts(item)], _pictures(item)
     yield ("texts", *(escape_text(f"{n}: {text}", one_line=True) for n, text in enumerate(texts, 1)))
     yield ("media", *(sha for pictures in shown for sha in pictures))
-    for i, j in permutations(range(len(ids)), 2):
+    for i, j in permutations(range(len(texts)), 2):
         yield ("texts of two", escape_text(texts[i]), escape_text(texts[j]))
         yield ("media of two", *shown[i], *shown[j])
+
+
+def _pictures(item: Item) -> list[list[str]]:
+    """Return the hashes of the pictures of each step, as presented."""
+    ids = item.question.form.ids if isinstance(item.question.form, Order) else ()
+    shown = [part for part in item.question.evidence if isinstance(part, Picture)]
+    return [[part.sha256 for part in shown if part.id == id_] for id_ in ids]
 
 
 def play_order(call: Call, quality: float, seed: int, known: ItemsKnown) -> Answer | None:
@@ -98,12 +101,10 @@ def _pair(
     call: Call, item: Item | None, texts: tuple[str, str], media: tuple[str, ...], quality: float, seed: int
 ) -> Answer:
     first = call.draw("guess", seed) < 0.5
-    told = all(texts) or len(media) > 1
+    told = texts if all(texts) else (media[0], media[-1]) if len(media) > 1 else ()
     if item is not None and told and call.draw("right", seed) < quality:
-        form, order = item.question.form, right_orders(item).orders[0]
-        ids = form.ids if isinstance(form, Order) else ()
-        said = {escape_text(text or "(no text)"): slot for slot, text in enumerate(slot_texts(item))}
-        shown = {p.sha256: ids.index(p.id) for p in item.question.evidence if isinstance(p, Picture)}
-        a, b = (said[text] for text in texts) if all(texts) else (shown[media[0]], shown[media[-1]])
-        first = order.index(a) < order.index(b)
+        slots = {escape_text(text or "(no text)"): slot for slot, text in enumerate(slot_texts(item))}
+        slots |= {sha: slot for slot, pictures in enumerate(_pictures(item)) for sha in pictures}
+        a, b = (right_orders(item).orders[0].index(slots[one]) for one in told)
+        first = a < b
     return Answer(text="A" if first else "B")
