@@ -123,17 +123,11 @@ def test_two_models_and_the_floors_over_http(manuals: Path, tmp_path: Path) -> N
     assert {id_ for id_, mark in seen.items() if mark != 1.0} <= {"m2", "m3"}  # they lack a picture
     assert lines["order-compat-wise-question"].score != 1.0
     quick, chance = lines["order-compat-quick-both"].score, lines["order-chance"].score
-    assert quick is not None
-    assert chance is not None
-    assert chance < quick < 1
-    assert (lines["order-compat-quick-both"].measure, lines["order-chance"].role) == (
-        "position_accuracy",
-        "floor",
-    )
+    assert (chance or 0) < (quick or 0) < 1
+    assert lines["order-compat-quick-both"].measure == "position_accuracy"
+    assert lines["order-chance"].role == "floor"
     stored = read_json(root / "runs/order-compat-quick-both/scores.json", ScoreTable)
-    assert (
-        stored.item_marks == stored.marks["position_accuracy"]
-    )  # by the first row, though files sort measures by name
+    assert stored.item_marks == stored.marks["position_accuracy"]  # though files sort measures by name
     assert stored.row(measure="displacement").lower
     assert stored.row(measure="valid_order").asked == 1
     pairs = {(c.a, c.b) for c in table.comparisons}
@@ -143,9 +137,9 @@ def test_two_models_and_the_floors_over_http(manuals: Path, tmp_path: Path) -> N
     tables = [part for section in page.sections for part in section.parts if isinstance(part, Table)]
     further = next(t for t in tables if t.title == "Further measures")
     assert further.head[1:3] == ("Whole order right", "Lq, steps")
-    last = further.rows[-1]
-    assert isinstance(last[2], Cell)
-    assert last[2].text == "2.81"  # five steps: 2.79, and a little more where several orders are right
+    last = further.rows[-1][2]
+    assert isinstance(last, Cell)
+    assert last.text == "2.81"  # five steps: 2.79, and a little more where several orders are right
 
 
 def test_a_dry_run_sees_the_pictures_and_asks_for_every_pair(manuals: Path, tmp_path: Path) -> None:
@@ -162,19 +156,15 @@ def test_people_answer_by_numbers_as_presented_or_by_ids(manuals: Path, tmp_path
     import_sequences(manuals, root, "text")
     right = {id_: item.golds[0].value.ids for id_, item in items_of(root).items()}  # type: ignore[union-attr]
     given: dict[str, object] = {
-        "m0": ", ".join(right["m0"]),
-        "m1": list(right["m1"]),
-        "m2": [int(id_) for id_ in right["m2"]],
-        "m3": " → ".join(f"Step {id_}" for id_ in right["m3"]),
-        "m5": "no idea",
-    }
+        "m0": ", ".join(right["m0"]), "m1": list(right["m1"]), "m2": [int(id_) for id_ in right["m2"]],
+        "m3": " → ".join(f"Step {id_}" for id_ in right["m3"]), "m5": "no idea",
+        "m7": [int(id_) - 1 for id_ in right["m7"]],
+    }  # fmt: skip
     file = tmp_path / "ana.jsonl"
-    file.write_text(
-        "\n".join(json.dumps({"item_id": id_, "answer": answer}) for id_, answer in given.items())
-    )
+    file.write_text("\n".join(json.dumps({"item_id": i, "answer": answer}) for i, answer in given.items()))
     (run,) = predict(root, f"human:{file}")
     found = {p.item_id: p for p in read_jsonl(root / f"runs/{run.run}/predictions.jsonl", Prediction)}
     assert [found[id_].answer for id_ in ("m1", "m2")] == [", ".join(right[id_]) for id_ in ("m1", "m2")]
     marks = score(root, ScoreSettings(resamples=200)).tables[run.run].item_marks
-    assert [marks[id_] for id_ in given] == [1.0, 1.0, 1.0, 1.0, 0.0]
+    assert [marks[id_] for id_ in given] == [1.0, 1.0, 1.0, 1.0, 0.0, 1.0]
     assert marks["m6"] is None
