@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from tests.exam.kinds.test_order_marks import made
 
 from proctor.errors import UserError
 from proctor.exam.prediction import Prediction
@@ -16,6 +17,7 @@ from proctor.records import Dropped, read_json, read_jsonl
 from proctor.report.compose import compose
 from proctor.report.data import ReportData, ReportOptions
 from proctor.report.parts import Cell, Table
+from proctor.stages.answers import read_answers
 from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.judge import judge
 from proctor.stages.predict import estimate_prediction, predict
@@ -168,3 +170,20 @@ def test_people_answer_by_numbers_as_presented_or_by_ids(manuals: Path, tmp_path
     marks = score(root, ScoreSettings(resamples=200)).tables[run.run].item_marks
     assert [marks[id_] for id_ in given] == [1.0, 1.0, 1.0, 1.0, 0.0, 1.0]
     assert marks["m6"] is None
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("A, B, C", "3, 1, 2"),
+        ("c > a", "2, 3"),
+        (["a", "x", "b"], "3, x, 1"),
+        ("3, 1, 2", "3, 1, 2"),
+        ("a", "a"),
+    ],
+)
+def test_ids_of_steps_go_before_letters_of_places(said: object, read: str, tmp_path: Path) -> None:
+    file = tmp_path / "ana.jsonl"
+    file.write_text(json.dumps({"item_id": "x", "answer": said}))
+    ((found,),) = read_answers(file, [made("x", "bca", "abc")]).found.values()
+    assert found.answer == read

@@ -174,8 +174,11 @@ def _fitted(line: AnswerLine, item: Item | None) -> Prediction | tuple[str, str]
 def _numbers(answer: object, ids: Sequence[str]) -> str:
     """Return an order in ids as one in numbers as presented; empty where it is none in ids, and read like a reply then."""
     names = list(map(str, answer)) if isinstance(answer, list) else _BETWEEN.split(str(answer).strip())
-    places = [str(ids.index(name) + 1) if name in ids else name for name in names]
-    return ", ".join(places) if sum(name in ids for name in names) > 1 else ""
+    place = {id_.casefold(): str(n) for n, id_ in enumerate(ids, 1)}
+    place |= {id_: str(n) for n, id_ in enumerate(ids, 1)}  # "B" is the id "b", not the second letter
+    found = [place.get(name, place.get(name.casefold())) for name in names]
+    read = [name if at is None else at for name, at in zip(names, found, strict=True)]
+    return ", ".join(read) if len(found) - found.count(None) > 1 else ""
 
 
 def _order(line: AnswerLine, form: object) -> dict[str, str] | tuple[str, str]:
