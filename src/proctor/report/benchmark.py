@@ -118,7 +118,7 @@ def _composition(exam: Exam) -> Iterator[Part]:
 
 def _figures(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
     questions = [item.question.text for item in items]
-    answers = [text for item in items for text in _golds(item)]
+    answers = [text for item in items for text in gold_texts(item)]
     clusters = {item.question.cluster or item.id for item in items}
     yield "questions", f"{len(items):,}"
     yield "different question texts", f"{len(set(questions)):,}"
@@ -129,10 +129,6 @@ def _figures(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
     if answers:
         yield "words per answer, punctuation counted", show_value(mean_tokens(answers).value)
         yield "words per answer, split at white space", show_value(mean_words(answers).value)
-
-
-def _golds(item: Item) -> list[str]:
-    return list(gold_texts(item))
 
 
 def _answers_histogram(items: Sequence[Item]) -> Iterator[Table]:

@@ -226,18 +226,15 @@ def _guessing(line: Line, level: float) -> Cell:
 
 def _further(standing: Standing) -> Iterator[Part]:
     """Yield tables of the measures for which the leaderboard has no room, with what guessing gets."""
-    others = [m for m in standing.measures[1:] if any(line.row("all", m) for line in standing.lines)]
+    others = [m for m in standing.measures[1:] if any(line.row("all", m) for line in standing.scored)]
     for at in range(0, len(others) if len(others) > _BESIDE else 0, _TOGETHER):
         names = others[at : at + _TOGETHER]
         rows = [(run_cell(line), *(_other(line.row("all", m)) for m in names)) for line in standing.scored]
-        first = [next((r for line in standing.scored if (r := line.row("all", m))), None) for m in names]
-        rows.append((Cell("Guessing gets", tone="floor"), *map(_chance, first)))
+        first = [next(r for line in standing.scored if (r := line.row("all", m))) for m in names]
+        chances = (Cell(show_value(row.chance, 2 if row.raw else 1)) for row in first)
+        rows.append((Cell("Guessing gets", tone="floor"), *chances))
         title = "Further measures" + (", continued" if at else "")
         yield Table(title, ("Run", *map(measure_title, names)), tuple(rows))
-
-
-def _chance(row: ScoreRow | None) -> Cell:
-    return Cell(show_value(row.chance, 2 if row.raw else 1)) if row is not None else Cell("–", tone="soft")
 
 
 def _other(row: ScoreRow | None) -> Cell:
