@@ -112,7 +112,7 @@ class _Order(Kind[OrderView]):
     def views(self, items: Sequence[Item]) -> Sequence[str]:
         """Return what the steps have, and the blind control."""
         parts = {type(part) for item in items for part in item.question.evidence}
-        found = [*(["text"] if Words in parts else []), *(["image"] if Picture in parts else [])]
+        found = [name for name, part in (("text", Words), ("image", Picture)) if part in parts]
         return (*(["both"] if len(found) > 1 else []), *found, "question")
 
     def view(self, text: str, options: ViewOptions) -> OrderView:
