@@ -3,14 +3,13 @@
 Manuals are the annotated steps of YouCook2, HiREST and Ego4D Goal-Step in the order of their times, divided by task anew for every seed;
 graphs are the 24 of CaptainCook4D. These data are no part of Proctor: ``PROCTOR_DATA`` or ``../shared/data``.
 
-Run: python benchmarks/learn/sequencing_real.py manuals 5|all SEED,… [MODULE:FUNCTION:ENCODER …], or graphs. MODULE is one of
-learn.sequencing, FUNCTION takes a ``Training``; without any it is precedence:train_pairwise:words (half a minute a seed).
+Run: python benchmarks/learn/sequencing_real.py manuals 5|all SEED,… [MODEL:ENCODER …], or graphs; without a model it is
+pairwise:words (half a minute a seed).
 """
 
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
 import os
 import sys
@@ -18,11 +17,13 @@ from collections.abc import Iterable
 from collections.abc import Sequence as List
 from pathlib import Path
 from statistics import fmean, pstdev
+from typing import cast
 
 import numpy as np
 
 from proctor.learn.sequencing.data import Ordered, Parts, Presented, divide_by_task, presented
-from proctor.learn.sequencing.pair_calibration import pair_outcomes
+from proctor.learn.sequencing.figures import pair_truths
+from proctor.learn.sequencing.models import ModelName, train_order
 from proctor.learn.sequencing.partial import Relations, fit_certainty, partly_ordered
 from proctor.learn.sequencing.precedence import train_pairwise
 from proctor.learn.sequencing.training import Training
@@ -89,12 +90,12 @@ def by_models(first: int | None, seeds: List[int], models: List[str]) -> None:
         sizes = [(len(p), len({s.task for s in p})) for p in (parts.train, parts.dev, parts.test)]
         print(f"\nseed {seed}: manuals and tasks of train, dev, test {sizes}", flush=True)
         for name in models:
-            module, function, encoder = name.split(":")
-            train = getattr(importlib.import_module(f"proctor.learn.sequencing.{module}"), function)
-            trained = train(Training(parts=parts, root=Path(), encoder=encoder, seed=seed))
+            model, encoder = name.split(":")
+            training = Training(parts=parts, root=Path(), encoder=encoder, seed=seed)
+            trained = train_order(cast("ModelName", model), training)
             found = trained.model.predict(shown)
             orders[name] = [o.order for o in found]
-            came, said = pair_outcomes(shown, found, "text")
+            came, said = pair_truths(shown, found, "text")
             error, calibrated = expected_calibration_error(came, said), calibrated_ece(said, resamples=200)
             print(
                 f"{name}: ECE {error.value:.4f} of {len(came)} pairs ({calibrated.value:.4f} if calibrated);"
@@ -201,4 +202,4 @@ if __name__ == "__main__":
             None if sys.argv[2] == "all" else int(sys.argv[2]),
             [int(s) for s in sys.argv[3].split(",")],
         )
-        by_models(size, seeds, sys.argv[4:] or ["precedence:train_pairwise:words"])
+        by_models(size, seeds, sys.argv[4:] or ["pairwise:words"])

@@ -9,10 +9,10 @@ This module imports torch: import it late.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 import numpy as np
@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from proctor.errors import UserError
 from proctor.learn.checkpoints import Checkpoint, write_checkpoint
-from proctor.learn.sequencing.berson import BersonHead
+from proctor.learn.sequencing.berson import BersonHead, Losses
 from proctor.learn.sequencing.data import MODALITY, Ordered, Presented, Shown, presented
 from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps
 from proctor.learn.sequencing.encoders import open_encoder, rebuild
@@ -37,8 +37,17 @@ from proctor.metrics.ordering import measure_orders
 from proctor.procedure.manual import Sequence as Steplist
 from proctor.records import Json, content_hash, read_json, write_json
 
-__all__ = ["BersonModel", "load_berson", "train_berson", "usual_training"]
+__all__ = [
+    "BersonModel",
+    "OrderNetwork",
+    "Saved",
+    "load_berson",
+    "train_berson",
+    "train_network",
+    "usual_training",
+]
 
+Head = TypeVar("Head", bound=nn.Module)
 Items = NDArray[np.int64]
 
 FIRST: Final = 5
@@ -51,6 +60,7 @@ _LIKE: Final = 64
 """Pairs of like length that a CPU encodes together."""
 _WARM: Final = 100
 """Batches in which the released rate rises."""
+_MODEL, _WEIGHTS = "model.json", "weights.pt"
 
 
 def usual_training(protocol: Protocol, encoder: str, shown: Shown, sequences: int) -> TrainSettings:
@@ -77,8 +87,8 @@ def usual_training(protocol: Protocol, encoder: str, shown: Shown, sequences: in
     return msgspec.structs.replace(falling, warmup=1)
 
 
-class BersonModel(nn.Module):
-    """Puts steps in order with an encoder of pairs and BERSON's head; an ``OrderModel``.
+class OrderNetwork(nn.Module, Generic[Head]):
+    """An encoder of pairs of steps, and a head that reads what it says of them.
 
     Args:
         encoder: of pairs.
@@ -88,31 +98,96 @@ class BersonModel(nn.Module):
         root: folder that paths of pictures are relative to.
 
     Attributes:
-        dropped: what could not be read of the steps that were predicted last, by reason.
+        states: whether the head reads states of tokens; where it does not they are not kept.
+        dropped: what could not be read of the steps that were read last, by reason.
     """
 
+    states = True
+
     def __init__(
-        self, encoder: StepEncoder, head: BersonHead, shown: Shown, *, goal: bool = False, root: Path = Path()
+        self, encoder: StepEncoder, head: Head, shown: Shown, *, goal: bool = False, root: Path = Path()
     ) -> None:
         super().__init__()
         self.encoder, self.head = encoder, head
         self.shown, self.goal, self.root = shown, goal, root
         self.dropped: dict[str, int] = {}
 
-    def predict(self, shown: Sequence[Presented]) -> list[Ordered]:
-        """Return an order for each, with the probabilities of its pairs."""
+    def read(self, shown: Sequence[Presented]) -> tuple[Inputs, list[Tensor]]:
+        """Return the inputs of sequences, and the rows of each as it is presented."""
         inputs = Inputs.read([p.sequence for p in shown], self.encoder, self.root, self.shown, goal=self.goal)
         self.dropped = dict(Counter(dropped.reason for dropped in inputs.dropped))
+        return inputs, [inputs.rows[p.sequence.id][list(p.slots)] for p in shown]
+
+    def encoded(self, inputs: Inputs, rows: Sequence[Tensor]) -> Iterator[tuple[list[int], Pairs, Encoded]]:
+        """Yield which lists of two rows or more are encoded together, their pairs, and what is said of them."""
+        for items in _by_size({i: len(r) for i, r in enumerate(rows) if len(r) > 1}):
+            steps = inputs.take(torch.cat([rows[i] for i in items]))
+            yield items, *self.encode(steps, [len(rows[i]) for i in items])
+
+    def encode(self, steps: Steps, lengths: Sequence[int]) -> tuple[Pairs, Encoded]:
+        """Encode all pairs of steps of sequences of these lengths, whose steps stand one after another."""
+        device = next(self.head.parameters()).device
+        steps, pairs = steps.to(device), Pairs.of(lengths).to(device)
+        if steps.images is not None:  # each picture is seen once, not once a pair
+            steps = steps.having(images=self.encoder.see(steps.images))
+        return pairs, _encoded(self.encoder, steps, pairs.groups, self.states)
+
+    def loss(
+        self, inputs: Inputs, sequences: Sequence[Tensor], most: int, generator: np.random.Generator
+    ) -> Tensor:
+        """Return the loss of rows in authored order, so many of each at most, drawn and shuffled."""
+        drawn = [generator.permutation(len(rows))[:most] for rows in sequences]
+        steps = inputs.take(torch.cat([rows[d] for rows, d in zip(sequences, drawn, strict=True)]))
+        pairs, encoded = self.encode(steps, [len(d) for d in drawn])
+        losses: Losses = self.head(
+            encoded, pairs, pairs.targets([tuple(np.argsort(d).tolist()) for d in drawn])
+        )
+        return losses.total
+
+    def write(self, path: Path, model: Literal["berson", "pairs"], protocol: Protocol = "right") -> None:
+        """Write ``weights.pt``, and then what is needed to make the network again."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_checkpoint(path.parent / _WEIGHTS, Checkpoint({}, {}, self.state_dict()))
+        write_json(path, Saved(model, self.shown, self.goal, protocol, self.encoder.describe()))
+
+
+Network = TypeVar("Network", bound=OrderNetwork[Any])
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """What is needed to make a network again, without weights."""
+
+    model: Literal["berson", "pairs"]
+    shown: Shown
+    goal: bool
+    protocol: Protocol
+    encoder: dict[str, Any]
+
+    def network(
+        self, kind: type[Network], head: Callable[[int], nn.Module], folder: Path, root: Path
+    ) -> Network:
+        """Return it with the weights in a folder; ``head`` is made of the width."""
+        encoder = rebuild(self.encoder)
+        network = kind(encoder, head(encoder.width), self.shown, goal=self.goal, root=root)
+        load_weights(folder / _WEIGHTS, network)
+        network.eval()
+        return network
+
+
+class BersonModel(OrderNetwork[BersonHead]):
+    """Puts steps in order with an encoder of pairs and BERSON's head; an ``OrderModel``."""
+
+    def predict(self, shown: Sequence[Presented]) -> list[Ordered]:
+        """Return an order for each, with the probabilities of its pairs."""
+        inputs, rows = self.read(shown)
         self.eval()
         with torch.inference_mode():
-            return self.order(inputs, [inputs.rows[p.sequence.id][list(p.slots)] for p in shown])
+            return self.order(inputs, rows)
 
     def order(self, inputs: Inputs, rows: Sequence[Tensor]) -> list[Ordered]:
         """Return an order for each list of rows, as they are presented."""
         found = {i: Ordered((0,), np.full((1, 1), 0.5)) for i, r in enumerate(rows) if len(r) == 1}
-        for items in _by_size({i: len(r) for i, r in enumerate(rows) if i not in found}):
-            steps = inputs.take(torch.cat([rows[i] for i in items]))
-            pairs, encoded = self.encode(steps, [len(rows[i]) for i in items])
+        for items, pairs, encoded in self.encoded(inputs, rows):
             search: Search = "exact" if pairs.valid.shape[1] <= _EXACT else "beam"
             orders = decode(self.head, encoded, pairs, search=search)
             likely = self.head.read(encoded, pairs).precedence()
@@ -121,30 +196,9 @@ class BersonModel(nn.Module):
                 found[item] = Ordered(order, matrix)
         return [found[i] for i in range(len(rows))]
 
-    def encode(self, steps: Steps, lengths: Sequence[int]) -> tuple[Pairs, Encoded]:
-        """Encode all pairs of steps of sequences of these lengths, whose steps stand one after another."""
-        device = self.head.score.weight.device
-        steps, pairs = steps.to(device), Pairs.of(lengths).to(device)
-        if steps.images is not None:  # each picture is seen once, not once a pair
-            steps = steps.having(images=self.encoder.see(steps.images))
-        return pairs, _encoded(self.encoder, steps, pairs.groups)
-
     def save(self, folder: Path) -> None:
-        """Write ``model.json`` and ``weights.pt``."""
-        folder.mkdir(parents=True, exist_ok=True)
-        write_checkpoint(folder / "weights.pt", Checkpoint({}, {}, self.state_dict()))
-        saved = _Saved("berson", self.shown, self.goal, self.head.protocol, self.encoder.describe())
-        write_json(folder / "model.json", saved)
-
-
-class _Saved(msgspec.Struct, frozen=True):
-    """``model.json``: what is needed to make a model again, without weights."""
-
-    model: Literal["berson"]
-    shown: Shown
-    goal: bool
-    protocol: Protocol
-    encoder: dict[str, Any]
+        """Write ``weights.pt`` and ``model.json``."""
+        self.write(folder / _MODEL, "berson", self.head.protocol)
 
 
 def load_berson(folder: Path, root: Path = Path()) -> BersonModel:
@@ -153,29 +207,24 @@ def load_berson(folder: Path, root: Path = Path()) -> BersonModel:
     Raises:
         UserError: if it is no such folder, or a file is damaged.
     """
-    saved: _Saved = read_json(folder / "model.json", _Saved)
-    encoder = rebuild(saved.encoder)
-    head = BersonHead(encoder.width, protocol=saved.protocol)
-    model = BersonModel(encoder, head, saved.shown, goal=saved.goal, root=root)
-    load_weights(folder / "weights.pt", model)
-    model.eval()
-    return model
+    saved: Saved = read_json(folder / _MODEL, Saved)
+    return saved.network(BersonModel, lambda d: BersonHead(d, protocol=saved.protocol), folder, root)
 
 
 @dataclass
 class _Learner:
-    """What is learned from what (``trainer.Learner``)."""
+    """What is learned from what (``trainer.Learner``): so many steps of a sequence at a time."""
 
     module: nn.Module = field(init=False)
-    model: BersonModel
+    network: OrderNetwork[Any]
     inputs: Inputs
     train: Sequence[Tensor]
-    dev: Sequence[Presented]
-    protocol: Protocol
     batch: int
+    most: int
+    validate: Callable[[], float]
 
     def __post_init__(self) -> None:
-        self.module = self.model
+        self.module = self.network
         self._epoch = 0
 
     def batches(self, generator: np.random.Generator) -> Sequence[Items]:
@@ -187,77 +236,99 @@ class _Learner:
     def loss(self, items: Items) -> Tensor:
         """Return the loss of sequences that are shuffled anew."""
         generator = np.random.default_rng([self._epoch, int(items[0])])  # each item is in one batch
-        rows, orders = [], []
-        for item in items.tolist():
-            authored = self.train[item]
-            drawn = generator.permutation(len(authored))[:FIRST]
-            rows.append(authored[drawn])
-            orders.append(tuple(np.argsort(drawn).tolist()))
-        steps = self.inputs.take(torch.cat(rows))
-        pairs, encoded = self.model.encode(steps, [len(r) for r in rows])
-        return self.model.head(encoded, pairs, pairs.targets(orders)).total
-
-    def validate(self) -> float:
-        """Return tau on dev, or as the released code position accuracy and perfect matches."""
-        shown = [self.inputs.rows[p.sequence.id][list(p.slots)] for p in self.dev]
-        orders = [o.order for o in self.model.order(self.inputs, shown)]
-        measures = measure_orders([p.targets for p in self.dev], orders).means()
-        if self.protocol == "right":
-            return measures["kendall_tau"]
-        return measures["position_accuracy"] + measures["perfect_match_ratio"]
+        return self.network.loss(self.inputs, [self.train[i] for i in items.tolist()], self.most, generator)
 
 
 def train_berson(training: Training) -> TrainedOrder:
     """Train BERSON, after pretraining its encoder where objectives are named.
 
     Raises:
+        UserError: as ``train_network``.
+    """
+    most = None if training.protocol == "right" else FIRST
+    train, dev = (
+        # References and graphs are of all steps, and nothing here is learned from them.
+        [replace(s, steps=s.steps[:most], references={}, before=None) for s in part]
+        for part in (training.parts.train, training.parts.dev)
+    )
+
+    def figure(
+        model: BersonModel, inputs: Inputs, rows: Sequence[Tensor], sequences: Sequence[Steplist]
+    ) -> float:
+        """Return tau on dev, or as the released code position accuracy and perfect matches."""
+        shown = presented(sequences, training.shown)
+        orders = model.order(inputs, [r[list(p.slots)] for r, p in zip(rows, shown, strict=True)])
+        measures = measure_orders([p.targets for p in shown], [o.order for o in orders]).means()
+        if training.protocol == "right":
+            return measures["kendall_tau"]
+        return measures["position_accuracy"] + measures["perfect_match_ratio"]
+
+    usual = usual_training(
+        training.protocol, training.encoder, training.shown, sum(len(s.steps) > 1 for s in train)
+    )
+    model, chosen, dropped = train_network(
+        training,
+        (train, dev),
+        BersonModel,
+        lambda d: BersonHead(d, protocol=training.protocol),
+        usual,
+        figure,
+    )
+    return TrainedOrder(model=model, chosen=chosen, dropped=dropped)
+
+
+def train_network(
+    training: Training, parts: Sequence[Sequence[Steplist]], kind: type[Network], head: Callable[[int], nn.Module],
+    usual: TrainSettings, figure: Callable[[Network, Inputs, Sequence[Tensor], Sequence[Steplist]], float], most: int = FIRST,
+) -> tuple[Network, dict[str, Json], dict[str, int]]:  # fmt: skip
+    """Train a network.
+
+    Args:
+        training: see there.
+        parts: to train on, and to choose on; sequences of one step are left out.
+        kind: of the network.
+        head: is made of the width.
+        usual: settings that the options of the training go before.
+        figure: of the part to choose on, its rows and sequences; higher is better.
+        most: steps of a sequence that are learned from at a time.
+
+    Returns:
+        The network, what stands in the record, and what could not be read, by reason.
+
+    Raises:
         UserError: if there is nothing to train or to choose on, an objective needs what is not shown, the encoder cannot be opened,
             or as ``trainer.fit``.
     """
-    train, dev = (_first(part, training.protocol) for part in (training.parts.train, training.parts.dev))
-    if not train or not dev:
+    parts = [[s for s in part if len(s.steps) > 1] for part in parts]
+    if not all(parts):
         raise UserError(
             "no sequence of two steps is there to train on, or none to choose on.", hint="give more sequences"
         )
     encoder = open_encoder(
-        training.encoder, training.shown, _texts(train, training), protocol=training.protocol, seed=training.seed
+        training.encoder, training.shown, _texts(parts[0], training), protocol=training.protocol, seed=training.seed
     )  # fmt: skip
-    views = [s.view(MODALITY[training.shown]) for s in (*train, *dev)]
-    inputs = Inputs.read(views, encoder, training.root, training.shown, goal=training.goal)
+    with seeded(training.seed):
+        network = kind(encoder, head(encoder.width), training.shown, goal=training.goal, root=training.root)
+    views = [s.view(MODALITY[training.shown]) for part in parts for s in part]
+    inputs, _ = network.read([Presented(s, s.authored) for s in views])
+    dropped = network.dropped
     about: dict[str, Json] = {
         "data": content_hash([[s.id, s.goal, [[t.text, list(t.images)] for t in s.steps]] for s in views]),
         "encoder": content_hash(encoder.describe()), "protocol": training.protocol, "goal": training.goal,
     }  # fmt: skip
-    rows = [[inputs.rows[s.id] for s in part] for part in (train, dev)]
+    train, dev = ([inputs.rows[s.id] for s in part] for part in parts)
     chosen: dict[str, Json] = {}
     if training.pretrain:
-        chosen["pretraining"] = pretrain(encoder, inputs, rows, training, about)
-    with seeded(training.seed):
-        head = BersonHead(encoder.width, protocol=training.protocol)
-    model = BersonModel(encoder, head, training.shown, goal=training.goal, root=training.root)
-    settings = training.options.over(
-        usual_training(training.protocol, training.encoder, training.shown, len(train))
-    )
+        chosen["pretraining"] = pretrain(encoder, inputs, train, dev, training, about)
+    settings = training.options.over(usual)
     learner = _Learner(
-        model, inputs, rows[0], presented(dev, training.shown), training.protocol, settings.batch
+        network, inputs, train, settings.batch, most, lambda: figure(network, inputs, dev, parts[1])
     )
-    about |= {"stage": "finetuning", "pretrained": sorted(training.pretrain)}
+    about |= {"stage": "finetuning", "head": kind.__name__, "pretrained": sorted(training.pretrain)}
     folder = training.folder and training.folder / "finetune"
     trained = fit(learner, risen(settings), folder, seed=training.seed, about=about, show=training.show)
-    chosen |= {**trained.chosen, "parameters": sum(p.numel() for p in model.parameters())}
-    dropped = dict(Counter(dropped.reason for dropped in inputs.dropped))
-    return TrainedOrder(model=model, chosen=chosen, dropped=dropped)
-
-
-def _first(sequences: Sequence[Steplist], protocol: Protocol) -> list[Steplist]:
-    """Return sequences of two steps or more, as long as the protocol learns from them."""
-    most = None if protocol == "right" else FIRST
-    # References and graphs are of all steps, and nothing here is learned from them.
-    return [
-        Steplist(id=s.id, goal=s.goal, steps=s.steps[:most], category_paths=s.category_paths, task=s.task)
-        for s in sequences
-        if len(s.steps) > 1
-    ]
+    chosen |= {**trained.chosen, "parameters": sum(p.numel() for p in network.parameters())}
+    return network, chosen, dropped
 
 
 def _texts(sequences: Sequence[Steplist], training: Training) -> list[str]:
@@ -280,7 +351,7 @@ def _by_size(lengths: Mapping[int, int]) -> Iterator[list[int]]:
         yield together
 
 
-def _encoded(encoder: StepEncoder, steps: Steps, groups: Tensor) -> Encoded:
+def _encoded(encoder: StepEncoder, steps: Steps, groups: Tensor, states: bool) -> Encoded:
     """Encode pairs, those of like length together: on a CPU it is padding that takes the time, on a GPU it is memory."""
     most = _LIKE if groups.device.type == "cpu" else _AT_ONCE
     if len(groups) <= most:
@@ -290,7 +361,7 @@ def _encoded(encoder: StepEncoder, steps: Steps, groups: Tensor) -> Encoded:
         lengths = (steps.tokens != encoder.tokenizer.pad).sum(1)
         order = torch.argsort(lengths[groups].sum(1), stable=True)
     parts = [encoder(steps, part) for part in torch.split(groups[order], most)]
-    longest = max(part.hidden.shape[1] for part in parts)
+    longest = max(part.hidden.shape[1] for part in parts) if states else 0
     back = torch.argsort(order)
     return Encoded(
         torch.cat([nn.functional.pad(p.hidden, (0, 0, 0, longest - p.hidden.shape[1])) for p in parts])[back],

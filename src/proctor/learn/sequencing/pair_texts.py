@@ -108,19 +108,16 @@ def _single(step: _Step, kind: str, counts: Counter[str]) -> Iterator[tuple[str,
 def _joint(a: _Step, b: _Step, kin: StepTexts, i: int, j: int) -> Iterator[tuple[str, float]]:
     """Yield what speaks for step a before step b."""
     shared = a.content & b.content
-    facing = [("verbs", a.verb, b.verb), ("kinds shared" if shared else "kinds", kin.kinds[i], kin.kinds[j])]
     if shared:
-        facing.append(("verbs shared", a.verb, b.verb))
-        facing.extend((f"verbs of {word}", a.verb, b.verb) for word in sorted(shared))
         yield "then the", float(len(shared & b.definite - a.definite))
         yield "first a", float(len(shared & a.counted - b.counted))
     for name, value in kin.kinship(i, j).items():
         if name not in _ORDERLY:
             yield f"kin {name}", value
-    facing.extend(("words", one, other) for one in sorted(a.content) for other in sorted(b.content))
-    for name, one, other in facing:
-        if one != other:  # its mirror image has the same name: half of it here, the other half there
-            yield f"{name} {min(one, other)} > {max(one, other)}", 0.5 if one < other else -0.5
+    for one in sorted(a.content):
+        for other in sorted(b.content):
+            if one != other:  # its mirror image has the same name: half of it here, the other half there
+                yield f"words {min(one, other)} > {max(one, other)}", 0.5 if one < other else -0.5
 
 
 def all_pairs(count: int) -> Pairs:

@@ -1,16 +1,15 @@
 """A model of pairs: how probable it is that one step is done before another; the order that agrees with all pairs best is exact.
 
-A score of a pair changes its sign when the two steps are exchanged, so that the two probabilities add up to 1. Scores become
-probabilities by a map that is fitted on the dev part (``pair_calibration``), and the order is the likeliest one
+A score of a pair changes its sign when the two steps are exchanged, so that the two probabilities add up to 1. One temperature,
+fitted on the dev part, makes scores probabilities (Guo et al. 2017), and the order is the likeliest one
 (``metrics.ordering.decode_pairwise``). Source: ours; sorting by predicted pairs is of Prabhumoye et al. 2020 (arXiv 2005.00432).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Sequence as List
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 import numpy as np
@@ -18,14 +17,13 @@ from numpy.typing import NDArray
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.learn.sequencing.data import MODALITY, Ordered, Presented
-from proctor.learn.sequencing.pair_calibration import Calibration, calibrate
 from proctor.learn.sequencing.pair_texts import PairFeatures, all_pairs, different_pairs, draw_pairs
 from proctor.learn.sequencing.training import TrainedOrder, Training
-from proctor.metrics.ordering import PartialOrder, decode_pairwise
-from proctor.procedure.manual import Modality, Order, Sequence
-from proctor.records import Json
+from proctor.metrics.ordering import decode_pairwise
+from proctor.procedure.manual import Sequence
+from proctor.records import Json, read_json, write_json
 
-__all__ = ["PairScorer", "PairwiseOrder", "likeliest_order", "load_pairwise", "train_pairwise"]
+__all__ = ["PairScorer", "PairwiseOrder", "fit_temperature", "load_pairwise", "train_pairwise"]
 
 Floats = NDArray[np.float64]
 
@@ -39,20 +37,17 @@ _RARE: Final = 0.2
 """A column that is filled in n rows is multiplied by n to the power of minus this: rare remarks say more (chosen on dev parts)."""
 _MOST_PAIRS: Final = 150
 """Of one manual; of a longer one so many are drawn."""
-_MODEL, _COLUMNS, _WEIGHTS = "model.json", "columns.json", "weights.npz"
+_TEMPERATURES: Final = np.geomspace(0.1, 10, 101)
+_LEAST: Final = 1e-3
+"""Nobody is surer than this of a pair."""
+_MODEL, _WORDS = "model.json", "words.json"
 
 
 class PairScorer(Protocol):
-    """Scores pairs of steps.
+    """Scores pairs of steps."""
 
-    Attributes:
-        encoder: as ``Training`` spells it.
-    """
-
-    encoder: str
-
-    def scores(self, shown: Presented) -> Floats:
-        """Return log-odds that slot i is done before slot j, shape [N, N]; the transposed matrix has the opposite signs."""
+    def scores(self, shown: List[Presented]) -> list[Floats]:
+        """Return log-odds that slot i is done before slot j, each [N, N]; a transposed matrix has the opposite signs."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -60,12 +55,12 @@ class PairScorer(Protocol):
         ...
 
 
-class _Description(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``model.json`` holds."""
+class _Saved(msgspec.Struct, frozen=True, kw_only=True):
+    """``model.json``."""
 
-    model: str
-    encoder: str
-    calibration: Calibration
+    model: Literal["pairwise"]
+    words: bool
+    temperature: float
 
 
 class PairwiseOrder:
@@ -73,75 +68,64 @@ class PairwiseOrder:
 
     Args:
         scorer: of pairs.
-        calibration: makes its scores probabilities.
+        temperature: log-odds are divided by it; above 1 where the scorer is too sure.
     """
 
-    def __init__(self, scorer: PairScorer, calibration: Calibration) -> None:
-        self.scorer, self.calibration = scorer, calibration
+    def __init__(self, scorer: PairScorer, temperature: float = 1.0) -> None:
+        self.scorer, self.temperature = scorer, temperature
 
     def predict(self, shown: List[Presented]) -> list[Ordered]:
-        """Return the likeliest order of each, exact up to 16 steps, and the probability of every pair."""
-        found = []
-        for item in shown:
-            precedence = self.calibration(self.scorer.scores(item))
-            found.append(Ordered(likeliest_order(precedence), precedence))
-        return found
+        """Return the likeliest order of each, exact up to 16 steps, and the probability of every pair, 0.001 to 0.999."""
+        said = ((1 + np.tanh(odds / self.temperature / 2)) / 2 for odds in self.scorer.scores(shown))
+        return [Ordered(decode_pairwise(p).order, p) for p in (s.clip(_LEAST, 1 - _LEAST) for s in said)]
 
     def save(self, folder: Path) -> None:
-        """Write ``model.json`` and what the scorer needs."""
+        """Write what the scorer needs, and then ``model.json``."""
         folder.mkdir(parents=True, exist_ok=True)
-        about = _Description(model="pairwise", encoder=self.scorer.encoder, calibration=self.calibration)
-        (folder / _MODEL).write_bytes(msgspec.json.format(msgspec.json.encode(about)) + b"\n")
         self.scorer.save(folder)
+        words = isinstance(self.scorer, WordScorer)
+        write_json(folder / _MODEL, _Saved(model="pairwise", words=words, temperature=self.temperature))
 
 
-def likeliest_order(precedence: Floats, before: Iterable[tuple[int, int]] = ()) -> Order:
-    """Return the order that agrees with all pairs best: exact up to 16 steps, a local search beyond.
+def fit_temperature(log_odds: Floats) -> float:
+    """Return the temperature of the least log loss.
 
     Args:
-        precedence: probability that slot i is done before slot j, shape [N, N].
-        before: pairs of slots that the order has to keep. An order is judged by the sum of the log-odds of its pairs, so all
-            of them can be made so small that a kept pair outweighs them together. A local search keeps them too: of two
-            slots that are the wrong way round and nearest to one another, the first can be moved behind the second.
-
-    Raises:
-        MetricInputError: if these pairs hold a cycle.
+        log_odds: of pairs in the order in which they are done, shape [P]; of none the temperature is 1.
     """
-    kept = list(PartialOrder(range(len(precedence)), before).relations)
-    if not kept:
-        return decode_pairwise(precedence).order
-    odds = np.log(precedence / (1 - precedence))
-    small = 1 / (1 + np.exp(-odds / (1 + np.abs(odds).sum())))
-    first, second = np.array(kept, np.int64).T
-    small[first, second], small[second, first] = 1.0, 0.0
-    return decode_pairwise(small).order
+    if not len(log_odds):
+        return 1.0
+    losses = [np.logaddexp(0, -log_odds / temperature).mean() for temperature in _TEMPERATURES]
+    return float(_TEMPERATURES[int(np.argmin(losses))])
 
 
 def train_pairwise(training: Training) -> TrainedOrder:
-    """Learn from all ordered pairs of the train part; strength and calibration are chosen on the dev part.
+    """Learn from ordered pairs of the train part; strength or epoch, and the temperature, are chosen on the dev part.
 
     Raises:
         UserError: if the encoder cannot see what is shown, or there is no pair of different steps to learn from.
         MissingExtraError: if scikit-learn is not installed.
     """
+    words = training.encoder == "words"
     if training.pretrain:
         raise UserError(
             "the pairwise model has no pretraining.", hint="leave out --pretrain, or take --model berson"
         )
-    if training.encoder == "words" and training.shown == "image":
+    if words and training.shown == "image":
         raise UserError(
             "the encoder 'words' reads texts, and images are all that is shown.",
             hint="use the encoder 'tiny', or show texts",
         )
-    modality = "text" if training.encoder == "words" else MODALITY[training.shown]
+    modality = "text" if words else MODALITY[training.shown]
     if not any(len(different_pairs(s, modality)) for s in training.parts.train):
         raise UserError(
             f"the train part has {len(training.parts.train)} sequences and no two different steps in any.",
             hint="give sequences of two steps or more",
         )
-    notes, dropped = [], {}
+    notes: list[str] = []
+    dropped: dict[str, int] = {}
     scorer: PairScorer
-    if training.encoder == "words":
+    if words:
         scorer, chosen = _train_words(training)
         if training.shown == "both":
             notes.append("The encoder 'words' reads texts only.")
@@ -150,48 +134,36 @@ def train_pairwise(training: Training) -> TrainedOrder:
     else:
         from proctor.learn.sequencing.pair_head import train_head
 
-        scorer, chosen = train_head(training)
-        dropped = dict(scorer.dropped)
-    views = [s.view(modality) for s in training.parts.dev]
-    forward = [scores for s in views if (scores := _forward(scorer, s, modality)).size]
-    calibration, losses = calibrate(forward)
-    return TrainedOrder(
-        model=PairwiseOrder(scorer, calibration),
-        chosen={
-            **chosen,
-            "calibration": calibration.kind,
-            "calibration_factor": calibration.factor,
-            "dev_loss_by_calibration": {name: round(loss, 6) for name, loss in losses.items()},
-            "dev_pairs": sum(map(len, forward)),
-        },
-        notes=tuple(notes),
-        dropped=dropped,
-    )
+        scorer, chosen, dropped = train_head(training)
+    dev = [s.view(modality) for s in training.parts.dev]
+    pairs = [different_pairs(s, modality) for s in dev]
+    scores = scorer.scores([Presented(s, s.authored) for s in dev])
+    forward = np.concatenate([[], *(z[p[:, 0], p[:, 1]] for z, p in zip(scores, pairs, strict=True))])
+    temperature = fit_temperature(forward)
+    chosen = {**chosen, "temperature": temperature, "dev_pairs": len(forward)}
+    model = PairwiseOrder(scorer, temperature)
+    return TrainedOrder(model=model, chosen=chosen, notes=tuple(notes), dropped=dropped)
 
 
 def load_pairwise(folder: Path, root: Path = Path()) -> PairwiseOrder:
-    """Load what ``PairwiseOrder.save`` wrote.
-
-    Args:
-        folder: of the run.
-        root: folder that paths of pictures are relative to.
+    """Load what ``PairwiseOrder.save`` wrote; paths of pictures will be relative to ``root``.
 
     Raises:
         UserError: if a file is missing or damaged.
     """
-    try:
-        about = msgspec.json.decode((folder / _MODEL).read_bytes(), type=_Description)
-        if about.encoder == "words":
-            return PairwiseOrder(WordScorer.load(folder), about.calibration)
-    except (OSError, ValueError, KeyError, msgspec.MsgspecError) as error:
-        raise UserError(
-            f"there is no pairwise model that can be loaded: {error}",
-            where=str(folder),
-            hint="train it again with 'proctor learn sequence --model pairwise'",
-        ) from error
+    saved: _Saved = read_json(folder / _MODEL, _Saved)
+    if saved.words:
+        return PairwiseOrder(WordScorer.load(folder), saved.temperature)
     from proctor.learn.sequencing.pair_head import HeadScorer
 
-    return PairwiseOrder(HeadScorer.load(folder, root), about.calibration)
+    return PairwiseOrder(HeadScorer.load(folder, root), saved.temperature)
+
+
+class _SavedWords(msgspec.Struct, frozen=True):
+    """``words.json``: remarks and what each is worth."""
+
+    columns: list[str]
+    weights: list[float]
 
 
 class WordScorer:
@@ -202,14 +174,14 @@ class WordScorer:
         weights: of each, shape [columns].
     """
 
-    encoder = "words"
-
     def __init__(self, features: PairFeatures, weights: Floats) -> None:
         self.features, self.weights = features, weights
 
-    def scores(self, shown: Presented) -> Floats:
-        """Return log-odds, shape [N, N]."""
-        texts = [shown.sequence.steps[i].text for i in shown.slots]
+    def scores(self, shown: List[Presented]) -> list[Floats]:
+        """Return log-odds, each [N, N]."""
+        return [self._scores([p.sequence.steps[i].text for i in p.slots]) for p in shown]
+
+    def _scores(self, texts: List[str]) -> Floats:
         pairs = all_pairs(len(texts))
         found = np.zeros((len(texts), len(texts)))
         found[pairs[:, 0], pairs[:, 1]] = self.features.table(texts, pairs) @ self.weights
@@ -217,31 +189,24 @@ class WordScorer:
         return result
 
     def save(self, folder: Path) -> None:
-        """Write the names of the columns and their weights."""
-        (folder / _COLUMNS).write_bytes(msgspec.json.encode(self.features.names))
-        np.savez(folder / _WEIGHTS, weights=self.weights)
+        """Write ``words.json``."""
+        write_json(folder / _WORDS, _SavedWords(list(self.features.names), self.weights.tolist()))
 
     @classmethod
     def load(cls, folder: Path) -> WordScorer:
         """Read what ``save`` wrote.
 
         Raises:
-            OSError, ValueError, KeyError: if a file is missing or damaged.
+            UserError: if the file is missing or damaged.
         """
-        names = msgspec.json.decode((folder / _COLUMNS).read_bytes(), type=list[str])
-        with np.load(folder / _WEIGHTS, allow_pickle=False) as stored:
-            weights = np.asarray(stored["weights"], np.float64)
-        if weights.shape != (len(names),):
-            raise ValueError(f"{len(names)} columns and weights of shape {list(weights.shape)}")
-        return cls(PairFeatures(names), weights)
-
-
-def _forward(scorer: PairScorer, sequence: Sequence, modality: Modality) -> Floats:
-    """Return the log-odds of the pairs of different steps in the order in which they are done, shape [P]."""
-    pairs = different_pairs(sequence, modality)
-    scores = scorer.scores(Presented(sequence, sequence.authored))
-    found: Floats = scores[pairs[:, 0], pairs[:, 1]]
-    return found
+        saved: _SavedWords = read_json(folder / _WORDS, _SavedWords)
+        if len(saved.columns) != len(saved.weights):
+            raise UserError(
+                f"there are {len(saved.columns)} columns and {len(saved.weights)} weights.",
+                where=str(folder / _WORDS),
+                hint="train it again with proctor learn sequence --model pairwise",
+            )
+        return cls(PairFeatures(saved.columns), np.array(saved.weights))
 
 
 def _train_words(training: Training) -> tuple[WordScorer, dict[str, Json]]:

@@ -121,14 +121,16 @@ class Pretraining:
 
 
 def pretrain(
-    encoder: StepEncoder, inputs: Inputs, parts: Sequence[Sequence[Tensor]], training: Training, about: Mapping[str, Json]
+    encoder: StepEncoder, inputs: Inputs, train: Sequence[Tensor], dev: Sequence[Tensor], training: Training,
+    about: Mapping[str, Json],
 ) -> dict[str, Json]:  # fmt: skip
     """Pretrain an encoder, in place; it has the weights of the least sum of losses on dev afterwards.
 
     Args:
         encoder: which.
         inputs: of all sequences.
-        parts: rows of the sequences to train on, and of those to choose on.
+        train: rows of the sequences to train on, each of two steps or more.
+        dev: likewise of those to choose on.
         training: objectives, protocol, seed, options; in its folder, ``pretrain`` is gone on with.
         about: what else makes two trainings different.
 
@@ -136,15 +138,9 @@ def pretrain(
         For the record: objectives, epochs, figure.
 
     Raises:
-        UserError: if no sequence has two steps, an objective needs what is not shown, or as ``trainer.fit``.
+        UserError: if an objective needs what is not shown, or as ``trainer.fit``.
     """
     enabled = enabled_for(training.shown, training.pretrain)
-    train, dev = ([rows for rows in part if len(rows) > 1] for part in parts)
-    if not train or not dev:
-        raise UserError(
-            "pretraining needs sequences of two steps or more, in train and in dev.",
-            hint="give more sequences, or leave --pretrain out",
-        )
     settings = training.pretrain_options.over(usual_pretraining(training.protocol, training.encoder))
     with seeded(training.seed):
         objectives = Objectives(encoder, enabled, protocol=training.protocol)
