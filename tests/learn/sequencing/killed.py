@@ -1,6 +1,6 @@
-"""Pretrains and trains BERSON on a few manuals, and kills itself in the middle; the test goes on with it.
+"""Pretrains and trains BERSON on a few manuals, and is killed in the middle of each stage; the test goes on with it.
 
-python tests/learn/sequencing/killed.py PICTURES FOLDER STEPS
+python tests/learn/sequencing/killed.py PICTURES FOLDER STEPS…: a process for each number of steps, killed behind them.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ def train(pictures: Path, folder: Path) -> TrainedOrder:
     for stage, name in ((finetune, "usual_training"), (pretrain, "usual_pretraining")):
         usual = getattr(stage, name)
         setattr(stage, name, lambda *a, usual=usual: msgspec.structs.replace(usual(*a), save_seconds=0.0))
-    options = TrainOptions(epochs=2, batch=8, device="cpu")
+    options = TrainOptions(epochs=2, batch=2, device="cpu")
     training = Training(
-        parts=plant_manuals(pictures, (24, 4, 4), order_in="image"), root=pictures, shown="both", folder=folder,
+        parts=plant_manuals(pictures, (6, 2, 0), order_in="image"), root=pictures, shown="both", folder=folder,
         pretrain=("mlm", "isp", "pisp", "smrm"), options=options, pretrain_options=options,
     )  # fmt: skip
     return finetune.train_berson(training)
 
 
 def main() -> None:
-    left = int(sys.argv[3])
-    step = trainer._Run._step
+    step, left = trainer._Run._step, 0
 
     def counted(run: trainer._Run) -> None:
         nonlocal left
@@ -46,7 +45,15 @@ def main() -> None:
         step(run)
 
     trainer._Run._step = counted  # type: ignore[method-assign]
-    train(Path(sys.argv[1]), Path(sys.argv[2]))
+    for given in sys.argv[3:]:
+        left = int(given)
+        if not (child := os.fork()):  # torch is imported once; nothing has been trained in this process
+            train(Path(sys.argv[1]), Path(sys.argv[2]))
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        for last in sorted(Path(sys.argv[2]).glob("*/last.pt")):
+            place = trainer.read_checkpoint(last).place
+            print(last.parent.name, place["epoch"], place["place"], flush=True)
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ def test_a_tiny_encoder_learns_the_same_and_is_loaded_again(tmp_path: Path) -> N
     for item, one in zip(shown, first, strict=True):
         assert one.precedence is not None
         np.testing.assert_allclose(one.precedence + one.precedence.T, 1.0, atol=1e-9)
-        assert one.precedence[item.targets[0], item.targets[4]] > 0.8
+        assert one.precedence[item.targets[0], item.targets[4]] > 0.65
     found.model.save(tmp_path / "run")
     for one, other in zip(first, load_pairwise(tmp_path / "run").predict(shown), strict=True):
         assert one.precedence is not None
@@ -192,7 +192,8 @@ def test_one_temperature_lowers_the_error_of_scores_that_are_too_sure() -> None:
     sure = rng.normal(0, 1.0, 5_000)
     came = rng.random(sure.shape) < 1 / (1 + np.exp(-sure))
     assert fit_temperature(np.where(came, sure, -sure) * 4) == pytest.approx(4, rel=0.1)
-    assert fit_temperature(np.zeros(0)) == 1.0
+    assert fit_temperature(np.zeros(0)) == fit_temperature(np.zeros(9)) == 1.0
+    assert 0.5 < fit_temperature(np.ones(1)) < 1  # one pair that was right makes nobody sure
 
 
 def test_twenty_steps_have_an_order_that_no_move_betters(learned: TrainedOrder) -> None:

@@ -1,9 +1,7 @@
 import os
-import signal
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +10,6 @@ import torch
 from tests.learn.sequencing import killed
 
 from proctor.errors import UserError
-from proctor.learn.checkpoints import read_checkpoint
 from proctor.learn.sequencing.encoder import Steps
 from proctor.learn.sequencing.finetune import usual_training
 from proctor.learn.sequencing.pretrain import Pretraining, enabled_for, usual_pretraining
@@ -93,18 +90,13 @@ def test_rates_and_epochs_are_those_of_the_paper_and_of_its_code():
 
 
 def test_killed_in_each_stage_it_ends_with_the_same_weights(tmp_path):
-    def stage(name):
-        read = read_checkpoint(tmp_path / "hurt" / name / "last.pt").place
-        return read["epoch"], read["place"]
-
-    program = [sys.executable, str(Path(killed.__file__)), str(tmp_path / "pictures"), str(tmp_path / "hurt")]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    calm = killed.train(tmp_path / "pictures", tmp_path / "calm")
-    # In the second epoch of pretraining, and in the first one of fine-tuning.
-    for steps, name, place in ((4, "pretrain", (1, 1)), (2 + 2, "finetune", (0, 2))):
-        assert subprocess.run([*program, str(steps)], env=environment).returncode == -signal.SIGKILL
-        assert stage(name) == place
-    hurt = killed.train(tmp_path / "pictures", tmp_path / "hurt")
+    # In the second epoch of pretraining, and two steps later in the first one of fine-tuning.
+    program = [sys.executable, killed.__file__, str(tmp_path / "pictures"), str(tmp_path / "hurt"), "4", "4"]
+    told = subprocess.run(
+        program, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE, text=True
+    )
+    assert told.stdout.split("\n")[:-1] == ["-9", "pretrain 1 1", "-9", "finetune 0 2", "pretrain 2 0"]
+    calm, hurt = (killed.train(tmp_path / "pictures", tmp_path / name) for name in ("calm", "hurt"))
     assert hurt.chosen == calm.chosen
     weights = hurt.model.state_dict()
     for name, value in calm.model.state_dict().items():

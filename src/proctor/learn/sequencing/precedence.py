@@ -88,14 +88,12 @@ class PairwiseOrder:
 
 
 def fit_temperature(log_odds: Floats) -> float:
-    """Return the temperature of the least log loss.
+    """Return the likeliest temperature; beforehand two in three lie within a factor of e^½ of 1, so that a few pairs move it little.
 
     Args:
-        log_odds: of pairs in the order in which they are done, shape [P]; of none the temperature is 1.
+        log_odds: of pairs in the order in which they are done, shape [P].
     """
-    if not len(log_odds):
-        return 1.0
-    losses = [np.logaddexp(0, -log_odds / temperature).mean() for temperature in _TEMPERATURES]
+    losses = [np.logaddexp(0, -log_odds / t).sum() + 2 * np.log(t) ** 2 for t in _TEMPERATURES]
     return float(_TEMPERATURES[int(np.argmin(losses))])
 
 
