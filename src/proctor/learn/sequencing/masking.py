@@ -1,20 +1,20 @@
 """What pretraining hides and exchanges: words, whole pictures, patches. Source: Wu et al. 2022, Section 4.2.
 
-============================  =======================  ==============================  =======================
-what                          paper, right             code (as released)              option
-============================  =======================  ==============================  =======================
-words masked                  k in each step with      each with a chance of 0.10,     no_shared_words: a
-                              text, k = max(1, round   whatever its step               masked word wherever
-                              (0.15 x the shortest))                                   its group has it
-their masks                   80 % mask, 10 % another  the same                        one draw a word with
-                              word, 10 % as they were                                  no_shared_words
+============================  =======================  ==============================
+what                          paper, right             code (as released)
+============================  =======================  ==============================
+words masked                  k in each step with      each with a chance of 0.10,
+                              text, k = max(1, round   whatever its step
+                              (0.15 x the shortest))
+their masks                   80 % mask, 10 % another  the same
+                              word, 10 % as they were
 pictures exchanged            two of them, each once   one of the two stands twice
 patches exchanged             1 to w of each picture   0 to w - 1, labelled as
                                                        exchanged even if none is
 patches masked in a picture   max(1, round(0.15 w))    5
 masked in two pictures        less than half at the    compared by places in the
                               same patches             input, which never are equal
-============================  =======================  ==============================  =======================
+============================  =======================  ==============================
 
 ``paper`` and ``right`` differ in how long and how fast is trained, not here. Special tokens are never masked, and steps without a
 picture never exchanged. A group in which an exchange changes nothing, since the two are equal, counts as in order. This module
@@ -28,7 +28,6 @@ from typing import Final
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from proctor.errors import UserError
@@ -62,8 +61,7 @@ class Swapped:
 
 
 def mask_words(
-    tokens: Tensor, groups: Tensor, tokenizer: Tokenizer, generator: np.random.Generator, *,
-    protocol: Protocol = "right", no_shared_words: bool = False,
+    tokens: Tensor, groups: Tensor, tokenizer: Tokenizer, generator: np.random.Generator, protocol: Protocol = "right"
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Mask words of steps [M, T] in groups [G, K] of rows, each row in one group.
 
@@ -77,40 +75,16 @@ def mask_words(
     random_words = others[generator.integers(len(others), size=words.shape)]
     chosen = ordinary & (drawn < _SHARE_RELEASED)
     if protocol != "code":
-        chosen = _balanced(ordinary, drawn, groups)
-        if no_shared_words:
-            _share_words(words, ordinary, chosen, (treated, random_words), groups)
+        chosen[:], lengths = False, ordinary.sum(1)
+        for rows in groups.tolist():
+            having = [row for row in rows if lengths[row]]
+            count = max(1, round(_SHARE * min((lengths[row] for row in having), default=0)))
+            for row in having:
+                places = np.argsort(np.where(ordinary[row], drawn[row], 2.0), kind="stable")[:count]
+                chosen[row, places] = True
     seen = np.where(chosen & (treated < 0.8), tokenizer.mask, words)
     seen = np.where(chosen & (treated >= 0.9), random_words, seen)
     return torch.from_numpy(seen).to(tokens.device), torch.from_numpy(chosen).to(tokens.device)
-
-
-def _balanced(ordinary: NDArray[np.bool_], drawn: NDArray[np.float64], groups: Tensor) -> NDArray[np.bool_]:
-    chosen = np.zeros_like(ordinary)
-    lengths = ordinary.sum(1)
-    for rows in groups.tolist():
-        having = [row for row in rows if lengths[row]]
-        count = max(1, round(_SHARE * min((lengths[row] for row in having), default=0)))
-        for row in having:
-            places = np.argsort(np.where(ordinary[row], drawn[row], 2.0), kind="stable")[:count]
-            chosen[row, places] = True
-    return chosen
-
-
-def _share_words(
-    words: NDArray[np.int64], ordinary: NDArray[np.bool_], chosen: NDArray[np.bool_],
-    draws: tuple[NDArray[np.float64], NDArray[np.int64]], groups: Tensor,
-) -> None:  # fmt: skip
-    """Choose every occurrence of a chosen word in its group, and treat all of them as the first."""
-    group_of = np.full((len(words), 1), -1)
-    for number, rows in enumerate(groups.tolist()):
-        group_of[rows] = number
-    for number, word in {(int(group_of[row, 0]), int(words[row, at])) for row, at in np.argwhere(chosen)}:
-        everywhere = ordinary & (words == word) & (group_of == number)
-        first = tuple(np.argwhere(everywhere & chosen)[0])
-        chosen |= everywhere
-        for part in draws:
-            part[everywhere] = part[first]
 
 
 def swap(

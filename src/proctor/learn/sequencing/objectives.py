@@ -7,6 +7,7 @@ module imports torch: import it late.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import torch
@@ -48,7 +49,6 @@ class Objectives(nn.Module):
         protocol: paper, code or right.
         target: what a masked place is to be matched with: its patch as it is fed in (``input``), or its state when nothing is
             masked (``output``, one more pass).
-        no_shared_words: a masked word is masked wherever its group has it.
     """
 
     def __init__(
@@ -57,12 +57,11 @@ class Objectives(nn.Module):
         enabled: Sequence[Objective],
         *,
         protocol: Protocol = "right",
-        target: str = "input",
-        no_shared_words: bool = False,
+        target: Literal["input", "output"] = "input",
     ) -> None:
         super().__init__()
         self.encoder, self.enabled = encoder, tuple(enabled)
-        self.protocol, self.target, self.no_shared_words = protocol, target, no_shared_words
+        self.protocol, self.target = protocol, target
         width = encoder.width
         if "mlm" in enabled and encoder.tokenizer is not None:
             table = _word_table(encoder, encoder.tokenizer.size)
@@ -93,9 +92,8 @@ class Objectives(nn.Module):
         shown, chosen = whole, None
         if "mlm" in self.enabled and whole.tokens is not None and self.encoder.tokenizer is not None:
             tokens, chosen = mask_words(
-                whole.tokens, groups, self.encoder.tokenizer, generator,
-                protocol=self.protocol, no_shared_words=self.no_shared_words,
-            )  # fmt: skip
+                whole.tokens, groups, self.encoder.tokenizer, generator, self.protocol
+            )
             shown = shown.having(tokens=tokens)
         found: dict[Objective, Tensor] = {}
         if turn is None or shown.images is None or shown.seen is None:
@@ -151,10 +149,11 @@ class Objectives(nn.Module):
         else:
             with torch.no_grad():
                 targets = _rows(self.encoder(whole, groups).hidden, places)
-        order = self._shuffled(len(groups), count, generator).to(at.device)
-        candidates = targets[torch.arange(len(groups), device=at.device)[:, None, None], order]
-        scores = self.smrm(states, candidates)
-        usable = valid[torch.arange(len(groups), device=at.device)[:, None, None], order]
+        # Candidates in an order of its own for each masked place; in the code one for all of a group.
+        drawn = generator.random((len(groups), 1 if self.protocol == "code" else count, count))
+        order = torch.from_numpy(np.argsort(drawn, axis=-1)).expand(-1, count, -1).to(at.device)
+        rows = torch.arange(len(groups), device=at.device)[:, None, None]
+        scores, usable = self.smrm(states, targets[rows, order]), valid[rows, order]
         scores = scores.masked_fill(~usable, torch.finfo(scores.dtype).min)
         right = (order == torch.arange(count, device=at.device)[:, None]).long().argmax(-1)
         losses = functional.cross_entropy(scores.flatten(0, 1).float(), right.flatten(), reduction="none")
@@ -162,12 +161,6 @@ class Objectives(nn.Module):
         if self.protocol == "code":
             return _RELEASED_WEIGHT * (losses.sum(1) / valid.sum(1).clamp_min(1)).sum()
         return losses.sum() / valid.sum()
-
-    def _shuffled(self, groups: int, count: int, generator: np.random.Generator) -> Tensor:
-        """Candidates in an order of its own for each masked place (one for all of a group in the code), [G, C, C]."""
-        each = 1 if self.protocol == "code" else count
-        drawn = generator.random((groups, each, count))
-        return torch.from_numpy(np.argsort(drawn, axis=-1)).expand(groups, count, count)
 
 
 def _word_table(encoder: nn.Module, size: int) -> nn.Embedding:
