@@ -22,31 +22,26 @@ from typing import cast
 import numpy as np
 
 from proctor.learn.sequencing.data import Ordered, Parts, Presented, divide_by_task, presented
-from proctor.learn.sequencing.figures import pair_truths
+from proctor.learn.sequencing.figures import evaluate_orders, pair_truths
 from proctor.learn.sequencing.models import ModelName, train_order
 from proctor.learn.sequencing.partial import Relations, fit_certainty, partly_ordered
-from proctor.learn.sequencing.precedence import train_pairwise
 from proctor.learn.sequencing.training import Training
 from proctor.metrics.bootstrap import bootstrap_mean_intervals
 from proctor.metrics.calibration import calibrated_ece, expected_calibration_error, reliability_bins
 from proctor.metrics.ordering import (
     PartialOrder,
-    compare_orders,
-    measure_orders,
     measure_partial_order,
     precedence_f1,
-    score_orders,
 )
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.graph_compare import compare_edges
 from proctor.procedure.manual import Order, Sequence, SequenceStep, fixed_shuffle
 from proctor.procedure.order_heuristics import HEURISTICS
-from proctor.stages.graph_recorded import Recorded, performances_of, read_recorded
+from proctor.stages.graph_recorded import read_recorded
 
 DATA = Path(os.environ.get("PROCTOR_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 SOURCES = {"youcook2.jsonl.gz": "task_id", "hirest.jsonl": "task", "goalstep_val.jsonl.gz": "goal"}
 COLUMNS = ("kendall_tau", "perfect_match_ratio", "position_accuracy", "longest_common_subsequence")
-FOLDS = 6
 
 
 def manual(id: str, task: str, texts: Iterable[str]) -> Sequence:
@@ -75,18 +70,11 @@ def manuals(first: int | None) -> list[Sequence]:
 
 
 def by_models(first: int | None, seeds: List[int], models: List[str]) -> None:
-    """Print for every seed and model the measures on the test part, and the difference to the best heuristic."""
-    everything, means = manuals(first), dict[str, list[list[float]]]()
+    """Print for every seed and model the measures on the test part, and the difference to the best floor."""
+    everything, means = manuals(first), dict[str, dict[int, list[float]]]()
     for seed in seeds:
         parts = divide_by_task(everything, seed)
         shown = presented(parts.test, "text")
-        ids, tasks = [p.sequence.id for p in shown], [p.sequence.task for p in shown]
-        texts = [[p.sequence.steps[i].text for i in p.slots] for p in shown]
-        orders: dict[str, List[Order]] = {
-            name: [order(t) for t in texts] for name, order in HEURISTICS.items()
-        }
-        orders["presented"] = [tuple(range(len(t))) for t in texts]
-        orders["chance"] = [fixed_shuffle(i, len(t), seed + 1) for i, t in zip(ids, texts, strict=True)]
         sizes = [(len(p), len({s.task for s in p})) for p in (parts.train, parts.dev, parts.test)]
         print(f"\nseed {seed}: manuals and tasks of train, dev, test {sizes}", flush=True)
         for name in models:
@@ -94,38 +82,37 @@ def by_models(first: int | None, seeds: List[int], models: List[str]) -> None:
             training = Training(parts=parts, root=Path(), encoder=encoder, seed=seed)
             trained = train_order(cast("ModelName", model), training)
             found = trained.model.predict(shown)
-            orders[name] = [o.order for o in found]
             came, said = pair_truths(shown, found, "text")
             error, calibrated = expected_calibration_error(came, said), calibrated_ece(said, resamples=200)
-            print(
-                f"{name}: ECE {error.value:.4f} of {len(came)} pairs ({calibrated.value:.4f} if calibrated);"
-            )
+            print(f"ECE {error.value:.4f} of {len(came)} pairs ({calibrated.value:.4f} if calibrated)")
             bins = reliability_bins(came, said)
             print(
                 "  said", np.round(bins.confidence, 3), "came", np.round(bins.accuracy, 3), "n", bins.counts
             )
             print(f"  right {((said > 0.5) == came).mean():.3f}; {dict(trained.chosen)}")
-        measured = {name: measure_orders([p.targets for p in shown], o) for name, o in orders.items()}
-        best = max(HEURISTICS, key=lambda name: measured[name].kendall_tau.mean())
-        for name, one in measured.items():
-            scores = [score_orders(one, clusters=tasks, resamples=2_000)[c] for c in COLUMNS]
-            means.setdefault(name, []).append([s.value for s in scores])
-            cells = [f"{s.value:.3f} [{s.low:.3f}, {s.high:.3f}]" for s in scores]
-            if name in models:
-                more = compare_orders(measured[best], one, ids, clusters=tasks, resamples=2_000)
-                cells += [f"{(d := more[c]).difference:+.3f} [{d.low:+.3f}, {d.high:+.3f}]" for c in COLUMNS]
-            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+            figures = evaluate_orders(shown, found, "text")
+            for row, one in {**figures.floors, name: figures.test}.items():
+                means.setdefault(row, {})[seed] = [getattr(one, c) for c in COLUMNS]
+                ends = [one.intervals.get(c, ()) for c in COLUMNS]
+                cells = [
+                    f"{getattr(one, c):.3f} {np.round(e, 3)}" for c, e in zip(COLUMNS, ends, strict=True)
+                ]
+                print(f"| {row} | {' | '.join(cells)} |", flush=True)
+            for column, more in figures.compared.items():
+                print(
+                    f"  {column}: {more.difference:+.3f} {np.round(more.interval or (), 3)} to {more.floor}",
+                    flush=True,
+                )
     for name, rows in means.items():
-        print(
-            f"| {name} | {' | '.join(f'{fmean(c):.3f} ± {pstdev(c):.3f}' for c in zip(*rows, strict=True))} |"
-        )
+        columns = zip(*rows.values(), strict=True)
+        print(f"| {name} | {' | '.join(f'{fmean(c):.3f} ± {pstdev(c):.3f}' for c in columns)} |")
 
 
 class Graphs:
     """Task graphs, asked about with their steps in an order that is drawn: the listing is not seen."""
 
-    def __init__(self, activities: List[Recorded]) -> None:
-        self.activities, self.graphs = activities, [a.graph for a in activities]
+    def __init__(self, graphs: List[TaskGraph]) -> None:
+        self.graphs = graphs
         self.shown = [Presented(manual(g.id, g.id, (s.text for s in g.actions)), fixed_shuffle(g.id, len(g.actions))) for g in self.graphs]  # fmt: skip
         self.ids = [[g.actions[i].id for i in p.slots] for g, p in zip(self.graphs, self.shown, strict=True)]
         self.known: list[Relations] = [
@@ -170,28 +157,22 @@ class Graphs:
         came = np.concatenate([np.isin(np.arange(len(p) ** 2), [i * len(p) + j for i, j in k]).reshape(p.shape)[o] for (p, k), o in zip(tasks, off, strict=True)])  # fmt: skip
         print(f"  ECE of 'always before' {expected_calibration_error(came, said).value:.4f}, {len(said)} ordered pairs; skipped {sum(len(p.skipped) for p in parted)}; {learned[0]}")  # fmt: skip
 
-    def found(self, base: Parts, asked: List[int], seed: int, *, others: bool) -> list[Ordered]:
-        """Return what a model says that learned of the manuals, and of normal performances of all other activities."""
-        told = [a for k, a in enumerate(self.activities) if others and k not in asked]
-        extra = [manual(p.id, a.graph.id, (a.texts[s] for s in sorted(p.spans, key=lambda s: p.spans[s]))) for a in told for p in performances_of(a.normal)]  # fmt: skip
-        parts = Parts((*base.train, *base.test, *extra), base.dev, ())
-        training = Training(parts=parts, root=Path(), encoder="words", seed=seed)
-        return train_pairwise(training).model.predict([self.shown[k] for k in asked])
-
 
 def by_graphs() -> None:
     """Print how close orders and partial orders from text come to the task graphs."""
-    graphs, base = Graphs(read_recorded(DATA / "captaincook4d")[0]), divide_by_task(manuals(None), 0)
-    every = list(range(len(graphs.graphs)))
+    graphs, base = (
+        Graphs([a.graph for a in read_recorded(DATA / "captaincook4d")[0]]),
+        divide_by_task(manuals(None), 0),
+    )
     print("| | edge F1 | precedence F1 | tau comparable | violated share | valid |")
-    graphs.row("all interchangeable", None, [()] * len(every))
+    graphs.row("all interchangeable", None, [()] * len(graphs.ids))
     graphs.row("presented", [tuple(range(len(i))) for i in graphs.ids], None)
     for name, order in HEURISTICS.items():
         texts = [[p.sequence.steps[i].text for i in p.slots] for p in graphs.shown]
         graphs.row(name, [order(t) for t in texts], None)
-    graphs.report("other data", graphs.found(base, every, 0, others=False))
-    held = [graphs.found(base, every[f::FOLDS], f, others=True) for f in range(FOLDS)]
-    graphs.report("and other activities", [held[k % FOLDS][k // FOLDS] for k in every])
+    parts = Parts((*base.train, *base.test), base.dev, ())
+    model = train_order("pairwise", Training(parts=parts, root=Path(), encoder="words")).model
+    graphs.report("other data", model.predict(graphs.shown))
 
 
 if __name__ == "__main__":

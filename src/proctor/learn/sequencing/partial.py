@@ -129,22 +129,17 @@ def fit_certainty(tasks: List[tuple[Floats, Relations]]) -> Certainty:
         tasks: of each the precedence of its pairs, shape [N, N], and which pairs are always in one order. These must not be
             tasks that the result is judged on.
     """
+    from scipy.optimize import minimize
+
     tasks = [(p, r) for p, r in tasks if len(p) > 1]
     if not tasks:
         return Certainty()
-    odds, label, weight = [], [], []
-    for precedence, relations in tasks:
-        upper = np.argwhere(np.triu(np.ones_like(precedence), 1) > 0)
-        odds.append(_log_odds(precedence)[upper[:, 0], upper[:, 1]])
-        label.append([((i, j) in relations) - ((j, i) in relations) for i, j in upper.tolist()])
-        weight.append(np.full(len(upper), 1 / len(upper)))
-    slope, gap = _likeliest(np.concatenate(odds), np.concatenate(label), np.concatenate(weight))
-    tried = [Certainty(slope=slope, gap=gap, threshold=threshold) for threshold in _THRESHOLDS]
-    return max(tried, key=lambda c: _mean_f1(tasks, c))
-
-
-def _likeliest(odds: Floats, label: NDArray[np.int64], weight: Floats) -> tuple[float, float]:
-    from scipy.optimize import minimize
+    pairs = [np.argwhere(np.triu(np.ones_like(p), 1) > 0) for p, _ in tasks]
+    odds = np.concatenate([_log_odds(p)[k[:, 0], k[:, 1]] for (p, _), k in zip(tasks, pairs, strict=True)])
+    label = np.array([
+        ((i, j) in r) - ((j, i) in r) for (_, r), k in zip(tasks, pairs, strict=True) for i, j in k.tolist()
+    ])  # fmt: skip
+    weight = np.concatenate([np.full(len(k), 1 / len(k)) for k in pairs])
 
     def loss(at: Floats) -> float:
         slope, gap = np.exp(at)
@@ -152,19 +147,16 @@ def _likeliest(odds: Floats, label: NDArray[np.int64], weight: Floats) -> tuple[
         chance = np.select([label > 0, label < 0], [before, after], 1 - before - after)
         return float(-(weight * np.log(np.maximum(chance, 1e-9))).sum())
 
-    found = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"maxiter": _ROUNDS})
-    slope, gap = np.exp(found.x)
-    return float(slope), float(gap)
+    def mean_f1(certainty: Certainty) -> float:
+        scores = []
+        for precedence, relations in tasks:
+            steps, found = range(len(precedence)), partly_ordered(precedence, certainty).relations
+            scores.append(precedence_f1(PartialOrder(steps, relations), PartialOrder(steps, found)).value)
+        return float(np.nan_to_num(scores, nan=1.0).mean())  # no number: neither orders anything
 
-
-def _mean_f1(tasks: List[tuple[Floats, Relations]], certainty: Certainty) -> float:
-    scores = []
-    for precedence, relations in tasks:
-        steps = range(len(precedence))
-        found = partly_ordered(precedence, certainty)
-        score = precedence_f1(PartialOrder(steps, relations), PartialOrder(steps, found.relations)).value
-        scores.append(1.0 if np.isnan(score) else score)  # neither orders anything
-    return float(np.mean(scores))
+    slope, gap = np.exp(minimize(loss, np.zeros(2), method="Nelder-Mead", options={"maxiter": _ROUNDS}).x)
+    tried = [Certainty(slope=float(slope), gap=float(gap), threshold=threshold) for threshold in _THRESHOLDS]
+    return max(tried, key=mean_f1)
 
 
 def _log_odds(precedence: Floats) -> Floats:
