@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -78,8 +76,13 @@ def test_both_directions_of_a_pair_add_up_to_one_and_slots_do_not_matter(learned
     np.testing.assert_allclose(turned.precedence, straight.precedence[np.ix_(slots, slots)], atol=1e-12)
 
 
-def test_what_is_saved_predicts_the_same(learned: TrainedOrder, tmp_path: Path) -> None:
+def test_the_same_training_gives_the_same_bytes_and_they_predict_the_same(
+    learned: TrainedOrder, tmp_path: Path
+) -> None:
     learned.model.save(tmp_path / "run")
+    trained().model.save(tmp_path / "again")
+    for name in ("model.json", "words.json"):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
     shown = presented([soup(n) for n in range(200, 205)], "text")
     again = load_pairwise(tmp_path / "run").predict(shown)
     for one, other in zip(learned.model.predict(shown), again, strict=True):
@@ -94,41 +97,23 @@ def test_what_is_saved_predicts_the_same(learned: TrainedOrder, tmp_path: Path) 
         load_pairwise(tmp_path / "run")
 
 
-def test_the_same_training_gives_the_same_bytes(learned: TrainedOrder, tmp_path: Path) -> None:
-    learned.model.save(tmp_path / "a")
-    trained().model.save(tmp_path / "b")
-    for name in ("model.json", "words.json"):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ("stir it", "stir it", "stir it"),
-        ("Zxq vlp.", "Qqq wrt."),
-        ("", "wash it"),
-        tuple(f"step {THINGS[n % 6]} {n}" for n in range(20)),
-    ],
-    ids=["equal", "unseen", "empty", "twenty"],
-)
+@pytest.mark.parametrize("texts", [("stir it", "stir it"), ("Zxq vlp.", "Qqq wrt."), ("", "wash it")])
 def test_odd_manuals_are_ordered(learned: TrainedOrder, texts: tuple[str, ...]) -> None:
     (found,) = learned.model.predict(presented([sequence("odd", *texts)], "text"))
-    assert sorted(found.order) == list(range(len(texts)))
-    if len(set(texts)) == 1:
-        assert found.precedence is not None
-        assert (found.precedence == 0.5).all()
+    assert sorted(found.order) == [0, 1]
+    assert found.precedence is not None
+    assert (found.precedence == 0.5).all() == ("wash it" not in texts)  # nothing is known of the others
 
 
-def test_one_manual_is_enough_to_learn_from_and_equal_steps_are_not() -> None:
+def test_one_manual_is_enough_to_learn_from_and_equal_steps_or_hidden_texts_are_not() -> None:
     one = trained(train=1, dev=0)
     assert one.chosen["temperature"] == 1.0
     assert sorted(one.model.predict(presented([soup(3)], "text"))[0].order) == [0, 1, 2, 3, 4]
     parts = Parts((sequence("e", "stir", "stir"),), (), ())
     with pytest.raises(UserError, match="no two different steps"):
         train_pairwise(Training(parts=parts, root=Path(), encoder="words"))
-
-
-def test_words_cannot_see_pictures() -> None:
+    with pytest.raises(UserError, match="none to choose on"):
+        train_pairwise(Training(parts=Parts((soup(1),), parts.train, ()), root=Path(), encoder="tiny"))
     with pytest.raises(UserError, match="reads texts"):
         trained(shown="image")
 
@@ -149,42 +134,6 @@ def test_a_tiny_encoder_learns_the_same_and_is_loaded_again(tmp_path: Path) -> N
         assert one.precedence is not None
         assert other.precedence is not None
         np.testing.assert_allclose(one.precedence, other.precedence, atol=1e-6)
-
-
-def test_a_training_that_stopped_goes_on_to_the_same_weights(tmp_path: Path) -> None:
-    torch.set_num_threads(1)
-
-    def run(epochs: int, folder: str) -> TrainedOrder:
-        options = TrainOptions(epochs=epochs, batch=4)
-        return trained(train=8, dev=1, encoder="tiny", options=options, folder=tmp_path / folder, show=show)
-
-    class Killed(Exception):
-        pass
-
-    batches = 0
-    stop = 5
-
-    @contextmanager
-    def show(title: str, total: int | None = None) -> Iterator[Callable[[], None]]:
-        def seen() -> None:
-            nonlocal batches
-            batches += 1
-            if batches == stop:
-                raise Killed
-
-        yield seen
-
-    with pytest.raises(Killed):
-        run(4, "a")
-    resumed = run(4, "a")
-    again, batches = batches - stop, stop
-    whole = run(4, "b")
-    assert again < batches - stop == 8
-    shown = presented([soup(50)], "text")
-    one, other = (m.model.predict(shown)[0].precedence for m in (resumed, whole))
-    assert one is not None
-    assert other is not None
-    np.testing.assert_allclose(one, other, atol=1e-9)
 
 
 def test_one_temperature_lowers_the_error_of_scores_that_are_too_sure() -> None:

@@ -99,10 +99,11 @@ class OrderNetwork(nn.Module, Generic[Head]):
 
     Attributes:
         states: whether the head reads states of tokens; where it does not they are not kept.
+        most: steps of a sequence that are learned from at a time.
         dropped: what could not be read of the steps that were read last, by reason.
     """
 
-    states = True
+    states, most = True, FIRST
 
     def __init__(
         self, encoder: StepEncoder, head: Head, shown: Shown, *, goal: bool = False, root: Path = Path()
@@ -132,11 +133,13 @@ class OrderNetwork(nn.Module, Generic[Head]):
             steps = steps.having(images=self.encoder.see(steps.images))
         return pairs, _encoded(self.encoder, steps, pairs.groups, self.states)
 
-    def loss(
-        self, inputs: Inputs, sequences: Sequence[Tensor], most: int, generator: np.random.Generator
-    ) -> Tensor:
-        """Return the loss of rows in authored order, so many of each at most, drawn and shuffled."""
-        drawn = [generator.permutation(len(rows))[:most] for rows in sequences]
+    def figure(self, inputs: Inputs, dev: Sequence[Steplist]) -> float:
+        """Return what the epoch is chosen by, higher is better."""
+        raise NotImplementedError
+
+    def loss(self, inputs: Inputs, sequences: Sequence[Tensor], generator: np.random.Generator) -> Tensor:
+        """Return the loss of rows in authored order, ``most`` of each at most, drawn and shuffled."""
+        drawn = [generator.permutation(len(rows))[: self.most] for rows in sequences]
         steps = inputs.take(torch.cat([rows[d] for rows, d in zip(sequences, drawn, strict=True)]))
         pairs, encoded = self.encode(steps, [len(d) for d in drawn])
         losses: Losses = self.head(
@@ -163,12 +166,9 @@ class Saved(msgspec.Struct, frozen=True):
     protocol: Protocol
     encoder: dict[str, Any]
 
-    def network(
-        self, kind: type[Network], head: Callable[[int], nn.Module], folder: Path, root: Path
-    ) -> Network:
-        """Return it with the weights in a folder; ``head`` is made of the width."""
-        encoder = rebuild(self.encoder)
-        network = kind(encoder, head(encoder.width), self.shown, goal=self.goal, root=root)
+    def network(self, make: Callable[[StepEncoder], Network], folder: Path) -> Network:
+        """Return what is made of the encoder, with the weights in a folder."""
+        network = make(rebuild(self.encoder))
         load_weights(folder / _WEIGHTS, network)
         network.eval()
         return network
@@ -196,9 +196,22 @@ class BersonModel(OrderNetwork[BersonHead]):
                 found[item] = Ordered(order, matrix)
         return [found[i] for i in range(len(rows))]
 
+    def figure(self, inputs: Inputs, dev: Sequence[Steplist]) -> float:
+        """Return tau on dev, or as the released code position accuracy and perfect matches."""
+        shown = presented(dev, self.shown)
+        orders = self.order(inputs, [inputs.rows[p.sequence.id][list(p.slots)] for p in shown])
+        measures = measure_orders([p.targets for p in shown], [o.order for o in orders]).means()
+        if self.head.protocol == "right":
+            return measures["kendall_tau"]
+        return measures["position_accuracy"] + measures["perfect_match_ratio"]
+
     def save(self, folder: Path) -> None:
         """Write ``weights.pt`` and ``model.json``."""
         self.write(folder / _MODEL, "berson", self.head.protocol)
+
+
+def _berson(shown: Shown, goal: bool, root: Path, protocol: Protocol) -> Callable[[StepEncoder], BersonModel]:
+    return lambda e: BersonModel(e, BersonHead(e.width, protocol=protocol), shown, goal=goal, root=root)
 
 
 def load_berson(folder: Path, root: Path = Path()) -> BersonModel:
@@ -208,24 +221,27 @@ def load_berson(folder: Path, root: Path = Path()) -> BersonModel:
         UserError: if it is no such folder, or a file is damaged.
     """
     saved: Saved = read_json(folder / _MODEL, Saved)
-    return saved.network(BersonModel, lambda d: BersonHead(d, protocol=saved.protocol), folder, root)
+    return saved.network(_berson(saved.shown, saved.goal, root, saved.protocol), folder)
 
 
 @dataclass
 class _Learner:
-    """What is learned from what (``trainer.Learner``): so many steps of a sequence at a time."""
+    """What is learned from what (``trainer.Learner``)."""
 
     module: nn.Module = field(init=False)
     network: OrderNetwork[Any]
     inputs: Inputs
     train: Sequence[Tensor]
+    dev: Sequence[Steplist]
     batch: int
-    most: int
-    validate: Callable[[], float]
 
     def __post_init__(self) -> None:
         self.module = self.network
         self._epoch = 0
+
+    def validate(self) -> float:
+        """Return the figure of the network on dev."""
+        return self.network.figure(self.inputs, self.dev)
 
     def batches(self, generator: np.random.Generator) -> Sequence[Items]:
         """Return all sequences, shuffled."""
@@ -236,7 +252,7 @@ class _Learner:
     def loss(self, items: Items) -> Tensor:
         """Return the loss of sequences that are shuffled anew."""
         generator = np.random.default_rng([self._epoch, int(items[0])])  # each item is in one batch
-        return self.network.loss(self.inputs, [self.train[i] for i in items.tolist()], self.most, generator)
+        return self.network.loss(self.inputs, [self.train[i] for i in items.tolist()], generator)
 
 
 def train_berson(training: Training) -> TrainedOrder:
@@ -251,46 +267,23 @@ def train_berson(training: Training) -> TrainedOrder:
         [replace(s, steps=s.steps[:most], references={}, before=None) for s in part]
         for part in (training.parts.train, training.parts.dev)
     )
-
-    def figure(
-        model: BersonModel, inputs: Inputs, rows: Sequence[Tensor], sequences: Sequence[Steplist]
-    ) -> float:
-        """Return tau on dev, or as the released code position accuracy and perfect matches."""
-        shown = presented(sequences, training.shown)
-        orders = model.order(inputs, [r[list(p.slots)] for r, p in zip(rows, shown, strict=True)])
-        measures = measure_orders([p.targets for p in shown], [o.order for o in orders]).means()
-        if training.protocol == "right":
-            return measures["kendall_tau"]
-        return measures["position_accuracy"] + measures["perfect_match_ratio"]
-
-    usual = usual_training(
-        training.protocol, training.encoder, training.shown, sum(len(s.steps) > 1 for s in train)
-    )
-    model, chosen, dropped = train_network(
-        training,
-        (train, dev),
-        BersonModel,
-        lambda d: BersonHead(d, protocol=training.protocol),
-        usual,
-        figure,
-    )
+    several = sum(len(s.steps) > 1 for s in train)
+    usual = usual_training(training.protocol, training.encoder, training.shown, several)
+    make = _berson(training.shown, training.goal, training.root, training.protocol)
+    model, chosen, dropped = train_network(training, (train, dev), make, usual)
     return TrainedOrder(model=model, chosen=chosen, dropped=dropped)
 
 
 def train_network(
-    training: Training, parts: Sequence[Sequence[Steplist]], kind: type[Network], head: Callable[[int], nn.Module],
-    usual: TrainSettings, figure: Callable[[Network, Inputs, Sequence[Tensor], Sequence[Steplist]], float], most: int = FIRST,
+    training: Training, parts: Sequence[Sequence[Steplist]], make: Callable[[StepEncoder], Network], usual: TrainSettings
 ) -> tuple[Network, dict[str, Json], dict[str, int]]:  # fmt: skip
-    """Train a network.
+    """Train what is made of an encoder.
 
     Args:
         training: see there.
         parts: to train on, and to choose on; sequences of one step are left out.
-        kind: of the network.
-        head: is made of the width.
+        make: makes the network.
         usual: settings that the options of the training go before.
-        figure: of the part to choose on, its rows and sequences; higher is better.
-        most: steps of a sequence that are learned from at a time.
 
     Returns:
         The network, what stands in the record, and what could not be read, by reason.
@@ -299,32 +292,30 @@ def train_network(
         UserError: if there is nothing to train or to choose on, an objective needs what is not shown, the encoder cannot be opened,
             or as ``trainer.fit``.
     """
-    parts = [[s for s in part if len(s.steps) > 1] for part in parts]
-    if not all(parts):
+    train, dev = ([s for s in part if len(s.steps) > 1] for part in parts)
+    if not train or not dev:
         raise UserError(
             "no sequence of two steps is there to train on, or none to choose on.", hint="give more sequences"
         )
     encoder = open_encoder(
-        training.encoder, training.shown, _texts(parts[0], training), protocol=training.protocol, seed=training.seed
+        training.encoder, training.shown, _texts(train, training), protocol=training.protocol, seed=training.seed
     )  # fmt: skip
     with seeded(training.seed):
-        network = kind(encoder, head(encoder.width), training.shown, goal=training.goal, root=training.root)
-    views = [s.view(MODALITY[training.shown]) for part in parts for s in part]
+        network = make(encoder)
+    views = [s.view(MODALITY[training.shown]) for s in (*train, *dev)]
     inputs, _ = network.read([Presented(s, s.authored) for s in views])
     dropped = network.dropped
     about: dict[str, Json] = {
         "data": content_hash([[s.id, s.goal, [[t.text, list(t.images)] for t in s.steps]] for s in views]),
         "encoder": content_hash(encoder.describe()), "protocol": training.protocol, "goal": training.goal,
     }  # fmt: skip
-    train, dev = ([inputs.rows[s.id] for s in part] for part in parts)
+    rows = [[inputs.rows[s.id] for s in part] for part in (train, dev)]
     chosen: dict[str, Json] = {}
     if training.pretrain:
-        chosen["pretraining"] = pretrain(encoder, inputs, train, dev, training, about)
+        chosen["pretraining"] = pretrain(encoder, inputs, rows[0], rows[1], training, about)
     settings = training.options.over(usual)
-    learner = _Learner(
-        network, inputs, train, settings.batch, most, lambda: figure(network, inputs, dev, parts[1])
-    )
-    about |= {"stage": "finetuning", "head": kind.__name__, "pretrained": sorted(training.pretrain)}
+    learner = _Learner(network, inputs, rows[0], dev, settings.batch)
+    about |= {"stage": "finetuning", "head": type(network).__name__, "pretrained": sorted(training.pretrain)}
     folder = training.folder and training.folder / "finetune"
     trained = fit(learner, risen(settings), folder, seed=training.seed, about=about, show=training.show)
     chosen |= {**trained.chosen, "parameters": sum(p.numel() for p in network.parameters())}

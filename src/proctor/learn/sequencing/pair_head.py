@@ -6,6 +6,7 @@ late. Source: the relation head of BERSON (Cui et al. 2020), without its pointer
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as List
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +19,8 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from proctor.learn.sequencing.berson import Losses
-from proctor.learn.sequencing.data import MODALITY, Presented
-from proctor.learn.sequencing.encoder import Encoded
+from proctor.learn.sequencing.data import MODALITY, Presented, Shown
+from proctor.learn.sequencing.encoder import Encoded, StepEncoder
 from proctor.learn.sequencing.finetune import OrderNetwork, Saved, train_network
 from proctor.learn.sequencing.inputs import Inputs
 from proctor.learn.sequencing.pairs import Pairs
@@ -30,8 +31,6 @@ from proctor.records import Json, read_json
 
 __all__ = ["HeadScorer", "RelationHead", "train_head"]
 
-_MOST: Final = 8
-"""Steps of a manual that are learned from at a time, drawn anew each time: 28 pairs."""
 _TINY: Final = TrainSettings(
     epochs=12, batch=12, lr=1e-3, weight_decay=0.01, patience=4, plateau=None, warmup=1, lowest_lr=0.0, optimiser="adamw"
 )  # fmt: skip
@@ -65,7 +64,12 @@ class RelationHead(nn.Module):
 class HeadScorer(OrderNetwork[RelationHead]):
     """Log-odds of pairs from an encoder; a ``PairScorer``."""
 
-    states = False
+    states, most = False, 8  # 28 pairs, drawn anew each time
+
+    def figure(self, inputs: Inputs, dev: List[Sequence]) -> float:
+        """Return minus the mean loss of dev, of every long manual the same steps."""
+        generator = np.random.default_rng(0)
+        return -float(np.mean([float(self.loss(inputs, [inputs.rows[s.id]], generator)) for s in dev]))
 
     def scores(self, shown: List[Presented]) -> list[NDArray[np.float64]]:
         """Return log-odds, each [N, N]."""
@@ -92,7 +96,11 @@ class HeadScorer(OrderNetwork[RelationHead]):
             UserError: if a file is missing or damaged.
         """
         saved: Saved = read_json(folder / _DESCRIPTION, Saved)
-        return saved.network(cls, RelationHead, folder, root)
+        return saved.network(_scorer(saved.shown, saved.goal, root), folder)
+
+
+def _scorer(shown: Shown, goal: bool, root: Path) -> Callable[[StepEncoder], HeadScorer]:
+    return lambda e: HeadScorer(e, RelationHead(e.width), shown, goal=goal, root=root)
 
 
 def train_head(training: Training) -> tuple[HeadScorer, dict[str, Json], dict[str, int]]:
@@ -109,10 +117,6 @@ def train_head(training: Training) -> tuple[HeadScorer, dict[str, Json], dict[st
         kept = dict(zip(reversed(sequence.alike(modality)), reversed(sequence.steps), strict=True))
         return replace(sequence, steps=tuple(kept[i] for i in sorted(kept)), references={}, before=None)
 
-    def figure(scorer: HeadScorer, inputs: Inputs, rows: List[Tensor], _: List[Sequence]) -> float:
-        generator = np.random.default_rng(0)
-        return -float(np.mean([float(scorer.loss(inputs, [r], _MOST, generator)) for r in rows]))
-
     parts = [[distinct(s) for s in part] for part in (training.parts.train, training.parts.dev)]
     usual = _TINY if training.encoder.startswith("tiny") else _LARGE
-    return train_network(training, parts, HeadScorer, RelationHead, usual, figure, _MOST)
+    return train_network(training, parts, _scorer(training.shown, training.goal, training.root), usual)
