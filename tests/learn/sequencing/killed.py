@@ -14,6 +14,7 @@ import msgspec
 import torch
 
 from proctor.learn import trainer
+from proctor.learn.checkpoints import read_checkpoint
 from proctor.learn.sequencing import finetune, pretrain
 from proctor.learn.sequencing.planted import plant_manuals
 from proctor.learn.sequencing.training import TrainedOrder, Training
@@ -35,7 +36,8 @@ def train(pictures: Path, folder: Path) -> TrainedOrder:
 
 
 def main() -> None:
-    step, left = trainer._Run._step, 0
+    step = trainer._Run._step
+    left = 0
 
     def counted(run: trainer._Run) -> None:
         nonlocal left
@@ -52,7 +54,7 @@ def main() -> None:
             os._exit(0)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
         for last in sorted(Path(sys.argv[2]).glob("*/last.pt")):
-            place = trainer.read_checkpoint(last).place
+            place = read_checkpoint(last).place
             print(last.parent.name, place["epoch"], place["place"], flush=True)
 
 

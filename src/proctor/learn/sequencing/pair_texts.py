@@ -42,10 +42,8 @@ class _Step:
     words: tuple[str, ...]
     verb: str
     content: frozenset[str]
-    definite: frozenset[str]
-    """Words that "the" stands before, somewhere before the next short word."""
-    counted: frozenset[str]
-    """Words after a number or "a"."""
+    definite: frozenset[str]  # "the" stands before them, somewhere before the next short word
+    counted: frozenset[str]  # behind a number or "a"
 
 
 def _base(word: str) -> str:
@@ -162,16 +160,12 @@ class PairFeatures:
         import scipy.sparse
 
         singles, joint = remarks_of(texts, pairs)
-        rows: list[int] = []
-        columns: list[int] = []
-        values: list[float] = []
-        column = self._column
-        for row, (i, j) in enumerate(pairs.tolist()):
-            for sign, remarks in ((1, singles[i]), (-1, singles[j]), (1, joint[i, j]), (-1, joint[j, i])):
-                for name, value in remarks.items():
-                    at = column.get(name)
-                    if at is not None:
-                        rows.append(row)
-                        columns.append(at)
-                        values.append(sign * value)
+        found = [
+            (row, at, sign * value)
+            for row, (i, j) in enumerate(pairs.tolist())
+            for sign, remarks in ((1, singles[i]), (-1, singles[j]), (1, joint[i, j]), (-1, joint[j, i]))
+            for name, value in remarks.items()
+            if (at := self._column.get(name)) is not None
+        ]
+        rows, columns, values = zip(*found, strict=True) if found else ((), (), ())
         return scipy.sparse.csr_matrix((values, (rows, columns)), shape=(len(pairs), len(self.names)))

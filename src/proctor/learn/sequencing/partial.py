@@ -111,11 +111,10 @@ def partly_ordered(precedence: Floats, certainty: Certainty | None = None) -> Pa
         else:
             order.insert(i, j)
     free = [(i, j) for i in range(count) for j in range(i) if not order.has(i, j) and not order.has(j, i)]
-    likely = sorted((pair(i, j) for i, j in free), key=lambda p: (-p.either, p.first, p.second))
     return PartlyOrdered(
         edges=tuple(LikelyPair(i, j, float(always[i, j]), pair(i, j).either) for i, j in order.edges()),
         relations=frozenset((i, j) for i in range(count) for j in range(count) if order.has(i, j)),
-        swappable=tuple(likely),
+        swappable=tuple(sorted((pair(*p) for p in free), key=lambda p: (-p.either, p.first, p.second))),
         skipped=tuple(skipped),
     )
 

@@ -67,17 +67,12 @@ def ceiling(shown: Shown, order_in: OrderIn = "both") -> dict[str, float]:
         0.16666666666666666
     """
     stages = _STAGES[order_in]
-    known = [_bucket(stage, shown, order_in) for stage in stages]
     alike = defaultdict(list)
-    for place, bucket in enumerate(known):
-        alike[bucket].append(place)
+    for place, stage in enumerate(stages):
+        text = TEXT_BUCKETS[stage] if shown != "image" and order_in != "image" else 0
+        image = IMAGE_BUCKETS[stage] if shown != "text" and order_in != "text" else 0
+        alike[text, image].append(place)
     orders: list[tuple[int, ...]] = [()]
     for bucket in sorted(alike):
         orders = [(*order, *rest) for order in orders for rest in permutations(alike[bucket])]
     return measure_orders([tuple(range(len(stages)))] * len(orders), orders).means()
-
-
-def _bucket(stage: int, shown: Shown, order_in: OrderIn) -> tuple[int, int]:
-    text = TEXT_BUCKETS[stage] if shown != "image" and order_in != "image" else 0
-    image = IMAGE_BUCKETS[stage] if shown != "text" and order_in != "text" else 0
-    return text, image

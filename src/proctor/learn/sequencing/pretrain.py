@@ -27,16 +27,17 @@ from proctor.learn.settings import TrainSettings
 from proctor.learn.trainer import fit, seeded
 from proctor.records import Json
 
-__all__ = ["TOGETHER", "Pretraining", "enabled_for", "pretrain", "risen", "usual_pretraining"]
+__all__ = ["ABLE", "TOGETHER", "Pretraining", "enabled_for", "pretrain", "risen", "usual_pretraining"]
 
 Items = NDArray[np.int64]
 
 TOGETHER: Final = 2
 """K: steps of an example."""
 
-_ABLE: Final[Mapping[Shown, tuple[Objective, ...]]] = {
+ABLE: Final[Mapping[Shown, tuple[Objective, ...]]] = {
     "text": ("mlm",), "image": ("isp", "pisp", "smrm"), "both": ("mlm", "isp", "pisp", "smrm"),
 }  # fmt: skip
+"""Objectives that what is shown allows."""
 
 
 def usual_pretraining(protocol: Protocol, encoder: str) -> TrainSettings:
@@ -59,7 +60,7 @@ def enabled_for(shown: Shown, asked: Sequence[Objective]) -> tuple[Objective, ..
     Raises:
         UserError: if one needs what is not shown.
     """
-    able = _ABLE[shown]
+    able = ABLE[shown]
     if unable := [name for name in asked if name not in able]:
         raise UserError(
             f"the objective {unable[0]} needs {'texts' if unable[0] == 'mlm' else 'pictures'}, and the steps are shown as {shown}.",
