@@ -56,7 +56,10 @@ def test_each_masked_place_is_matched_with_its_own_patch_however_candidates_are_
     objectives.smrm = Blind()
     chance = float(
         objectives.losses(
-            Steps(images=images(8)), torch.arange(8).view(4, 2), "smrm", np.random.default_rng(0)
+            Steps(images=images(8), seen=seen[4:]),
+            torch.arange(8).view(4, 2),
+            "smrm",
+            np.random.default_rng(0),
         )["smrm"]
     )
     candidates = {"right": 2, "code": 10}[protocol]  # one of nine patches masked, or five, of two pictures

@@ -86,9 +86,9 @@ class Objectives(nn.Module):
     ) -> dict[Objective, Tensor]:
         """Return the loss of hidden words, if these are asked for, and of the objective whose turn it is.
 
-        Steps have pixels or features; groups are rows of them in authored order, shape [G, K], each row in one group.
+        Steps with pixels or features say which of them have a picture; groups are rows of them in authored order, shape [G, K], each row in one group.
         """
-        whole = self._seen(steps)
+        whole = steps if steps.images is None else steps.having(images=self.encoder.see(steps.images))
         shown, chosen = whole, None
         if "mlm" in self.enabled and whole.tokens is not None and self.encoder.tokenizer is not None:
             tokens, chosen = mask_words(
@@ -113,15 +113,6 @@ class Objectives(nn.Module):
         if chosen is not None and whole.tokens is not None:
             found["mlm"] = self._telling(encoded, chosen, whole.tokens, groups)
         return found
-
-    def _seen(self, steps: Steps) -> Steps:
-        """Return steps with features for pictures, and with a truth value for each step whether it has one."""
-        if steps.images is None:
-            return steps
-        seen = steps.seen
-        if seen is None:
-            seen = torch.ones(len(steps), dtype=torch.bool, device=steps.images.device)
-        return steps.having(images=self.encoder.see(steps.images), seen=seen)
 
     def _telling(self, encoded: Encoded, chosen: Tensor, tokens: Tensor, groups: Tensor) -> Tensor:
         assert encoded.token_at is not None
