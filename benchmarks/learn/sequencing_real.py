@@ -20,10 +20,10 @@ from statistics import fmean, pstdev
 from typing import cast
 
 import numpy as np
+from proctor.learn.sequencing.models import ModelName, train_order
 
 from proctor.learn.sequencing.data import Ordered, Parts, Presented, divide_by_task, presented
 from proctor.learn.sequencing.figures import evaluate_orders, pair_truths
-from proctor.learn.sequencing.models import ModelName, train_order
 from proctor.learn.sequencing.partial import Relations, fit_certainty, partly_ordered
 from proctor.learn.sequencing.training import Training
 from proctor.metrics.bootstrap import bootstrap_mean_intervals

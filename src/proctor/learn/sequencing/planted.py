@@ -20,7 +20,7 @@ from proctor.procedure.manual import Sequence, SequenceStep
 __all__ = ["OrderIn", "ceiling", "plant_manuals"]
 
 OrderIn = Literal["both", "text", "image"]
-"""What tells the order: both together, as the specification of the planted manuals has it, or one of the two alone."""
+"""What tells the order: both together, or one of the two alone."""
 
 _STAGES: Final = {"both": (0, 1, 2, 3, 4), "text": (0, 2, 3), "image": (0, 1, 4)}
 """Of manuals with one telling modality: those whose buckets differ in it, one of each."""
