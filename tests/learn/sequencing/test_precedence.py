@@ -81,18 +81,18 @@ def test_the_same_training_gives_the_same_bytes_and_they_predict_the_same(
 ) -> None:
     learned.model.save(tmp_path / "run")
     trained().model.save(tmp_path / "again")
-    for name in ("model.json", "words.json"):
-        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+    model = tmp_path / "run" / "model.json"
+    assert model.read_bytes() == (tmp_path / "again" / "model.json").read_bytes()
     shown = presented([soup(n) for n in range(200, 205)], "text")
     again = load_pairwise(tmp_path / "run").predict(shown)
     for one, other in zip(learned.model.predict(shown), again, strict=True):
         assert one.order == other.order
         assert one.precedence is not None
         np.testing.assert_array_equal(one.precedence, other.precedence)
-    (tmp_path / "run" / "words.json").write_text('{"columns": ["a"], "weights": []}')
+    model.write_text('{"model": "pairwise", "temperature": 1, "columns": ["a"], "weights": []}')
     with pytest.raises(UserError, match="1 columns and 0 weights"):
         load_pairwise(tmp_path / "run")
-    (tmp_path / "run" / "model.json").write_bytes(b'{"model": "pair')
+    model.write_bytes(b'{"model": "pair')
     with pytest.raises(UserError, match=r"model\.json"):
         load_pairwise(tmp_path / "run")
 

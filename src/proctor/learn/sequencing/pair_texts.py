@@ -23,7 +23,7 @@ from proctor.procedure.manual import Sequence as Manual
 from proctor.procedure.order_text import StepTexts
 from proctor.procedure.phrase import parse_phrase, render_step
 
-__all__ = ["PairFeatures", "Pairs", "all_pairs", "different_pairs", "draw_pairs", "remarks_of"]
+__all__ = ["PairFeatures", "Pairs", "all_pairs", "different_pairs"]
 
 Pairs = NDArray[np.int64]
 """Pairs of slots, shape [P, 2]."""
@@ -71,13 +71,8 @@ def _read(text: str) -> _Step:
     return _Step(words, verb, content, frozenset(definite), frozenset(counted))
 
 
-def remarks_of(texts: Sequence[str], pairs: Pairs) -> tuple[list[Remarks], dict[tuple[int, int], Remarks]]:
-    """Return the remarks on each step, and those on each pair in both directions, mirror images not yet taken off.
-
-    Args:
-        texts: of the steps in any order.
-        pairs: of which there are to be remarks.
-    """
+def _remarks(texts: Sequence[str], pairs: Pairs) -> tuple[list[Remarks], dict[tuple[int, int], Remarks]]:
+    """Return the remarks on each step, and those on each pair in both directions, mirror images not yet taken off."""
     steps = [_read(text) for text in texts]
     kin = StepTexts(texts, [0.0] * len(texts))
     counts = Counter(word for step in steps for word in step.content)
@@ -87,14 +82,11 @@ def remarks_of(texts: Sequence[str], pairs: Pairs) -> tuple[list[Remarks], dict[
 
 
 def _single(step: _Step, kind: str, counts: Counter[str]) -> Iterator[tuple[str, float]]:
-    for word in step.words:
-        yield f"word {word}", 1.0
-    for one, other in pairwise(("^", *step.words, "$")):
-        yield f"words {one} {other}", 1.0
+    yield from ((f"word {word}", 1.0) for word in step.words)
+    yield from ((f"words {one} {other}", 1.0) for one, other in pairwise(("^", *step.words, "$")))
+    yield from ((f"verb of {step.verb} {word}", 1.0) for word in step.content)
     yield f"verb {step.verb}", 1.0
     yield f"kind {kind}", 1.0
-    for word in step.content:
-        yield f"verb of {step.verb} {word}", 1.0
     yield "length", float(np.log1p(len(step.words)))
     shared = sum(counts[word] > 1 for word in step.content)
     yield "shared", float(np.log1p(shared))
@@ -130,17 +122,8 @@ def different_pairs(sequence: Manual, modality: Modality) -> Pairs:
     return found
 
 
-def draw_pairs(pairs: Pairs, most: int, rng: np.random.Generator) -> Pairs:
-    """Return all pairs, or so many that are drawn where there are more."""
-    return pairs if len(pairs) <= most else pairs[rng.permutation(len(pairs))[:most]]
-
-
 class PairFeatures:
-    """The columns of a table of pairs.
-
-    Args:
-        names: of the columns.
-    """
+    """The columns of a table of pairs."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.names = tuple(names)
@@ -151,7 +134,7 @@ class PairFeatures:
         """Return the columns of remarks that occur in so many manuals or more, of each its texts and pairs."""
         counts: Counter[str] = Counter()
         for texts, pairs in manuals:
-            singles, joint = remarks_of(texts, pairs)
+            singles, joint = _remarks(texts, pairs)
             counts.update({name for remarks in (*singles, *joint.values()) for name in remarks})
         return cls(sorted(name for name, n in counts.items() if n >= fewest))
 
@@ -159,7 +142,7 @@ class PairFeatures:
         """Return the remarks on pairs, a sparse matrix of shape [P, columns]; exchanging a pair changes all signs."""
         import scipy.sparse
 
-        singles, joint = remarks_of(texts, pairs)
+        singles, joint = _remarks(texts, pairs)
         found = [
             (row, at, sign * value)
             for row, (i, j) in enumerate(pairs.tolist())

@@ -31,38 +31,25 @@ _ROUNDS: Final = 200
 
 
 class Certainty(msgspec.Struct, frozen=True, kw_only=True):
-    """How sure a pair is from its log-odds, and from where on it is taken.
-
-    Attributes:
-        slope: of the log-odds.
-        gap: half of the width of "either", in log-odds; 0 or more.
-        threshold: probability of "always before" above which a pair is taken, from 0 to 1.
-    """
+    """How sure a pair is from its log-odds, and above which probability of "always before" it is taken."""
 
     slope: float = 1.0
-    gap: float = float(np.log(3))
+    gap: float = float(np.log(3))  # half of the width of "either", in log-odds
     threshold: float = 0.5
 
     def always(self, precedence: Floats) -> Floats:
-        """Return the probability that slot i is always done before slot j, shape [N, N], the diagonal 0.
-
-        Args:
-            precedence: probability that it is, shape [N, N].
-        """
+        """Return the probability that slot i is always before slot j, [N, N], from that of being before it; the diagonal is 0."""
         found = _logistic(self.slope * _log_odds(precedence) - self.gap)
         np.fill_diagonal(found, 0.0)
         return found
 
 
+_USUAL: Final = Certainty()
+
+
 @dataclass(frozen=True, slots=True)
 class LikelyPair:
-    """Two slots.
-
-    Attributes:
-        first, second: as they stand in the likelier order.
-        before: probability that the first is always done before the second.
-        either: probability that both orders are right.
-    """
+    """Two slots in the likelier order: the probability that it is the only one, and that both orders are right."""
 
     first: int
     second: int
@@ -72,29 +59,19 @@ class LikelyPair:
 
 @dataclass(frozen=True, slots=True)
 class PartlyOrdered:
-    """A partial order of slots with how sure it is.
+    """A partial order of slots with how sure it is."""
 
-    Attributes:
-        edges: of the transitive reduction, to be shown.
-        relations: all pairs, implied ones included.
-        swappable: pairs in no order, the surest first.
-        skipped: pairs that were sure enough and would have closed a cycle with surer ones.
-    """
-
-    edges: tuple[LikelyPair, ...]
+    edges: tuple[LikelyPair, ...]  # of the transitive reduction, to be shown
     relations: Relations
-    swappable: tuple[LikelyPair, ...]
-    skipped: tuple[LikelyPair, ...]
+    swappable: tuple[LikelyPair, ...]  # pairs in no order, the surest first
+    skipped: tuple[LikelyPair, ...]  # sure enough, but they would have closed a cycle with surer ones
 
 
-def partly_ordered(precedence: Floats, certainty: Certainty | None = None) -> PartlyOrdered:
+def partly_ordered(precedence: Floats, certainty: Certainty = _USUAL) -> PartlyOrdered:
     """Take pairs by how sure they are, the surest first, and skip what contradicts what is taken already.
 
-    Args:
-        precedence: probability that slot i is done before slot j, shape [N, N], both directions adding up to 1.
-        certainty: how sure a pair has to be; the usual one where it is not given.
+    Both directions of a pair add up to 1 in the precedence, shape [N, N].
     """
-    certainty = certainty or Certainty()
     always = certainty.always(precedence)
     count = len(always)
 
@@ -122,17 +99,14 @@ def partly_ordered(precedence: Floats, certainty: Certainty | None = None) -> Pa
 def fit_certainty(tasks: List[tuple[Floats, Relations]]) -> Certainty:
     """Learn slope and gap by their likelihood, and the threshold by the mean F1 over precedence pairs.
 
-    Every task counts the same, however many pairs it has.
-
-    Args:
-        tasks: of each the precedence of its pairs, shape [N, N], and which pairs are always in one order. These must not be
-            tasks that the result is judged on.
+    Every task counts the same: the precedence of its pairs, [N, N], and which pairs are always in one order. It must not be one
+    that the result is judged on.
     """
     from scipy.optimize import minimize
 
     tasks = [(p, r) for p, r in tasks if len(p) > 1]
     if not tasks:
-        return Certainty()
+        return _USUAL
     pairs = [np.argwhere(np.triu(np.ones_like(p), 1) > 0) for p, _ in tasks]
     odds = np.concatenate([_log_odds(p)[k[:, 0], k[:, 1]] for (p, _), k in zip(tasks, pairs, strict=True)])
     label = np.array([

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as List
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 import numpy as np
@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.learn.sequencing.data import MODALITY, Ordered, Presented
-from proctor.learn.sequencing.pair_texts import PairFeatures, all_pairs, different_pairs, draw_pairs
+from proctor.learn.sequencing.pair_texts import PairFeatures, all_pairs, different_pairs
 from proctor.learn.sequencing.training import TrainedOrder, Training
 from proctor.metrics.ordering import decode_pairwise
 from proctor.procedure.manual import Sequence
 from proctor.records import Json, read_json, write_json
 
-__all__ = ["PairScorer", "PairwiseOrder", "fit_temperature", "load_pairwise", "train_pairwise"]
+if TYPE_CHECKING:
+    from proctor.learn.sequencing.pair_head import HeadScorer
+
+__all__ = ["PairwiseOrder", "fit_temperature", "load_pairwise", "train_pairwise"]
 
 Floats = NDArray[np.float64]
 
@@ -40,38 +43,22 @@ _MOST_PAIRS: Final = 150
 _TEMPERATURES: Final = np.geomspace(0.1, 10, 101)
 _LEAST: Final = 1e-3
 """Nobody is surer than this of a pair."""
-_MODEL, _WORDS = "model.json", "words.json"
-
-
-class PairScorer(Protocol):
-    """Scores pairs of steps."""
-
-    def scores(self, shown: List[Presented]) -> list[Floats]:
-        """Return log-odds that slot i is done before slot j, each [N, N]; a transposed matrix has the opposite signs."""
-        ...
-
-    def save(self, folder: Path) -> None:
-        """Write all that is needed to load it again."""
-        ...
+_MODEL: Final = "model.json"
 
 
 class _Saved(msgspec.Struct, frozen=True, kw_only=True):
-    """``model.json``."""
+    """``model.json``; without columns the scores are those of a network, which is beside it."""
 
     model: Literal["pairwise"]
-    words: bool
     temperature: float
+    columns: tuple[str, ...] | None
+    weights: list[float]
 
 
 class PairwiseOrder:
-    """Orders steps by their pairs; an ``OrderModel``.
+    """Orders steps by their pairs, whose log-odds are divided by a temperature; an ``OrderModel``."""
 
-    Args:
-        scorer: of pairs.
-        temperature: log-odds are divided by it; above 1 where the scorer is too sure.
-    """
-
-    def __init__(self, scorer: PairScorer, temperature: float = 1.0) -> None:
+    def __init__(self, scorer: WordScorer | HeadScorer, temperature: float = 1.0) -> None:
         self.scorer, self.temperature = scorer, temperature
 
     def predict(self, shown: List[Presented]) -> list[Ordered]:
@@ -80,11 +67,14 @@ class PairwiseOrder:
         return [Ordered(decode_pairwise(p).order, p) for p in (s.clip(_LEAST, 1 - _LEAST) for s in said)]
 
     def save(self, folder: Path) -> None:
-        """Write what the scorer needs, and then ``model.json``."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.scorer.save(folder)
-        words = isinstance(self.scorer, WordScorer)
-        write_json(folder / _MODEL, _Saved(model="pairwise", words=words, temperature=self.temperature))
+        """Write what a network needs, and then ``model.json``."""
+        columns, weights = None, []
+        if isinstance(self.scorer, WordScorer):
+            columns, weights = self.scorer.features.names, self.scorer.weights.tolist()
+        else:
+            self.scorer.save(folder)
+        told = _Saved(model="pairwise", temperature=self.temperature, columns=columns, weights=weights)
+        write_json(folder / _MODEL, told)
 
 
 def fit_temperature(log_odds: Floats) -> float:
@@ -122,7 +112,7 @@ def train_pairwise(training: Training) -> TrainedOrder:
         )
     notes: list[str] = []
     dropped: dict[str, int] = {}
-    scorer: PairScorer
+    scorer: WordScorer | HeadScorer
     if words:
         scorer, chosen = _train_words(training)
         if training.shown == "both":
@@ -150,61 +140,35 @@ def load_pairwise(folder: Path, root: Path = Path()) -> PairwiseOrder:
         UserError: if a file is missing or damaged.
     """
     saved: _Saved = read_json(folder / _MODEL, _Saved)
-    if saved.words:
-        return PairwiseOrder(WordScorer.load(folder), saved.temperature)
-    from proctor.learn.sequencing.pair_head import HeadScorer
+    if saved.columns is None:
+        from proctor.learn.sequencing.pair_head import HeadScorer
 
-    return PairwiseOrder(HeadScorer.load(folder, root), saved.temperature)
-
-
-class _SavedWords(msgspec.Struct, frozen=True):
-    """``words.json``: remarks and what each is worth."""
-
-    columns: list[str]
-    weights: list[float]
+        return PairwiseOrder(HeadScorer.load(folder, root), saved.temperature)
+    if len(saved.columns) != len(saved.weights):
+        raise UserError(
+            f"there are {len(saved.columns)} columns and {len(saved.weights)} weights.",
+            where=str(folder / _MODEL),
+            hint="train it again with proctor learn sequence --model pairwise",
+        )
+    return PairwiseOrder(WordScorer(PairFeatures(saved.columns), np.array(saved.weights)), saved.temperature)
 
 
 class WordScorer:
-    """Log-odds that are a weighted sum of remarks on the texts of two steps.
-
-    Args:
-        features: the remarks.
-        weights: of each, shape [columns].
-    """
+    """Log-odds that are a weighted sum of remarks on the texts of two steps."""
 
     def __init__(self, features: PairFeatures, weights: Floats) -> None:
         self.features, self.weights = features, weights
 
     def scores(self, shown: List[Presented]) -> list[Floats]:
-        """Return log-odds, each [N, N]."""
-        return [self._scores([p.sequence.steps[i].text for i in p.slots]) for p in shown]
-
-    def _scores(self, texts: List[str]) -> Floats:
-        pairs = all_pairs(len(texts))
-        found = np.zeros((len(texts), len(texts)))
-        found[pairs[:, 0], pairs[:, 1]] = self.features.table(texts, pairs) @ self.weights
-        result: Floats = found - found.T
-        return result
-
-    def save(self, folder: Path) -> None:
-        """Write ``words.json``."""
-        write_json(folder / _WORDS, _SavedWords(list(self.features.names), self.weights.tolist()))
-
-    @classmethod
-    def load(cls, folder: Path) -> WordScorer:
-        """Read what ``save`` wrote.
-
-        Raises:
-            UserError: if the file is missing or damaged.
-        """
-        saved: _SavedWords = read_json(folder / _WORDS, _SavedWords)
-        if len(saved.columns) != len(saved.weights):
-            raise UserError(
-                f"there are {len(saved.columns)} columns and {len(saved.weights)} weights.",
-                where=str(folder / _WORDS),
-                hint="train it again with proctor learn sequence --model pairwise",
-            )
-        return cls(PairFeatures(saved.columns), np.array(saved.weights))
+        """Return log-odds that slot i is done before slot j, each [N, N]; a transposed matrix has the opposite signs."""
+        found = []
+        for one in shown:
+            pairs = all_pairs(len(one.slots))
+            odds = np.zeros((len(one.slots), len(one.slots)))
+            texts = [one.sequence.steps[i].text for i in one.slots]
+            odds[pairs[:, 0], pairs[:, 1]] = self.features.table(texts, pairs) @ self.weights
+            found.append(odds - odds.T)
+        return found
 
 
 def _train_words(training: Training) -> tuple[WordScorer, dict[str, Json]]:
@@ -214,10 +178,13 @@ def _train_words(training: Training) -> tuple[WordScorer, dict[str, Json]]:
     except ImportError:
         raise MissingExtraError("scikit-learn", "learn", "Learning the order of steps") from None
     rng = np.random.default_rng(training.seed)
-    train = [
-        (_texts(s), draw_pairs(different_pairs(s, "text"), _MOST_PAIRS, rng)) for s in training.parts.train
-    ]
-    train = [(texts, pairs) for texts, pairs in train if len(pairs)]
+    train = []
+    for sequence in training.parts.train:
+        pairs = different_pairs(sequence, "text")
+        if len(pairs) > _MOST_PAIRS:
+            pairs = pairs[rng.permutation(len(pairs))[:_MOST_PAIRS]]
+        if len(pairs):
+            train.append((_texts(sequence), pairs))
     features = PairFeatures.seen(train, _FEWEST if len(train) >= _FEW_MANUALS else 1)
     table: Any = scipy.sparse.vstack([features.table(*manual) for manual in train], format="csr")
     # The root lets long manuals count more than short ones, but not by all their pairs, which depend on one another.
