@@ -23,8 +23,7 @@ imports torch: import it late.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import torch
@@ -37,43 +36,30 @@ from proctor.learn.sequencing.training import Protocol
 __all__ = ["Swapped", "mask_patches", "mask_words", "swap"]
 
 _SHARE: Final = 0.15
-_SHARE_RELEASED: Final = 0.10
 _SWAPS: Final = 0.5
-_PATCHES_RELEASED: Final = 5
 _TRIES: Final = 5_000
 _STUCK: Final = 50
 """Masked patches of a group are drawn anew after so many that were too much alike; after ``_TRIES`` there are none."""
 
 
-@dataclass(frozen=True)
-class Swapped:
-    """Pictures, exchanged in some groups.
+class Swapped(NamedTuple):
+    """Pictures, exchanged in some groups."""
 
-    Attributes:
-        images: features, shape [M, w, v].
-        in_order: 1 for groups as the authors have them, 0 for exchanged ones, shape [G].
-        asked: groups with two pictures or more, shape [G]; of the others nothing is asked.
-    """
-
-    images: Tensor
-    in_order: Tensor
-    asked: Tensor
+    images: Tensor  # features, [M, w, v]
+    in_order: Tensor  # 1 for groups as the authors have them, 0 for exchanged ones, [G]
+    asked: Tensor  # whether the group has two pictures or more, [G]; of the others nothing is asked
 
 
 def mask_words(
     tokens: Tensor, groups: Tensor, tokenizer: Tokenizer, generator: np.random.Generator, protocol: Protocol = "right"
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Mask words of steps [M, T] in groups [G, K] of rows, each row in one group.
-
-    Returns:
-        Tokens as the encoder sees them, and which of them are to be told, both of shape [M, T].
-    """
+    """Return words of steps [M, T], in groups [G, K] of rows, as the encoder sees them, and which are to be told, [M, T]."""
     words = tokens.cpu().numpy()
     ordinary = ~tokenizer.is_special(tokens).cpu().numpy()
     drawn, treated = generator.random(words.shape), generator.random(words.shape)
     others = np.flatnonzero(~tokenizer.is_special(torch.arange(tokenizer.size)).numpy())
     random_words = others[generator.integers(len(others), size=words.shape)]
-    chosen = ordinary & (drawn < _SHARE_RELEASED)
+    chosen = ordinary & (drawn < 0.10)
     if protocol != "code":
         chosen[:], lengths = False, ordinary.sum(1)
         for rows in groups.tolist():
@@ -91,15 +77,10 @@ def swap(
     images: Tensor, seen: Tensor, groups: Tensor, generator: np.random.Generator, *,
     whole: bool, protocol: Protocol = "right",
 ) -> Swapped:  # fmt: skip
-    """Exchange two pictures of every second group, drawn by chance: whole ones, or the contents of M patches, M uniform in 1..w.
+    """Exchange two pictures of every second group, drawn by chance: ``whole`` ones, or the contents of some of their patches.
 
-    Args:
-        images: features, shape [M, w, v]; places are not in them, and stay where they are.
-        seen: which steps have a picture, shape [M].
-        groups: rows of them, shape [G, K], each row in one group.
-        generator: of the draws.
-        whole: pictures, not patches.
-        protocol: ``code`` shows one of two pictures twice, and draws M in 0..w - 1.
+    Images are features [M, w, v]; places are not in them, and stay where they are. ``seen`` [M] says which steps have one, and each
+    row is in one of the groups [G, K].
     """
     patches, flat = images.shape[1], images.flatten(0, 1)
     source = torch.arange(len(flat))
@@ -122,16 +103,13 @@ def swap(
 def mask_patches(
     seen: Tensor, groups: Tensor, patches: int, generator: np.random.Generator, protocol: Protocol = "right"
 ) -> Tensor:
-    """Draw as many of w patches of every picture, and of two pictures of a group less than half at the same places.
-
-    Returns:
-        What is masked, shape [M, w]; see ``swap`` for the rest.
+    """Draw as many of w patches of every picture, and return which, [M, w]; see ``swap`` for the rest.
 
     Raises:
         UserError: if pictures have too few patches for so many in a group.
     """
     masked = torch.zeros(len(seen), patches, dtype=torch.bool)
-    count = _PATCHES_RELEASED if protocol == "code" else max(1, round(_SHARE * patches))
+    count = 5 if protocol == "code" else max(1, round(_SHARE * patches))
     for rows in _with_picture(seen, groups):
         drawn: list[list[int]] = []
         failed = 0

@@ -18,37 +18,17 @@ from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps
 from proctor.learn.sequencing.masking import mask_patches, mask_words, swap
 from proctor.learn.sequencing.training import Objective, Protocol
 
-__all__ = ["Objectives", "PatchMatcher"]
+__all__ = ["Objectives"]
 
 _RELEASED_WEIGHT = 0.2
 """Of SMRM, on the sum over a batch of four; the paper names no weight."""
 
 
-class PatchMatcher(nn.Module):
-    """Says which patch of its group was at a masked place: 4d² + 8d + 1 weights of states of width d."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.first = nn.Linear(2 * width, 2 * width)
-        self.norm = nn.LayerNorm(2 * width)
-        self.last = nn.Linear(2 * width, 1)
-
-    def forward(self, states: Tensor, candidates: Tensor) -> Tensor:
-        """Return scores [..., C] of candidates [..., C, d] for the states of masked places [..., d]."""
-        both = torch.cat([states.unsqueeze(-2).expand_as(candidates), candidates], -1)
-        scores: Tensor = self.last(self.norm(functional.gelu(self.first(both)))).squeeze(-1)
-        return scores
-
-
 class Objectives(nn.Module):
     """An encoder and the heads that it is pretrained with.
 
-    Args:
-        encoder: what is pretrained.
-        enabled: objectives, see ``pretrain.enabled_for``.
-        protocol: paper, code or right.
-        target: what a masked place is to be matched with: its patch as it is fed in (``input``), or its state when nothing is
-            masked (``output``, one more pass).
+    A masked place is to be matched with its patch as it is fed in, or, with the target ``output``, with its state when nothing is
+    masked (one more pass).
     """
 
     def __init__(
@@ -64,7 +44,12 @@ class Objectives(nn.Module):
         self.protocol, self.target = protocol, target
         width = encoder.width
         if "mlm" in enabled and encoder.tokenizer is not None:
-            table = _word_table(encoder, encoder.tokenizer.size)
+            size = encoder.tokenizer.size
+            tables = [
+                m for m in encoder.modules() if isinstance(m, nn.Embedding) and m.num_embeddings >= size
+            ]
+            # Words are told by the embeddings that read them: of all tables that are large enough the smallest.
+            table = min(tables, key=lambda table: table.num_embeddings)
             last = nn.Linear(width, table.num_embeddings)
             last.weight = table.weight
             norm = nn.LayerNorm(width)
@@ -75,7 +60,10 @@ class Objectives(nn.Module):
             if name in enabled:
                 self.add_module(name, nn.Linear(width, 2))
         if "smrm" in enabled:
-            self.smrm = PatchMatcher(width)
+            inner = 2 * width  # of a state and a candidate
+            self.smrm = nn.Sequential(
+                nn.Linear(inner, inner), nn.GELU(), nn.LayerNorm(inner), nn.Linear(inner, 1)
+            )
 
     def turns(self) -> tuple[Objective, ...]:
         """Objectives of which one is drawn for each batch: exchanging and masking patches at once would confound."""
@@ -86,7 +74,7 @@ class Objectives(nn.Module):
     ) -> dict[Objective, Tensor]:
         """Return the loss of hidden words, if these are asked for, and of the objective whose turn it is.
 
-        Steps with pixels or features say which of them have a picture; groups are rows of them in authored order, shape [G, K], each row in one group.
+        Groups are rows in authored order, [G, K], each row in one group.
         """
         whole = steps if steps.images is None else steps.having(images=self.encoder.see(steps.images))
         shown, chosen = whole, None
@@ -111,14 +99,11 @@ class Objectives(nn.Module):
             logits = self.get_submodule(turn)(encoded.pooled[swapped.asked])
             found[turn] = _mean_entropy(logits, swapped.in_order[swapped.asked])
         if chosen is not None and whole.tokens is not None:
-            found["mlm"] = self._telling(encoded, chosen, whole.tokens, groups)
+            assert encoded.token_at is not None
+            at = torch.nonzero(chosen[groups], as_tuple=True)
+            states = encoded.hidden[at[0], encoded.token_at[at]]
+            found["mlm"] = _mean_entropy(self.words(states), whole.tokens[groups][at])
         return found
-
-    def _telling(self, encoded: Encoded, chosen: Tensor, tokens: Tensor, groups: Tensor) -> Tensor:
-        assert encoded.token_at is not None
-        group, step, place = torch.nonzero(chosen[groups], as_tuple=True)
-        states = encoded.hidden[group, encoded.token_at[group, step, place]]
-        return _mean_entropy(self.words(states), tokens[groups][group, step, place])
 
     def _matching(
         self, encoded: Encoded, masked: Tensor, whole: Steps, groups: Tensor, generator: np.random.Generator
@@ -144,20 +129,15 @@ class Objectives(nn.Module):
         drawn = generator.random((len(groups), 1 if self.protocol == "code" else count, count))
         order = torch.from_numpy(np.argsort(drawn, axis=-1)).expand(-1, count, -1).to(at.device)
         rows = torch.arange(len(groups), device=at.device)[:, None, None]
-        scores, usable = self.smrm(states, targets[rows, order]), valid[rows, order]
-        scores = scores.masked_fill(~usable, torch.finfo(scores.dtype).min)
+        candidates = targets[rows, order]
+        scores = self.smrm(torch.cat([states[:, :, None].expand_as(candidates), candidates], -1))[..., 0]
+        scores = scores.masked_fill(~valid[rows, order], torch.finfo(scores.dtype).min)
         right = (order == torch.arange(count, device=at.device)[:, None]).long().argmax(-1)
         losses = functional.cross_entropy(scores.flatten(0, 1).float(), right.flatten(), reduction="none")
         losses = losses.view_as(right) * valid
         if self.protocol == "code":
             return _RELEASED_WEIGHT * (losses.sum(1) / valid.sum(1).clamp_min(1)).sum()
         return losses.sum() / valid.sum()
-
-
-def _word_table(encoder: nn.Module, size: int) -> nn.Embedding:
-    """Return the embeddings of words, which also tell words: of all tables that are large enough the smallest."""
-    tables = [m for m in encoder.modules() if isinstance(m, nn.Embedding) and m.num_embeddings >= size]
-    return min(tables, key=lambda table: table.num_embeddings)
 
 
 def _rows(states: Tensor, places: Tensor) -> Tensor:
