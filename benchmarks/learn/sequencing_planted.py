@@ -19,14 +19,18 @@ import torch
 from proctor.learn.sequencing.data import Shown, presented
 from proctor.learn.sequencing.finetune import train_berson
 from proctor.learn.sequencing.planted import OrderIn, ceiling, plant_manuals
-from proctor.learn.sequencing.pretrain import ABLE
-from proctor.learn.sequencing.training import Training
+from proctor.learn.sequencing.training import Objective, Training
 from proctor.learn.settings import TrainOptions
 from proctor.metrics.ordering import measure_orders
 
 PLANTED: tuple[tuple[OrderIn, tuple[Shown, ...]], ...] = (
     ("both", ("text", "image", "both")), ("image", ("text", "both")), ("text", ("image", "both")),
 )  # fmt: skip
+
+
+_ABLE: dict[Shown, tuple[Objective, ...]] = {
+    "text": ("mlm",), "image": ("isp", "pisp", "smrm"), "both": ("mlm", "isp", "pisp", "smrm"),
+}  # fmt: skip
 
 
 def main() -> None:
@@ -50,7 +54,7 @@ def main() -> None:
                 begun = time.process_time()
                 training = Training(
                     parts=parts, root=root, shown=shown, seed=given.seed,
-                    pretrain=() if given.no_pretraining else ABLE[shown],
+                    pretrain=() if given.no_pretraining else _ABLE[shown],
                     options=TrainOptions(epochs=given.epochs, device="cpu"),
                     pretrain_options=TrainOptions(device="cpu"),
                 )  # fmt: skip

@@ -2,10 +2,9 @@ import pytest
 import torch
 
 from proctor.errors import UserError
-from proctor.learn.sequencing.berson import BersonHead
 from proctor.learn.sequencing.data import Parts, presented
 from proctor.learn.sequencing.encoders import open_encoder
-from proctor.learn.sequencing.finetune import BersonModel, load_berson, train_berson
+from proctor.learn.sequencing.finetune import BersonModel, train_berson
 from proctor.learn.sequencing.planted import ceiling, plant_manuals
 from proctor.learn.sequencing.training import Training
 from proctor.learn.settings import TrainOptions
@@ -53,7 +52,7 @@ def test_text_alone_fails_where_pictures_tell_the_order_and_both_together_do_not
             "kendall_tau"
         ]
         trained.model.save(tmp_path / shown)
-        again = load_berson(tmp_path / shown, tmp_path).predict(test)
+        again = BersonModel.load(tmp_path / shown, tmp_path).predict(test)
         assert [o.order for o in again] == [o.order for o in found]
         for one, other in zip(again, found, strict=True):
             assert (one.precedence == other.precedence).all()
@@ -68,8 +67,8 @@ def sequence(id_, *texts):
 
 def test_one_step_equal_steps_many_steps_and_damaged_files(tmp_path):
     encoder = open_encoder("tiny", "text", ["cut", "cut"])
-    BersonModel(encoder, BersonHead(encoder.width), "text").save(tmp_path)
-    model = load_berson(tmp_path)
+    BersonModel(encoder, "text").save(tmp_path)
+    model = BersonModel.load(tmp_path)
     asked = [sequence("one", "cut"), sequence("equal", "", "", ""), sequence("many", *(["cut"] * 30))]
     one, equal, many = model.predict(presented(asked, "text"))
     assert (one.order, one.precedence.tolist()) == ((0,), [[0.5]])
@@ -80,4 +79,4 @@ def test_one_step_equal_steps_many_steps_and_damaged_files(tmp_path):
         train_berson(Training(parts=Parts((asked[1],), (asked[0],), ()), root=tmp_path))
     (tmp_path / "model.json").write_text('{"model": "berson"}')
     with pytest.raises(UserError, match=r"model\.json"):
-        load_berson(tmp_path)
+        BersonModel.load(tmp_path)

@@ -5,14 +5,12 @@ from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 import torch
 from tests.learn.sequencing import killed
 
-from proctor.errors import UserError
 from proctor.learn.sequencing.encoder import Steps
 from proctor.learn.sequencing.finetune import usual_training
-from proctor.learn.sequencing.pretrain import Pretraining, enabled_for, usual_pretraining
+from proctor.learn.sequencing.pretrain import Pretraining, Shuffled, usual_pretraining
 
 
 class Asked(torch.nn.Module):
@@ -36,7 +34,9 @@ def learner(lengths, together=2):
     ends = np.cumsum(lengths)
     rows = [torch.arange(end - length, end) for end, length in zip(ends, lengths, strict=True)]
     inputs = SimpleNamespace(take=lambda rows: Steps(tokens=rows[:, None]))
-    return Pretraining(Asked(), inputs, rows, rows, 4, together=together)
+    asked = Asked()
+    made = Pretraining(asked, inputs, rows, 4, together=together)
+    return Shuffled(asked, rows, 4, made.loss, made.figure)
 
 
 def test_objectives_take_turns_and_steps_stay_in_authored_order():
@@ -70,14 +70,6 @@ def test_what_is_drawn_comes_from_the_epoch_and_the_batch_and_is_the_same_for_de
         made.batches(np.random.default_rng(3))
         made.validate()
     assert seen[-9:] == seen[-18:-9]  # three objectives of three batches
-
-
-def test_objectives_that_need_what_is_not_shown_are_refused():
-    assert enabled_for("both", ("smrm", "mlm", "mlm")) == ("mlm", "smrm")
-    with pytest.raises(UserError, match="mlm needs texts"):
-        enabled_for("image", ("mlm", "isp"))
-    with pytest.raises(UserError, match="isp needs pictures"):
-        enabled_for("text", ("mlm", "isp"))
 
 
 def test_rates_and_epochs_are_those_of_the_paper_and_of_its_code():

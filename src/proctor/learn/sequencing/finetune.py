@@ -9,15 +9,15 @@ This module imports torch: import it late.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, Self, TypeVar
 
 import msgspec
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from proctor.errors import UserError
@@ -28,7 +28,7 @@ from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps
 from proctor.learn.sequencing.encoders import open_encoder, rebuild
 from proctor.learn.sequencing.inputs import Inputs
 from proctor.learn.sequencing.pairs import Pairs
-from proctor.learn.sequencing.pretrain import pretrain, risen
+from proctor.learn.sequencing.pretrain import Shuffled, pretrain, risen
 from proctor.learn.sequencing.search import Search, decode
 from proctor.learn.sequencing.training import Protocol, TrainedOrder, Training
 from proctor.learn.settings import TrainSettings
@@ -40,15 +40,12 @@ from proctor.records import Json, content_hash, read_json, write_json
 __all__ = [
     "BersonModel",
     "OrderNetwork",
-    "Saved",
-    "load_berson",
     "train_berson",
     "train_network",
     "usual_training",
 ]
 
 Head = TypeVar("Head", bound=nn.Module)
-Items = NDArray[np.int64]
 
 FIRST: Final = 5
 """Steps of a sequence that ``paper`` and ``code`` learn from, the first ones; ``right`` learns from so many drawn ones at a time."""
@@ -60,7 +57,7 @@ _LIKE: Final = 64
 """Pairs of like length that a CPU encodes together."""
 _WARM: Final = 100
 """Batches in which the released rate rises."""
-_MODEL, _WEIGHTS = "model.json", "weights.pt"
+_WEIGHTS: Final = "weights.pt"
 
 
 def usual_training(protocol: Protocol, encoder: str, shown: Shown, sequences: int) -> TrainSettings:
@@ -88,31 +85,37 @@ def usual_training(protocol: Protocol, encoder: str, shown: Shown, sequences: in
     return msgspec.structs.replace(falling, warmup=1)
 
 
+class Saved(msgspec.Struct, frozen=True):
+    """What is needed to make a network again, without weights."""
+
+    model: Literal["berson", "pairs"]
+    shown: Shown
+    goal: bool
+    protocol: Protocol
+    encoder: dict[str, Any]
+
+
 class OrderNetwork(nn.Module, Generic[Head]):
-    """An encoder of pairs of steps, and a head that reads what it says of them.
+    """An encoder of pairs of steps, and a head that reads what it says of them; paths of pictures are relative to ``root``."""
 
-    Args:
-        encoder: of pairs.
-        head: of the same width.
-        shown: what it sees of a step.
-        goal: whether the goal stands before every text.
-        root: folder that paths of pictures are relative to.
-
-    Attributes:
-        states: whether the head reads states of tokens; where it does not they are not kept.
-        most: steps of a sequence that are learned from at a time.
-        dropped: what could not be read of the steps that were read last, by reason.
-    """
-
-    states, most = True, FIRST
+    model: Literal["berson", "pairs"] = "berson"
+    file = "model.json"
+    states = True
+    """Whether the head reads states of tokens; where it does not they are not kept."""
+    most = FIRST
+    """Steps of a sequence that are learned from at a time."""
 
     def __init__(
-        self, encoder: StepEncoder, head: Head, shown: Shown, *, goal: bool = False, root: Path = Path()
-    ) -> None:
+        self, encoder: StepEncoder, shown: Shown, *, goal: bool = False, root: Path = Path(), protocol: Protocol = "right",
+    ) -> None:  # fmt: skip
         super().__init__()
-        self.encoder, self.head = encoder, head
-        self.shown, self.goal, self.root = shown, goal, root
-        self.dropped: dict[str, int] = {}
+        self.shown, self.goal, self.root, self.protocol = shown, goal, root, protocol
+        self.encoder, self.head = encoder, self.make_head(encoder.width)
+        self.dropped: dict[str, int] = {}  # of the steps that were read last, by reason
+
+    def make_head(self, width: int) -> Head:
+        """Return a head for an encoder of a width."""
+        raise NotImplementedError
 
     def read(self, shown: Sequence[Presented]) -> tuple[Inputs, list[Tensor]]:
         """Return the inputs of sequences, and the rows of each as it is presented."""
@@ -148,35 +151,38 @@ class OrderNetwork(nn.Module, Generic[Head]):
         )
         return losses.total
 
-    def write(self, path: Path, model: Literal["berson", "pairs"], protocol: Protocol = "right") -> None:
+    def save(self, folder: Path) -> None:
         """Write ``weights.pt``, and then what is needed to make the network again."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_checkpoint(path.parent / _WEIGHTS, Checkpoint({}, {}, self.state_dict()))
-        write_json(path, Saved(model, self.shown, self.goal, protocol, self.encoder.describe()))
+        folder.mkdir(parents=True, exist_ok=True)
+        write_checkpoint(folder / _WEIGHTS, Checkpoint({}, {}, self.state_dict()))
+        told = Saved(self.model, self.shown, self.goal, self.protocol, self.encoder.describe())
+        write_json(folder / self.file, told)
 
+    @classmethod
+    def load(cls, folder: Path, root: Path = Path()) -> Self:
+        """Read what ``save`` wrote.
 
-Network = TypeVar("Network", bound=OrderNetwork[Any])
-
-
-class Saved(msgspec.Struct, frozen=True):
-    """What is needed to make a network again, without weights."""
-
-    model: Literal["berson", "pairs"]
-    shown: Shown
-    goal: bool
-    protocol: Protocol
-    encoder: dict[str, Any]
-
-    def network(self, make: Callable[[StepEncoder], Network], folder: Path) -> Network:
-        """Return what is made of the encoder, with the weights in a folder."""
-        network = make(rebuild(self.encoder))
+        Raises:
+            UserError: if it is no such folder, or a file is damaged.
+        """
+        saved: Saved = read_json(folder / cls.file, Saved)
+        network = cls(
+            rebuild(saved.encoder), saved.shown, goal=saved.goal, root=root, protocol=saved.protocol
+        )
         load_weights(folder / _WEIGHTS, network)
         network.eval()
         return network
 
 
+Network = TypeVar("Network", bound=OrderNetwork[Any])
+
+
 class BersonModel(OrderNetwork[BersonHead]):
     """Puts steps in order with an encoder of pairs and BERSON's head; an ``OrderModel``."""
+
+    def make_head(self, width: int) -> BersonHead:
+        """Return BERSON."""
+        return BersonHead(width, protocol=self.protocol)
 
     def predict(self, shown: Sequence[Presented]) -> list[Ordered]:
         """Return an order for each, with the probabilities of its pairs."""
@@ -202,58 +208,9 @@ class BersonModel(OrderNetwork[BersonHead]):
         shown = presented(dev, self.shown)
         orders = self.order(inputs, [inputs.rows[p.sequence.id][list(p.slots)] for p in shown])
         measures = measure_orders([p.targets for p in shown], [o.order for o in orders]).means()
-        if self.head.protocol == "right":
+        if self.protocol == "right":
             return measures["kendall_tau"]
         return measures["position_accuracy"] + measures["perfect_match_ratio"]
-
-    def save(self, folder: Path) -> None:
-        """Write ``weights.pt`` and ``model.json``."""
-        self.write(folder / _MODEL, "berson", self.head.protocol)
-
-
-def _berson(shown: Shown, goal: bool, root: Path, protocol: Protocol) -> Callable[[StepEncoder], BersonModel]:
-    return lambda e: BersonModel(e, BersonHead(e.width, protocol=protocol), shown, goal=goal, root=root)
-
-
-def load_berson(folder: Path, root: Path = Path()) -> BersonModel:
-    """Load a model that was saved; paths of pictures will be relative to ``root``.
-
-    Raises:
-        UserError: if it is no such folder, or a file is damaged.
-    """
-    saved: Saved = read_json(folder / _MODEL, Saved)
-    return saved.network(_berson(saved.shown, saved.goal, root, saved.protocol), folder)
-
-
-@dataclass
-class _Learner:
-    """What is learned from what (``trainer.Learner``)."""
-
-    module: nn.Module = field(init=False)
-    network: OrderNetwork[Any]
-    inputs: Inputs
-    train: Sequence[Tensor]
-    dev: Sequence[Steplist]
-    batch: int
-
-    def __post_init__(self) -> None:
-        self.module = self.network
-        self._epoch = 0
-
-    def validate(self) -> float:
-        """Return the figure of the network on dev."""
-        return self.network.figure(self.inputs, self.dev)
-
-    def batches(self, generator: np.random.Generator) -> Sequence[Items]:
-        """Return all sequences, shuffled."""
-        self._epoch = int(generator.integers(2**62))
-        items = generator.permutation(len(self.train))
-        return [items[first : first + self.batch] for first in range(0, len(items), self.batch)]
-
-    def loss(self, items: Items) -> Tensor:
-        """Return the loss of sequences that are shuffled anew."""
-        generator = np.random.default_rng([self._epoch, int(items[0])])  # each item is in one batch
-        return self.network.loss(self.inputs, [self.train[i] for i in items.tolist()], generator)
 
 
 def train_berson(training: Training) -> TrainedOrder:
@@ -270,65 +227,55 @@ def train_berson(training: Training) -> TrainedOrder:
     )
     several = sum(len(s.steps) > 1 for s in train)
     usual = usual_training(training.protocol, training.encoder, training.shown, several)
-    make = _berson(training.shown, training.goal, training.root, training.protocol)
-    model, chosen, dropped = train_network(training, (train, dev), make, usual)
+    model, chosen, dropped = train_network(training, (train, dev), BersonModel, usual)
     return TrainedOrder(model=model, chosen=chosen, dropped=dropped)
 
 
 def train_network(
-    training: Training, parts: Sequence[Sequence[Steplist]], make: Callable[[StepEncoder], Network], usual: TrainSettings
+    training: Training, parts: Sequence[Sequence[Steplist]], kind: type[Network], usual: TrainSettings
 ) -> tuple[Network, dict[str, Json], dict[str, int]]:  # fmt: skip
-    """Train what is made of an encoder.
+    """Train a network on one part and choose on the other; sequences of one step are left out.
 
-    Args:
-        training: see there.
-        parts: to train on, and to choose on; sequences of one step are left out.
-        make: makes the network.
-        usual: settings that the options of the training go before.
+    The options of the training go before usual settings.
 
     Returns:
         The network, what stands in the record, and what could not be read, by reason.
 
     Raises:
-        UserError: if there is nothing to train or to choose on, an objective needs what is not shown, the encoder cannot be opened,
-            or as ``trainer.fit``.
+        UserError: if there is nothing to train or to choose on, the encoder cannot be opened, or as ``trainer.fit``.
     """
     train, dev = ([s for s in part if len(s.steps) > 1] for part in parts)
     if not train or not dev:
         raise UserError(
             "no sequence of two steps is there to train on, or none to choose on.", hint="give more sequences"
         )
-    encoder = open_encoder(
-        training.encoder, training.shown, _texts(train, training), protocol=training.protocol, seed=training.seed
-    )  # fmt: skip
+    shown, goal, protocol = training.shown, training.goal, training.protocol
+    texts = [step.text for s in train for step in s.steps] if shown != "image" else []
+    if goal and texts:
+        texts = [*(s.goal for s in train), *texts]
+    encoder = open_encoder(training.encoder, shown, texts, protocol=protocol, seed=training.seed)
     with seeded(training.seed):
-        network = make(encoder)
-    views = [s.view(MODALITY[training.shown]) for s in (*train, *dev)]
+        network = kind(encoder, shown, goal=goal, root=training.root, protocol=protocol)
+    views = [s.view(MODALITY[shown]) for s in (*train, *dev)]
     inputs, _ = network.read([Presented(s, s.authored) for s in views])
     dropped = network.dropped
     about: dict[str, Json] = {
         "data": content_hash([[s.id, s.goal, [[t.text, list(t.images)] for t in s.steps]] for s in views]),
-        "encoder": content_hash(encoder.describe()), "protocol": training.protocol, "goal": training.goal,
+        "encoder": content_hash(encoder.describe()), "protocol": protocol, "goal": goal,
     }  # fmt: skip
     rows = [[inputs.rows[s.id] for s in part] for part in (train, dev)]
     chosen: dict[str, Json] = {}
     if training.pretrain:
         chosen["pretraining"] = pretrain(encoder, inputs, rows[0], rows[1], training, about)
     settings = training.options.over(usual)
-    learner = _Learner(network, inputs, rows[0], dev, settings.batch)
+    learner = Shuffled(
+        network, rows[0], settings.batch, partial(network.loss, inputs), partial(network.figure, inputs, dev)
+    )
     about |= {"stage": "finetuning", "head": type(network).__name__, "pretrained": sorted(training.pretrain)}
     folder = training.folder and training.folder / "finetune"
     trained = fit(learner, risen(settings), folder, seed=training.seed, about=about, show=training.show)
     chosen |= {**trained.chosen, "parameters": sum(p.numel() for p in network.parameters())}
     return network, chosen, dropped
-
-
-def _texts(sequences: Sequence[Steplist], training: Training) -> list[str]:
-    """Return the texts that make a vocabulary."""
-    if training.shown == "image":
-        return []
-    goals = [s.goal for s in sequences] if training.goal else []
-    return [*goals, *(step.text for s in sequences for step in s.steps)]
 
 
 def _by_size(lengths: Mapping[int, int]) -> Iterator[list[int]]:

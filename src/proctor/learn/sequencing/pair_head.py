@@ -6,10 +6,8 @@ late. Source: the relation head of BERSON (Cui et al. 2020), without its pointer
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Sequence as List
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -19,15 +17,15 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from proctor.learn.sequencing.berson import Losses
-from proctor.learn.sequencing.data import MODALITY, Presented, Shown
-from proctor.learn.sequencing.encoder import Encoded, StepEncoder
-from proctor.learn.sequencing.finetune import OrderNetwork, Saved, train_network
+from proctor.learn.sequencing.data import MODALITY, Presented
+from proctor.learn.sequencing.encoder import Encoded
+from proctor.learn.sequencing.finetune import OrderNetwork, train_network
 from proctor.learn.sequencing.inputs import Inputs
 from proctor.learn.sequencing.pairs import Pairs
 from proctor.learn.sequencing.training import Training
 from proctor.learn.settings import TrainSettings
 from proctor.procedure.manual import Sequence
-from proctor.records import Json, read_json
+from proctor.records import Json
 
 __all__ = ["HeadScorer", "RelationHead", "train_head"]
 
@@ -37,7 +35,6 @@ _TINY: Final = TrainSettings(
 _LARGE: Final = TrainSettings(
     epochs=5, batch=4, lr=1e-5, weight_decay=0.01, patience=2, plateau=None, warmup=1, lowest_lr=0.0, optimiser="adamw"
 )  # fmt: skip
-_DESCRIPTION: Final = "encoder.json"
 
 
 class RelationHead(nn.Module):
@@ -62,9 +59,14 @@ class RelationHead(nn.Module):
 
 
 class HeadScorer(OrderNetwork[RelationHead]):
-    """Log-odds of pairs from an encoder; a ``PairScorer``."""
+    """Log-odds of pairs from an encoder; for ``precedence.PairwiseOrder``."""
 
+    model, file = "pairs", "encoder.json"
     states, most = False, 8  # 28 pairs, drawn anew each time
+
+    def make_head(self, width: int) -> RelationHead:
+        """Return one layer."""
+        return RelationHead(width)
 
     def figure(self, inputs: Inputs, dev: List[Sequence]) -> float:
         """Return minus the mean loss of dev, of every long manual the same steps."""
@@ -84,24 +86,6 @@ class HeadScorer(OrderNetwork[RelationHead]):
                     found[item] = odds[: len(rows[item]), : len(rows[item])]
         return found
 
-    def save(self, folder: Path) -> None:
-        """Write ``encoder.json`` and ``weights.pt``."""
-        self.write(folder / _DESCRIPTION, "pairs")
-
-    @classmethod
-    def load(cls, folder: Path, root: Path) -> HeadScorer:
-        """Read what ``save`` wrote.
-
-        Raises:
-            UserError: if a file is missing or damaged.
-        """
-        saved: Saved = read_json(folder / _DESCRIPTION, Saved)
-        return saved.network(_scorer(saved.shown, saved.goal, root), folder)
-
-
-def _scorer(shown: Shown, goal: bool, root: Path) -> Callable[[StepEncoder], HeadScorer]:
-    return lambda e: HeadScorer(e, RelationHead(e.width), shown, goal=goal, root=root)
-
 
 def train_head(training: Training) -> tuple[HeadScorer, dict[str, Json], dict[str, int]]:
     """Train an encoder with its relation head; the epoch is chosen on the dev part by the loss.
@@ -119,4 +103,4 @@ def train_head(training: Training) -> tuple[HeadScorer, dict[str, Json], dict[st
 
     parts = [[distinct(s) for s in part] for part in (training.parts.train, training.parts.dev)]
     usual = _TINY if training.encoder.startswith("tiny") else _LARGE
-    return train_network(training, parts, _scorer(training.shown, training.goal, training.root), usual)
+    return train_network(training, parts, HeadScorer, usual)

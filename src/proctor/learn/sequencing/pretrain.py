@@ -7,8 +7,8 @@ Source: Wu et al. 2022, Section 4.2. This module imports torch: import it late.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -17,8 +17,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from proctor.errors import UserError
-from proctor.learn.sequencing.data import Shown
 from proctor.learn.sequencing.encoder import StepEncoder
 from proctor.learn.sequencing.inputs import Inputs
 from proctor.learn.sequencing.objectives import Objectives
@@ -27,17 +25,12 @@ from proctor.learn.settings import TrainSettings
 from proctor.learn.trainer import fit, seeded
 from proctor.records import Json
 
-__all__ = ["ABLE", "TOGETHER", "Pretraining", "enabled_for", "pretrain", "risen", "usual_pretraining"]
+__all__ = ["Pretraining", "Shuffled", "pretrain", "risen", "usual_pretraining"]
 
 Items = NDArray[np.int64]
 
 TOGETHER: Final = 2
 """K: steps of an example."""
-
-ABLE: Final[Mapping[Shown, tuple[Objective, ...]]] = {
-    "text": ("mlm",), "image": ("isp", "pisp", "smrm"), "both": ("mlm", "isp", "pisp", "smrm"),
-}  # fmt: skip
-"""Objectives that what is shown allows."""
 
 
 def usual_pretraining(protocol: Protocol, encoder: str) -> TrainSettings:
@@ -54,37 +47,16 @@ def usual_pretraining(protocol: Protocol, encoder: str) -> TrainSettings:
     return paper if protocol == "paper" else falling
 
 
-def enabled_for(shown: Shown, asked: Sequence[Objective]) -> tuple[Objective, ...]:
-    """Return objectives, each once; of texts alone there is one, and of pictures alone all but that.
-
-    Raises:
-        UserError: if one needs what is not shown.
-    """
-    able = ABLE[shown]
-    if unable := [name for name in asked if name not in able]:
-        raise UserError(
-            f"the objective {unable[0]} needs {'texts' if unable[0] == 'mlm' else 'pictures'}, and the steps are shown as {shown}.",
-            hint=f"--pretrain {','.join(able)}, or --modality both",
-        )
-    return tuple(name for name in able if name in asked)
-
-
 @dataclass
-class Pretraining:
-    """What is learned from what (``trainer.Learner``): rows of the steps of sequences of two or more, K or fewer drawn of each."""
+class Shuffled:
+    """Sequences, shuffled anew in each epoch (``trainer.Learner``); what their loss draws comes from the epoch and the batch."""
 
-    module: nn.Module = field(init=False)
-    objectives: Objectives
-    inputs: Inputs
+    module: nn.Module
     train: Sequence[Tensor]
-    dev: Sequence[Tensor]
     batch: int
-    seed: int = 0
-    together: int = TOGETHER
-
-    def __post_init__(self) -> None:
-        self.module = self.objectives
-        self._epoch = 0
+    asked: Callable[[list[Tensor], np.random.Generator], Tensor]
+    figure: Callable[[], float]
+    _epoch: int = 0
 
     def batches(self, generator: np.random.Generator) -> Sequence[Items]:
         """Return all sequences, shuffled."""
@@ -92,13 +64,33 @@ class Pretraining:
         return _parts(generator.permutation(len(self.train)), self.batch)
 
     def loss(self, items: Items) -> Tensor:
-        """Return the sum of what the batch is asked."""
+        """Return the loss of a batch."""
         generator = np.random.default_rng([self._epoch, int(items[0])])  # each item is in one batch
-        turns = self.objectives.turns()
-        turn = turns[int(generator.integers(len(turns)))] if turns else None
-        return torch.stack([*self._losses([self.train[i] for i in items], turn, generator).values()]).sum()
+        return self.asked([self.train[i] for i in items.tolist()], generator)
 
     def validate(self) -> float:
+        """Return the figure of dev."""
+        return self.figure()
+
+
+@dataclass
+class Pretraining:
+    """What is asked of rows of the steps of sequences of two or more, K or fewer drawn of each."""
+
+    objectives: Objectives
+    inputs: Inputs
+    dev: Sequence[Tensor]
+    batch: int
+    seed: int = 0
+    together: int = TOGETHER
+
+    def loss(self, sequences: Sequence[Tensor], generator: np.random.Generator) -> Tensor:
+        """Return the sum of what a batch is asked."""
+        turns = self.objectives.turns()
+        turn = turns[int(generator.integers(len(turns)))] if turns else None
+        return torch.stack([*self._losses(sequences, turn, generator).values()]).sum()
+
+    def figure(self) -> float:
         """Return minus the sum of the mean losses of all objectives on dev, of the same draws in every epoch."""
         found: dict[Objective, list[float]] = {}
         for number, items in enumerate(_parts(np.arange(len(self.dev)), self.batch)):
@@ -112,13 +104,11 @@ class Pretraining:
         self, sequences: Sequence[Tensor], turn: Objective | None, generator: np.random.Generator
     ) -> dict[Objective, Tensor]:
         count = min(self.together, *(len(rows) for rows in sequences))
-        drawn = [
-            rows[np.sort(generator.choice(len(rows), count, replace=False))] for rows in sequences
-        ]  # in authored order
-        device = next(self.module.parameters()).device
-        steps = self.inputs.take(torch.cat(drawn)).to(device)
-        groups = torch.arange(len(steps), device=device).view(len(drawn), count)
-        return self.objectives.losses(steps, groups, turn, generator)
+        draws = [np.sort(generator.choice(len(rows), count, replace=False)) for rows in sequences]
+        rows = torch.cat([rows[d] for rows, d in zip(sequences, draws, strict=True)])  # in authored order
+        device = next(self.objectives.parameters()).device
+        groups = torch.arange(len(rows), device=device).view(-1, count)
+        return self.objectives.losses(self.inputs.take(rows).to(device), groups, turn, generator)
 
 
 def pretrain(
@@ -127,29 +117,22 @@ def pretrain(
 ) -> dict[str, Json]:  # fmt: skip
     """Pretrain an encoder, in place; it has the weights of the least sum of losses on dev afterwards.
 
-    Args:
-        encoder: which.
-        inputs: of all sequences.
-        train: rows of the sequences to train on, each of two steps or more.
-        dev: likewise of those to choose on.
-        training: objectives, protocol, seed, options; in its folder, ``pretrain`` is gone on with.
-        about: what else makes two trainings different.
-
-    Returns:
-        For the record: objectives, epochs, figure.
+    Sequences to train on and to choose on are rows of the inputs, two or more; ``about`` says what else makes two trainings
+    different. Returns what stands in the record.
 
     Raises:
-        UserError: if an objective needs what is not shown, or as ``trainer.fit``.
+        UserError: as ``trainer.fit``.
     """
-    enabled = enabled_for(training.shown, training.pretrain)
     settings = training.pretrain_options.over(usual_pretraining(training.protocol, training.encoder))
     with seeded(training.seed):
-        objectives = Objectives(encoder, enabled, protocol=training.protocol)
-    learner = Pretraining(objectives, inputs, train, dev, settings.batch, training.seed)
-    told = {**about, "stage": "pretraining", "objectives": list(enabled), "together": learner.together}
+        objectives = Objectives(encoder, training.pretrain, protocol=training.protocol)
+    asked = Pretraining(objectives, inputs, dev, settings.batch, training.seed)
+    learner = Shuffled(objectives, train, settings.batch, asked.loss, asked.figure)
+    names: list[Json] = list(training.pretrain)
+    told = {**about, "stage": "pretraining", "objectives": names, "together": TOGETHER}
     folder = training.folder and training.folder / "pretrain"
     trained = fit(learner, risen(settings), folder, seed=training.seed, about=told, show=training.show)
-    return {"objectives": list(enabled), **trained.chosen}
+    return {"objectives": names, **trained.chosen}
 
 
 def risen(settings: TrainSettings) -> TrainSettings:

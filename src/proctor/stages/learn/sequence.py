@@ -202,9 +202,9 @@ def load_order_model(folder: Path, root: Path) -> OrderModel:
         from proctor.learn.sequencing.precedence import load_pairwise
 
         return load_pairwise(folder, root)
-    from proctor.learn.sequencing.finetune import load_berson
+    from proctor.learn.sequencing.finetune import BersonModel
 
-    return load_berson(folder, root)
+    return BersonModel.load(folder, root)
 
 
 # -- what is asked -------------------------------------------------------------------------------------------------
