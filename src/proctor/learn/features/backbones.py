@@ -82,9 +82,7 @@ def open_backbone(looks: Looks) -> Extractor:
 def open_network(
     kind: Literal["timm", "torchvision", "transformers"], folder: Path, name: str
 ) -> tuple[Any, Preparation]:
-    """Load a network of single pictures that is trained further, and how it wants them prepared.
-
-    ``name`` is empty where the folder says it.
+    """Load a network of single pictures to be trained further, and how it wants them prepared; no name where the folder says it.
 
     Raises:
         UserError: if it cannot be loaded, or sees no single pictures; MissingExtraError without transformers.
@@ -443,10 +441,10 @@ def _open_transformers(torch: Any, folder: Path, name: str) -> _Model:  # noqa: 
 
 
 def load_pretrained(transformers: Any, folder: Path, kind: str) -> tuple[Any, Any, bool]:
-    """Load configuration and model in full precision; also say whether its pooling layer, where it has one, was trained.
+    """Load a model by a class of ``transformers`` in full precision; also say whether its pooling layer, if any, was trained.
 
-    ``kind`` is the class of ``transformers`` that loads it. Raises a UserError if it cannot be loaded, or a layer would stay
-    random.
+    Raises:
+        UserError: if it cannot be loaded, or a layer would stay random.
     """
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()

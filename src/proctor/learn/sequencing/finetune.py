@@ -135,7 +135,22 @@ class OrderNetwork(nn.Module, Generic[Head]):
         steps, pairs = steps.to(device), Pairs.of(lengths).to(device)
         if steps.images is not None:  # each picture is seen once, not once a pair
             steps = steps.having(images=self.encoder.see(steps.images))
-        return pairs, _encoded(self.encoder, steps, pairs.groups, self.states)
+        groups, most = pairs.groups, _LIKE if device.type == "cpu" else _AT_ONCE
+        if len(groups) <= most:
+            return pairs, self.encoder(steps, groups)
+        # Those of like length together: on a CPU it is padding that takes the time, on a GPU it is memory.
+        order = torch.arange(len(groups), device=device)
+        if steps.tokens is not None and self.encoder.tokenizer is not None:
+            lengths_of = (steps.tokens != self.encoder.tokenizer.pad).sum(1)
+            order = torch.argsort(lengths_of[groups].sum(1), stable=True)
+        parts = [self.encoder(steps, part) for part in torch.split(groups[order], most)]
+        longest = max(part.hidden.shape[1] for part in parts) if self.states else 0
+        back, pad = torch.argsort(order), nn.functional.pad
+        return pairs, Encoded(
+            torch.cat([pad(p.hidden, (0, 0, 0, longest - p.hidden.shape[1])) for p in parts])[back],
+            torch.cat([p.pooled for p in parts])[back],
+            torch.cat([pad(p.span, (0, longest - p.span.shape[2])) for p in parts])[back],
+        )
 
     def figure(self, inputs: Inputs, dev: Sequence[Steplist]) -> float:
         """Return what the epoch is chosen by, higher is better."""
@@ -288,22 +303,3 @@ def _by_size(lengths: Mapping[int, int]) -> Iterator[list[int]]:
         together.append(item)
     if together:
         yield together
-
-
-def _encoded(encoder: StepEncoder, steps: Steps, groups: Tensor, states: bool) -> Encoded:
-    """Encode pairs, those of like length together: on a CPU it is padding that takes the time, on a GPU it is memory."""
-    most = _LIKE if groups.device.type == "cpu" else _AT_ONCE
-    if len(groups) <= most:
-        return encoder(steps, groups)
-    order = torch.arange(len(groups), device=groups.device)
-    if steps.tokens is not None and encoder.tokenizer is not None:
-        lengths = (steps.tokens != encoder.tokenizer.pad).sum(1)
-        order = torch.argsort(lengths[groups].sum(1), stable=True)
-    parts = [encoder(steps, part) for part in torch.split(groups[order], most)]
-    longest = max(part.hidden.shape[1] for part in parts) if states else 0
-    back = torch.argsort(order)
-    return Encoded(
-        torch.cat([nn.functional.pad(p.hidden, (0, 0, 0, longest - p.hidden.shape[1])) for p in parts])[back],
-        torch.cat([p.pooled for p in parts])[back],
-        torch.cat([nn.functional.pad(p.span, (0, longest - p.span.shape[2])) for p in parts])[back],
-    )

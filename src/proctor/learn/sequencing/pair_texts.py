@@ -53,7 +53,7 @@ def _base(word: str) -> str:
 def _read(text: str) -> _Step:
     raw = _WORD.findall(render_step(text).lower())
     words = tuple(map(_base, raw))
-    definite, counted = set(), set()
+    behind: dict[str, set[str]] = {"the": set(), "a": set(), "": set()}
     state = ""
     for word, base in zip(raw, words, strict=True):
         if word in ("the", "this", "that", "these", "those", "it"):
@@ -62,13 +62,11 @@ def _read(text: str) -> _Step:
             state = "a"
         elif word in _SHORT:
             state = ""
-        elif state == "the":
-            definite.add(base)
-        elif state == "a":
-            counted.add(base)
+        else:
+            behind[state].add(base)
     verb = parse_phrase(text).verb or (words[0] if words else "")
     content = frozenset(w for w in words if w not in _SHORT and not w.isdigit())
-    return _Step(words, verb, content, frozenset(definite), frozenset(counted))
+    return _Step(words, verb, content, frozenset(behind["the"]), frozenset(behind["a"]))
 
 
 def _remarks(texts: Sequence[str], pairs: Pairs) -> tuple[list[Remarks], dict[tuple[int, int], Remarks]]:

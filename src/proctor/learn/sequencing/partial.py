@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from proctor.metrics.ordering import PartialOrder, precedence_f1
 from proctor.procedure.poset import Poset
@@ -28,6 +29,7 @@ Relations = frozenset[tuple[int, int]]
 
 _THRESHOLDS: Final = tuple(k / 20 for k in range(4, 19))
 _ROUNDS: Final = 200
+_LEAST: Final = 1e-6
 
 
 class Certainty(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +41,7 @@ class Certainty(msgspec.Struct, frozen=True, kw_only=True):
 
     def always(self, precedence: Floats) -> Floats:
         """Return the probability that slot i is always before slot j, [N, N], from that of being before it; the diagonal is 0."""
-        found = _logistic(self.slope * _log_odds(precedence) - self.gap)
+        found: Floats = expit(self.slope * logit(precedence.clip(_LEAST, 1 - _LEAST)) - self.gap)
         np.fill_diagonal(found, 0.0)
         return found
 
@@ -108,7 +110,8 @@ def fit_certainty(tasks: List[tuple[Floats, Relations]]) -> Certainty:
     if not tasks:
         return _USUAL
     pairs = [np.argwhere(np.triu(np.ones_like(p), 1) > 0) for p, _ in tasks]
-    odds = np.concatenate([_log_odds(p)[k[:, 0], k[:, 1]] for (p, _), k in zip(tasks, pairs, strict=True)])
+    chances = np.concatenate([p[k[:, 0], k[:, 1]] for (p, _), k in zip(tasks, pairs, strict=True)])
+    odds = logit(chances.clip(_LEAST, 1 - _LEAST))
     label = np.array([
         ((i, j) in r) - ((j, i) in r) for (_, r), k in zip(tasks, pairs, strict=True) for i, j in k.tolist()
     ])  # fmt: skip
@@ -116,7 +119,7 @@ def fit_certainty(tasks: List[tuple[Floats, Relations]]) -> Certainty:
 
     def loss(at: Floats) -> float:
         slope, gap = np.exp(at)
-        before, after = _logistic(slope * odds - gap), _logistic(-slope * odds - gap)
+        before, after = expit(slope * odds - gap), expit(-slope * odds - gap)
         chance = np.select([label > 0, label < 0], [before, after], 1 - before - after)
         return float(-(weight * np.log(np.maximum(chance, 1e-9))).sum())
 
@@ -130,14 +133,3 @@ def fit_certainty(tasks: List[tuple[Floats, Relations]]) -> Certainty:
     slope, gap = np.exp(minimize(loss, np.zeros(2), method="Nelder-Mead", options={"maxiter": _ROUNDS}).x)
     tried = [Certainty(slope=float(slope), gap=float(gap), threshold=threshold) for threshold in _THRESHOLDS]
     return max(tried, key=mean_f1)
-
-
-def _log_odds(precedence: Floats) -> Floats:
-    clipped = np.clip(precedence, 1e-6, 1 - 1e-6)
-    result: Floats = np.log(clipped / (1 - clipped))
-    return result
-
-
-def _logistic(values: Floats) -> Floats:
-    result: Floats = (1 + np.tanh(values / 2)) / 2
-    return result

@@ -78,10 +78,9 @@ class PairwiseOrder:
 
 
 def fit_temperature(log_odds: Floats) -> float:
-    """Return the likeliest temperature; beforehand two in three lie within a factor of e^½ of 1, so that a few pairs move it little.
+    """Return the likeliest temperature for log-odds of pairs in their right order, shape [P].
 
-    Args:
-        log_odds: of pairs in the order in which they are done, shape [P].
+    Beforehand two in three lie within a factor of e^½ of 1, so that a few pairs move it little.
     """
     losses = [np.logaddexp(0, -log_odds / t).sum() + 2 * np.log(t) ** 2 for t in _TEMPERATURES]
     return float(_TEMPERATURES[int(np.argmin(losses))])
@@ -95,10 +94,6 @@ def train_pairwise(training: Training) -> TrainedOrder:
         MissingExtraError: if scikit-learn is not installed.
     """
     words = training.encoder == "words"
-    if training.pretrain:
-        raise UserError(
-            "the pairwise model has no pretraining.", hint="leave out --pretrain, or take --model berson"
-        )
     if words and training.shown == "image":
         raise UserError(
             "the encoder 'words' reads texts, and images are all that is shown.",
