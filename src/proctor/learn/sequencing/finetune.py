@@ -9,7 +9,7 @@ This module imports torch: import it late.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -124,8 +124,13 @@ class OrderNetwork(nn.Module, Generic[Head]):
         return inputs, [inputs.rows[p.sequence.id][list(p.slots)] for p in shown]
 
     def encoded(self, inputs: Inputs, rows: Sequence[Tensor]) -> Iterator[tuple[list[int], Pairs, Encoded]]:
-        """Yield which lists of two rows or more are encoded together, their pairs, and what is said of them."""
-        for items in _by_size({i: len(r) for i, r in enumerate(rows) if len(r) > 1}):
+        """Yield which lists of two rows or more, of like length, are encoded at once, their pairs, and what is said of them."""
+        left = sorted((i for i, r in enumerate(rows) if len(r) > 1), key=lambda i: len(rows[i]))
+        while left:
+            count = 1
+            while count < len(left) and (n := len(rows[left[count]])) * (n - 1) * (count + 1) <= _AT_ONCE:
+                count += 1
+            items, left = left[:count], left[count:]
             steps = inputs.take(torch.cat([rows[i] for i in items]))
             yield items, *self.encode(steps, [len(rows[i]) for i in items])
 
@@ -291,15 +296,3 @@ def train_network(
     trained = fit(learner, risen(settings), folder, seed=training.seed, about=about, show=training.show)
     chosen |= {**trained.chosen, "parameters": sum(p.numel() for p in network.parameters())}
     return network, chosen, dropped
-
-
-def _by_size(lengths: Mapping[int, int]) -> Iterator[list[int]]:
-    """Yield places of sequences of like length, with so many pairs together that they are encoded at once; one at least."""
-    together: list[int] = []
-    for item in sorted(lengths, key=lambda i: (lengths[i], i)):
-        if together and lengths[item] * (lengths[item] - 1) * (len(together) + 1) > _AT_ONCE:
-            yield together
-            together = []
-        together.append(item)
-    if together:
-        yield together
