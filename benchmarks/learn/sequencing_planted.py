@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.learn.sequencing.planted import OrderIn, ceiling, plant_manuals
+
 from proctor.learn.sequencing.data import Shown, presented
 from proctor.learn.sequencing.finetune import train_berson
-from proctor.learn.sequencing.planted import OrderIn, ceiling, plant_manuals
 from proctor.learn.sequencing.training import Objective, Training
 from proctor.learn.settings import TrainOptions
 from proctor.metrics.ordering import measure_orders

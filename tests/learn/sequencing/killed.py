@@ -13,10 +13,13 @@ from pathlib import Path
 import msgspec
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from tests.learn.sequencing.planted import plant_manuals
+
 from proctor.learn import trainer
 from proctor.learn.checkpoints import read_checkpoint
 from proctor.learn.sequencing import finetune, pretrain
-from proctor.learn.sequencing.planted import plant_manuals
 from proctor.learn.sequencing.training import TrainedOrder, Training
 from proctor.learn.settings import TrainOptions
 

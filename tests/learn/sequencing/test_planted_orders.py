@@ -1,11 +1,11 @@
 import pytest
 import torch
+from tests.learn.sequencing.planted import ceiling, plant_manuals
 
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import Parts, presented
 from proctor.learn.sequencing.encoders import open_encoder
 from proctor.learn.sequencing.finetune import BersonModel, train_berson
-from proctor.learn.sequencing.planted import ceiling, plant_manuals
 from proctor.learn.sequencing.training import Training
 from proctor.learn.settings import TrainOptions
 from proctor.metrics.ordering import measure_orders

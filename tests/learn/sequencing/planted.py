@@ -39,7 +39,7 @@ def plant_manuals(
         order_in: what tells their order.
         seed: the same gives the same.
     """
-    rng = random.Random(f"{seed} {order_in}")  # noqa: S311 - not a secret
+    rng = random.Random(f"{seed} {order_in}")
     made = [_manual(root, number, order_in, rng) for number in range(sum(counts))]
     train, dev, _ = counts
     return Parts(tuple(made[:train]), tuple(made[train : train + dev]), tuple(made[train + dev :]))
