@@ -37,13 +37,7 @@ from proctor.metrics.ordering import measure_orders
 from proctor.procedure.manual import Sequence as Steplist
 from proctor.records import Json, content_hash, read_json, write_json
 
-__all__ = [
-    "BersonModel",
-    "OrderNetwork",
-    "train_berson",
-    "train_network",
-    "usual_training",
-]
+__all__ = ["BersonModel", "OrderNetwork", "train_berson", "train_network", "usual_training"]
 
 Head = TypeVar("Head", bound=nn.Module)
 

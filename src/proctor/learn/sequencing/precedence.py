@@ -20,7 +20,6 @@ from proctor.learn.sequencing.data import MODALITY, Ordered, Presented
 from proctor.learn.sequencing.pair_texts import PairFeatures, all_pairs, different_pairs
 from proctor.learn.sequencing.training import TrainedOrder, Training
 from proctor.metrics.ordering import decode_pairwise
-from proctor.procedure.manual import Sequence
 from proctor.records import Json, read_json, write_json
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ def _train_words(training: Training) -> tuple[WordScorer, dict[str, Json]]:
         if len(pairs) > _MOST_PAIRS:
             pairs = pairs[rng.permutation(len(pairs))[:_MOST_PAIRS]]
         if len(pairs):
-            train.append((_texts(sequence), pairs))
+            train.append(([step.text for step in sequence.steps], pairs))
     features = PairFeatures.seen(train, _FEWEST if len(train) >= _FEW_MANUALS else 1)
     table: Any = scipy.sparse.vstack([features.table(*manual) for manual in train], format="csr")
     # The root lets long manuals count more than short ones, but not by all their pairs, which depend on one another.
@@ -188,7 +187,8 @@ def _train_words(training: Training) -> tuple[WordScorer, dict[str, Json]]:
     both: Any = scipy.sparse.vstack([table, -table], format="csr") @ scipy.sparse.diags(scale)
     label = np.repeat([True, False], len(weight))
     weight = np.tile(weight / weight.mean(), 2)
-    dev = [features.table(_texts(s), p) for s in training.parts.dev if len(p := different_pairs(s, "text"))]
+    judged = [(s, p) for s in training.parts.dev if len(p := different_pairs(s, "text"))]
+    dev = [features.table([step.text for step in s.steps], p) for s, p in judged]
     tried: dict[float, tuple[float, WordScorer]] = {}
     for strength in STRENGTHS:
         model = LogisticRegression(C=strength, fit_intercept=False, solver="liblinear", max_iter=1_000)
@@ -203,7 +203,3 @@ def _train_words(training: Training) -> tuple[WordScorer, dict[str, Json]]:
         "columns": len(features.names),
         "train_pairs": int(table.shape[0]),
     }
-
-
-def _texts(sequence: Sequence) -> list[str]:
-    return [step.text for step in sequence.steps]
