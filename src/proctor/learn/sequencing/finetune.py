@@ -100,8 +100,14 @@ class OrderNetwork(nn.Module, Generic[Head]):
     """Steps of a sequence that are learned from at a time."""
 
     def __init__(
-        self, encoder: StepEncoder, shown: Shown, *, goal: bool = False, root: Path = Path(), protocol: Protocol = "right",
-    ) -> None:  # fmt: skip
+        self,
+        encoder: StepEncoder,
+        shown: Shown,
+        *,
+        goal: bool = False,
+        root: Path = Path(),
+        protocol: Protocol = "right",
+    ) -> None:
         super().__init__()
         self.shown, self.goal, self.root, self.protocol = shown, goal, root, protocol
         self.encoder, self.head = encoder, self.make_head(encoder.width)
