@@ -7,7 +7,7 @@ Of its protocols ``code`` divides the sums over what remains by the width of the
 of a sequence depends on its neighbours, and is not of what is decoded (there without padding). ``paper`` and ``right`` divide by
 the sequence's own number of steps.
 
-Source: Wu et al. 2022 (arXiv 2110.08486), Section 4, and Cui et al. 2020 (BERSON). This module imports torch: import it late.
+Source: Wu et al. 2022 (arXiv 2110.08486), Section 4, and Cui et al. 2020 (BERSON).
 """
 
 from __future__ import annotations
@@ -36,16 +36,11 @@ _MASKED: Final = -1e4
 
 @dataclass(frozen=True)
 class Losses:
-    """Of a batch, each a scalar: of what is pointed at, and of what comes first in each pair, which has the weight."""
+    """Of a batch, each a scalar: of what is pointed at, of what comes first in each pair, and what is minimised."""
 
     pointer: Tensor
     pair: Tensor
-    weight: float
-
-    @property
-    def total(self) -> Tensor:
-        """What is minimised."""
-        return self.pointer + self.weight * self.pair
+    total: Tensor
 
 
 @dataclass(frozen=True)
@@ -117,18 +112,20 @@ class BersonHead(nn.Module):
         ranks = targets.argsort(1)
         wrong = F.cross_entropy(read.logits, (ranks[b, i] < ranks[b, j]).long(), reduction="none")
         shares = 1 / (counts * (counts - 1)).clamp(min=1)
-        return Losses(each.mean(), (wrong * shares[b]).sum() / len(counts), self.weight)
-
-    def __call__(self, encoded: Encoded, pairs: Pairs, targets: Tensor) -> Losses:
-        """Return the losses; see ``forward``."""
-        return cast(Losses, super().__call__(encoded, pairs, targets))
+        pointer, pair = each.mean(), (wrong * shares[b]).sum() / len(counts)
+        return Losses(pointer, pair, pointer + self.weight * pair)
 
     def read(self, encoded: Encoded, pairs: Pairs, *, padded: bool = False) -> Read:
         """Return what is known before the first step is chosen; ``padded``: sums are divided by N, not by the own number of steps."""
         span = encoded.span
         scores = self.token(encoded.hidden)[..., 0][:, None].masked_fill(~span, _MASKED)
         shares = self.dropout(scores.softmax(-1).masked_fill(~span, 0))
-        steps = self._steps(shares.to(encoded.hidden.dtype) @ encoded.hidden, pairs)
+        as_first, as_second = pairs.scatter(shares.to(encoded.hidden.dtype) @ encoded.hidden).unbind(3)
+        own = torch.cat([as_first, as_second.transpose(1, 2)], 2)  # of each step in its pairs, [B, N, 2 N, d]
+        there = pairs.scatter(torch.ones_like(pairs.table[:, 0], dtype=torch.bool)).repeat(1, 1, 2)
+        scores = self.edge(own)[..., 0]
+        shares = scores.masked_fill(~there, torch.finfo(scores.dtype).min).softmax(-1).masked_fill(~there, 0)
+        steps = (shares[:, :, None].to(own.dtype) @ own)[:, :, 0]
         counts = pairs.counts[:, None]
         related = steps
         for layer in self.layers:
@@ -163,15 +160,6 @@ class BersonHead(nn.Module):
         """
         scores = self.score(torch.tanh(self.query(hidden)[..., None, :] + relations + keys))[..., 0]
         return cast(Tensor, scores.masked_fill(~remain, torch.finfo(scores.dtype).min).log_softmax(-1))
-
-    def _steps(self, seen: Tensor, pairs: Pairs) -> Tensor:
-        """Return the vector of each step from those that both have in each pair, shape [P, 2, d]; shape [B, N, d], 0 for none."""
-        as_first, as_second = pairs.scatter(seen).unbind(3)
-        own = torch.cat([as_first, as_second.transpose(1, 2)], 2)  # [B, N, 2 N, d]
-        there = pairs.scatter(torch.ones_like(pairs.table[:, 0], dtype=torch.bool)).repeat(1, 1, 2)
-        scores = self.edge(own)[..., 0]
-        shares = scores.masked_fill(~there, torch.finfo(scores.dtype).min).softmax(-1).masked_fill(~there, 0)
-        return cast(Tensor, (shares[:, :, None].to(own.dtype) @ own)[:, :, 0])
 
 
 class _Layer(nn.Module):

@@ -55,7 +55,7 @@ class RelationHead(nn.Module):
         ranks, count = targets.argsort(1), pairs.counts[b]
         weight = (ranks[b, i] < ranks[b, j]) * (count * (count - 1)) ** -0.5
         loss = (softplus(-self.odds(encoded, pairs)[b, i, j]) * weight).sum() / weight.sum()
-        return Losses(torch.zeros_like(loss), loss, 1.0)
+        return Losses(torch.zeros_like(loss), loss, loss)
 
 
 class HeadScorer(OrderNetwork[RelationHead]):

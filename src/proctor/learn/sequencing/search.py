@@ -10,14 +10,13 @@ With constraints only steps whose predecessors are all chosen are candidates. Pr
 so that the best order that keeps the constraints is the most probable one *given* that they hold.
 
 Orders that are equally probable: the one whose first differing step was presented earlier. Source: Wu et al. 2022,
-Section 4; ours: the exact search and the constraints. This module imports torch: import it late.
+Section 4; ours: the exact search and the constraints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence as List
-from dataclasses import dataclass, fields, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -30,12 +29,11 @@ from proctor.metrics.ordering import PartialOrder
 from proctor.metrics.ordering.decoding import Before
 from proctor.procedure.manual import Order
 
-__all__ = ["BEAM", "MOST_EXACT", "Search", "decode"]
+__all__ = ["Search", "decode"]
 
 Search = Literal["beam", "exact"]
 
-BEAM: Final = 16
-MOST_EXACT: Final = 8
+_MOST_EXACT: Final = 8
 _AT_ONCE: Final = 1 << 21
 """Numbers that exact search works on at once: beginnings of orders, times N, times d."""
 _EQUAL: Final = 1e-5
@@ -48,7 +46,7 @@ def decode(
     encoded: Encoded,
     pairs: Pairs,
     *,
-    beam: int = BEAM,
+    beam: int = 16,
     search: Search = "beam",
     before: List[Before | None] | None = None,
 ) -> list[Order]:
@@ -59,7 +57,7 @@ def decode(
         encoded: the pairs, in the order of the table of ``pairs``.
         pairs: of all sequences.
         beam: beginnings that are kept for each sequence.
-        search: up to 8 steps may be searched exactly.
+        search: ``exact`` for up to 8 steps.
         before: for each sequence what is known already of its slots, or None.
 
     Raises:
@@ -68,8 +66,8 @@ def decode(
     """
     if beam < 1:
         raise UserError(f"a beam of {beam} keeps nothing.", hint="keep 1 or more")
-    if search == "exact" and (most := pairs.valid.shape[1]) > MOST_EXACT:
-        wrong = f"exact search is for {MOST_EXACT} steps or fewer, but a sequence has {most}."
+    if search == "exact" and (most := pairs.valid.shape[1]) > _MOST_EXACT:
+        wrong = f"exact search is for {_MOST_EXACT} steps or fewer, but a sequence has {most}."
         raise UserError(wrong, hint="take search='beam'")
     read = head.read(encoded, pairs)
     if not (read.keys.isfinite().all() and read.ahead.isfinite().all()):
@@ -77,21 +75,17 @@ def decode(
         raise UserError(wrong, hint="train it with a smaller learning rate")
     tree = _Tree(head, read, _needed(pairs, before))
     found = tree.beam(beam)
-    return _best(tree.exact(found) if search == "exact" else found, pairs.counts.tolist())
+    return tree.best(tree.exact(found) if search == "exact" else found)
 
 
-@dataclass(frozen=True)
-class _Begun:
-    """Beginnings of orders, H of them, all with the same number of chosen steps.
-
-    ``ahead`` are the relations of each slot to those that remain, summed.
-    """
+class _Begun(NamedTuple):
+    """Beginnings of orders, H of them, all with the same number of chosen steps."""
 
     sample: Tensor  # [H]
     chosen: Tensor  # [H, t]
     worth: Tensor  # [H], logarithms of probabilities
     remain: Tensor  # [H, N]
-    ahead: Tensor  # [H, N, d]
+    ahead: Tensor  # [H, N, d], relations of each slot to those that remain, summed
     hidden: Tensor  # [H, d]
     cell: Tensor  # [H, d]
 
@@ -128,21 +122,31 @@ class _Tree:
 
     def exact(self, known: _Begun) -> _Begun:
         """Return whole orders, among them the best; ``known`` are some orders that say how good it must be."""
-        bound = torch.full((self.size,), -torch.inf, device=known.worth.device)
-        bound.scatter_reduce_(0, known.sample, known.worth, "amax")
+        bound = self.top(known)
         most = max(1, _AT_ONCE // (self.width * self.head.width))
         todo, whole = [self.root()], [known]
         while todo:
             begun = todo.pop()
             if begun.chosen.shape[1] == self.width:
                 whole.append(begun)
-                bound.scatter_reduce_(0, begun.sample, begun.worth, "amax")
+                bound = torch.maximum(bound, self.top(begun))
                 continue
             begun, worth = self.weighed(begun)
             row, slot = (worth >= bound[begun.sample, None] - _EQUAL).nonzero().unbind(1)
             parts = zip(torch.split(row, most), torch.split(slot, most), strict=True)
             todo += [self.grown(begun, *part, worth) for part in parts]
-        return _Begun(*(torch.cat([getattr(w, field.name) for w in whole]) for field in fields(_Begun)))
+        return _Begun(*map(torch.cat, zip(*whole, strict=True)))
+
+    def top(self, whole: _Begun) -> Tensor:
+        """Return what the best order of each sequence is worth."""
+        none = torch.full((self.size,), -torch.inf, device=whole.worth.device)
+        return none.scatter_reduce(0, whole.sample, whole.worth, "amax")
+
+    def best(self, whole: _Begun) -> list[Order]:
+        """Return the best order of each sequence, of equal ones the first by slots."""
+        good = whole.worth >= self.top(whole)[whole.sample] - _EQUAL
+        best = dict(sorted(zip(whole.sample[good].tolist(), whole.chosen[good].tolist(), strict=True))[::-1])
+        return [tuple(best[b][:count]) for b, count in enumerate(self.read.pairs.counts.tolist())]
 
     def weighed(self, begun: _Begun) -> tuple[_Begun, Tensor]:
         """Return beginnings with their next recurrent state, and what each is worth with each slot behind it, shape [H, N].
@@ -169,13 +173,12 @@ class _Tree:
         logs = self.head.pointed(hidden[0], relations, read.keys[begun.sample], there)
         logs = logs.float().masked_fill(complete[:, None], 0)
         worth = (begun.worth[:, None] + logs).masked_fill(~possible, -torch.inf)
-        return replace(begun, hidden=hidden[0], cell=cell[0]), worth
+        return begun._replace(hidden=hidden[0], cell=cell[0]), worth
 
     def grown(self, begun: _Begun, row: Tensor, slot: Tensor, worth: Tensor) -> _Begun:
         """Return some of the beginnings, each with one slot more."""
-        old = _Begun(*(getattr(begun, field.name)[row] for field in fields(_Begun)))
-        return replace(
-            old,
+        old = _Begun(*(part[row] for part in begun))
+        return old._replace(
             chosen=torch.cat([old.chosen, slot[:, None]], 1),
             worth=worth[row, slot],
             remain=old.remain.scatter(1, slot[:, None], value=False),
@@ -191,14 +194,3 @@ def _needed(pairs: Pairs, before: List[Before | None] | None) -> Tensor:
         for first, second in PartialOrder(range(count), known or ()).constraints:
             needed[b, second, first] = True  # type: ignore[index]
     return needed.to(pairs.valid.device)
-
-
-def _best(whole: _Begun, counts: List[int]) -> list[Order]:
-    """Return the best order of each sequence, of equal ones the first by slots."""
-    top = torch.full((len(counts),), -torch.inf, device=whole.worth.device)
-    top = top.scatter_reduce(0, whole.sample, whole.worth, "amax") - _EQUAL
-    good = whole.worth >= top[whole.sample]
-    best: dict[int, Order] = {}
-    for b, chosen in sorted(zip(whole.sample[good].tolist(), whole.chosen[good].tolist(), strict=True)):
-        best.setdefault(b, tuple(chosen[: counts[b]]))
-    return [best[b] for b in range(len(counts))]
