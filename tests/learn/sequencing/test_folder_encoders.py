@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import shutil
 from collections.abc import Callable
@@ -90,7 +91,7 @@ IMAGES = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(0))
 
 def steps(encoder: Any, *texts: str) -> Steps:
     sequence = Sequence("a", "", tuple(SequenceStep(str(k), t) for k, t in enumerate(texts)))
-    return Inputs.read([sequence], encoder, Path(), "text").take(torch.arange(len(texts)))
+    return Inputs.read([sequence], encoder, Path()).take(torch.arange(len(texts)))
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta"])
@@ -119,7 +120,7 @@ def test_a_pair_of_texts_is_what_the_model_itself_makes_of_it(
     single = text_encoder(folder, {}, repeat_cls=False).eval()(given, PAIRS[:1])
     assert single.hidden.shape == (1, 6, 16)
     assert single.span[0].nonzero().tolist() == [[0, 1], [0, 2], [0, 3], [1, 4], [1, 5]]
-    again = rebuild(encoder.describe())
+    again = rebuild(encoder.description)
     again.load_state_dict(encoder.state_dict())
     assert torch.equal(again.eval()(given, PAIRS).hidden, found.hidden)
     assert encoder(given, torch.tensor([[0, 1, 2]])).span.shape == (1, 3, 9)  # a subsequence, for pretraining
@@ -128,7 +129,7 @@ def test_a_pair_of_texts_is_what_the_model_itself_makes_of_it(
 @pytest.mark.parametrize(("kind", "width", "cells"), [("clip", 16, 4), ("resnet", 24, 16), ("swin", 16, 16)])
 def test_pictures_alone(folders: Callable[[str], Path], kind: str, width: int, cells: int) -> None:
     encoder: Any = open_encoder(f"{FAMILY[kind]}:{folders(kind)}", "image", ()).train().eval()
-    assert (encoder.width, encoder.grid, encoder.pixels) == (width, (cells, width), (32, 32))
+    assert (encoder.width, encoder.tower.features, math.prod(encoder.tower.cells)) == (width, width, cells)
     own = transformers.AutoModel.from_pretrained(folders(kind)).eval()
     with torch.no_grad():
         told = own(pixel_values=(IMAGES - 0.5) / 0.5).last_hidden_state
@@ -171,7 +172,7 @@ def test_texts_and_pictures_in_one_row(folders: Callable[[str], Path], spec: str
     assert not torch.allclose(
         swapped.pooled, whole.pooled[:1], rtol=0, atol=1e-6
     )  # the slots tell pictures apart
-    again = rebuild(encoder.describe())
+    again = rebuild(encoder.description)
     again.load_state_dict(encoder.state_dict())
     assert torch.equal(again.eval()(given, PAIRS).hidden, whole.hidden)
 
@@ -185,8 +186,8 @@ def test_features_that_were_made_before(folders: Callable[[str], Path], tmp_path
     sequence = Sequence(
         "s", "", tuple(SequenceStep(n, "cut", (f"{n}.png",)) for n in ("a", "b", "c", "/", "x" * 999))
     )
-    inputs = Inputs.read([sequence], encoder, tmp_path, "both")
-    assert [d.reason for d in inputs.dropped] == ["unreadable", "missing", "missing"]
+    inputs = Inputs.read([sequence], encoder, tmp_path)
+    assert [d.reason for d in inputs.dropped] == ["unreadable", "outside", "missing"]
     taken = inputs.take(inputs.rows["s"])
     assert taken.seen.tolist() == [True, True, False, False, False]
     assert taken.images[1].tolist() == [[0, 1, 2], [3, 4, 5], [0, 1, 2], [0, 1, 2]]  # the whole picture fills
@@ -215,7 +216,7 @@ def test_what_does_not_fit_is_refused(folders: Callable[[str], Path], tmp_path: 
     for match, (spec, shown) in refused.items():
         with pytest.raises(UserError, match=match):
             open_encoder(spec, shown, ())  # type: ignore[arg-type]
-    description = open_encoder(f"text:{bert}", "text", ()).describe()
+    description = open_encoder(f"text:{bert}", "text", ()).description
     other = shutil.copytree(bert, tmp_path / "other")
     spec = f"text:{other}"
     tokenizer(other, words=(*WORDS, "more"))

@@ -11,7 +11,7 @@ from proctor.learn.sequencing.objectives import Objectives
 class Plain(StepEncoder):
     """States are the patches as they were, masked or not, behind one state of the group."""
 
-    width, grid = 8, (9, 8)
+    width, tower = 8, None
 
     def forward(self, steps, groups):
         count, together = groups.shape

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from proctor.records import Json
 
-__all__ = ["Encoded", "StepEncoder", "Steps", "Tokenizer"]
+__all__ = ["Encoded", "StepEncoder", "Steps", "Tokenizer", "Tower"]
 
 
 class Tokenizer(Protocol):
@@ -39,19 +39,15 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps, one a row.
+    """Steps, one a row: tokens, pictures or both. What ``images`` holds of steps that are not ``seen`` is not looked at.
 
-    Attributes:
-        tokens: shape [M, T], each row with its own special tokens, then padding; None where only pictures are shown.
-        images: pixels (bytes, or colours from 0 to 1), shape [M, 3, height, width], or features of a grid, shape [M, w, v]; None where only texts are shown.
-        seen: which steps have a picture, shape [M]; what the others have in ``images`` is not looked at.
-        masked: patches whose content is hidden, shape [M, w]; None for none.
+    Pictures are pixels (bytes, or colours from 0 to 1), shape [M, 3, height, width], or features of a grid, shape [M, w, v].
     """
 
-    tokens: Tensor | None = None
+    tokens: Tensor | None = None  # [M, T], each row with its own special tokens, then padding
     images: Tensor | None = None
-    seen: Tensor | None = None
-    masked: Tensor | None = None
+    seen: Tensor | None = None  # [M], which steps have a picture; None for all
+    masked: Tensor | None = None  # [M, w], patches whose content is hidden; None for none
 
     def __len__(self) -> int:
         first = self.images if self.tokens is None else self.tokens
@@ -59,15 +55,8 @@ class Steps:
 
     def to(self, device: torch.device) -> Steps:
         """Return the same steps on a device."""
-        return self._each(lambda part: part.to(device))
-
-    def take(self, rows: Tensor) -> Steps:
-        """Return some of the rows, in any order, also repeated."""
-        return self._each(lambda part: part[rows])
-
-    def _each(self, change: Callable[[Tensor], Tensor]) -> Steps:
         parts = (self.tokens, self.images, self.seen, self.masked)
-        return Steps(*(None if part is None else change(part) for part in parts))
+        return Steps(*(None if part is None else part.to(device) for part in parts))
 
     def having(self, **parts: Tensor | None) -> Steps:
         """Return the same steps with other parts."""
@@ -76,23 +65,36 @@ class Steps:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Groups as they are encoded.
+    """Groups as they are encoded; what belongs to texts or pictures is None without them."""
 
-    Attributes:
-        hidden: contextual states, shape [G, L, d].
-        pooled: of the whole group, shape [G, d].
-        span: states that make the vector of each step, shape [G, K, L] of truth values.
-        token_at: place among the L of each token, shape [G, K, T]; -1 where there is none. None without texts.
-        patch_at: likewise of each patch, shape [G, K, w]. None without pictures.
-        patch_in: patches as they are fed in, before anything is masked, without places, shape [M, w, d]. None without pictures.
-    """
+    hidden: Tensor  # [G, L, d], contextual states
+    pooled: Tensor  # [G, d], of the whole group
+    span: Tensor  # [G, K, L] of truth values, states that make the vector of each step
+    token_at: Tensor | None = None  # [G, K, T], place among the L of each token; -1 where there is none
+    patch_at: Tensor | None = None  # [G, K, w], likewise of each patch
+    patch_in: Tensor | None = None  # [M, w, d], patches fed in, without places, before anything is masked
 
-    hidden: Tensor
-    pooled: Tensor
-    span: Tensor
-    token_at: Tensor | None = None
-    patch_at: Tensor | None = None
-    patch_in: Tensor | None = None
+
+class Tower(nn.Module):
+    """From pictures of ``pixels``, height and width, to v features of each cell of a grid, shape [M, w, v]."""
+
+    pixels: tuple[int, int] = 0, 0
+    cells: tuple[int, int]
+    features: int
+    read: Callable[[str], Tensor] | None = None
+    """Reads features by the path of a picture, shape [w, v]; None where pixels are given."""
+    mean: Tensor
+    std: Tensor
+
+    def normal(self, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
+        """Keep by which means and deviations of colours from 0 to 1 pictures are normalised."""
+        self.register_buffer("mean", torch.tensor(mean).view(-1, 1, 1), persistent=False)
+        self.register_buffer("std", torch.tensor(std).view(-1, 1, 1), persistent=False)
+
+    def normalised(self, images: Tensor) -> Tensor:
+        """Return bytes, or colours from 0 to 1, normalised."""
+        scaled = images if images.is_floating_point() else images.float() / 255
+        return (scaled - self.mean) / self.std
 
 
 class StepEncoder(nn.Module, ABC):
@@ -101,21 +103,15 @@ class StepEncoder(nn.Module, ABC):
     width: int
     tokenizer: Tokenizer | None = None
     """None where only pictures are seen."""
-    grid: tuple[int, int] | None = None
-    """w and v of the pictures; None where only texts are seen."""
+    tower: Tower | None
+    """None where only texts are seen."""
     slots: int = 5
-    pixels: tuple[int, int] | None = None
-    """Height and width that pictures are given in; None where there are none, or features are given."""
-    features: Callable[[str], Tensor] | None = None
-    """Reads features of a picture by its path, shape [w, v]; None where pixels are given."""
-
-    def describe(self) -> dict[str, Json]:
-        """Return what ``encoders.rebuild`` makes the same encoder of, without weights."""
-        raise NotImplementedError
+    description: dict[str, Json]
+    """What ``encoders.rebuild`` makes the same encoder of, without weights."""
 
     def see(self, images: Tensor) -> Tensor:
         """Return the features of pictures, shape [M, w, v]; features themselves are given back. Each picture is seen once."""
-        return images
+        return images if self.tower is None or images.ndim == 3 else cast(Tensor, self.tower(images))
 
     @abstractmethod
     def forward(self, steps: Steps, groups: Tensor) -> Encoded:

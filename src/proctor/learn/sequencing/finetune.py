@@ -119,7 +119,7 @@ class OrderNetwork(nn.Module, Generic[Head]):
 
     def read(self, shown: Sequence[Presented]) -> tuple[Inputs, list[Tensor]]:
         """Return the inputs of sequences, and the rows of each as it is presented."""
-        inputs = Inputs.read([p.sequence for p in shown], self.encoder, self.root, self.shown, goal=self.goal)
+        inputs = Inputs.read([p.sequence for p in shown], self.encoder, self.root, goal=self.goal)
         self.dropped = dict(Counter(dropped.reason for dropped in inputs.dropped))
         return inputs, [inputs.rows[p.sequence.id][list(p.slots)] for p in shown]
 
@@ -175,7 +175,7 @@ class OrderNetwork(nn.Module, Generic[Head]):
         """Write ``weights.pt``, and then what is needed to make the network again."""
         folder.mkdir(parents=True, exist_ok=True)
         write_checkpoint(folder / _WEIGHTS, Checkpoint({}, {}, self.state_dict()))
-        told = Saved(self.model, self.shown, self.goal, self.protocol, self.encoder.describe())
+        told = Saved(self.model, self.shown, self.goal, self.protocol, self.encoder.description)
         write_json(folder / self.file, told)
 
     @classmethod
@@ -281,7 +281,7 @@ def train_network(
     dropped = network.dropped
     about: dict[str, Json] = {
         "data": content_hash([[s.id, s.goal, [[t.text, list(t.images)] for t in s.steps]] for s in views]),
-        "encoder": content_hash(encoder.describe()), "protocol": protocol, "goal": goal,
+        "encoder": content_hash(encoder.description), "protocol": protocol, "goal": goal,
     }  # fmt: skip
     rows = [[inputs.rows[s.id] for s in part] for part in (train, dev)]
     chosen: dict[str, Json] = {}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import math
 import warnings
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as List
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,14 +19,13 @@ from torch.nn.utils.rnn import pad_sequence
 
 from proctor.corpus.picture import FORMATS, MAX_PIXELS, PictureError, read_picture
 from proctor.errors import UserError
-from proctor.learn.sequencing.data import Shown
-from proctor.learn.sequencing.encoder import StepEncoder, Steps
+from proctor.learn.sequencing.encoder import StepEncoder, Steps, Tower
 from proctor.procedure.manual import Sequence
 from proctor.records import Dropped
 
-__all__ = ["MOST_TOKENS", "Inputs"]
+__all__ = ["Inputs", "picture_file"]
 
-MOST_TOKENS: Final = 60
+_MOST_TOKENS: Final = 60
 """Of a step, special ones among them. Source: Wu et al. 2022, Appendix."""
 
 
@@ -36,10 +37,6 @@ class Inputs:
     """Of the steps of each sequence in authored order, shape [N], by its id."""
     dropped: tuple[Dropped, ...]
     """Pictures that are not shown, with the reason; steps without a picture are not among them."""
-    cut: int
-    """Texts of which the end is not shown."""
-    without: int
-    """Steps that show no picture, where pictures are shown."""
     _tokens: Tensor | None
     _pad: int
     _images: Tensor | None
@@ -47,50 +44,36 @@ class Inputs:
 
     @classmethod
     def read(
-        cls,
-        sequences: Iterable[Sequence],
-        encoder: StepEncoder,
-        root: Path,
-        shown: Shown,
-        *,
-        goal: bool = False,
-        most_tokens: int = MOST_TOKENS,
+        cls, sequences: Iterable[Sequence], encoder: StepEncoder, root: Path, *, goal: bool = False
     ) -> Inputs:
-        """Read all steps for an encoder.
+        """Read what an encoder sees of all steps: the first 60 tokens, the first picture.
 
         Paths of pictures are relative to ``root``, and none outside is opened; ``goal``: whether the goal stands before every text.
 
         Raises:
-            UserError: if an id is there twice, or the encoder does not see what is shown; MissingExtraError without Pillow.
+            UserError: if an id is there twice; MissingExtraError without Pillow.
         """
-        tokenizer = encoder.tokenizer
-        if tokenizer is None and shown != "image":
-            raise UserError("the encoder reads no texts.", hint="show image, or take another encoder")
+        tokenizer, tower = encoder.tokenizer, encoder.tower
         ids: list[Tensor] = []
-        gallery = _Gallery(encoder, root)
+        gallery = None if tower is None else _Gallery(tower, root)
         rows: dict[str, Tensor] = {}
         image_of: list[int] = []
-        cut = 0
         for sequence in sequences:
             if sequence.id in rows:
                 raise UserError(f"the sequence '{sequence.id}' is there twice.", hint="give each its own id")
             rows[sequence.id] = torch.arange(len(image_of), len(image_of) + len(sequence.steps))
             for step in sequence.steps:
-                if tokenizer is not None and shown != "image":
+                if tokenizer is not None:
                     text = f"{sequence.goal}. {step.text}" if goal and sequence.goal else step.text
-                    *found, end = tokenizer.encode(text, most_tokens + 1)
-                    cut += len(found) >= most_tokens
-                    ids.append(torch.tensor([*found[: most_tokens - 1], end]))
-                image_of.append(gallery.place(sequence.id, step.images) if shown != "text" else -1)
+                    ids.append(torch.tensor(tokenizer.encode(text, _MOST_TOKENS)))
+                image_of.append(gallery.place(sequence.id, step.images) if gallery else -1)
         pad = tokenizer.pad if tokenizer else 0
         return cls(
             rows=rows,
-            dropped=tuple(gallery.dropped),
-            cut=cut,
-            without=image_of.count(-1) if shown != "text" else 0,
+            dropped=tuple(gallery.dropped if gallery else ()),
             _tokens=pad_sequence(ids, True, pad) if ids else None,
             _pad=pad,
-            _images=gallery.images() if shown != "text" else None,
+            _images=gallery.images() if gallery else None,
             _image_of=torch.tensor(image_of, dtype=torch.long),
         )
 
@@ -111,8 +94,8 @@ class Inputs:
 class _Gallery:
     """Pictures, each once, however many steps show it."""
 
-    def __init__(self, encoder: StepEncoder, root: Path) -> None:
-        self._encoder, self._root = encoder, root.resolve()
+    def __init__(self, tower: Tower, root: Path) -> None:
+        self._tower, self._root = tower, root
         self._at: dict[str, int | PictureError] = {}
         self._images: list[Tensor] = []
         self.dropped: list[Dropped] = []
@@ -136,27 +119,27 @@ class _Gallery:
 
     def images(self) -> Tensor:
         """Return them all, shape [M, …]; one blank where there are none, so that it has a shape."""
-        if self._images:
-            return torch.stack(self._images)
-        if self._encoder.pixels is not None:
-            return torch.zeros(1, 3, *self._encoder.pixels, dtype=torch.uint8)
-        return torch.zeros(1, *(self._encoder.grid or (1, 1)))
+        tower = self._tower
+        shape = (math.prod(tower.cells), tower.features) if tower.read else (3, *tower.pixels)
+        return torch.stack(self._images or [torch.zeros(shape)])
 
     def _read(self, name: str) -> Tensor:
-        if self._encoder.features is not None:
-            return self._encoder.features(name)
-        if self._encoder.pixels is None:
-            raise UserError("the encoder sees no pictures.", hint="show text, or take another encoder")
-        try:
-            path = (self._root / name).resolve()
-            inside, there = path.is_relative_to(self._root), path.is_file()
-        except (OSError, ValueError, RuntimeError):
-            inside, there = True, False
-        if not inside:
-            raise PictureError("outside", "it is outside of the folder of pictures", name)
-        if not there:
-            raise PictureError("missing", "there is no such file", name)
-        return _pixels(path, self._encoder.pixels)
+        if self._tower.read:
+            return self._tower.read(name)
+        return _pixels(picture_file(self._root, name), self._tower.pixels)
+
+
+def picture_file(root: Path, *names: str) -> Path:
+    """Return the first file in a folder that has one of the names, or raise a PictureError: it is missing, or outside."""
+    reason, detail = "missing", "there is no such file"
+    for name in names:
+        with suppress(OSError, ValueError, RuntimeError):  # no file can have this name
+            path = (root / name).resolve()
+            if not path.is_relative_to(root.resolve()):
+                reason, detail = "outside", "it is outside of the folder of pictures"
+            elif path.is_file():
+                return path
+    raise PictureError(reason, detail, names[0])
 
 
 def _pixels(path: Path, size: tuple[int, int]) -> Tensor:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
@@ -21,9 +20,10 @@ from proctor.corpus.embed.local_models import read_config
 from proctor.corpus.picture import PictureError
 from proctor.errors import UserError
 from proctor.learn.features.backbones import Preparation, load_library, load_pretrained, open_network
-from proctor.learn.sequencing.encoder import Tokenizer
-from proctor.learn.sequencing.encoders.stream import Patches, Places, Reader, SingleStream, Tower, Transformer
+from proctor.learn.sequencing.encoder import Tokenizer, Tower
+from proctor.learn.sequencing.encoders.stream import Patches, Places, Reader, SingleStream, Transformer
 from proctor.learn.sequencing.encoders.tokenizers import FolderTokenizer
+from proctor.learn.sequencing.inputs import picture_file
 from proctor.learn.sequencing.training import Protocol
 from proctor.records import Json
 
@@ -98,7 +98,7 @@ class _Grids(Tower):
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self.folder, self.read = folder.resolve(), self._read
+        self.folder, self.read = folder, self._read
         shapes = {_array(file).shape for file in sorted(folder.rglob("*.npy"))}
         widths = {shape[-1:] for shape in shapes}
         if len(widths) != 1 or not all(len(shape) in (2, 3) and min(shape) > 0 for shape in shapes):
@@ -114,14 +114,8 @@ class _Grids(Tower):
 
     def _read(self, name: str) -> Tensor:
         """Return the features of a picture, shape [w, v], or raise a PictureError."""
-        try:
-            files = (self.folder / f"{name}.npy", (self.folder / name).with_suffix(".npy"))
-            inside = (f for f in files if f.is_file() and f.resolve().is_relative_to(self.folder))
-            file = next(inside, None)
-        except (OSError, ValueError):  # no file can have this name
-            file = None
-        if file is None:
-            raise PictureError("missing", "there are no features of it", name)
+        picture = Path(name)
+        file = picture_file(self.folder, f"{name}.npy", f"{picture.parent / picture.stem}.npy")
         rows = torch.from_numpy(np.array(_array(file), np.float32)).flatten(0, -2)
         if not bool(rows.isfinite().all()):
             raise PictureError("unreadable", "its features are not finite", name)
@@ -224,7 +218,7 @@ class _FolderReader(Reader):
 
 def text_encoder(
     folder: Path,
-    description: Mapping[str, Json],
+    description: dict[str, Json],
     tower: Tower | None = None,
     places: Places = "features",
     **how: bool,
@@ -248,7 +242,7 @@ def text_encoder(
     return SingleStream(reader, reader.width, tokenizer, tower, patches, said, dense=dense, **how)
 
 
-def image_encoder(tower: Tower, description: Mapping[str, Json], fusion_layers: int = 2) -> SingleStream:
+def image_encoder(tower: Tower, description: dict[str, Json], fusion_layers: int = 2) -> SingleStream:
     """Make an encoder of pictures alone: a small transformer over [CLS] and the pictures of a group.
 
     Without layers pictures of a group meet only in the mean that stands for the group.

@@ -6,18 +6,18 @@ what the paper leaves open: each picture has an embedding of its slot, without w
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
 from typing import Final, Literal, cast
 
 import torch
 from torch import Tensor, nn
 
 from proctor.errors import UserError
-from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps, Tokenizer
+from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps, Tokenizer, Tower
 from proctor.records import Json
 
-__all__ = ["SLOTS", "Patches", "Places", "Reader", "SingleStream", "Tower", "Transformer", "table"]
+__all__ = ["SLOTS", "Patches", "Places", "Reader", "SingleStream", "Transformer", "table"]
 
 SLOTS: Final = 5
 """Steps in a group at most."""
@@ -25,27 +25,6 @@ _STD: Final = 0.02
 
 Places = Literal["grid", "features", "shared"]
 """Of patches: rows and columns, the same in the space of the features (CLIP-ViL), or all at one place (VisualBERT)."""
-
-
-class Tower(nn.Module):
-    """From pictures to v features of each cell of a grid, shape [M, w, v]; see ``StepEncoder`` for ``pixels`` and ``read``."""
-
-    pixels: tuple[int, int] | None = None
-    cells: tuple[int, int]
-    features: int
-    read: Callable[[str], Tensor] | None = None
-    mean: Tensor
-    std: Tensor
-
-    def normal(self, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
-        """Keep by which means and deviations of colours from 0 to 1 pictures are normalised."""
-        self.register_buffer("mean", torch.tensor(mean).view(-1, 1, 1), persistent=False)
-        self.register_buffer("std", torch.tensor(std).view(-1, 1, 1), persistent=False)
-
-    def normalised(self, images: Tensor) -> Tensor:
-        """Return bytes, or colours from 0 to 1, normalised."""
-        scaled = images if images.is_floating_point() else images.float() / 255
-        return (scaled - self.mean) / self.std
 
 
 class Patches(nn.Module):
@@ -142,13 +121,7 @@ class SingleStream(StepEncoder):
     mark a step without a picture would have no place in the row, and nothing could be said of it.
 
     Args:
-        reader: the transformer.
-        width: d.
-        tokenizer: None for pictures alone.
-        tower: where features of pictures come from; None for texts alone.
-        patches: embeds them.
-        description: for ``encoders.rebuild``.
-        dense: layer behind the one state of a group; None for none.
+        dense: layer behind the one state of a group.
         mean: whether that is the mean of all states, instead of the first.
         span_images: whether vectors of steps are made of pictures, too; in the paper's code these act through attention only.
         repeat_cls: whether every step has its own [CLS], as in the paper's code, or the first alone, as in BERSON.
@@ -161,7 +134,7 @@ class SingleStream(StepEncoder):
         tokenizer: Tokenizer | None,
         tower: Tower | None,
         patches: Patches | None,
-        description: Mapping[str, Json],
+        description: dict[str, Json],
         *,
         dense: nn.Module | None = None,
         mean: bool = False,
@@ -173,24 +146,13 @@ class SingleStream(StepEncoder):
         self.tokenizer, self.tower, self.patches = tokenizer, tower, patches
         self.span_images = span_images or tokenizer is None
         self.repeat_cls = repeat_cls and tokenizer is not None
-        self.description = dict(description)
-        if tower is not None:
-            self.grid = (tower.cells[0] * tower.cells[1], tower.features)
-            self.pixels, self.features = tower.pixels, tower.read
-
-    def describe(self) -> dict[str, Json]:
-        """Return what ``encoders.rebuild`` makes the same encoder of, without weights."""
-        return dict(self.description)
-
-    def see(self, images: Tensor) -> Tensor:
-        """Return the features of pictures, shape [M, w, v]; features themselves are given back."""
-        return images if self.tower is None or images.ndim == 3 else self.tower(images)
+        self.description = description
 
     def forward(self, steps: Steps, groups: Tensor) -> Encoded:
         """Encode groups of steps; see ``StepEncoder``.
 
         Raises:
-            UserError: if there are more steps in a group than slots, or steps come without what the encoder sees.
+            UserError: if there are more steps in a group than slots.
         """
         many = groups.shape[1]
         if many > self.slots:
@@ -240,29 +202,25 @@ class SingleStream(StepEncoder):
             seen = _seen(steps)
             words = torch.arange(2, device=seen.device).expand(len(seen), 2)
             return words, torch.stack([torch.ones_like(seen), ~seen], 1)
-        if steps.tokens is None:
-            raise UserError("the encoder reads texts, but steps come without.", hint="show text or both")
+        assert steps.tokens is not None
         return steps.tokens, steps.tokens != self.tokenizer.pad
 
     def _patches(self, steps: Steps, groups: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Return which patches there are [G, K, w], projected ones [M, w, d], and what is fed in [G, K, w, d]."""
-        if self.patches is None or self.grid is None or self.tower is None:
+        if self.patches is None or self.tower is None:
             return torch.zeros(*groups.shape, 0, dtype=torch.bool, device=groups.device), None, None
-        seen = _seen(steps)
         assert steps.images is not None
-        features = torch.zeros(len(seen), *self.grid, device=seen.device)
+        seen, cells = _seen(steps), math.prod(self.tower.cells)
+        features = torch.zeros(len(seen), cells, self.tower.features, device=seen.device)
         if bool(seen.any()):  # each once, whatever the number of its groups; networks need not take none
             looked = self.see(steps.images[seen])
             features = features.to(looked.dtype).index_put((seen.nonzero()[:, 0],), looked)
         patch_in = self.patches.project(features)
         content = patch_in if steps.masked is None else patch_in * ~steps.masked[..., None]
-        there = seen[groups][..., None].expand(-1, -1, self.grid[0])
+        there = seen[groups][..., None].expand(-1, -1, cells)
         return there, patch_in, self.patches(content[groups], self.tower.cells)
 
 
 def _seen(steps: Steps) -> Tensor:
-    if steps.images is None:
-        raise UserError("the encoder sees pictures, but steps come without.", hint="show image or both")
-    if steps.seen is not None:
-        return steps.seen
-    return torch.ones(len(steps.images), dtype=torch.bool, device=steps.images.device)
+    assert steps.images is not None
+    return steps.images.new_ones(len(steps), dtype=torch.bool) if steps.seen is None else steps.seen

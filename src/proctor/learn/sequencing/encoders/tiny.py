@@ -11,9 +11,9 @@ from typing import Final, cast
 import torch
 from torch import Tensor, nn
 
-from proctor.errors import UserError
 from proctor.learn.sequencing.data import Shown
-from proctor.learn.sequencing.encoders.stream import SLOTS, Patches, SingleStream, Tower, Transformer, table
+from proctor.learn.sequencing.encoder import Tower
+from proctor.learn.sequencing.encoders.stream import SLOTS, Patches, SingleStream, Transformer, table
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
 from proctor.records import Json
 
@@ -51,11 +51,6 @@ class _Texts(Transformer):
         self.dropout = nn.Dropout(0.1)
 
     def embed(self, tokens: Tensor, groups: Tensor) -> Tensor:
-        if tokens.shape[1] > _POSITIONS:
-            raise UserError(
-                f"a step has {tokens.shape[1]} tokens, but the tiny encoder has {_POSITIONS} positions.",
-                hint=f"read at most {_POSITIONS} tokens of each step",
-            )
         placed = self.words(tokens) + self.positions.weight[: tokens.shape[1]] + self.kind
         placed = placed[groups] + self.slots.weight[: groups.shape[1], None]
         return cast(Tensor, self.dropout(self.norm(placed)))
