@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -17,7 +18,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from proctor.errors import UserError  # noqa: E402
-from proctor.learn.sequencing.encoder import Steps  # noqa: E402
+from proctor.learn.sequencing.encoder import Description, Steps  # noqa: E402
 from proctor.learn.sequencing.encoders import open_encoder, rebuild  # noqa: E402
 from proctor.learn.sequencing.encoders.folders import text_encoder  # noqa: E402
 from proctor.learn.sequencing.encoders.stream import Patches  # noqa: E402
@@ -117,7 +118,7 @@ def test_a_pair_of_texts_is_what_the_model_itself_makes_of_it(
     assert torch.allclose(found.hidden[4, :5], told.last_hidden_state[1, :5], atol=1e-5)
     assert torch.allclose(found.pooled[[0, 4]], told.pooler_output, atol=1e-5)
     assert sum(p.numel() for p in encoder.parameters()) == sum(p.numel() for p in own.parameters())
-    single = text_encoder(folder, {}, repeat_cls=False).eval()(given, PAIRS[:1])
+    single = text_encoder(folder, Description("text", "text"), repeat_cls=False).eval()(given, PAIRS[:1])
     assert single.hidden.shape == (1, 6, 16)
     assert single.span[0].nonzero().tolist() == [[0, 1], [0, 2], [0, 3], [1, 4], [1, 5]]
     again = rebuild(encoder.description)
@@ -205,10 +206,10 @@ def test_what_does_not_fit_is_refused(folders: Callable[[str], Path], tmp_path: 
     bert = folders("bert")
     refused = {
         "no such folder|not the folder": (f"text:{tmp_path / 'none'}", "text"),
-        "for the modality text, but image": (f"text:{bert}", "image"),
+        "no encoder for the modality image": (f"text:{bert}", "image"),
         "'bart' reads no texts, writes them": (f"text:{folders('bart')}", "text"),
-        "names no pictures": (f"visualbert:{bert}", "both"),
-        "names no folder": ("text", "text"),
+        "no encoder for the modality both": (f"visualbert:{bert}", "both"),
+        "no encoder for the modality text": ("text", "text"),
         "sees no single pictures|cannot be loaded": (f"clip:{bert}", "image"),
         "no tokenizer|no pad token": (f"text:{folders('clip')}", "text"),
         "there are no features": (f"features:{tmp_path}", "image"),
@@ -224,7 +225,7 @@ def test_what_does_not_fit_is_refused(folders: Callable[[str], Path], tmp_path: 
         open_encoder(spec, "text", ())
     tokenizer(other, words=(*WORDS[:-1], "more"))
     with pytest.raises(UserError, match="another one than the model was trained with"):
-        rebuild({**description, "encoder": spec})
+        rebuild(msgspec.structs.replace(description, encoder=spec))
     tokenizer(other, "[SEP]")
     with pytest.raises(UserError, match="no different pad, cls, sep and mask token"):
         open_encoder(spec, "text", ())

@@ -15,7 +15,7 @@ from proctor.datasets.synthetic_manuals import TASKS, make_step  # noqa: E402
 from proctor.errors import UserError  # noqa: E402
 from proctor.learn.sequencing.berson import BersonHead  # noqa: E402
 from proctor.learn.sequencing.data import Shown  # noqa: E402
-from proctor.learn.sequencing.encoder import Steps  # noqa: E402
+from proctor.learn.sequencing.encoder import Description, Steps  # noqa: E402
 from proctor.learn.sequencing.encoders import open_encoder, rebuild  # noqa: E402
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer  # noqa: E402
 from proctor.learn.sequencing.inputs import Inputs  # noqa: E402
@@ -163,11 +163,9 @@ def test_words_are_numbered_by_frequency_and_unknown_ones_by_hash() -> None:
     assert time.process_time() - start < 1
 
 
-@pytest.mark.parametrize("spec", ["tiny:7", "tiny:x", "tiny:0", "tiny:400", "huge"])
+@pytest.mark.parametrize("spec", ["tiny:7", "tiny:x", "tiny:0", "tiny:400", "huge", ":x", "t:x"])
 def test_what_is_no_encoder_is_refused(spec: str) -> None:
     with pytest.raises(UserError):
         open_encoder(spec, "both", ())
     with pytest.raises(UserError):
-        rebuild({"encoder": "huge"})
-    with pytest.raises(UserError, match="damaged"):
-        rebuild({"encoder": "tiny"})
+        rebuild(Description("huge", "both"))

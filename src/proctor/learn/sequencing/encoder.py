@@ -9,14 +9,29 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, cast
+from typing import Annotated, Protocol, cast
 
+import msgspec
 import torch
 from torch import Tensor, nn
 
-from proctor.records import Json
+from proctor.learn.sequencing import training
+from proctor.learn.sequencing.data import Shown
 
-__all__ = ["Encoded", "StepEncoder", "Steps", "Tokenizer", "Tower"]
+__all__ = ["Description", "Encoded", "StepEncoder", "Steps", "Tokenizer", "Tower"]
+
+
+class Description(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What ``encoders.rebuild`` makes the same encoder of, without weights; for ``tiny`` its pictures and words, too."""
+
+    encoder: str
+    shown: Shown
+    protocol: training.Protocol = "right"
+    identity: str | None = None
+    """Of the tokenizer of a folder."""
+    side: Annotated[int, msgspec.Meta(ge=4, le=224, multiple_of=4)] = 8
+    words: tuple[str, ...] = ()
+    buckets: Annotated[int, msgspec.Meta(ge=1)] = 1
 
 
 class Tokenizer(Protocol):
@@ -106,8 +121,7 @@ class StepEncoder(nn.Module, ABC):
     tower: Tower | None
     """None where only texts are seen."""
     slots: int = 5
-    description: dict[str, Json]
-    """What ``encoders.rebuild`` makes the same encoder of, without weights."""
+    description: Description
 
     def see(self, images: Tensor) -> Tensor:
         """Return the features of pictures, shape [M, w, v]; features themselves are given back. Each picture is seen once."""

@@ -24,7 +24,7 @@ from proctor.errors import UserError
 from proctor.learn.checkpoints import Checkpoint, write_checkpoint
 from proctor.learn.sequencing.berson import BersonHead, Losses
 from proctor.learn.sequencing.data import MODALITY, Ordered, Presented, Shown, presented
-from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps
+from proctor.learn.sequencing.encoder import Description, Encoded, StepEncoder, Steps
 from proctor.learn.sequencing.encoders import open_encoder, rebuild
 from proctor.learn.sequencing.inputs import Inputs
 from proctor.learn.sequencing.pairs import Pairs
@@ -86,7 +86,7 @@ class Saved(msgspec.Struct, frozen=True):
     shown: Shown
     goal: bool
     protocol: Protocol
-    encoder: dict[str, Any]
+    encoder: Description
 
 
 class OrderNetwork(nn.Module, Generic[Head]):
@@ -281,7 +281,7 @@ def train_network(
     dropped = network.dropped
     about: dict[str, Json] = {
         "data": content_hash([[s.id, s.goal, [[t.text, list(t.images)] for t in s.steps]] for s in views]),
-        "encoder": content_hash(encoder.description), "protocol": protocol, "goal": goal,
+        "encoder": content_hash(msgspec.to_builtins(encoder.description)), "protocol": protocol, "goal": goal,
     }  # fmt: skip
     rows = [[inputs.rows[s.id] for s in part] for part in (train, dev)]
     chosen: dict[str, Json] = {}

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-import msgspec
 import torch
 
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import Shown
-from proctor.learn.sequencing.encoder import StepEncoder
+from proctor.learn.sequencing.encoder import Description, StepEncoder
 from proctor.learn.sequencing.encoders.folders import image_encoder, open_pictures, text_encoder
 from proctor.learn.sequencing.encoders.tiny import tiny
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
 from proctor.learn.sequencing.training import Protocol
-from proctor.records import Json
 
 __all__ = ["open_encoder", "rebuild"]
 
-_SEES: Final[Mapping[str, Shown]] = {
-    "text": "text",
-    "clip": "image",
-    "resnet": "image",
-    "features": "image",
-    "visualbert": "both",
-    "clip-vil": "both",
+_FORMS: Final[Mapping[Shown, tuple[str, ...]]] = {
+    "text": ("text:FOLDER",),
+    "image": ("clip:FOLDER", "resnet:FOLDER", "features:FOLDER"),
+    "both": ("visualbert:FOLDER+FEATURES", "clip-vil:FOLDER+FOLDER"),
 }
-_HOW: Final = "tiny, text:FOLDER, clip:FOLDER, resnet:FOLDER, features:FOLDER, visualbert:FOLDER+FEATURES or clip-vil:FOLDER+FOLDER"
 
 
 def open_encoder(
@@ -45,72 +39,43 @@ def open_encoder(
         seed: of the weights that come from no folder; the state of torch's generator stays as it was.
 
     Raises:
-        UserError: if there is no such encoder, it does not see what is shown, or its folder does not hold it; MissingExtraError
-            without transformers.
+        UserError: if there is no such encoder, or its folder does not hold it; MissingExtraError without transformers.
     """
     kind, _, place = spec.partition(":")
+    folder, _, pictures = place.partition("+") if shown == "both" else (place, "", "")
+    side = 8 if spec == "tiny" else int(place) if place.isascii() and place.isdigit() else 0
+    if kind == "tiny" and (side % 4 or not 4 <= side <= 224):
+        hint = "give tiny, or a multiple of 4 up to 224: tiny:16, tiny:32"
+        raise UserError(f"pictures cannot have {place!r} pixels.", where=spec, hint=hint)
+    known = any(form.startswith(f"{kind}:") for form in _FORMS[shown])
+    if kind != "tiny" and not (known and folder and (pictures or shown != "both")):
+        hint = f"give tiny, {' or '.join(_FORMS[shown])}, or another --modality; features are an .npy file for each picture"
+        raise UserError(f"this is no encoder for the modality {shown}.", where=spec, hint=hint)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if kind == "tiny":
-            side = 8 if spec == kind else int(place) if place.isascii() and place.isdigit() else 0
-            if side % 4 or not 4 <= side <= 224:
-                hint = "give tiny, or a multiple of 4 up to 224: tiny:16, tiny:32"
-                raise UserError(f"pictures cannot have {place!r} pixels.", where=spec, hint=hint)
             return tiny(shown, WordTokenizer.of(texts if shown != "image" else ()), side)
-        sees = _SEES.get(kind)
-        if sees is None or not place:
-            wrong = f"there is no encoder '{kind}'" if sees is None else "it names no folder"
-            raise UserError(f"{wrong}.", where=spec, hint=f"give {_HOW}")
-        if sees != shown:
-            raise UserError(
-                f"this encoder is for the modality {sees}, but {shown} is shown.",
-                where=spec,
-                hint=f"give --modality {sees}, or {' or '.join(k for k in _SEES if _SEES[k] == shown)}",
-            )
-        description: dict[str, Json] = {"encoder": spec, "shown": shown, "protocol": protocol}
-        if sees == "image":
+        description = Description(spec, shown, protocol)
+        if shown == "image":
             return image_encoder(open_pictures(place, protocol), description, 0 if protocol == "code" else 2)
-        folder, _, pictures = place.partition("+") if sees == "both" else (place, "", "")
-        if sees == "both" and not pictures:
-            raise UserError(
-                "it names no pictures: a transformer of texts and their source are needed.",
-                where=spec,
-                hint=f"give {kind}:FOLDER+FOLDER; features of regions are made before, an .npy file for each picture",
-            )
         tower = open_pictures(pictures, protocol) if pictures else None
         return text_encoder(
             Path(folder), description, tower, "shared" if kind == "visualbert" else "features"
         )
 
 
-class _Description(msgspec.Struct):
-    encoder: str
-    shown: Shown
-    protocol: Protocol = "right"
-    identity: str | None = None
-    side: Annotated[int, msgspec.Meta(ge=4, le=224, multiple_of=4)] = 8
-    words: list[str] = []
-    buckets: Annotated[int, msgspec.Meta(ge=1)] = 1
-
-
-def rebuild(description: Mapping[str, Json]) -> StepEncoder:
-    """Make an encoder again from what it said of itself; its weights are loaded by whoever has them.
+def rebuild(said: Description) -> StepEncoder:
+    """Make an encoder again from its description; its weights are loaded by whoever has them.
 
     Encoders from folders are opened from there once more.
 
     Raises:
         UserError: if the description is of no encoder, or the folder is not as it was.
     """
-    try:
-        said = msgspec.convert(description, _Description)
-    except msgspec.ValidationError as error:
-        raise UserError(
-            f"the description of the encoder is damaged: {error}.", hint="train the model again"
-        ) from None
     if said.encoder == "tiny":
         return tiny(said.shown, WordTokenizer(said.words, said.buckets), said.side)
     encoder = open_encoder(said.encoder, said.shown, (), protocol=said.protocol)
-    if said.identity != (encoder.tokenizer.identity if encoder.tokenizer else None):
+    if said.identity != encoder.description.identity:
         raise UserError(
             "the tokenizer in the folder is another one than the model was trained with.",
             where=said.encoder,

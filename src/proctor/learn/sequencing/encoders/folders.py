@@ -11,6 +11,7 @@ import math
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
+import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -20,12 +21,11 @@ from proctor.corpus.embed.local_models import read_config
 from proctor.corpus.picture import PictureError
 from proctor.errors import UserError
 from proctor.learn.features.backbones import Preparation, load_library, load_pretrained, open_network
-from proctor.learn.sequencing.encoder import Tokenizer, Tower
+from proctor.learn.sequencing.encoder import Description, Tokenizer, Tower
 from proctor.learn.sequencing.encoders.stream import Patches, Places, Reader, SingleStream, Transformer
 from proctor.learn.sequencing.encoders.tokenizers import FolderTokenizer
 from proctor.learn.sequencing.inputs import picture_file
 from proctor.learn.sequencing.training import Protocol
-from proctor.records import Json
 
 __all__ = ["image_encoder", "open_pictures", "text_encoder"]
 
@@ -54,11 +54,10 @@ class _Network(Tower):
         # The paper's code takes the colours of ImageNet for every network.
         self.normal(*(_IMAGENET if protocol == "code" else (preparation.mean, preparation.std)))
         patch = getattr(getattr(self.network, "config", None), "patch_size", None)
-        self.cells = 0, 0
+        embedding = getattr(self.network, "patch_embed", None)  # of timm
+        self.cells = tuple(getattr(embedding, "grid_size", (0, 0)))
         if isinstance(patch, int):
             self.cells = high // patch, wide // patch
-        elif (embedding := getattr(self.network, "patch_embed", None)) is not None:  # timm
-            self.cells = tuple(getattr(embedding, "grid_size", self.cells))
         self.eval()
         with torch.no_grad():
             found = self._run(torch.zeros(1, 3, high, wide))
@@ -171,18 +170,14 @@ class _FolderReader(Reader):
         takes = inspect.signature(model.forward).parameters
         reads = "inputs_embeds" in takes and not getattr(model.config, "is_encoder_decoder", False)
         rows, width = model.get_input_embeddings().weight.shape if reads else (0, 0)
+        wrong = ""
         if not rows or width != model.config.hidden_size:
-            raise UserError(
-                f"a model of the kind {model.config.model_type!r} reads no texts, writes them, or is narrower at its embeddings.",
-                where=str(folder),
-                hint="take a model of the families of BERT or RoBERTa",
-            )
-        if rows < tokenizer.size:
-            raise UserError(
-                f"the checkpoint is of another tokenizer: it knows {rows} tokens, the tokenizer {tokenizer.size}.",
-                where=str(folder),
-                hint="put the model's own tokenizer into the folder",
-            )
+            wrong = f"a model of the kind {model.config.model_type!r} reads no texts, writes them, or is narrower at its embeddings."
+        elif rows < tokenizer.size:
+            wrong = f"the checkpoint is of another tokenizer: it knows {rows} tokens, the tokenizer {tokenizer.size}."
+        if wrong:
+            hint = "take a model of the families of BERT or RoBERTa, with its own tokenizer in the folder"
+            raise UserError(wrong, where=str(folder), hint=hint)
         self.model, self.pictures, self.width = model, pictures, int(width)
         table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
         self.shared = getattr(table, "padding_idx", None) or 0
@@ -208,45 +203,34 @@ class _FolderReader(Reader):
             given["token_type_ids"] = ((~text if self.pictures else owner > 0) & present).long()
         return cast(Tensor, self.model(**given).last_hidden_state)
 
-    def pooler(self) -> nn.Module:
-        """Give away the model's own dense layer, or a new one, with tanh behind it."""
-        own = getattr(getattr(self.model, "pooler", None), "dense", None)
-        if own is not None:
-            self.model.pooler = None
-        return nn.Sequential(own or nn.Linear(self.width, self.width), nn.Tanh())
-
 
 def text_encoder(
     folder: Path,
-    description: dict[str, Json],
+    description: Description,
     tower: Tower | None = None,
     places: Places = "features",
     **how: bool,
 ) -> SingleStream:
     """Open a transformer of texts from its folder, which may see pictures of a tower beside them; ``how`` is given to ``SingleStream``.
 
-    A group of texts alone is its pooled [CLS] (dense, tanh), with pictures its raw [CLS]. ``places`` are ``features`` for CLIP-ViL,
-    ``shared`` for VisualBERT.
-
-    Raises:
-        UserError: if it cannot be opened; MissingExtraError without transformers.
+    A group of texts alone is its pooled [CLS] (dense, tanh), with pictures its raw [CLS]. A UserError is raised if there is none.
     """
     tokenizer = FolderTokenizer(folder)
     reader = _FolderReader(folder, tokenizer, tower is not None)
-    patches = None
-    if tower is not None:
+    patches = dense = None
+    if tower is None:  # takes the model's own pooler out of it, where it has one
+        own = getattr(getattr(reader.model, "pooler", None), "dense", None)
+        reader.model.pooler = None
+        dense = nn.Sequential(own or nn.Linear(reader.width, reader.width), nn.Tanh())
+    else:
         cells = max(_CELLS, tower.cells[0]), max(_CELLS, tower.cells[1])
         patches = Patches(tower.features, reader.width, cells, places=places, kind=not reader.segmented)
-    said = {**description, "identity": tokenizer.identity}
-    dense = reader.pooler() if tower is None else None
+    said = msgspec.structs.replace(description, identity=tokenizer.identity)
     return SingleStream(reader, reader.width, tokenizer, tower, patches, said, dense=dense, **how)
 
 
-def image_encoder(tower: Tower, description: dict[str, Json], fusion_layers: int = 2) -> SingleStream:
-    """Make an encoder of pictures alone: a small transformer over [CLS] and the pictures of a group.
-
-    Without layers pictures of a group meet only in the mean that stands for the group.
-    """
+def image_encoder(tower: Tower, description: Description, fusion_layers: int = 2) -> SingleStream:
+    """Make an encoder of pictures alone: a small transformer over [CLS] and the pictures of a group; without layers their mean."""
     width = min(_WIDEST, tower.features)
     heads = next(h for h in range(max(1, width // _HEAD), 0, -1) if width % h == 0)
     reader = Transformer(2, width, fusion_layers, heads, 4 * width)

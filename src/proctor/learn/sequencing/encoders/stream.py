@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from proctor.errors import UserError
-from proctor.learn.sequencing.encoder import Encoded, StepEncoder, Steps, Tokenizer, Tower
-from proctor.records import Json
+from proctor.learn.sequencing.encoder import Description, Encoded, StepEncoder, Steps, Tokenizer, Tower
 
 __all__ = ["SLOTS", "Patches", "Places", "Reader", "SingleStream", "Transformer", "table"]
 
@@ -117,8 +116,8 @@ class Transformer(Reader):
 class SingleStream(StepEncoder):
     """Encodes groups of steps in one row without gaps: ``[CLS] T1 [SEP] [CLS] T2 [SEP] … V1 V2 …``.
 
-    Where only pictures are shown, two words stand for the texts: [CLS], and a mark for a picture that is missing. Without the
-    mark a step without a picture would have no place in the row, and nothing could be said of it.
+    Where only pictures are shown, two words stand for the texts: [CLS], and a mark for a picture that is missing, so that its
+    step has a place in the row.
 
     Args:
         dense: layer behind the one state of a group.
@@ -134,7 +133,7 @@ class SingleStream(StepEncoder):
         tokenizer: Tokenizer | None,
         tower: Tower | None,
         patches: Patches | None,
-        description: dict[str, Json],
+        description: Description,
         *,
         dense: nn.Module | None = None,
         mean: bool = False,

@@ -12,10 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from proctor.learn.sequencing.data import Shown
-from proctor.learn.sequencing.encoder import Tower
+from proctor.learn.sequencing.encoder import Description, Tower
 from proctor.learn.sequencing.encoders.stream import SLOTS, Patches, SingleStream, Transformer, table
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
-from proctor.records import Json
 
 __all__ = ["tiny"]
 
@@ -63,6 +62,6 @@ def tiny(shown: Shown, tokenizer: WordTokenizer, side: int = 8) -> SingleStream:
     texts = tokenizer if shown != "image" else None
     slots = patches.slots if patches else table(SLOTS, _WIDTH)
     reader = _Texts(texts.size, slots) if texts else Transformer(2, *_SIZES)
-    said: dict[str, Json] = {"encoder": "tiny", "shown": shown, "side": side, "buckets": tokenizer.buckets}
-    said["words"] = texts.words if texts else ()
+    words = texts.words if texts else ()
+    said = Description("tiny", shown, side=side, words=words, buckets=tokenizer.buckets)
     return SingleStream(reader, _WIDTH, texts, tower, patches, said, span_images=True)
