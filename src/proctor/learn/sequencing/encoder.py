@@ -98,18 +98,16 @@ class Tower(nn.Module):
     features: int
     read: Callable[[str], Tensor] | None = None
     """Reads features by the path of a picture, shape [w, v]; None where pixels are given."""
-    mean: Tensor
-    std: Tensor
+    colours: Tensor
 
     def normal(self, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
         """Keep by which means and deviations of colours from 0 to 1 pictures are normalised."""
-        self.register_buffer("mean", torch.tensor(mean).view(-1, 1, 1), persistent=False)
-        self.register_buffer("std", torch.tensor(std).view(-1, 1, 1), persistent=False)
+        self.register_buffer("colours", torch.tensor([mean, std])[..., None, None], persistent=False)
 
     def normalised(self, images: Tensor) -> Tensor:
         """Return bytes, or colours from 0 to 1, normalised."""
         scaled = images if images.is_floating_point() else images.float() / 255
-        return (scaled - self.mean) / self.std
+        return (scaled - self.colours[0]) / self.colours[1]
 
 
 class StepEncoder(nn.Module, ABC):

@@ -107,7 +107,10 @@ class _Gallery:
         name = images[0]
         if name not in self._at:
             try:
-                self._images.append(self._read(name))
+                read = self._tower.read or (
+                    lambda name: _pixels(picture_file(self._root, name), self._tower.pixels)
+                )
+                self._images.append(read(name))
                 self._at[name] = len(self._images) - 1
             except PictureError as error:
                 self._at[name] = error
@@ -122,11 +125,6 @@ class _Gallery:
         tower = self._tower
         shape = (math.prod(tower.cells), tower.features) if tower.read else (3, *tower.pixels)
         return torch.stack(self._images or [torch.zeros(shape)])
-
-    def _read(self, name: str) -> Tensor:
-        if self._tower.read:
-            return self._tower.read(name)
-        return _pixels(picture_file(self._root, name), self._tower.pixels)
 
 
 def picture_file(root: Path, *names: str) -> Path:

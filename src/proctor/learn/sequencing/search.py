@@ -2,15 +2,12 @@
 
 What a step is worth depends on all that was chosen before, by way of the recurrent state, so programming over *sets* of chosen
 steps would not be exact. ``exact`` therefore goes through *orders*, those with the same beginning together, and leaves out a
-beginning only when it is already less probable than a whole order that is known (a logarithm of a probability is never above 0,
-so no end can help it). It finds the most probable order, to within rounding; ``beam`` keeps the most probable beginnings of
+beginning only when it is already less probable than a whole order that is known. ``beam`` keeps the most probable beginnings of
 each length, and is exact where it may keep them all.
 
-With constraints only steps whose predecessors are all chosen are candidates. Probabilities stay those over all that remains,
-so that the best order that keeps the constraints is the most probable one *given* that they hold.
-
-Orders that are equally probable: the one whose first differing step was presented earlier. Source: Wu et al. 2022,
-Section 4; ours: the exact search and the constraints.
+With constraints only steps whose predecessors are all chosen are candidates; probabilities stay those over all that remains. Of
+equally probable orders the one whose first differing step was presented earlier. Source: Wu et al. 2022, Section 4; ours: the
+exact search and the constraints.
 """
 
 from __future__ import annotations
@@ -151,8 +148,7 @@ class _Tree:
     def weighed(self, begun: _Begun) -> tuple[_Begun, Tensor]:
         """Return beginnings with their next recurrent state, and what each is worth with each slot behind it, shape [H, N].
 
-        Slots that cannot come next are worth minus infinity. A sequence that is complete goes on with the slots that pad it, in
-        their order and at no cost.
+        A sequence that is complete goes on with the slots that pad it, in their order and at no cost.
         """
         read, time = self.read, begun.chosen.shape[1]
         slots = torch.arange(self.width, device=begun.sample.device)

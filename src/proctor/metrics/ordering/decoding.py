@@ -34,13 +34,10 @@ _AT_ONCE: Final = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class PairwiseDecoding:
-    """Slots (indices of the matrix) in the order they are done; only the method ``exact`` is sure to find the best.
-
-    ``log_probability`` is the sum over all pairs of the log of the probability that the order claims.
-    """
+    """Slots (indices of the matrix) in the order they are done; only the method ``exact`` is sure to find the best."""
 
     order: tuple[int, ...]
-    log_probability: float
+    log_probability: float  # that the order claims, summed over all pairs
     method: DecodingMethod
 
 
@@ -67,11 +64,9 @@ def decode_pairwise(
     count = len(matrix)
     chosen: DecodingMethod = method or ("exact" if count <= _MOST_EXACT else "search")
     if chosen not in get_args(DecodingMethod):
-        known = ", ".join(get_args(DecodingMethod))
-        raise MetricInputError(f"the method {chosen!r} is unknown", f"use {known}")
+        raise MetricInputError(f"the method {chosen!r} is unknown", "use exact, borda or search")
     logs = _logs(matrix, [before])
     if chosen == "exact":
-        _require_few(count)
         order = _exact(logs[None])[0].tolist()
     else:
         # Of what may come next, always the slot that Borda's method has first. Rounding lets equal sums differ in the last
@@ -98,7 +93,6 @@ def decode_pairwise_many(
     """
     matrices = _symmetric(probabilities, axes=3)
     many, count = matrices.shape[:2]
-    _require_few(count)
     if before is not None and len(before) != many:
         raise MetricInputError(f"{len(before)} lists of constraints for {many} matrices", "give one for each")
     logs = _logs(matrices, before or ())
@@ -107,23 +101,16 @@ def decode_pairwise_many(
     return np.concatenate([np.zeros((0, count), dtype=np.int64), *parts])
 
 
-def _require_few(count: int) -> None:
-    if count > _MOST_EXACT:
-        wrong = f"{count} slots are too many for an exact order (at most {_MOST_EXACT})"
-        raise MetricInputError(wrong, "use method='search'")
-
-
 def _symmetric(probabilities: ArrayLike, *, axes: int) -> Floats:
     matrix = np.array(probabilities, dtype=np.float64)
     if matrix.ndim != axes or matrix.shape[-1] != matrix.shape[-2] or not matrix.shape[-1]:
         many = "a stack of square matrices" if axes > 2 else "a square matrix"
         raise MetricInputError(f"{many} is needed, got shape {list(matrix.shape)}")
-    same = np.arange(matrix.shape[-1])
-    matrix[..., same, same] = 0.5
+    matrix[..., range(len(matrix.T)), range(len(matrix.T))] = 0.5
     wrong = np.argwhere(~((matrix >= 0) & (matrix <= 1)))  # NaN fails both comparisons
     if len(wrong):
-        at = tuple(wrong[0].tolist())
-        raise MetricInputError(f"P[{', '.join(map(str, at))}] = {matrix[at]} is no probability")
+        at = wrong[0].tolist()
+        raise MetricInputError(f"P{at} = {matrix[tuple(at)]} is no probability")
     result: Floats = (matrix + 1.0 - matrix.swapaxes(-1, -2)) / 2.0
     return result
 
@@ -132,18 +119,19 @@ def _logs(matrices: Floats, before: Sequence[Before | None]) -> Floats:
     """Return what it is worth to have one slot before another, shape as ``matrices``."""
     logs: Floats = np.log(np.clip(matrices, _SMALLEST, 1.0))
     count = logs.shape[-1]
-    same = np.arange(count)
-    logs[..., same, same] = 0.0
+    logs[..., range(count), range(count)] = 0.0
     for own, known in zip(logs.reshape(-1, count, count), before, strict=False):
-        if known:
-            first, second = np.array(PartialOrder(range(count), known).constraints, dtype=np.int64).T
-            own[second, first] = _FORBIDDEN
+        for first, second in PartialOrder(range(count), known or ()).constraints:
+            own[second, first] = _FORBIDDEN  # type: ignore[index]
     return logs
 
 
 def _exact(logs: Floats) -> NDArray[np.int64]:
     """Best order of each set of slots that are done first; then walk back from the full set; for M matrices at once."""
     many, count = logs.shape[:2]
+    if count > _MOST_EXACT:
+        wrong = f"{count} slots are too many for an exact order (at most {_MOST_EXACT})"
+        raise MetricInputError(wrong, "use method='search'")
     sets = np.arange(1 << count)
     sizes = np.array([int(s).bit_count() for s in sets])
     # behind[i, S]: what placing slot i behind all of S is worth; each slot doubles the sets that are known.

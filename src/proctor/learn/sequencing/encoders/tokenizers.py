@@ -22,10 +22,6 @@ __all__ = ["FolderTokenizer", "WordTokenizer"]
 
 _WORD: Final = re.compile(r"\w{1,64}")
 _SPECIAL: Final = 4
-_READ: Final = 512
-"""Words of one text that are counted: nobody sees more."""
-_CHARACTERS: Final = 64
-"""Of a text that are given to a tokenizer, for each token that is wanted: what follows would be cut off."""
 
 
 class WordTokenizer:
@@ -43,14 +39,13 @@ class WordTokenizer:
         self._number = {word: _SPECIAL + k for k, word in enumerate(self.words)}
 
     @classmethod
-    def of(cls, texts: Iterable[str], most: int = 8_000, fewest: int = 2, buckets: int = 64) -> WordTokenizer:
-        """Make the vocabulary of texts: the most frequent words, ties by alphabet.
+    def of(cls, texts: Iterable[str], most: int = 8_000, buckets: int = 64) -> WordTokenizer:
+        """Make the vocabulary of texts: the words that are there twice or more, the most frequent, ties by alphabet.
 
-        There are at most ``most`` words, each ``fewest`` times in the texts. Buckets for the other words are not more than there
-        are such words to learn from, and at least one.
+        Buckets for the other words are not more than there are such words to learn from, and at least one.
         """
-        counted = Counter(word for text in texts for word in islice(_words(text), _READ))
-        kept = sorted((w for w, n in counted.items() if n >= fewest), key=lambda w: (-counted[w], w))[:most]
+        counted = Counter(word for text in texts for word in _words(text))
+        kept = sorted((w for w, n in counted.items() if n > 1), key=lambda w: (-counted[w], w))[:most]
         return cls(kept, max(1, min(buckets, len(counted) - len(kept))))
 
     def encode(self, text: str, most: int) -> list[int]:
@@ -88,17 +83,12 @@ class FolderTokenizer:
                 where=str(folder),
                 hint="put the tokenizer's files (tokenizer.json, tokenizer_config.json) beside the weights",
             ) from None
-        special: dict[str, int | None] = {
-            name: getattr(self._own, f"{name}_token_id", None) for name in ("pad", "cls", "sep", "mask")
-        }
-        lacks = " and no ".join(name for name, number in special.items() if number is None)
-        if lacks or len({*special.values()}) < len(special):
-            raise UserError(
-                f"its tokenizer has no {lacks or 'different pad, cls, sep and mask'} token.",
-                where=str(folder),
-                hint="take a model of the families of BERT or RoBERTa",
-            )
-        self.pad, self.cls, self.sep, self.mask = (int(number or 0) for number in special.values())
+        names = ("pad", "cls", "sep", "mask")
+        special: list[Any] = [getattr(self._own, f"{name}_token_id", None) for name in names]
+        if None in special or len({*special}) < len(special):
+            wrong, hint = "no different pad, cls, sep and mask token", "take a model like BERT or RoBERTa"
+            raise UserError(f"its tokenizer has {wrong}.", where=str(folder), hint=hint)
+        self.pad, self.cls, self.sep, self.mask = (int(number) for number in special)
         vocabulary: dict[str, int] = self._own.get_vocab()
         self.size = max(len(self._own), 1 + max(vocabulary.values(), default=0))
         self.identity = content_hash(sorted(vocabulary.items()))
@@ -106,7 +96,7 @@ class FolderTokenizer:
 
     def encode(self, text: str, most: int) -> list[int]:
         """Return at most ``most`` numbers, [CLS] and [SEP] at the ends; special tokens that a text spells out are left out."""
-        near = text[: most * _CHARACTERS]
+        near = text[: 64 * most]  # what follows would be cut off
         found = self._own(near, add_special_tokens=False, verbose=False)["input_ids"]
         inner = (number for number in found if number not in (self.pad, self.cls, self.sep, self.mask))
         return [self.cls, *islice(inner, max(0, most - 2)), self.sep]
