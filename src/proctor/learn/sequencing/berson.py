@@ -45,11 +45,7 @@ class Losses:
 
 @dataclass(frozen=True)
 class Read:
-    """What is known of B sequences before the first step is chosen.
-
-    The block of the projection that belongs to each place of a relation is applied already (the sums over what remains can be
-    taken afterwards), with the two directions of what remains added.
-    """
+    """What is known of B sequences before the first step is chosen; relations are projected already, each by its own block."""
 
     pairs: Pairs
     steps: Tensor  # [B, N, d]
@@ -68,13 +64,10 @@ class Read:
 
 
 class BersonHead(nn.Module):
-    """From encoded pairs to losses; ``search.decode`` finds orders with it.
+    """From encoded pairs, of the encoder's width d, to losses; ``search.decode`` finds orders with it.
 
-    Args:
-        width: d, of the encoder.
-        dropout: of weights and layers.
-        weight: of the loss of pairs; that of ROCStories, as Wu et al. BERSON publishes AAN 0.4, NIPS 0.1, SIND 1.0, arXiv 0.8, NSF 0.4.
-        protocol: see the module.
+    ``weight`` is that of the loss of pairs: as for ROCStories, and in Wu et al. BERSON publishes AAN 0.4, NIPS 0.1, SIND 1.0, arXiv
+    0.8, NSF 0.4.
     """
 
     def __init__(
@@ -100,10 +93,7 @@ class BersonHead(nn.Module):
         self.score = nn.Linear(width, 1)
 
     def forward(self, encoded: Encoded, pairs: Pairs, targets: Tensor) -> Losses:
-        """Return the losses, every step chosen after the right ones: ``targets`` [B, N] are those of ``Pairs.targets``.
-
-        The encoded pairs are in the order of the table of all pairs.
-        """
+        """Return the losses of pairs in the order of their table, every step chosen after the right ones (``Pairs.targets``)."""
         read = self.read(encoded, pairs, padded=self.protocol == "code")
         counts = pairs.counts
         chosen = self.log_probabilities(read, targets).gather(2, targets[..., None])[..., 0]

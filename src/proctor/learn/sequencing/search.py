@@ -53,16 +53,14 @@ def decode(
         head: in evaluation mode; dropout would make orders random.
         encoded: the pairs, in the order of the table of ``pairs``.
         pairs: of all sequences.
-        beam: beginnings that are kept for each sequence.
+        beam: beginnings that are kept for each sequence, 1 or more.
         search: ``exact`` for up to 8 steps.
         before: for each sequence what is known already of its slots, or None.
 
     Raises:
-        UserError: if ``exact`` is asked for more than 8 steps, the beam is below 1, or weights are no numbers.
+        UserError: if ``exact`` is asked for more than 8 steps, or weights are no numbers.
         MetricInputError: if constraints hold a cycle or unknown slots.
     """
-    if beam < 1:
-        raise UserError(f"a beam of {beam} keeps nothing.", hint="keep 1 or more")
     if search == "exact" and (most := pairs.valid.shape[1]) > _MOST_EXACT:
         wrong = f"exact search is for {_MOST_EXACT} steps or fewer, but a sequence has {most}."
         raise UserError(wrong, hint="take search='beam'")

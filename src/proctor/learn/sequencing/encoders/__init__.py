@@ -65,12 +65,9 @@ def open_encoder(
 
 
 def rebuild(said: Description) -> StepEncoder:
-    """Make an encoder again from its description; its weights are loaded by whoever has them.
+    """Make an encoder again, or raise a UserError: its folder, which is opened once more, is not as it was.
 
-    Encoders from folders are opened from there once more.
-
-    Raises:
-        UserError: if the description is of no encoder, or the folder is not as it was.
+    Its weights are loaded by whoever has them.
     """
     if said.encoder == "tiny":
         return tiny(said.shown, WordTokenizer(said.words, said.buckets), said.side)

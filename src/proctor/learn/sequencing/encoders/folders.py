@@ -140,8 +140,7 @@ def _grid(cells: int) -> tuple[int, int]:
 def open_pictures(place: str, protocol: Protocol) -> Tower:
     """Open what gives features of pictures: the folder of a network, for torchvision with ``@NAME`` behind it, or of features.
 
-    Raises:
-        UserError: if the folder is neither; MissingExtraError without the library.
+    A UserError is raised if the folder is neither, a MissingExtraError without the library.
     """
     written, _, name = place.partition("@")
     folder = Path(written).expanduser()

@@ -148,19 +148,20 @@ class SingleStream(StepEncoder):
         self.description = description
 
     def forward(self, steps: Steps, groups: Tensor) -> Encoded:
-        """Encode groups of steps; see ``StepEncoder``.
-
-        Raises:
-            UserError: if there are more steps in a group than slots.
-        """
+        """Encode groups of steps, see ``StepEncoder``, or raise a UserError: there are more in a group than slots."""
         many = groups.shape[1]
         if many > self.slots:
             raise UserError(
                 f"{many} steps are to be encoded together, but the encoder has {self.slots} slots.",
                 hint=f"encode at most {self.slots} steps together",
             )
-        tokens, there = self._tokens(steps)
-        there = there[groups]
+        if self.tokenizer is None:  # [CLS], and the mark
+            seen = _seen(steps)
+            tokens = torch.arange(2, device=seen.device).expand(len(seen), 2)
+            there = torch.stack([torch.ones_like(seen), ~seen], 1)[groups]
+        else:
+            assert steps.tokens is not None
+            tokens, there = steps.tokens, (steps.tokens != self.tokenizer.pad)[groups]
         if not self.repeat_cls:
             there[:, 1:, 0] = False
         patches, patch_in, content = self._patches(steps, groups)
@@ -194,15 +195,6 @@ class SingleStream(StepEncoder):
             patch_at=None if self.patches is None else patch_at.view_as(patches),
             patch_in=patch_in,
         )
-
-    def _tokens(self, steps: Steps) -> tuple[Tensor, Tensor]:
-        """Return tokens and which are there, both of shape [M, T]."""
-        if self.tokenizer is None:
-            seen = _seen(steps)
-            words = torch.arange(2, device=seen.device).expand(len(seen), 2)
-            return words, torch.stack([torch.ones_like(seen), ~seen], 1)
-        assert steps.tokens is not None
-        return steps.tokens, steps.tokens != self.tokenizer.pad
 
     def _patches(self, steps: Steps, groups: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Return which patches there are [G, K, w], projected ones [M, w, d], and what is fed in [G, K, w, d]."""

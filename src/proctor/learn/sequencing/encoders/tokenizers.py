@@ -25,10 +25,7 @@ _SPECIAL: Final = 4
 
 
 class WordTokenizer:
-    """Words in small letters, without punctuation. Numbers are: 4 special ones, the words, then buckets of unknown words.
-
-    An unknown word falls into a bucket by its hash, so that it is the same word wherever it stands.
-    """
+    """Words in small letters, without punctuation: 4 special ones, the words, then buckets of unknown words by their hash."""
 
     pad, cls, sep, mask = range(_SPECIAL)
 
@@ -66,8 +63,7 @@ def _words(text: str) -> Iterable[str]:
 class FolderTokenizer:
     """The tokenizer of a folder as transformers saves it. Nothing is downloaded, and no code of the folder is run.
 
-    Raises:
-        UserError: if the folder has no tokenizer, or that lacks one of the special tokens; MissingExtraError without transformers.
+    A UserError is raised if there is none, or it lacks one of the special tokens; a MissingExtraError without transformers.
     """
 
     def __init__(self, folder: Path) -> None:
