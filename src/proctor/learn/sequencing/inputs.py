@@ -49,9 +49,7 @@ class Inputs:
         """Read what an encoder sees of all steps: the first 60 tokens, the first picture.
 
         Paths of pictures are relative to ``root``, and none outside is opened; ``goal``: whether the goal stands before every text.
-
-        Raises:
-            UserError: if an id is there twice; MissingExtraError without Pillow.
+        A UserError is raised if an id is there twice, a MissingExtraError without Pillow.
         """
         tokenizer, tower = encoder.tokenizer, encoder.tower
         ids: list[Tensor] = []

@@ -12,6 +12,7 @@ from proctor.errors import UserError
 from proctor.learn.sequencing.data import Shown
 from proctor.learn.sequencing.encoder import Description, StepEncoder
 from proctor.learn.sequencing.encoders.folders import image_encoder, open_pictures, text_encoder
+from proctor.learn.sequencing.encoders.stream import Places
 from proctor.learn.sequencing.encoders.tiny import tiny
 from proctor.learn.sequencing.encoders.tokenizers import WordTokenizer
 from proctor.learn.sequencing.training import Protocol
@@ -59,9 +60,8 @@ def open_encoder(
         if shown == "image":
             return image_encoder(open_pictures(place, protocol), description, 0 if protocol == "code" else 2)
         tower = open_pictures(pictures, protocol) if pictures else None
-        return text_encoder(
-            Path(folder), description, tower, "shared" if kind == "visualbert" else "features"
-        )
+        places: Places = "shared" if kind == "visualbert" else "features"
+        return text_encoder(Path(folder), description, tower, places)
 
 
 def rebuild(said: Description) -> StepEncoder:

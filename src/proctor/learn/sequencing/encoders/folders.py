@@ -31,7 +31,6 @@ __all__ = ["image_encoder", "open_pictures", "text_encoder"]
 
 _WIDEST: Final = 768
 """Of encoders of pictures alone, as in the paper's code."""
-_HEAD: Final = 64
 _CELLS: Final = 25
 """Rows and columns that have embeddings in CLIP-ViL."""
 _IMAGENET: Final = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
@@ -231,10 +230,8 @@ def text_encoder(
 def image_encoder(tower: Tower, description: Description, fusion_layers: int = 2) -> SingleStream:
     """Make an encoder of pictures alone: a small transformer over [CLS] and the pictures of a group; without layers their mean."""
     width = min(_WIDEST, tower.features)
-    heads = next(h for h in range(max(1, width // _HEAD), 0, -1) if width % h == 0)
+    heads = next(h for h in range(max(1, width // 64), 0, -1) if width % h == 0)
     reader = Transformer(2, width, fusion_layers, heads, 4 * width)
     patches = Patches(tower.features, width, tower.cells, normed=True)
-    dense = nn.Linear(width, width)
-    return SingleStream(
-        reader, width, None, tower, patches, description, dense=dense, mean=fusion_layers == 0
-    )
+    dense, mean = nn.Linear(width, width), fusion_layers == 0
+    return SingleStream(reader, width, None, tower, patches, description, dense=dense, mean=mean)
