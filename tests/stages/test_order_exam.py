@@ -69,7 +69,7 @@ def test_a_file_becomes_items_with_its_right_orders_and_what_is_left_out_is_list
 ) -> None:
     root = tmp_path / "bench"
     done = import_sequences(manuals, root)
-    assert (done.items, done.several, done.pictures) == (11, 2, 57)
+    assert (done.items, done.several, done.pictures) == (11, 2, 53)
     items = items_of(root)
     first, graph = items["m0"], items["m1"]
     assert first.question.form.ids == ("1", "2", "3", "4", "5")  # type: ignore[union-attr]

@@ -19,7 +19,8 @@ from proctor.exam.question import Item, Order, Picture, Words
 from proctor.learn.sequencing.data import MODALITY, OrderModel, Presented, Shown
 from proctor.procedure.manual import Sequence as Steps
 from proctor.procedure.manual import SequenceStep
-from proctor.stages.learn.sequence import LearnedSequence, load_order_model, picture_problem, read_learned
+from proctor.stages.learn.sequence import LearnedSequence, load_order_model, read_learned
+from proctor.stages.sequence_items import picture_in
 
 __all__ = ["open_order_system"]
 
@@ -68,15 +69,12 @@ def _presented(item: Item, shown: Shown, root: Path) -> Presented:
         if isinstance(part, Words):
             texts.setdefault(part.id, []).append(part.text)
         elif isinstance(part, Picture) and shown != "text":
-            if (problem := picture_problem(root, part.path)) is not None:
-                raise UserError(f"{problem[0]}: {problem[1]}")
+            if isinstance(found := picture_in(root, part.path), tuple):
+                raise UserError(": ".join(found))
             pictures.setdefault(part.id, []).append(part.path)
-    steps = (
-        SequenceStep(id_, " ".join(texts.get(id_, ())), tuple(pictures.get(id_, ())))
-        for id_ in question.form.ids
-    )
-    goal = str(question.facts.get("goal", ""))
-    sequence = Steps(id=item.id, goal=goal, steps=tuple(steps)).view(MODALITY[shown])
+    ids, goal = question.form.ids, str(question.facts.get("goal", ""))
+    steps = tuple(SequenceStep(i, " ".join(texts.get(i, ())), tuple(pictures.get(i, ()))) for i in ids)
+    sequence = Steps(id=item.id, goal=goal, steps=steps).view(MODALITY[shown])
     if not any(step.text or step.images for step in sequence.steps):
         raise UserError(f"the model was trained on {shown}, and no step has that")
     return Presented(sequence, sequence.authored)

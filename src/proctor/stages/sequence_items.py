@@ -7,13 +7,14 @@ right order. Pictures are checked and copied into the workspace under their hash
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 
 import msgspec
 
 from proctor.corpus.collection import NoImage, find_image
+from proctor.corpus.picture import Picture as Sent
 from proctor.corpus.picture import PictureError, read_picture
 from proctor.datasets.sequence_files import SequenceFile, read_sequences
 from proctor.errors import UserError
@@ -24,21 +25,18 @@ from proctor.procedure.manual import Modality, Sequence, SequenceStep, fixed_shu
 from proctor.records import Dropped, atomic_write, write_jsonl
 from proctor.workspace import Workspace
 
-__all__ = ["SequencesIn", "import_sequences"]
+__all__ = ["SequencesIn", "import_sequences", "picture_in"]
 
 PICTURES = "pictures"
 """Folder of the workspace that holds them."""
 _SUFFIXES: Mapping[str, str] = {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp"}
+_Copy = Callable[[str], Picture | tuple[str, str]]
 
 
 class SequencesIn(msgspec.Struct, frozen=True, kw_only=True):
-    """What came in.
+    """What came in: questions, ``several`` of them with several right orders or with a task graph, and pictures they show.
 
-    Attributes:
-        items: questions.
-        several: of them, those with several right orders, or with a task graph.
-        pictures: files that were copied.
-        dropped: how much was left out, by reason; ``build.dropped.jsonl`` lists it.
+    ``dropped`` is how much was left out, by reason; ``build.dropped.jsonl`` lists it.
     """
 
     items: int
@@ -48,12 +46,7 @@ class SequencesIn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def import_sequences(file: Path, root: Path, modality: Modality = "multimodal") -> SequencesIn:
-    """Make a workspace of items of a file of sequences.
-
-    Args:
-        file: as ``proctor.datasets.sequence_files`` reads it.
-        root: the workspace; made where it is not there.
-        modality: what is kept of the steps, and whose right orders count.
+    """Make a workspace of items of a file of sequences; ``modality`` is what is kept of steps, and whose right orders count.
 
     Raises:
         UserError: if the file cannot be read, no sequence can be asked about, or the workspace has items already.
@@ -62,20 +55,16 @@ def import_sequences(file: Path, root: Path, modality: Modality = "multimodal") 
     workspace.create()
     if workspace.file("items.jsonl").exists():
         raise UserError("the workspace has items already.", where=str(root), hint="import into a new folder")
-    album = _Album(read, root)
     dropped = list(read.dropped)
-    items = list(_items(read, modality, album, dropped))
+    items = list(_items(read, modality, cache(partial(_copied, read.root, root)), dropped))
     if not items:
-        raise UserError(
-            f"not one of {len(read.sequences)} sequences can be asked about (the first: {dropped[-1].detail}).",
-            where=str(file),
-            hint=f"steps need what --modality {modality} shows of them",
-        )
+        message = f"not one of {len(read.sequences)} sequences can be asked about (the first: {dropped[-1].detail})."
+        raise UserError(message, where=str(file), hint=f"steps need what --modality {modality} shows of them")
     write_jsonl(workspace.file("items.jsonl"), items)
     result = SequencesIn(
         items=len(items),
         several=sum(len(item.golds) > 1 or right_orders(item).before is not None for item in items),
-        pictures=sum(isinstance(kept, Picture) for kept in album.kept.values()),
+        pictures=len({p.path for i in items for p in i.question.evidence if isinstance(p, Picture)}),
         dropped=workspace.write_dropped("build", dropped),
     )
     settings = {"name": file.stem, "version": read.hash[:12], "accept": "authors", "modality": modality}
@@ -84,51 +73,37 @@ def import_sequences(file: Path, root: Path, modality: Modality = "multimodal") 
     return result
 
 
-@dataclass
-class _Album:
-    """Copies pictures into a workspace.
-
-    Attributes:
-        file: whose pictures they are; nothing outside its folder is read.
-        root: the workspace.
-        kept: from the path in the file to the picture in the workspace, or to why it cannot be shown, as a code and in words.
-    """
-
-    file: SequenceFile
-    root: Path
-    kept: dict[str, Picture | tuple[str, str]] = field(default_factory=dict)
-
-    def picture(self, path: str) -> Picture | tuple[str, str]:
-        """Return a picture of the workspace, or why there is none."""
-        if path not in self.kept:
-            self.kept[path] = self._copy(find_image(self.file.root, path))
-        return self.kept[path]
-
-    def _copy(self, found: Path | NoImage) -> Picture | tuple[str, str]:
-        if isinstance(found, NoImage):
-            return f"picture-{found.reason}", found.detail
-        try:
-            read = read_picture(found)
-        except PictureError as error:
-            return f"picture-{error.reason}", error.detail
-        digest = hashlib.sha256(read.data).hexdigest()
-        name = f"{PICTURES}/{digest}{_SUFFIXES.get(read.mime, '.jpg')}"
-        if not (self.root / name).exists():
-            (self.root / PICTURES).mkdir(exist_ok=True)
-            with atomic_write(self.root / name) as stream:
-                stream.write(read.data)
-        return Picture(path=name, sha256=digest)
+def picture_in(folder: Path, name: str) -> Sent | tuple[str, str]:
+    """Return a picture within a folder, or why it cannot be shown: a reason that can be counted, and in words."""
+    path = find_image(folder, name)
+    if isinstance(path, NoImage):
+        return f"picture-{path.reason}", path.detail
+    try:
+        return read_picture(path)
+    except PictureError as error:
+        return f"picture-{error.reason}", error.detail
 
 
-def _items(read: SequenceFile, modality: Modality, album: _Album, dropped: list[Dropped]) -> Iterator[Item]:
+def _copied(folder: Path, root: Path, path: str) -> Picture | tuple[str, str]:
+    """Copy a picture of a folder into the workspace and return it, or why it cannot be shown."""
+    read = picture_in(folder, path)
+    if isinstance(read, tuple):
+        return read
+    digest = hashlib.sha256(read.data).hexdigest()
+    name = f"{PICTURES}/{digest}{_SUFFIXES.get(read.mime, '.jpg')}"
+    if not (root / name).exists():
+        (root / PICTURES).mkdir(exist_ok=True)
+        with atomic_write(root / name) as stream:
+            stream.write(read.data)
+    return Picture(path=name, sha256=digest)
+
+
+def _items(read: SequenceFile, modality: Modality, copy: _Copy, dropped: list[Dropped]) -> Iterator[Item]:
     """Yield the item of each sequence whose steps all show something; what is left out is put into ``dropped``."""
     for sequence in read.sequences:
         steps = sequence.view(modality).steps
         slots = fixed_shuffle(sequence.id, len(steps))
-        parts = [
-            tuple(_parts(steps[step], str(slot), sequence.id, album, dropped))
-            for slot, step in enumerate(slots, 1)
-        ]
+        parts = [[*_parts(steps[s], str(n), sequence.id, copy, dropped)] for n, s in enumerate(slots, 1)]
         if bare := [step for step, shown in zip(slots, parts, strict=True) if not shown]:
             why = f"step {min(bare)} has nothing that the modality '{modality}' shows"
             dropped.append(Dropped(sequence.id, "step-not-shown", why))
@@ -139,17 +114,16 @@ def _items(read: SequenceFile, modality: Modality, album: _Album, dropped: list[
 
 
 def _parts(
-    step: SequenceStep, slot: str, where: str, album: _Album, dropped: list[Dropped]
+    step: SequenceStep, slot: str, where: str, copy: _Copy, dropped: list[Dropped]
 ) -> Iterator[Words | Picture]:
     if step.text.strip():
         yield Words(id=slot, text=step.text.strip())
     for path in step.images:
-        found = album.picture(path)
+        found = copy(path)
         if isinstance(found, Picture):
             yield msgspec.structs.replace(found, id=slot)
         else:
-            code, why = found
-            dropped.append(Dropped(where, code, f"step {step.id}: {why}"))
+            dropped.append(Dropped(where, found[0], f"step {step.id}: {found[1]}"))
 
 
 def _item(
@@ -157,10 +131,8 @@ def _item(
 ) -> Item:
     name = {step: str(slot) for slot, step in enumerate(slots, 1)}
     before = None if sequence.before is None else tuple((name[a], name[b]) for a, b in sequence.before)
-    values = [
-        Ordering(ids=tuple(name[step] for step in order), before=before)
-        for order in sequence.orders(modality)
-    ]
+    orders = [tuple(name[step] for step in order) for order in sequence.orders(modality)]
+    values = [Ordering(ids=ids, before=before) for ids in orders]
     path = max(sequence.category_paths, key=len, default=())
     question = Question(
         id=sequence.id,

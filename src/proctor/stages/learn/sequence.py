@@ -13,8 +13,6 @@ from typing import Final, Literal, cast
 import msgspec
 import numpy as np
 
-from proctor.corpus.collection import NoImage, find_image
-from proctor.corpus.picture import PictureError, read_picture
 from proctor.datasets.sequence_files import SequenceFile, read_sequences
 from proctor.errors import UserError
 from proctor.exam.kinds.order_marks import Right
@@ -43,11 +41,12 @@ from proctor.procedure.manual import Order
 from proctor.procedure.manual import Sequence as Steps
 from proctor.records import Dropped, encode_jsonl, is_there, read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.learn.sequence_settings import SequenceSettings
+from proctor.stages.sequence_items import picture_in
 from proctor.stages.show import Show
 
 __all__ = [
-    "LEARNED_FROM", "SEQUENCE_TARGET", "LearnedSequence", "learn_sequence", "load_order_model", "picture_problem", "read_learned",
-    "read_test_part", "train_order",
+    "LEARNED_FROM", "SEQUENCE_TARGET", "LearnedSequence", "learn_sequence", "load_order_model", "read_learned", "read_test_part",
+    "train_order",
 ]  # fmt: skip
 
 _PREDICTED: Final = "predictions.jsonl"
@@ -59,16 +58,9 @@ SEQUENCE_TARGET: Final = "orders of steps"
 
 
 class LearnedSequence(OrderEvaluation, frozen=True, kw_only=True):
-    """What a model of orders does on manuals of tasks that it has not seen.
+    """What a model of orders does on manuals of tasks that it has not seen, and what was asked.
 
-    Attributes:
-        model, encoder, modality, pretrain, protocol, goal, seed, data: what was asked.
-        parts: sequences in each part.
-        dev: figures of the part that everything was chosen on.
-        chosen: in training.
-        dropped: what was left out, by reason; ``dropped.jsonl`` of the run lists it.
-        notes: what a reader of the figures has to know.
-        run: folder of the run, where one was asked for.
+    ``parts`` counts sequences, everything was chosen on ``dev``; ``dropped`` is by reason, ``dropped.jsonl`` of the run lists it.
     """
 
     model: str
@@ -231,11 +223,9 @@ def _objectives(settings: SequenceSettings, encoder: str) -> tuple[Objective, ..
     elif names and (settings.model == "pairwise" or encoder == "words"):
         problem, hint = "the model 'pairwise' is not pretrained.", "leave --pretrain out, or use --model tiny"
     elif settings.modality == "text" and (wrong := sorted({*names} - {"mlm"})):
-        problem = f"'{wrong[0]}' needs pictures, and only texts are shown."
-        hint = "use mlm, or --modality both"
+        problem, hint = f"'{wrong[0]}' needs pictures, and only texts are shown.", "use --modality both"
     elif settings.modality == "image" and "mlm" in names:
-        problem = "'mlm' needs texts, and only pictures are shown."
-        hint = "use isp, pisp and smrm, or --modality both"
+        problem, hint = "'mlm' needs texts, and only pictures are shown.", "use --modality both"
     if problem:
         raise UserError(problem, where="--pretrain", hint=hint)
     return tuple(name for name in OBJECTIVES if name in names)
@@ -251,67 +241,45 @@ def _kept(settings: SequenceSettings, encoder: str, file: SequenceFile) -> tuple
     place = encoder.rpartition("+")[2].rpartition(":")[2]
     # The pictures of features that were made before need not be there.
     looked_at = settings.modality != "text" and not (":" in encoder and any(Path(place).rglob("*.npy")))
-    problem = cache(partial(picture_problem, file.root)) if looked_at else lambda _: None
+    seen = cache(partial(picture_in, file.root)) if looked_at else lambda _: None
     for sequence in sorted(file.sequences, key=lambda s: s.id):  # the order of the file must not matter
         names = dict.fromkeys(name for step in sequence.steps for name in step.images)
-        wrong = {name: found for name in names if (found := problem(name)) is not None}
-        steps = [
-            replace(step, images=tuple(n for n in step.images if n not in wrong)) for step in sequence.steps
-        ]
+        wrong = {name: found for name in names if isinstance(found := seen(name), tuple)}
+        steps = [replace(s, images=tuple(n for n in s.images if n not in wrong)) for s in sequence.steps]
         shown = replace(sequence, steps=tuple(steps))
-        dropped += [
-            Dropped(sequence.id, why, f"{name[:100]!r}: {told}") for name, (why, told) in wrong.items()
-        ]
-        if len(steps) > settings.most_steps:
-            detail = f"{len(steps)} of {settings.most_steps}"
-            dropped.append(Dropped(sequence.id, "too-many-steps", detail))
+        dropped += [Dropped(sequence.id, w[0], f"{name[:100]!r}: {w[1]}") for name, w in wrong.items()]
+        if (n := len(steps)) > settings.most_steps:
+            dropped.append(Dropped(sequence.id, "too-many-steps", f"{n} of {settings.most_steps}"))
         elif len(set(shown.alike(MODALITY[settings.modality]))) == 1:
             dropped.append(Dropped(sequence.id, "nothing-to-order", "all steps look the same"))
         else:
             kept.append(shown)
+    problem = hint = ""
     if settings.modality != "text" and not any(step.images for s in kept for step in s.steps):
-        raise UserError(
-            "none of its steps has a picture that is there.",
-            where=str(settings.data),
-            hint="give 'pictures', of each step a path relative to the file, or use --modality text",
-        )
-    if not kept:
-        raise UserError(
-            f"no sequence is left ({dropped[-1].reason}: {dropped[-1].detail}).",
-            where=str(settings.data),
-            hint="raise --most-steps, or give sequences whose steps differ",
-        )
+        problem = "none of its steps has a picture that is there."
+        hint = "give 'pictures', of each step a path relative to the file, or use --modality text"
+    elif not kept:
+        problem = f"no sequence is left ({dropped[-1].reason}: {dropped[-1].detail})."
+        hint = "raise --most-steps, or give sequences whose steps differ"
+    if problem:
+        raise UserError(problem, where=str(settings.data), hint=hint)
     return kept, dropped
 
 
-def picture_problem(root: Path, name: str) -> tuple[str, str] | None:
-    """Return why a picture within a folder cannot be shown: a reason that can be counted, and in words; None for one that can."""
-    path = find_image(root, name)
-    if isinstance(path, NoImage):
-        return f"picture-{path.reason}", path.detail
-    try:
-        read_picture(path)
-    except PictureError as error:
-        return f"picture-{error.reason}", error.detail
-    return None
-
-
 def _notes(parts: Parts, shown: Shown) -> Iterator[str]:
-    alike = sum(len(set(s.alike(MODALITY[shown]))) < len(s.steps) for s in parts.test)
-    if alike:
+    if alike := sum(len(set(s.alike(MODALITY[shown]))) < len(s.steps) for s in parts.test):
         yield f"{alike} test sequences have steps that look the same; these count in either order, for chance too"
     bare = sum(not step.images for s in parts.test for step in s.steps)
     if bare and shown != "text":
         yield f"{bare} test steps have no picture"
-    tasks = len({s.task or s.id for s in parts.test})
-    if tasks < 10:
+    if (tasks := len({s.task or s.id for s in parts.test})) < 10:
         yield f"the test part has {tasks} tasks: intervals over so few are wide and rough"
 
 
 # -- the folder ----------------------------------------------------------------------------------------------------
 
 
-class _ItemLine(msgspec.Struct, frozen=True, kw_only=True):
+class _ItemLine(msgspec.Struct, frozen=True):
     """A line that ``proctor score ordering --gt`` reads, with the sequence as it was shown, for the page."""
 
     id: str
@@ -357,13 +325,7 @@ def _prediction(item: Presented, one: Ordered) -> _PredictionLine:
 def _item(item: Presented) -> _ItemLine:
     sequence = item.sequence
     (orders,) = sequence.references.values()
+    task, category = sequence.task or sequence.id, category_of(sequence)
     return _ItemLine(
-        id=sequence.id,
-        order=sequence.authored,
-        references=orders,
-        presented=item.slots,
-        constraints=sequence.before,
-        task=sequence.task or sequence.id,
-        category=category_of(sequence),
-        sequence=sequence,
+        sequence.id, sequence.authored, orders, item.slots, sequence.before, task, category, sequence
     )
