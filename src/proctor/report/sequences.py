@@ -74,16 +74,9 @@ def sequences_page(
     method: Mapping[str, str],
     left: int,
 ) -> Page:
-    """Return the page; equal runs give equal pages.
+    """Return the page: ``board`` in any order, figures of ``pairs``, sequences from the worst, and how many are ``left`` out.
 
-    Args:
-        title: heading.
-        board: in any order.
-        pairs: figures of the probabilities of pairs; none where no run has any.
-        sequences: from the worst.
-        notes: warnings.
-        method: what has to be known to make it again.
-        left: sequences that are not shown.
+    ``notes`` are warnings, ``method`` is what has to be known to make it again; equal runs give equal pages.
     """
     rows = sorted(board, key=lambda r: (list(_TONES).index(r.role), -r.values[_TAU][0], r.name))
     parts: tuple[Part, ...] = (
@@ -92,18 +85,17 @@ def sequences_page(
         _plot("Sequences without a mistake (PMR), per cent", rows, _PMR, 100, 0.0),
         _plot("Kendall's tau", rows, _TAU, 1, -1.0),
     )  # fmt: skip
-    sections = [Section("board", "Leaderboard", parts)]
-    sections += [Section("pairs", "Pairs of steps", tuple(pairs))] if pairs else []
+    sections = [Section("board", "Leaderboard", parts), Section("pairs", "Pairs of steps", tuple(pairs))]
     said = "The steps of manuals were shuffled, and put in order again. Nobody saw another manual of the same task."
+    out = f"; {left:,} are left out." if left else "."
     return Page(
         title,
         (said,),
-        sections=tuple(sections),
+        sections=tuple(sections[: 1 + bool(pairs)]),
         examples=tuple(map(_card, sequences)),
         left=left,
         examples_title="Sequences",
-        examples_note=f"{count(len(sequences), 'sequence')}, taken evenly from the worst to the best"
-        + (f"; {left:,} are left out." if left else "."),
+        examples_note=f"{count(len(sequences), 'sequence')}, taken evenly from the worst to the best{out}",
         method=tuple(method.items()),
     )
 
@@ -132,9 +124,8 @@ def _plot(title: str, rows: Sequence[BoardRow], at: int, scale: int, least: floa
 def _card(sequence: SequenceShown) -> ExampleView:
     answers = []
     for one in sequence.said:
-        mark = "right otherwise" if one.accepted else "wrong"
-        if one.order == tuple(range(len(one.order))):
-            mark = "right"
+        is_authored = one.order == tuple(range(len(one.order)))
+        mark = "right" if is_authored else "right otherwise" if one.accepted else "wrong"
         numbers = ", ".join(str(step + 1) for step in one.order)
         answers.append(AnswerView(one.run, numbers, f"{mark}, tau {show_value(one.tau, 2)}", code=mark))
     name = sequence.goal or sequence.task or sequence.id
@@ -154,18 +145,14 @@ def _card(sequence: SequenceShown) -> ExampleView:
 def _drawn(sequence: SequenceShown) -> Markup:
     right = tuple(range(len(sequence.steps)))
     columns = [("right order", right), *((one.run, one.order) for one in sequence.said)]
-    head = join(
-        Markup('<th scope="col"><bdi>{}</bdi></th>').format(clip_line(name, 80)) for name, _ in columns
+    name = Markup('<th scope="col"><bdi>{}</bdi></th>')
+    line = Markup('<tr><th scope="row">{}</th>{}</tr>')
+    whole = Markup('<table class="orders"><thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>')
+    rows = (
+        line.format(at + 1, join(_cell(sequence.steps[order[at]], order[at], at) for _, order in columns))
+        for at in right
     )
-    rows = join(
-        Markup('<tr><th scope="row">{}</th>{}</tr>').format(
-            place + 1, join(_cell(sequence.steps[order[place]], order[place], place) for _, order in columns)
-        )
-        for place in right
-    )
-    return Markup(
-        '<table class="orders"><thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>'
-    ).format(head, rows)
+    return whole.format(join(name.format(clip_line(run, 80)) for run, _ in columns), join(rows))
 
 
 def _cell(step: StepShown, number: int, place: int) -> Markup:

@@ -34,7 +34,7 @@ def open_order_system(folder: Path, name: str, root: Path) -> tuple[Floor, Learn
         UserError: if it is no such run, or not whole.
     """
     learned = read_learned(folder)
-    shown: Shown = msgspec.convert(learned.modality, Shown)
+    shown = learned.modality
 
     @cache
     def model() -> OrderModel:

@@ -65,7 +65,7 @@ class LearnedSequence(OrderEvaluation, frozen=True, kw_only=True):
 
     model: str
     encoder: str
-    modality: str
+    modality: Shown
     pretrain: tuple[str, ...]
     protocol: str
     goal: bool

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from proctor.corpus.collection import NoImage, find_image
 from proctor.errors import UserError
-from proctor.learn.sequencing.data import MODALITY, Ordered, Presented, Shown
+from proctor.learn.sequencing.data import MODALITY, Ordered, Presented
 from proctor.learn.sequencing.figures import OrderFigures, order_figures, pair_truths, predicted_steps
 from proctor.learn.sequencing.partial import partly_ordered
 from proctor.metrics.calibration import reliability_bins
@@ -48,15 +50,8 @@ class SequencePage(msgspec.Struct, frozen=True):
 class _Run:
     name: str
     learned: LearnedSequence
-    shown: Shown
     items: Sequence[Presented]
     predicted: Sequence[Ordered]
-
-    @classmethod
-    def read(cls, folder: Path, name: str) -> _Run:
-        learned = read_learned(folder)
-        shown: Shown = msgspec.convert(learned.modality, Shown)
-        return cls(name, learned, shown, *read_test_part(folder))
 
     @property
     def asked(self) -> str:
@@ -67,7 +62,7 @@ class _Run:
     def said(self, at: int) -> OrderSaid:
         sequence = self.items[at].sequence
         order = predicted_steps(self.items[at], self.predicted[at].order)
-        accepted = order in sequence.orders(MODALITY[self.shown])
+        accepted = order in sequence.orders(MODALITY[self.learned.modality])
         if sequence.before is not None:
             accepted = accepted or is_valid_order(PartialOrder(range(len(order)), sequence.before), order)
         return OrderSaid(self.name, order, kendall_tau(sequence.authored, order).value, accepted)
@@ -80,15 +75,13 @@ def draw_sequences(settings: SequencePageSettings) -> SequencePage:
         UserError: if a run is not whole or of another kind, or runs are of other files or seeds.
     """
     names = Counter(folder.name for folder in settings.runs)
-    runs = [_Run.read(f, f.name if names[f.name] == 1 else str(f)) for f in settings.runs]
+    called = [(f, f.name if names[f.name] == 1 else str(f)) for f in settings.runs]
+    runs = [_Run(name, read_learned(folder), *read_test_part(folder)) for folder, name in called]
     first = runs[0]
     for run, folder in zip(runs, settings.runs, strict=True):
         if [(i.sequence.id, i.slots) for i in run.items] != [(i.sequence.id, i.slots) for i in first.items]:
-            raise UserError(
-                "it was tested on other sequences than the first run.",
-                where=str(folder),
-                hint="draw runs of one file and seed",
-            )
+            message = "it was tested on other sequences than the first run."
+            raise UserError(message, where=str(folder), hint="draw runs of one file and seed")
     board = [_row(run.name, "run", run.learned.test, run.asked) for run in runs]
     notes = list(dict.fromkeys(note for run in runs for note in run.learned.notes))
     if settings.people is not None:
@@ -102,15 +95,9 @@ def draw_sequences(settings: SequencePageSettings) -> SequencePage:
     sequences = [_sequence(order[k * len(order) // many], runs, picture) for k in range(many)]
     if missing:
         notes.append(f"{count(len(missing), 'picture')} cannot be read; --data names where the file is.")
-    page = sequences_page(
-        settings.title or "Steps put in order",
-        board,
-        [part for run in runs for part in _pairs(run)],
-        sequences,
-        notes,
-        {"file": first.learned.data, **{run.name: run.asked for run in runs}},
-        len(order) - many,
-    )
+    title, pairs = settings.title or "Steps put in order", [part for run in runs for part in _pairs(run)]
+    method = {"file": first.learned.data, **{run.name: run.asked for run in runs}}
+    page = sequences_page(title, board, pairs, sequences, notes, method, len(order) - many)
     write_page(settings.out, page)
     return SequencePage(str(settings.out), tuple(r.name for r in runs), many, tuple(notes))
 
@@ -124,43 +111,40 @@ def _people(path: Path, run: _Run, notes: list[str]) -> BoardRow:
     """Return the row of people: the mean over every order that one gave, shown the same as the run."""
     items = {item.sequence.id: item for item in run.items}
     people = read_people(path, {name: item.sequence for name, item in items.items()})
-    answers = [a for a in people.main if a.modality == MODALITY[run.shown]]
+    shown = run.learned.modality
+    answers = [a for a in people.main if a.modality == MODALITY[shown]]
     if not answers:
-        raise UserError(f"nobody put any of the test sequences in order, shown {run.shown}.", where=str(path))
+        raise UserError(f"nobody put any of the test sequences in order, shown {shown}.", where=str(path))
     asked = [items[answer.item.id] for answer in answers]
-    given = [
-        Ordered(tuple(i.slots.index(step) for step in a.order)) for i, a in zip(asked, answers, strict=True)
-    ]
-    seen = len({answer.item.id for answer in answers})
-    if seen < len(items):
+    pairs = zip(asked, answers, strict=True)
+    given = [Ordered(tuple(map(item.slots.index, answer.order))) for item, answer in pairs]
+    if (seen := len({answer.item.id for answer in answers})) < len(items):
         notes.append(f"People put {seen} of {count(len(items), 'test sequence')} in order.")
     orders = f"{count(len(answers), 'order')} by {len({a.worker for a in answers})} people"
-    return _row("people", "people", order_figures(asked, given, run.shown), orders)
+    return _row("people", "people", order_figures(asked, given, shown), orders)
 
 
 def _pairs(run: _Run) -> Iterator[Part]:
-    truth, stated = pair_truths(run.items, run.predicted, run.shown)
+    truth, stated = pair_truths(run.items, run.predicted, run.learned.modality)
     if not len(truth):
         return
     error = run.learned.calibration
     known = "" if error is None else f" (expected calibration error {error.expected_calibration_error:.3f})"
     title = f"{run.name}: how often what is said to come first does{known}"
     yield reliability_bins(truth, stated).as_figure(title)
-    with_pairs = [k for k, one in enumerate(run.predicted) if one.precedence is not None]
-    for k in with_pairs[:: max(1, len(with_pairs) // _MAPS)][:_MAPS]:
-        yield from _map(run, k)
+    said = [
+        (i, p.precedence) for i, p in zip(run.items, run.predicted, strict=True) if p.precedence is not None
+    ]
+    for item, precedence in said[:: max(1, len(said) // _MAPS)][:_MAPS]:
+        yield from _map(run, item, precedence)
 
 
-def _map(run: _Run, at: int) -> Iterator[Part]:
-    item, one = run.items[at], run.predicted[at]
-    assert one.precedence is not None
+def _map(run: _Run, item: Presented, precedence: NDArray[np.float64]) -> Iterator[Part]:
     places = [item.slots.index(step) for step in item.sequence.authored]
-    matrix = ((one.precedence + 1 - one.precedence.T) / 2)[places][:, places]
+    matrix = ((precedence + 1 - precedence.T) / 2)[places][:, places]
     names = tuple(f"{n}. {step.text[:32]}" for n, step in enumerate(item.sequence.steps, 1))
-    cells = tuple(
-        tuple(None if i == j else round(float(p), 2) for j, p in enumerate(row))
-        for i, row in enumerate(matrix)
-    )
+    rows = enumerate(matrix.round(2).tolist())
+    cells = tuple(tuple(None if i == j else p for j, p in enumerate(row)) for i, row in rows)
     yield Matrix(
         f"{run.name}: probability that the step of the row comes before that of the column, {item.sequence.id}",
         names, tuple(str(n) for n in range(1, len(names) + 1)), cells, kind="values", row_title="step", column_title="before step",
@@ -175,8 +159,7 @@ def _map(run: _Run, at: int) -> Iterator[Part]:
 def _picture(root: Path, missing: set[str], name: str) -> str:
     """Return a small picture as a data address; one that is not there is noted."""
     found = find_image(root, name)
-    address = "" if isinstance(found, NoImage) else thumbnail(found, _SIDE)
-    if not address:
+    if not (address := "" if isinstance(found, NoImage) else thumbnail(found, _SIDE)):
         missing.add(name)
     return address
 

@@ -31,7 +31,7 @@ _ADDED: Final[dict[Shown, tuple[str, ...]]] = {
 }
 
 
-class OrderTableRow(msgspec.Struct, frozen=True, kw_only=True):
+class OrderTableRow(msgspec.Struct, frozen=True):
     """One row; Acc and PMR in per cent, the rest raw, as the paper prints it.
 
     ``data`` is the file or the published data set, ``n`` are test sequences of the first seed, ``values`` are by ``MEASURE_NAMES``,
@@ -127,15 +127,9 @@ def _cell(
     options: TrainOptions | None,
     chance: dict[str, OrderTableRow],
 ) -> OrderTableRow:
-    one = seeds[0]
-    modality = MODALITY[one.modality]
-    row = OrderTableRow(
-        source="missing",
-        data=one.data.stem,
-        modality=modality,
-        model=one.encoder or one.model,
-        pretraining=one.pretrain.replace(",", "+").upper(),
-    )
+    one, modality = seeds[0], MODALITY[seeds[0].modality]
+    model, pretraining = one.encoder or one.model, one.pretrain.replace(",", "+").upper()
+    row = OrderTableRow("missing", one.data.stem, modality, model, pretraining)
     found: list[LearnedSequence] = []
     try:
         for run in seeds:
