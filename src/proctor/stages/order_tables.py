@@ -55,7 +55,7 @@ class OrderTableSettings(Settings, frozen=True, kw_only=True):
     form: Annotated[Literal["text", "markdown", "latex"], option("How it is printed.")] = "text"
 
 
-class OrderTable(msgspec.Struct, frozen=True, kw_only=True):
+class OrderTable(msgspec.Struct, frozen=True):
     """The table; ``censored`` lists assignments that do not count, ``dropped`` lines of files that were left out."""
 
     number: OtherTable
@@ -120,25 +120,17 @@ def order_table(settings: OrderTableSettings) -> OrderTable:
     }
     rows = list(make[settings.number]())
     if not rows:
-        raise UserError(
-            f"nothing at hand makes {settings.number}: {len(people.main)} answers that count, {len(models)} models.",
-            where=str(settings.sequences),
-            hint=f"give --people and --predictions NAME=FILE; 6 and fig3 want more than {_FEW} sequences of a category",
-        )
+        message = f"nothing at hand makes {settings.number}: {len(people.main)} answers that count, {len(models)} models."
+        hint = f"give --people and --predictions NAME=FILE; 6 and fig3 want more than {_FEW} sequences of a category"
+        raise UserError(message, where=str(settings.sequences), hint=hint)
     if settings.html is not None:
         from proctor.report.score_page import write_score_page
 
         table = ScoreTable("ordering", (), figures=(_gap_figure(rows),))
         write_score_page(settings.html, table, title="Figure 3")
     printed = [row for row in OTHER_TABLES[settings.number] if settings.corpus in (None, row.corpus)]
-    return OrderTable(
-        number=settings.number,
-        columns=COLUMNS[settings.number],
-        rows=[*rows, *printed],
-        notes=[f"Printed rows: {PROTOCOL}"] if printed else [],
-        censored=people.censored,
-        dropped=tuple(dropped),
-    )
+    columns, notes = COLUMNS[settings.number], [f"Printed rows: {PROTOCOL}"] if printed else []
+    return OrderTable(settings.number, columns, [*rows, *printed], notes, people.censored, tuple(dropped))
 
 
 def _model(text: str, modality: Modality, by_id: Mapping[str, Sequence], dropped: list[Dropped]) -> _System:
@@ -179,11 +171,10 @@ def _alternatives(systems: List[_System]) -> Iterator[TableRow]:
 
 
 def _performance(humans: List[_System]) -> Iterator[TableRow]:
-    factors = np.array([100, 100, 1, 1, 1, 1])
     for system in humans:
         measured = measure_orders([s.authored for s in system.shown], system.orders)
         for name, weights in system.ways():
-            means = np.average(measured.values * factors, axis=0, weights=weights)
+            means = np.average(measured.values, axis=0, weights=weights) * (100, 100, 1, 1, 1, 1)
             yield TableRow("ours", system.modality, name, tuple(means.tolist()))
 
 
@@ -215,12 +206,10 @@ def _categories(sequences: List[Sequence]) -> Iterator[TableRow]:
         yield from rows[name]
 
 
-def _shares(
-    name: str, modality: Modality | None, said: List[object], known: List[object]
-) -> Iterator[TableRow]:
-    if total := len(said):
-        values = tuple(100 * said.count(k) / total for k in known)
-        yield TableRow("ours", modality, f"{name}, {total:,} answers", values)
+def _shares(name: str, shown: Modality | None, said: List[object], known: List[object]) -> Iterator[TableRow]:
+    if n := len(said):
+        values = tuple(100 * said.count(k) / n for k in known)
+        yield TableRow("ours", shown, f"{name}, {n:,} answers", values)
 
 
 def _agreement(people: People, by_id: Mapping[str, Sequence]) -> Iterator[TableRow]:
@@ -229,11 +218,8 @@ def _agreement(people: People, by_id: Mapping[str, Sequence]) -> Iterator[TableR
         for a in people.main:
             if a.modality == modality:
                 orders[a.item.id][a.worker] = a.order
-        others = {
-            id_: AlternativeInstance(by_id[id_].authored, series)
-            for (id_, shown), series in people.series.items()
-            if shown == modality
-        }
+        series = {id_: own for (id_, shown), own in people.series.items() if shown == modality}
+        others = {id_: AlternativeInstance(by_id[id_].authored, own) for id_, own in series.items()}
         if orders or others:
             scores = (order_agreement(orders, resamples=0), alternative_order_agreement(others, resamples=0))
             values = tuple(None if math.isnan(s.value) else s.value for s in scores)
@@ -255,12 +241,7 @@ def _gaps(models: List[_System], humans: List[_System]) -> Iterator[TableRow]:
 
 
 def _gap_figure(rows: List[TableRow]) -> IntervalPlot:
-    values = tuple(row.values[0] or 0.0 for row in rows)
-    return IntervalPlot(
-        title="PMR of people − model, points",
-        labels=tuple(f"{row.name} (n = {row.values[1]})" for row in rows),
-        values=values,
-        low=(None,) * len(values),
-        high=(None,) * len(values),
-        scale=(min(0.0, *values), max(1.0, *values)),
-    )
+    values, none = tuple(row.values[0] or 0.0 for row in rows), (None,) * len(rows)
+    labels = tuple(f"{row.name} (n = {row.values[1]})" for row in rows)
+    scale = (min(0.0, *values), max(1.0, *values))
+    return IntervalPlot("PMR of people − model, points", labels, values, none, none, scale=scale)

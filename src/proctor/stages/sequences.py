@@ -79,7 +79,7 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
     pictures: Annotated[Literal["copy", "link"], option("How they come into FILE.pictures.")] = "copy"
 
 
-class MadeSequences(msgspec.Struct, frozen=True, kw_only=True):
+class MadeSequences(msgspec.Struct, frozen=True):
     """What was made: files, how many of what, and of what was left out by reason; ``tasks`` are what a split does not divide."""
 
     file: str
@@ -118,23 +118,15 @@ def make_sequences(settings: SequenceSettings, seen: Callable[[], None] = lambda
                 counts["pictures"] += sum(len(step.images) for step in sequence.steps)
                 yield sequence
             if not tasks:
-                why = ", ".join(f"{n:,} {reason}" for reason, n in log.reasons.most_common(5))
-                raise UserError(
-                    f"no sequence is left{f' (left out: {why})' if why else ''}.",
-                    where=settings.place[-1],
-                    hint="--protocol whole takes all steps from two on, with and without pictures",
-                )
+                why = ", ".join(f"{n:,} {reason}" for reason, n in log.reasons.most_common(5)) or "nothing"
+                message = f"no sequence is left (left out: {why})."
+                hint = "--protocol whole takes all steps from two on, with and without pictures"
+                raise UserError(message, where=settings.place[-1], hint=hint)
 
-        sequences = write_sequences(out, counted())
-    return MadeSequences(
-        file=str(out),
-        dropped_file=str(dropped_file),
-        sequences=sequences,
-        tasks=len(tasks),
-        **counts,
-        dropped=dict(sorted(log.reasons.items())),
-        hash=file_sha256(out),
-    )
+        made = write_sequences(out, counted())
+    files, left = (str(out), str(dropped_file)), dict(sorted(log.reasons.items()))
+    steps, pictures = counts["steps"], counts["pictures"]
+    return MadeSequences(*files, made, len(tasks), steps, pictures, left, file_sha256(out))
 
 
 _Candidate = tuple[Manual, str, tuple[tuple[str, str], ...] | None]
@@ -205,10 +197,8 @@ def _of_dataset(dataset: Dataset, root: Path, semantics: str, log: Log) -> Itera
     read = dataset.read(root, **options)
     for dropped in read.dropped:
         log.drop(dropped.id, dropped.reason, dropped.detail)
-    if read.graphs:
-        yield from (_of_graph(graph, dataset.name) for graph in read.graphs.values())
-        return
-    for recording in read.recordings:
+    yield from (_of_graph(graph, dataset.name) for graph in read.graphs.values())
+    for recording in () if read.graphs else read.recordings:
         if recording.has_mistakes:
             log.drop(recording.id, "mistakes", "the order in which it was done is not the right one")
         else:
