@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from proctor.cli.console import counted, emit, progress, table, warn
 from proctor.cli.options import Output, with_settings
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from proctor.stages.learn.sequence_tables import OrderTable
 
 __all__ = ["sequence", "sequence_page", "sequence_table"]
+
+_ENDS: Final = ("perfect_match_ratio", "kendall_tau")
 
 
 @with_settings
@@ -45,38 +47,29 @@ def sequence(settings: SequenceSettings, training: TrainOptions, output: Output)
 
 
 def _text(result: LearnedSequence) -> str:
-    pretrained = f", pretrained by {', '.join(result.pretrain)}" if result.pretrain else ""
-    sizes = ", ".join(f"{name} {n:,}" for name, n in result.parts.items())
-    asked = (
-        f"{result.model}, encoder {result.encoder}, {result.modality}{pretrained}, protocol {result.protocol}"
-    )
     rows = {"test": result.test, "dev": result.dev} | {f"floor: {n}": f for n, f in result.floors.items()}
-    parts = [f"{asked}, seed {result.seed}; sequences: {sizes}", _figures(rows)]
+    parts = [f"{result.asked}; sequences: {counted(result.parts)}", _figures(rows)]
     for name, one in result.compared.items():
-        tests = {"p": one.p, "McNemar": one.mcnemar}
-        ps = "".join(
-            f", {t} {'< 0.0001' if p < 1e-4 else f'{p:.4f}'}" for t, p in tests.items() if p is not None
-        )
+        tests = [(what, p) for what, p in (("p", one.p), ("McNemar", one.mcnemar)) if p is not None]
+        ps = "".join(f", {what} {'< 0.0001' if p < 1e-4 else f'{p:.4f}'}" for what, p in tests)
         above = _with(one.difference, one.interval, "+")
         parts.append(f"{name} above {one.floor}: {above}{ps}, over {one.tasks} tasks")
-    if result.references:
-        asked_of = ("perfect_match_ratio", "kendall_tau")
+    if found := result.references:
+        ends = {
+            name: [f"{r.single[f]:.3f} to {r.multi[f]:.3f}" for f in _ENDS if r.n]
+            for name, r in found.items()
+        }
+        head = ("orders that are right", "n", "PMR, first to best", "tau, first to best")
+        parts.append(table([(name, r.n, *ends[name]) for name, r in found.items()], head))
+    if graphs := result.partial:
         lines = [
-            (name, r.n, *(f"{r.single[f]:.3f} to {r.multi[f]:.3f}" for f in asked_of if r.n))
-            for name, r in result.references.items()
+            (n, p.n, _with(p.value, p.interval), "-" if p.chance is None else p.chance)
+            for n, p in graphs.items()
         ]
-        parts.append(table(lines, ("orders that are right", "n", "PMR, first to best", "tau, first to best")))
-    if result.partial:
-        graphs = [
-            (name, p.n, _with(p.value, p.interval), "-" if p.chance is None else f"{p.chance:.3f}")
-            for name, p in result.partial.items()
-        ]
-        parts.append(table(graphs, ("against task graphs", "n", "value", "chance")))
+        parts.append(table(lines, ("against task graphs", "n", "value", "chance")))
     if (pairs := result.calibration) is not None:
         error, brier = f"{pairs.expected_calibration_error:.3f}", f"{pairs.brier_score:.3f}"
-        parts.append(
-            f"pairs: expected calibration error {error}, Brier score {brier} over {pairs.pairs:,} pairs"
-        )
+        parts.append(f"{pairs.pairs:,} pairs: expected calibration error {error}, Brier score {brier}")
     slices = {"category": result.by_category, "with": result.by_alternatives, "steps": result.by_steps}
     parts.append(_figures({f"{what} {name}": f for what, by in slices.items() for name, f in by.items()}))
     listed = f", listed in {result.run}/dropped.jsonl" if result.run and result.dropped else ""
@@ -85,19 +78,11 @@ def _text(result: LearnedSequence) -> str:
 
 
 def _figures(rows: Mapping[str, OrderFigures]) -> str:
-    lines = [
-        (
-            name,
-            f.n,
-            _with(f.perfect_match_ratio, f.intervals.get("perfect_match_ratio")),
-            _with(f.kendall_tau, f.intervals.get("kendall_tau")),
-            f"{f.position_accuracy:.3f}",
-            f"{f.longest_common_subsequence:.2f}",
-            f"{f.longest_common_substring:.2f}",
-            f"{f.displacement:.2f}",
-        )
-        for name, f in rows.items()
-    ]
+    lines = []
+    for name, f in rows.items():
+        ends = (_with(getattr(f, figure), f.intervals.get(figure)) for figure in _ENDS)
+        steps = (f.longest_common_subsequence, f.longest_common_substring, f.displacement)
+        lines.append((name, f.n, *ends, f.position_accuracy, *(f"{value:.2f}" for value in steps)))
     return table(lines, ("", "n", "PMR", "tau", "Acc", "Lq", "Lr", "Dist"))
 
 
@@ -130,9 +115,8 @@ def _table_text(result: OrderTable, form: Literal["text", "markdown", "latex"]) 
     for row in result.rows:
         spread = [f" ± {d:.2f}" for d in row.deviations] or [""] * len(row.values)
         cells = [f"{v:.2f}{d}" for v, d in zip(row.values, spread, strict=True)] or [""] * len(result.columns)
-        body.append(
-            (row.source, row.data, row.modality, row.model, row.pretraining, f"{row.n or ''}", *cells)
-        )
+        names = (row.source, row.data, row.modality, row.model, row.pretraining)
+        body.append((*names, f"{row.n or ''}", *cells))
     head = ("", "data", "modality", "model", "pretraining", "n", *result.columns)
     grid = render_grid(head, body, form, text_columns=5)
     why = dict.fromkeys(f"{r.modality} on {r.data}: {r.note}" for r in result.rows if r.note)

@@ -56,11 +56,7 @@ def open_order_system(folder: Path, name: str, root: Path) -> tuple[Floor, Learn
 
 
 def _presented(item: Item, shown: Shown, root: Path) -> Presented:
-    """Return the steps as they are presented; nothing of the right order is in it.
-
-    Raises:
-        UserError: if a picture is missing or broken, or there is nothing to see.
-    """
+    """Return the steps as they are presented; nothing of the right order is in it."""
     question = item.question
     assert isinstance(question.form, Order)  # seen before anything is asked
     texts: dict[str, list[str]] = {}

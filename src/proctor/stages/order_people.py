@@ -27,7 +27,6 @@ HELPED: Final = ("both", "text", "image", "neither")
 _CARELESS: Final = 0.2
 """Accuracy that chance reaches with five steps."""
 
-
 Spelled = Literal["both", "multimodal", "text", "image"]
 """What was shown; the first two are the same."""
 
@@ -58,7 +57,7 @@ class Answer:
     record: OrderRecord
 
 
-class Censored(msgspec.Struct, frozen=True, kw_only=True):
+class Censored(msgspec.Struct, frozen=True):
     """An assignment below what chance reaches: its accuracy (0 to 1), who did it, and the items to be asked about again."""
 
     assignment: str
@@ -119,13 +118,11 @@ def read_people(path: Path, sequences: Mapping[str, Sequence]) -> People:
     assignments: dict[tuple[str, str], list[Answer]] = defaultdict(list)
     for a in main.values():
         assignments[a.record.assignment_id, a.worker].append(a)
-    kept: list[Answer] = []
-    censored: list[Censored] = []
+    kept, censored = list[Answer](), list[Censored]()
     for (name, worker), own in sorted(assignments.items()):
         right = [float(measure_order(a.item.authored, a.order).position_accuracy[0]) for a in own]
         if (accuracy := sum(right) / len(right)) < _CARELESS:
-            items = tuple(sorted({a.item.id for a in own}))
-            censored.append(Censored(assignment=name, worker=worker, accuracy=accuracy, items=items))
+            censored.append(Censored(name, worker, accuracy, tuple(sorted({a.item.id for a in own}))))
         else:
             kept += own
     return People(tuple(kept), series, tuple(censored), tuple(dropped))

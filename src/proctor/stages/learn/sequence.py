@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal, cast
 
@@ -77,6 +77,12 @@ class LearnedSequence(OrderEvaluation, frozen=True, kw_only=True):
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
     run: str | None
+
+    @property
+    def asked(self) -> str:
+        """What was trained, in words."""
+        pretrained = f", pretrained by {'+'.join(self.pretrain)}" if self.pretrain else ""
+        return f"{self.model}, {self.encoder}, {self.modality}{pretrained}, {self.protocol}, seed {self.seed}"
 
 
 def learn_sequence(
@@ -232,19 +238,20 @@ def _objectives(settings: SequenceSettings, encoder: str) -> tuple[Objective, ..
 
 
 def _kept(settings: SequenceSettings, encoder: str, file: SequenceFile) -> tuple[list[Steps], list[Dropped]]:
-    """Return the sequences that can be learned from, their pictures all there, and what was left out.
-
-    Raises:
-        UserError: if pictures are to be shown and there is none, or no sequence is left.
-    """
+    """Return the sequences that can be learned from, their pictures all there, and what was left out."""
     kept, dropped = [], [*file.dropped]
     place = encoder.rpartition("+")[2].rpartition(":")[2]
     # The pictures of features that were made before need not be there.
     looked_at = settings.modality != "text" and not (":" in encoder and any(Path(place).rglob("*.npy")))
-    seen = cache(partial(picture_in, file.root)) if looked_at else lambda _: None
+
+    @cache
+    def problem_of(name: str) -> tuple[str, str] | None:  # no pixels are kept
+        found = picture_in(file.root, name) if looked_at else None
+        return found if isinstance(found, tuple) else None
+
     for sequence in sorted(file.sequences, key=lambda s: s.id):  # the order of the file must not matter
         names = dict.fromkeys(name for step in sequence.steps for name in step.images)
-        wrong = {name: found for name in names if isinstance(found := seen(name), tuple)}
+        wrong = {name: found for name in names if (found := problem_of(name)) is not None}
         steps = [replace(s, images=tuple(n for n in s.images if n not in wrong)) for s in sequence.steps]
         shown = replace(sequence, steps=tuple(steps))
         dropped += [Dropped(sequence.id, w[0], f"{name[:100]!r}: {w[1]}") for name, w in wrong.items()]

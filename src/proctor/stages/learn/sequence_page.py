@@ -53,12 +53,6 @@ class _Run:
     items: Sequence[Presented]
     predicted: Sequence[Ordered]
 
-    @property
-    def asked(self) -> str:
-        made = self.learned
-        pretrained = f", pretrained by {'+'.join(made.pretrain)}" if made.pretrain else ""
-        return f"{made.model}, {made.encoder}, {made.modality}{pretrained}, seed {made.seed}"
-
     def said(self, at: int) -> OrderSaid:
         sequence = self.items[at].sequence
         order = predicted_steps(self.items[at], self.predicted[at].order)
@@ -82,7 +76,7 @@ def draw_sequences(settings: SequencePageSettings) -> SequencePage:
         if [(i.sequence.id, i.slots) for i in run.items] != [(i.sequence.id, i.slots) for i in first.items]:
             message = "it was tested on other sequences than the first run."
             raise UserError(message, where=str(folder), hint="draw runs of one file and seed")
-    board = [_row(run.name, "run", run.learned.test, run.asked) for run in runs]
+    board = [_row(run.name, "run", run.learned.test, run.learned.asked) for run in runs]
     notes = list(dict.fromkeys(note for run in runs for note in run.learned.notes))
     if settings.people is not None:
         board.append(_people(settings.people, first, notes))
@@ -96,7 +90,7 @@ def draw_sequences(settings: SequencePageSettings) -> SequencePage:
     if missing:
         notes.append(f"{count(len(missing), 'picture')} cannot be read; --data names where the file is.")
     title, pairs = settings.title or "Steps put in order", [part for run in runs for part in _pairs(run)]
-    method = {"file": first.learned.data, **{run.name: run.asked for run in runs}}
+    method = {"file": first.learned.data, **{run.name: run.learned.asked for run in runs}}
     page = sequences_page(title, board, pairs, sequences, notes, method, len(order) - many)
     write_page(settings.out, page)
     return SequencePage(str(settings.out), tuple(r.name for r in runs), many, tuple(notes))

@@ -64,13 +64,12 @@ def table_runs(settings: SequenceTableSettings) -> list[SequenceSettings]:
     Raises:
         UserError: if a row that was asked for is none.
     """
-    cells: list[tuple[Model, str | None, Shown, str]] = []
+    cells: list[tuple[Model, str | None, Shown, str]]
     if settings.number == "3":
         cells = [("tiny", None, shown, added) for shown, steps in _ADDED.items() for added in steps]
     else:
         networks: list[tuple[Model, str | None, Shown]] = []
-        if "tiny" in settings.model:
-            networks += [("tiny", None, shown) for shown in _ALL]
+        networks += [("tiny", None, shown) for shown in _ALL if "tiny" in settings.model]
         for text in settings.encoder:
             shown, _, folder = text.partition("=")
             if shown not in _ALL or not folder:
@@ -106,18 +105,15 @@ def order_table(
     runs = table_runs(settings)
     rows: list[OrderTableRow] = []
     for data in dict.fromkeys(settings.data):
-        mine = [run for run in runs if run.data == data]
-        chance: dict[str, OrderTableRow] = {}
+        mine, chance = [run for run in runs if run.data == data], dict[str, OrderTableRow]()
         firsts = range(0, len(mine), settings.seeds)
         rows += [_cell(mine[k : k + settings.seeds], seen, options, chance) for k in firsts]
         rows += chance.values()
     printed = PRETRAINING if settings.number == "2" else OBJECTIVES
     published = [
-        OrderTableRow(
-            source="printed", data=r.corpus, modality=r.modality, model=r.model, pretraining=r.pretraining, values=r.values
-        )
+        OrderTableRow("printed", r.corpus, r.modality, r.model, r.pretraining, None, r.values)
         for r in printed
-    ]  # fmt: skip
+    ]
     return OrderTable(settings.number, MEASURE_NAMES, (*published, *rows), tuple(_notes(settings)))
 
 
