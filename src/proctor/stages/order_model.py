@@ -16,13 +16,29 @@ from proctor.errors import UserError
 from proctor.exam.kind import Floor
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item, Order, Picture, Words
+from proctor.learn.runs import read_record
 from proctor.learn.sequencing.data import MODALITY, OrderModel, Presented, Shown
 from proctor.procedure.manual import Sequence as Steps
 from proctor.procedure.manual import SequenceStep
-from proctor.stages.learn.sequence import LearnedSequence, load_order_model, read_learned
+from proctor.stages.learn.sequence import LearnedSequence, read_learned
 from proctor.stages.sequence_items import picture_in
 
-__all__ = ["open_order_system"]
+__all__ = ["load_order_model", "open_order_system"]
+
+
+def load_order_model(folder: Path, root: Path) -> OrderModel:
+    """Open the model of a run; paths of pictures will be relative to ``root``.
+
+    Raises:
+        UserError: if there is none, or it is damaged or of another version.
+    """
+    if read_record(folder).model == "pairwise":
+        from proctor.learn.sequencing.precedence import load_pairwise
+
+        return load_pairwise(folder, root)
+    from proctor.learn.sequencing.finetune import BersonModel
+
+    return BersonModel.load(folder, root)
 
 
 def open_order_system(folder: Path, name: str, root: Path) -> tuple[Floor, LearnedSequence]:

@@ -21,10 +21,11 @@ from proctor.metrics.ordering import expected_measures
 from proctor.procedure.manual import Sequence, SequenceStep
 from proctor.records import write_jsonl
 from proctor.stages.learn.runs import list_runs
-from proctor.stages.learn.sequence import learn_sequence, load_order_model, read_learned, read_test_part
+from proctor.stages.learn.sequence import learn_sequence, read_learned, read_test_part
 from proctor.stages.learn.sequence_page import draw_sequences
 from proctor.stages.learn.sequence_settings import SequencePageSettings, SequenceSettings
 from proctor.stages.learn.settings import RunsSettings
+from proctor.stages.order_model import load_order_model
 from proctor.stages.scoring.options import OrderingSettings
 from proctor.stages.scoring.ordering import score_ordering
 
@@ -159,7 +160,7 @@ def test_the_pairwise_model_is_trained_kept_and_opened_again(manuals, tmp_path, 
     found = learn_sequence(asked(manuals, out=tmp_path / "run"))
     assert found.test.kendall_tau > found.floors["chance"].kendall_tau + 0.2
     items, predicted = read_test_part(tmp_path / "run")
-    with pytest.raises(UserError, match="no such file"):
+    with pytest.raises(UserError, match="no finished run"):
         load_order_model(tmp_path, tmp_path)
     again = load_order_model(tmp_path / "run", tmp_path).predict(items)
     assert [one.order for one in again] == [one.order for one in predicted]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Final, cast
 
 import msgspec
 import numpy as np
@@ -17,16 +17,7 @@ from proctor.datasets.sequence_files import SequenceFile, read_sequences
 from proctor.errors import UserError
 from proctor.exam.kinds.order_marks import Right
 from proctor.learn.runs import RECORD, RunRecord, read_record, read_tables, require_free, write_tables
-from proctor.learn.sequencing.data import (
-    MODALITY,
-    Ordered,
-    OrderModel,
-    Parts,
-    Presented,
-    Shown,
-    divide_by_task,
-    presented,
-)
+from proctor.learn.sequencing.data import MODALITY, Ordered, Presented, Shown, divide_by_task, presented
 from proctor.learn.sequencing.figures import (
     OrderEvaluation,
     OrderFigures,
@@ -39,14 +30,13 @@ from proctor.learn.sequencing.training import OBJECTIVES, Objective, TrainedOrde
 from proctor.learn.settings import TrainOptions
 from proctor.procedure.manual import Order
 from proctor.procedure.manual import Sequence as Steps
-from proctor.records import Dropped, encode_jsonl, is_there, read_json, read_jsonl, write_json, write_jsonl
+from proctor.records import Dropped, encode_jsonl, is_there, read_jsonl, write_json, write_jsonl
 from proctor.stages.learn.sequence_settings import SequenceSettings
 from proctor.stages.sequence_items import picture_in
 from proctor.stages.show import Show
 
 __all__ = [
-    "LEARNED_FROM", "SEQUENCE_TARGET", "LearnedSequence", "learn_sequence", "load_order_model", "read_learned", "read_test_part",
-    "train_order",
+    "LEARNED_FROM", "SEQUENCE_TARGET", "LearnedSequence", "learn_sequence", "read_learned", "read_test_part", "train_order",
 ]  # fmt: skip
 
 _PREDICTED: Final = "predictions.jsonl"
@@ -136,7 +126,7 @@ def learn_sequence(
         dev=order_figures(dev, trained.model.predict(dev), shown, resamples=settings.resamples),
         chosen=trained.chosen,
         dropped=dict(Counter(d.reason for d in dropped) + Counter(trained.dropped)),
-        notes=(*trained.notes, *_notes(parts, shown)),
+        notes=(*trained.notes, *_notes(parts.test, shown)),
         run=None if out is None else str(out),
     )
     if out is not None:
@@ -164,9 +154,8 @@ def read_learned(folder: Path) -> LearnedSequence:
     try:
         return msgspec.convert(record.results | {"run": str(folder)}, LearnedSequence)
     except msgspec.ValidationError as error:
-        hint = "run the same command again with this version, into another folder"
-        message = f"its figures are of another version ({error})."
-        raise UserError(message, where=str(folder), hint=hint) from None
+        problem, hint = f"its figures are of another version ({error}).", "make it again, in another folder"
+        raise UserError(problem, where=str(folder), hint=hint) from None
 
 
 def train_order(model: str, training: Training) -> TrainedOrder:
@@ -184,27 +173,6 @@ def train_order(model: str, training: Training) -> TrainedOrder:
     return train_berson(training)
 
 
-class _Saved(msgspec.Struct, frozen=True):
-    """What every model says in ``model.json``, among other things."""
-
-    model: Literal["berson", "pairwise"]
-
-
-def load_order_model(folder: Path, root: Path) -> OrderModel:
-    """Open the model of a run; paths of pictures will be relative to ``root``.
-
-    Raises:
-        UserError: if there is none, or it is damaged or of another version.
-    """
-    if read_json(folder / "model.json", _Saved).model == "pairwise":
-        from proctor.learn.sequencing.precedence import load_pairwise
-
-        return load_pairwise(folder, root)
-    from proctor.learn.sequencing.finetune import BersonModel
-
-    return BersonModel.load(folder, root)
-
-
 # -- what is asked -------------------------------------------------------------------------------------------------
 
 
@@ -214,8 +182,8 @@ def _encoder(settings: SequenceSettings) -> str:
         hint = "name a local folder, such as text:roberta-large, or use --model tiny, which needs none"
         raise UserError("the model 'berson' needs an encoder.", where="--encoder", hint=hint)
     if settings.model == "tiny" and encoder != "tiny":
-        message = f"the model 'tiny' has an encoder of its own, not '{encoder[:80]}'."
-        raise UserError(message, where="--encoder", hint="use --model berson")
+        hint = "leave it out, or use --model berson"
+        raise UserError("the model 'tiny' has an encoder of its own.", where="--encoder", hint=hint)
     return encoder
 
 
@@ -273,13 +241,13 @@ def _kept(settings: SequenceSettings, encoder: str, file: SequenceFile) -> tuple
     return kept, dropped
 
 
-def _notes(parts: Parts, shown: Shown) -> Iterator[str]:
-    if alike := sum(len(set(s.alike(MODALITY[shown]))) < len(s.steps) for s in parts.test):
+def _notes(test: Iterable[Steps], shown: Shown) -> Iterator[str]:
+    if alike := sum(len(set(s.alike(MODALITY[shown]))) < len(s.steps) for s in test):
         yield f"{alike} test sequences have steps that look the same; these count in either order, for chance too"
-    bare = sum(not step.images for s in parts.test for step in s.steps)
+    bare = sum(not step.images for s in test for step in s.steps)
     if bare and shown != "text":
         yield f"{bare} test steps have no picture"
-    if (tasks := len({s.task or s.id for s in parts.test})) < 10:
+    if (tasks := len({s.task or s.id for s in test})) < 10:
         yield f"the test part has {tasks} tasks: intervals over so few are wide and rough"
 
 
