@@ -54,19 +54,13 @@ def _text(result: LearnedSequence) -> str:
         ps = "".join(f", {what} {'< 0.0001' if p < 1e-4 else f'{p:.4f}'}" for what, p in tests)
         above = _with(one.difference, one.interval, "+")
         parts.append(f"{name} above {one.floor}: {above}{ps}, over {one.tasks} tasks")
+    span = "{:.3f} to {:.3f}".format
     if found := result.references:
-        ends = {
-            name: [f"{r.single[f]:.3f} to {r.multi[f]:.3f}" for f in _ENDS if r.n]
-            for name, r in found.items()
-        }
-        head = ("orders that are right", "n", "PMR, first to best", "tau, first to best")
-        parts.append(table([(name, r.n, *ends[name]) for name, r in found.items()], head))
+        lines = [(n, r.n, *(span(r.single[f], r.multi[f]) for f in _ENDS if r.n)) for n, r in found.items()]
+        parts.append(table(lines, ("orders that are right", "n", "PMR, first to best", "tau, first to best")))
     if graphs := result.partial:
-        lines = [
-            (n, p.n, _with(p.value, p.interval), "-" if p.chance is None else p.chance)
-            for n, p in graphs.items()
-        ]
-        parts.append(table(lines, ("against task graphs", "n", "value", "chance")))
+        against = [(n, p.n, _with(p.value, p.interval), _with(p.chance)) for n, p in graphs.items()]
+        parts.append(table(against, ("against task graphs", "n", "value", "chance")))
     if (pairs := result.calibration) is not None:
         error, brier = f"{pairs.expected_calibration_error:.3f}", f"{pairs.brier_score:.3f}"
         parts.append(f"{pairs.pairs:,} pairs: expected calibration error {error}, Brier score {brier}")
@@ -86,9 +80,9 @@ def _figures(rows: Mapping[str, OrderFigures]) -> str:
     return table(lines, ("", "n", "PMR", "tau", "Acc", "Lq", "Lr", "Dist"))
 
 
-def _with(value: float, interval: tuple[float, float] | None, sign: str = "") -> str:
+def _with(value: float | None, interval: tuple[float, float] | None = None, sign: str = "") -> str:
     ends = "" if interval is None else f" ({interval[0]:{sign}.3f} to {interval[1]:{sign}.3f})"
-    return f"{value:{sign}.3f}{ends}"
+    return "-" if value is None else f"{value:{sign}.3f}{ends}"
 
 
 @with_settings

@@ -112,10 +112,8 @@ def _row(row: BoardRow) -> Row:
 def _plot(title: str, rows: Sequence[BoardRow], at: int, scale: int, least: float) -> IntervalPlot:
     """Draw runs and people, and chance beside each."""
     shown = [row for row in rows if row.role != "floor"]
-    values, low, high = (
-        tuple(None if end is None else scale * end for end in ends)
-        for ends in zip(*(row.values[at] for row in shown), strict=True)
-    )
+    columns = zip(*(row.values[at] for row in shown), strict=True)
+    values, low, high = (tuple(None if v is None else scale * v for v in column) for column in columns)
     chance = tuple(scale * row.values[at][0] for row in rows if row.name == "chance") * len(shown)
     names = tuple(row.name for row in shown)
     return IntervalPlot(title, names, values, low, high, chance, (least, float(scale)))
@@ -148,10 +146,8 @@ def _drawn(sequence: SequenceShown) -> Markup:
     name = Markup('<th scope="col"><bdi>{}</bdi></th>')
     line = Markup('<tr><th scope="row">{}</th>{}</tr>')
     whole = Markup('<table class="orders"><thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>')
-    rows = (
-        line.format(at + 1, join(_cell(sequence.steps[order[at]], order[at], at) for _, order in columns))
-        for at in right
-    )
+    cells = (join(_cell(sequence.steps[order[at]], order[at], at) for _, order in columns) for at in right)
+    rows = (line.format(place, shown) for place, shown in enumerate(cells, 1))
     return whole.format(join(name.format(clip_line(run, 80)) for run, _ in columns), join(rows))
 
 
