@@ -47,27 +47,19 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
 
     place: Annotated[
         tuple[str, ...],
-        argument(
-            "Folder of manuals or recordings, the data set's name before it where needed; or howto, dot, … and a file or folder.",
-            "[DATASET] FOLDER",
-        ),
+        argument("Manuals or recordings; or howto, dot, … and a file or folder.", "[DATASET] FOLDER"),
     ]
     out: Annotated[Path, option("To write; FILE.dropped.jsonl lists what is left out.", metavar="FILE")]
     protocol: Annotated[
         Literal["paper", "code", "whole"] | None,
-        option(
-            "paper: five steps with one picture, five sentences each; code: the same with all sentences; whole: from two steps on, "
-            "as they are. Default: paper for manuals, whole for anything else."
-        ),
+        option("paper (default of manuals): 5 pictured steps, 5 sentences each; code: all; whole: as it is."),
     ] = None
     paired: Annotated[bool | None, option("Leave out steps without a picture.", negatable=True)] = None
     min_steps: Annotated[int | None, option("Drop sequences with fewer.", ge=2)] = None
     max_steps: Annotated[int | None, option(_FIRST, ge=0)] = None
     images_per_step: Annotated[int | None, option(_FIRST, ge=0)] = None
     sentences_per_step: Annotated[int | None, option(_FIRST, ge=0)] = None
-    text_fields: Annotated[
-        tuple[TextField, ...], option("headline, text, bullets; repeatable (text, bullets).", "--text-field")
-    ] = ()
+    text_fields: Annotated[tuple[TextField, ...], option("Repeatable (text, bullets).", "--text-field")] = ()
     filter: Annotated[Literal["none", "released"], option("What the release leaves out.")] = "none"
     allow: Annotated[tuple[str, ...], option("Only this top category (repeatable).")] = ()
     deny: Annotated[tuple[str, ...], option("Not this top category (repeatable).")] = ()

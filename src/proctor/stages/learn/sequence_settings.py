@@ -19,64 +19,40 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
 
     section = "learn.sequence"
 
-    data: Annotated[
-        Path,
-        option('A manual a line: {"id": …, "task": …, "steps": [text, …]} in true order.', metavar=_FILE),
-    ]
+    data: Annotated[Path, option('{"id", "task", "steps": [text, …]} a line, in true order.', metavar=_FILE)]
     model: Annotated[
         Literal["tiny", "pairwise", "berson"],
-        option(
-            "tiny: BERSON, from nothing; pairwise: calibrated pairs, likeliest order; berson: any encoder."
-        ),
+        option("tiny: BERSON, from nothing; pairwise: calibrated pairs; berson: any encoder."),
     ] = "tiny"
     encoder: Annotated[
-        str | None,
-        option(
-            "tiny, text:DIR, clip:DIR, resnet:DIR, features:DIR, visualbert:DIR+DIR, clip-vil:DIR+DIR, words."
-        ),
+        str | None, option("tiny, words; text:, clip:, resnet:, features:DIR; visualbert:, clip-vil:DIR+DIR.")
     ] = None
     modality: Annotated[Literal["text", "image", "both"], option("What is shown of a step.")] = "text"
-    pretrain: Annotated[
-        str,
-        option(
-            "mlm (words), isp (swapped images), pisp (swapped patches), smrm (regions), joined by commas."
-        ),
-    ] = ""
+    pretrain: Annotated[str, option("mlm, isp (images), pisp (patches), smrm (regions), with commas.")] = ""
     pretrain_epochs: Annotated[int | None, option("Times that pretraining sees all manuals.", ge=1)] = None
     protocol: Annotated[Literal["paper", "code", "right"], _PROTOCOL] = "right"
     goal: Annotated[bool, option("Show the goal before every step, as people saw it.")] = False
-    most_steps: Annotated[
-        int, option("Longer sequences are left out; every ordered pair is looked at.", ge=2, le=1_000)
-    ] = 64
+    most_steps: Annotated[int, option("Longer sequences are left out.", ge=2, le=1_000)] = 64
     seed: Annotated[int, SEED] = 0
     resamples: Annotated[int, RESAMPLES] = 2_000
-    out: Annotated[
-        Path | None,
-        option("Folder for model, predictions and checkpoints; a killed run goes on.", metavar="RUN"),
-    ] = None
+    out: Annotated[Path | None, option("Folder of the run; a killed one goes on.", metavar="RUN")] = None
 
 
 class SequenceTableSettings(Settings, frozen=True, kw_only=True):
     """Make Table 2 or 3 of the paper on other data: what is printed, what is measured here, people and chance."""
 
-    number: Annotated[
-        Literal["2", "3"], argument("2: modalities and models; 3: objectives one by one.", "TABLE")
-    ]
+    number: Annotated[Literal["2", "3"], argument("2: models; 3: objectives one by one.", "TABLE")]
     data: Annotated[tuple[Path, ...], option("File of sequences (repeatable).", metavar=_FILE)]
     out: Annotated[Path, option("Folder for the runs, one a cell and seed; done ones are used again.")]
     model: Annotated[
         tuple[Literal["tiny", "pairwise"], ...],
         option("Of table 2 (repeatable); pairwise has no pretraining and is shown texts."),
     ] = ("tiny", "pairwise")
-    encoder: Annotated[
-        tuple[str, ...], option("Rows of BERSON with an encoder (repeatable).", metavar="MODALITY=ENCODER")
-    ] = ()
+    encoder: Annotated[tuple[str, ...], option("Of berson (repeatable).", metavar="MODALITY=ENCODER")] = ()
     protocol: Annotated[Literal["paper", "code", "right"], _PROTOCOL] = "right"
     seeds: Annotated[int, option("Trainings of each cell; their mean and deviation are shown.", ge=1)] = 1
     resamples: Annotated[int, RESAMPLES] = 0
-    form: Annotated[
-        Literal["text", "markdown", "latex"], option("How it is printed, without --json.", "--as")
-    ] = "text"
+    form: Annotated[Literal["text", "markdown", "latex"], option("How it is printed.", "--as")] = "text"
 
 
 class SequencePageSettings(Settings, frozen=True, kw_only=True):
