@@ -99,9 +99,8 @@ def read_people(path: Path, sequences: Mapping[str, Sequence]) -> People:
     for number, record in enumerate(records, 1):
         worker = hashlib.sha256(record.worker_id.encode()).hexdigest()[:12]
         modality = MODALITY_NAMES[record.modality]
-        key = (record.item_id, worker, modality)
+        key, is_other = (record.item_id, worker, modality), record.phase == "alternative"
         item, order = sequences.get(record.item_id), record.submitted_order
-        is_other = record.phase == "alternative"
         given = [o for o in (order, record.presented) if o is not None]
         if item is None:
             dropped.append(Dropped(record.item_id[:200], "unknown-item", f"record {number}"))

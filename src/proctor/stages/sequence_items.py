@@ -34,10 +34,7 @@ _Copy = Callable[[str], Picture | tuple[str, str]]
 
 
 class SequencesIn(msgspec.Struct, frozen=True, kw_only=True):
-    """What came in: questions, ``several`` of them with several right orders or with a task graph, and pictures they show.
-
-    ``dropped`` is how much was left out, by reason; ``build.dropped.jsonl`` lists it.
-    """
+    """What came in; ``several`` items have several right orders or a task graph, ``build.dropped.jsonl`` lists what is left out."""
 
     items: int
     several: int
@@ -107,10 +104,10 @@ def _items(read: SequenceFile, modality: Modality, copy: _Copy, dropped: list[Dr
         if bare := [step for step, shown in zip(slots, parts, strict=True) if not shown]:
             why = f"step {min(bare)} has nothing that the modality '{modality}' shows"
             dropped.append(Dropped(sequence.id, "step-not-shown", why))
-            continue
-        made = _item(sequence, modality, slots, tuple(part for shown in parts for part in shown))
-        check_questions([made.question])
-        yield made
+        else:
+            made = _item(sequence, modality, slots, tuple(part for shown in parts for part in shown))
+            check_questions([made.question])
+            yield made
 
 
 def _parts(
@@ -132,7 +129,6 @@ def _item(
     name = {step: str(slot) for slot, step in enumerate(slots, 1)}
     before = None if sequence.before is None else tuple((name[a], name[b]) for a, b in sequence.before)
     orders = [tuple(name[step] for step in order) for order in sequence.orders(modality)]
-    values = [Ordering(ids=ids, before=before) for ids in orders]
     path = max(sequence.category_paths, key=len, default=())
     question = Question(
         id=sequence.id,
@@ -145,5 +141,6 @@ def _item(
         cluster=sequence.task or sequence.id,
         provenance={"modality": modality},
     )
-    golds = tuple(Gold(value=value, written_by="authors", approved_by="authors") for value in values)
-    return Item(question=question, golds=golds, approved_by="authors", seen=KIND.seen(question))
+    by = "authors"
+    golds = tuple(Gold(value=Ordering(ids=o, before=before), written_by=by, approved_by=by) for o in orders)
+    return Item(question=question, golds=golds, approved_by=by, seen=KIND.seen(question))

@@ -72,7 +72,7 @@ class LearnedSequence(OrderEvaluation, frozen=True, kw_only=True):
     def asked(self) -> str:
         """What was trained, in words."""
         pretrained = f", pretrained by {'+'.join(self.pretrain)}" if self.pretrain else ""
-        return f"{self.model}, {self.encoder}, {self.modality}{pretrained}, {self.protocol}, seed {self.seed}"
+        return f"{self.model}, {self.encoder}, {self.modality}{pretrained}, protocol {self.protocol}, seed {self.seed}"
 
 
 def learn_sequence(

@@ -126,9 +126,8 @@ def _pairs(run: _Run) -> Iterator[Part]:
     known = "" if error is None else f" (expected calibration error {error.expected_calibration_error:.3f})"
     title = f"{run.name}: how often what is said to come first does{known}"
     yield reliability_bins(truth, stated).as_figure(title)
-    said = [
-        (i, p.precedence) for i, p in zip(run.items, run.predicted, strict=True) if p.precedence is not None
-    ]
+    both = zip(run.items, run.predicted, strict=True)
+    said = [(item, one.precedence) for item, one in both if one.precedence is not None]
     for item, precedence in said[:: max(1, len(said) // _MAPS)][:_MAPS]:
         yield from _map(run, item, precedence)
 

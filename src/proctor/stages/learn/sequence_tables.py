@@ -93,9 +93,7 @@ def table_runs(settings: SequenceTableSettings) -> list[SequenceSettings]:
 
 
 def order_table(
-    settings: SequenceTableSettings,
-    seen: Callable[[], None] = lambda: None,
-    options: TrainOptions | None = None,
+    settings: SequenceTableSettings, seen: Callable[[], None], options: TrainOptions
 ) -> OrderTable:
     """Train every cell that can be trained (``seen`` is called after each), beside the printed rows; what cannot says why.
 
@@ -120,7 +118,7 @@ def order_table(
 def _cell(
     seeds: Sequence[SequenceSettings],
     seen: Callable[[], None],
-    options: TrainOptions | None,
+    options: TrainOptions,
     chance: dict[str, OrderTableRow],
 ) -> OrderTableRow:
     one, modality = seeds[0], MODALITY[seeds[0].modality]
