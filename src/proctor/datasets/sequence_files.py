@@ -1,8 +1,7 @@
 """Files of sequences: a manual a line, its steps in the order in which they are done.
 
-``{"id": "tea-1", "task": "make tea", "steps": ["Boil water.", "Pour it."]}``, and whatever else is known: ``goal``, ``category``,
-``pictures`` (of each step a path, several or none, relative to the file), ``references`` (further right orders by modality) and
-``before`` (pairs of steps of a task graph). Steps are counted from 0. The page is docs/sequencing.md.
+``{"id": "tea-1", "task": "make tea", "steps": ["Boil water.", "Pour it."]}``, and whatever else is known (``SequenceLine``). Steps
+are counted from 0. The page is docs/sequencing.md.
 """
 
 from __future__ import annotations
@@ -31,14 +30,13 @@ class SequenceLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """A line of the file.
 
     Attributes:
-        id: unique in the file.
         steps: texts in the order in which they are done; an empty one where a step has pictures only.
         task: several manuals of one task are never divided between training and testing.
         goal: what the steps lead to; the task where it is left out.
         category: the top category; or the path from the root; or several paths.
-        pictures: of each step.
-        references: further right orders, by ``text``, ``image``, ``both``; the order of the steps always counts as right.
-        semantics: what ``references`` hold: ``order`` (the step done at each time) or ``ranks`` (the time of each step).
+        pictures: of each step a path, several or none, relative to the file.
+        references: further right orders, by ``text``, ``image``, ``both``; ``semantics``: the step done at each time (``order``),
+            or the time of each step (``ranks``).
         before: pairs of steps: the first must be done before the second, and every order that keeps all of these is right.
     """
 
@@ -105,8 +103,7 @@ def _sequence(line: SequenceLine, id_: str, dropped: list[Dropped]) -> Sequence 
     count = len(line.steps)
     pictures = [None] * count if line.pictures is None else line.pictures
     if count < 2 or len(pictures) != count:
-        detail = f"{count} steps, pictures of {len(pictures)}"
-        drop("too-few-steps" if count < 2 else "pictures", detail)
+        drop("too-few-steps" if count < 2 else "pictures", f"{count} steps, pictures of {len(pictures)}")
         return None
     steps = []
     for n, (text, shown) in enumerate(zip(line.steps, pictures, strict=True)):
@@ -118,10 +115,9 @@ def _sequence(line: SequenceLine, id_: str, dropped: list[Dropped]) -> Sequence 
                 drop("picture", str(error))
         steps.append(SequenceStep(str(n), text, tuple(images)))
     before = None if line.before is None else tuple(line.before)
+    goal = line.goal or line.task
     try:
-        whole = Sequence(
-            id_, line.goal or line.task, tuple(steps), _paths(line), before=before, task=line.task
-        )
+        whole = Sequence(id_, goal, tuple(steps), _paths(line), before=before, task=line.task)
     except ManualError as error:
         drop("contradiction", str(error))
         return None
@@ -129,11 +125,11 @@ def _sequence(line: SequenceLine, id_: str, dropped: list[Dropped]) -> Sequence 
 
 
 def _paths(line: SequenceLine) -> tuple[tuple[str, ...], ...]:
-    if isinstance(line.category, str):
-        return ((_ROOT, line.category),) if line.category else ()
-    if any(isinstance(part, list) for part in line.category):
-        return tuple((_ROOT, p) if isinstance(p, str) else tuple(p) for p in line.category if p)
-    return (tuple(map(str, line.category)),) if line.category else ()
+    found = line.category
+    if isinstance(found, str) or any(isinstance(part, list) for part in found):
+        parts = [found] if isinstance(found, str) else found
+        return tuple((_ROOT, p) if isinstance(p, str) else tuple(p) for p in parts if p)
+    return (tuple(map(str, found)),) if found else ()
 
 
 def _references(
@@ -151,9 +147,7 @@ def _references(
                 drop("reference", f"{numbers[:20]} over {len(sequence.steps)} steps")
                 continue
             order = tuple(numbers if line.semantics == "order" else map(numbers.index, sequence.authored))
-            if broken := [
-                pair for pair in sequence.before or () if order.index(pair[0]) > order.index(pair[1])
-            ]:
+            if broken := [(a, b) for a, b in sequence.before or () if order.index(a) > order.index(b)]:
                 drop("contradiction", f"{list(order[:20])} against {broken[0]}")
             else:
                 kept[order] = None

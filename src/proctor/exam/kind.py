@@ -373,11 +373,7 @@ class Kind(ABC, Generic[V]):
     # -- scores --------------------------------------------------------------------------------------------
 
     def measures(self, items: Sequence[Item], predictions: Sequence[Prediction]) -> Computed:  # noqa: ARG002
-        """Measure the answers of one run, where no judge is needed (``Measured.computed``).
-
-        Args:
-            items: the whole set.
-            predictions: of one run, failed ones included.
+        """Measure the answers of one run, failed ones included, where no judge is needed (``Measured.computed``).
 
         Raises:
             UserError: if the kind has no such measures, or an item lacks what they need.

@@ -85,13 +85,7 @@ class Measure:
 
 
 class Computed(NamedTuple):
-    """What a kind that needs no judge measures of one run: measures, the first of which systems are compared by.
-
-    Attributes:
-        measures: in the order of the table.
-        counts: what became of the replies.
-        notes: what to beware of.
-    """
+    """What a kind that needs no judge measures of one run, and what became of the replies; systems are compared by the first."""
 
     measures: Sequence[Measure]
     counts: Mapping[str, int] = {}

@@ -98,16 +98,10 @@ class PairCalibration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OrderEvaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of a part.
+    """Figures of a model on a part, and of floors, of which chance is the exact expectation.
 
-    Attributes:
-        test: of the model.
-        floors: of what nobody learned; chance is the exact expectation.
-        compared: the model less the best floor, by figure.
-        references: with several right orders, by subset: ``single``, ``multi``, ``all``; empty where there are none.
-        partial: against task graphs; empty where there are none.
-        calibration: of pairs; None where the model gives no probabilities.
-        by_category, by_alternatives, by_steps: of the model, by top category, whether other orders are right, number of steps.
+    ``references`` (by subset: ``single``, ``multi``, ``all``) and ``partial`` (against task graphs) are empty where no sequence has
+    several right orders or a graph; ``calibration`` of pairs is None where the model gives no probabilities.
     """
 
     test: OrderFigures

@@ -82,14 +82,9 @@ OBJECTIVES: Final = _pairs((
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of one of the other tables.
+    """A row of one of the other tables, ``ours`` where it was not printed; ``note`` says what is wrong with it.
 
-    Attributes:
-        corpus: data set; ``ours`` where it was not printed.
-        modality: that is shown; None where the row is of all.
-        name: the system (``model`` is the best of this modality), the category, or what is counted.
-        values: of the columns in ``COLUMNS``; None where there is nothing.
-        note: what is wrong with it.
+    ``name`` is the system (``model``: the best of this modality), the category, or what is counted; ``values`` are of ``COLUMNS``.
     """
 
     corpus: Corpus | Literal["ours"]

@@ -23,21 +23,11 @@ Protocol = Literal["paper", "code", "right"]
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """What is learned from what, and how.
+    """What is learned from what, and how; ``parts.test`` is never looked at.
 
-    Attributes:
-        parts: sequences; ``test`` is never looked at.
-        root: folder that paths of pictures are relative to.
-        shown: of each step.
-        encoder: ``tiny``, ``words`` (of the pairwise model: no network), or what ``encoders.open_encoder`` takes.
-        protocol: paper, code or right.
-        pretrain: objectives, none for no pretraining.
-        goal: whether the goal stands before every text.
-        seed: of everything that is drawn.
-        options: of fine-tuning, what the user set.
-        pretrain_options: of pretraining, likewise.
-        folder: for checkpoints; a training that was killed goes on from there. None keeps nothing.
-        show: shows progress.
+    Paths of pictures are relative to ``root``; ``encoder`` is ``tiny``, ``words`` (of the pairwise model: no network), or what
+    ``encoders.open_encoder`` takes; ``goal`` stands before every text; ``options`` (of fine-tuning) are what the user set. A
+    training that was killed goes on from the checkpoints in ``folder``; None keeps nothing.
     """
 
     parts: Parts
@@ -56,14 +46,7 @@ class Training:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedOrder:
-    """What came of it.
-
-    Attributes:
-        model: puts steps in order.
-        chosen: for the record: epochs, figure on dev, parameters.
-        notes: what a reader of the figures has to know.
-        dropped: pictures that could not be read, and likewise, by reason.
-    """
+    """What came of it; ``chosen`` is for the record (epochs, figure on dev, parameters), ``dropped`` counts pictures by reason."""
 
     model: OrderModel
     chosen: Mapping[str, Json]
