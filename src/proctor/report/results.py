@@ -54,8 +54,6 @@ _MEASURES: Final[Mapping[str, str]] = {
     "longest_common_substring": "Lr, steps",
     "kendall_tau": "Kendall's τ",
     "displacement": "Distance, steps (less is better)",
-    "authored_position_accuracy": "Right places, authors' order",
-    "authored_perfect_match_ratio": "Whole order right, authors'",
     "valid_order": "Keeps the graph",
     "violated_share": "Graph violated (less is better)",
     "comparable_tau": "τ on the graph",

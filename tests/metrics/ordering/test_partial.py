@@ -149,8 +149,8 @@ def test_chance_is_the_mean_over_all_orders(case):
     every = list(itertools.permutations(range(n)))
     found = measure_partial_orders([order] * len(every), every)
     chance = chance_of_partial_order(order)
-    assert chance["valid"] == pytest.approx(found.valid.mean())
-    assert chance["violated"] == pytest.approx(found.violated.mean())
+    assert chance["valid_order"] == pytest.approx(found.valid.mean())
+    assert chance["violated_constraints"] == pytest.approx(found.violated.mean())
     for name in ("violated_share", "precedence_f1", "comparable_tau"):
         values = getattr(found, name)
         if chance[name] is None:
@@ -234,7 +234,7 @@ def test_too_many_orders_to_count_is_said():
     with pytest.raises(MetricInputError, match="too many orders"):
         star.count_linear_extensions()
     assert len(star.linear_extensions(limit=7)) == 7
-    assert chance_of_partial_order(star)["valid"] is None
+    assert chance_of_partial_order(star)["valid_order"] is None
     with pytest.raises(MetricInputError, match="limit=0"):
         star.linear_extensions(limit=0)
 

@@ -6,7 +6,7 @@ prediction, in every reference and in what chance gets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from collections.abc import Sequence as List
 from dataclasses import dataclass
 from typing import Final
@@ -45,8 +45,6 @@ __all__ = [
 _COMPARED: Final = ("perfect_match_ratio", "kendall_tau")
 _LENGTHS: Final = {3: "2-3", 5: "4-5", 8: "6-8", 12: "9-12"}
 """Numbers of steps that are put together, by the largest; more are ``13+``."""
-_CHANCE: Final = {"valid_order": "valid", "violated_constraints": "violated"}
-"""Names in what chance gets, where they are others."""
 
 
 class OrderFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,10 +64,9 @@ class OrderFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComparedToFloor(msgspec.Struct, frozen=True, kw_only=True):
-    """A figure less that of the floor that is best by it, on the same sequences.
+    """A figure less that of the best floor on the same sequences; ``interval`` (95 %) and ``p`` are over tasks.
 
-    ``interval`` (95 %) and ``p`` are over tasks; ``mcnemar`` is the exact p of perfect matches, as if sequences of one task were
-    independent, and None of other figures and of chance.
+    ``mcnemar`` is the exact p of perfect matches, as if sequences of one task were independent; None elsewhere and of chance.
     """
 
     floor: str
@@ -136,8 +133,8 @@ class _Part:
         return [right.settled(predicted_steps(item, order)) for item, order, right in parts]
 
     def measured(self, orders: List[Order]) -> BestOfReferences:
-        references = [list(dict.fromkeys(map(right.settled, right.orders))) for right in self.rights]
-        return best_of_references(references, self.settled(orders), names=[i.sequence.id for i in self.items])
+        names = [item.sequence.id for item in self.items]
+        return best_of_references([right.listed for right in self.rights], self.settled(orders), names=names)
 
     def figures(self, measures: OrderMeasures, keep: NDArray[np.bool_] | None = None) -> OrderFigures:
         rows = np.ones(len(self.items), np.bool_) if keep is None else keep
@@ -145,6 +142,16 @@ class _Part:
         scores = score_orders(measures.take(rows), clusters=tasks, resamples=self.resamples)
         ends = {name: found for name in MEASURES if (found := _ends(scores[name])) is not None}
         return OrderFigures(n=len(tasks), intervals=ends, **{name: scores[name].value for name in MEASURES})
+
+    def floors(self) -> dict[str, OrderMeasures]:
+        """Return what guessing gets on average, and the orders that nobody learned."""
+        rules = {"presented": lambda texts: range(len(texts)), **HEURISTICS}
+        texts = [[item.sequence.steps[step].text for step in item.slots] for item in self.items]
+        drawn = [chance_of(Right(right.orders[:1], None, right.alike)) for right in self.rights]
+        chance = np.array([[one[name] for name in MEASURES] for one in drawn])
+        return {"chance": OrderMeasures(chance, np.array([*map(len, texts)]))} | {
+            name: self.measured([tuple(rule(shown)) for shown in texts]).first for name, rule in rules.items()
+        }
 
 
 def predicted_steps(item: Presented, order: Order) -> Order:
@@ -170,29 +177,24 @@ def evaluate_orders(
     """
     part = _Part.of(items, shown, resamples)
     orders = [one.order for one in predicted]
-    best = part.measured(orders)
-    floors = _floors(part)
+    best, floors = part.measured(orders), part.floors()
     several = best.references > 1
 
     def sliced(names: List[str]) -> dict[str, OrderFigures]:
         named = np.array(names)
         return {name: part.figures(best.first, named == name) for name in sorted({*names} - {""})}
 
+    open_ = [more or _is_open(right) for more, right in zip(several, part.rights, strict=True)]
     by_steps = sliced([_length(len(item.slots)) for item in items])
     return OrderEvaluation(
         test=part.figures(best.first),
         floors={name: part.figures(measures) for name, measures in floors.items()},
-        compared=_compared(part, best.first, floors),
+        compared={figure: _compared(part, best.first, floors, figure) for figure in _COMPARED},
         references={subset.name: subset for subset in reference_table(best)} if several.any() else {},
         partial=_partial(part, orders),
-        calibration=_calibration(items, predicted, shown),
+        calibration=_calibration(*pair_truths(items, predicted, shown)),
         by_category=sliced([category_of(item.sequence) for item in items]),
-        by_alternatives=sliced(
-            [
-                "several orders" if more or _is_open(right) else "one order"
-                for more, right in zip(several, part.rights, strict=True)
-            ]
-        ),
+        by_alternatives=sliced(["several orders" if more else "one order" for more in open_]),
         by_steps={name: by_steps[name] for name in (*_LENGTHS.values(), "13+") if name in by_steps},
     )
 
@@ -216,40 +218,26 @@ def _is_open(right: Right) -> bool:
     return right.graph is not None and len(right.graph.relations) < right.steps * (right.steps - 1) // 2
 
 
-def _floors(part: _Part) -> dict[str, OrderMeasures]:
-    texts = [[item.sequence.steps[step].text for step in item.slots] for item in part.items]
-    rules: dict[str, Callable[[List[str]], Order]] = {
-        "presented": lambda t: tuple(range(len(t))),
-        **HEURISTICS,
-    }
-    drawn = [chance_of(Right(right.orders[:1], None, right.alike)) for right in part.rights]
-    chance = OrderMeasures(
-        np.array([[one[name] for name in MEASURES] for one in drawn]), np.array([*map(len, texts)])
-    )
-    return {"chance": chance} | {
-        name: part.measured([rule(shown) for shown in texts]).first for name, rule in rules.items()
-    }
-
-
 def _compared(
-    part: _Part, model: OrderMeasures, floors: Mapping[str, OrderMeasures]
-) -> dict[str, ComparedToFloor]:
-    found = {}
-    ids = [item.sequence.id for item in part.items]
-    for figure in _COMPARED:
-        best = max(floors, key=lambda name: float(floors[name].column(figure).mean()))
-        one = compare_orders(
-            floors[best], model, ids, clusters=part.tasks, names=(best, "model"), resamples=part.resamples
-        )[figure]
-        mine, floor = model.column(figure), floors[best].column(figure)
-        exact = None
-        if figure == "perfect_match_ratio" and best != "chance":
-            exact = mcnemar(int((floor > mine).sum()), int((mine > floor).sum())).p
-        difference = float((mine - floor).mean())
-        found[figure] = ComparedToFloor(
-            floor=best, difference=difference, interval=_ends(one), p=one.p, mcnemar=exact, tasks=one.clusters
-        )
-    return found
+    part: _Part, model: OrderMeasures, floors: Mapping[str, OrderMeasures], figure: str
+) -> ComparedToFloor:
+    best = max(floors, key=lambda name: float(floors[name].column(figure).mean()))
+    mine, floor = model.column(figure), floors[best].column(figure)
+    one = compare_orders(
+        floors[best],
+        model,
+        [item.sequence.id for item in part.items],
+        clusters=part.tasks,
+        names=(best, "model"),
+        resamples=part.resamples,
+    )[figure]
+    exact = None
+    if figure == "perfect_match_ratio" and best != "chance":
+        exact = mcnemar(int((floor > mine).sum()), int((mine > floor).sum())).p
+    difference = float((mine - floor).mean())
+    return ComparedToFloor(
+        floor=best, difference=difference, interval=_ends(one), p=one.p, mcnemar=exact, tasks=one.clusters
+    )
 
 
 def _partial(part: _Part, orders: List[Order]) -> dict[str, PartialFigure]:
@@ -257,15 +245,16 @@ def _partial(part: _Part, orders: List[Order]) -> dict[str, PartialFigure]:
     if not (known := [(right.graph, order, task) for right, order, task in parts if right.graph is not None]):
         return {}
     graphs, said, tasks = zip(*known, strict=True)
-    measured = measure_partial_orders(graphs, said)
     chances = [chance_of_partial_order(graph) for graph in graphs]
+    scores = score_partial_orders(
+        measure_partial_orders(graphs, said), clusters=tasks, resamples=part.resamples
+    )
     found = {}
-    for name, score in score_partial_orders(measured, clusters=tasks, resamples=part.resamples).items():
-        drawn = [c for chance in chances if (c := chance[_CHANCE.get(name, name)]) is not None]
+    for name, score in scores.items():
+        drawn = [x for chance in chances if (x := chance[name]) is not None]
+        mean = float(np.mean(drawn)) if drawn else None
         if score.n:
-            found[name] = PartialFigure(
-                value=score.value, interval=_ends(score), chance=float(np.mean(drawn)) if drawn else None, n=score.n
-            )  # fmt: skip
+            found[name] = PartialFigure(value=score.value, interval=_ends(score), chance=mean, n=score.n)
     return found
 
 
@@ -288,12 +277,8 @@ def pair_truths(
     return np.concatenate(truth), np.concatenate(stated)
 
 
-def _calibration(items: List[Presented], predicted: List[Ordered], shown: Shown) -> PairCalibration | None:
-    truth, stated = pair_truths(items, predicted, shown)
+def _calibration(truth: NDArray[np.float64], stated: NDArray[np.float64]) -> PairCalibration | None:
     if not len(truth):
         return None
-    return PairCalibration(
-        pairs=len(truth),
-        expected_calibration_error=expected_calibration_error(truth, stated).value,
-        brier_score=brier_score(truth, stated).value,
-    )
+    error, brier = expected_calibration_error(truth, stated).value, brier_score(truth, stated).value
+    return PairCalibration(pairs=len(truth), expected_calibration_error=error, brier_score=brier)

@@ -668,8 +668,8 @@ def chance_of_partial_order(reference: PartialOrder) -> dict[str, float | None]:
     """Return what a uniformly random order gets against a partial order, exactly.
 
     Returns:
-        ``valid`` (linear extensions over N!; None when they are too many to count), ``violated_share`` (1/2),
-        ``violated`` (half the constraints), ``precedence_f1`` (``R / (C(N, 2) + R)`` with R pairs in the closure)
+        ``valid_order`` (linear extensions over N!; None when they are too many to count), ``violated_share`` (1/2),
+        ``violated_constraints`` (half of them), ``precedence_f1`` (``R / (C(N, 2) + R)`` with R pairs in the closure)
         and ``comparable_tau`` (0); None where the measure itself is undefined.
     """
     steps, given, related = len(reference.steps), len(reference.constraints), len(reference.relations)
@@ -679,8 +679,8 @@ def chance_of_partial_order(reference: PartialOrder) -> dict[str, float | None]:
     except MetricInputError:
         valid = None
     return {
-        "valid": valid,
-        "violated": given / 2,
+        "valid_order": valid,
+        "violated_constraints": given / 2,
         "violated_share": 0.5 if given else None,
         "precedence_f1": related / (pairs + related) if pairs else None,
         "comparable_tau": 0.0 if related else None,

@@ -462,21 +462,17 @@ def _partial_chance(orders: Sequence[PartialOrder]) -> list[ScoreRow]:
     for order in orders:
         if id(order) not in known:
             known[id(order)] = chance_of_partial_order(order)
-    keys = ("valid", "violated", "violated_share", "precedence_f1", "comparable_tau")
     rows = []
-    for column, key in zip(PARTIAL_COLUMNS, keys, strict=True):
-        values = [value for order in orders if (value := known[id(order)][key]) is not None]
+    for column in PARTIAL_COLUMNS:
+        values = [value for order in orders if (value := known[id(order)][column.name]) is not None]
         signature = Signature(column.name, {"chance": "exact", "order": "uniform"})
         skipped = len(orders) - len(values)
         if values:
-            note = (
-                ""
-                if not skipped or key != "valid"
-                else f"{skipped} items have too many valid orders to count"
-            )
+            uncounted = skipped and column.name == "valid_order"
+            note = f"{skipped} items have too many valid orders to count" if uncounted else ""
             score = Score(sum(values) / len(values), signature, len(values), skipped=skipped, note=note)
         else:
-            why = "too many valid orders to count" if key == "valid" else column.undefined
+            why = "too many valid orders to count" if column.name == "valid_order" else column.undefined
             score = Score(float("nan"), signature, 0, skipped=skipped, note=why)
         rows.append(_row(column.label, score, "chance", chance=True))
     return rows
