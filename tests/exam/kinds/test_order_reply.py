@@ -97,6 +97,10 @@ def test_steps_with_the_same_text_are_named_one_after_the_other() -> None:
     assert read_order('["Add milk.", "Stir.", "Stir."]', texts).order == (1, 0, 2)
 
 
+def test_a_step_may_be_called_end() -> None:
+    assert read_order("1. End.\n2. Start.", ("Start.", "End.")).order == (1, 0)
+
+
 @given(st.permutations(range(6)))
 def test_what_is_spelt_is_read(order: list[int]) -> None:
     assert read_order(spell_slots(order), [""] * 6).order == tuple(order)

@@ -1,8 +1,7 @@
 """Questions about the order of steps: shown in random order, by their texts, pictures or both. Source: Wu et al. 2022.
 
 Asked for the whole order at once (``listwise``), or for every two steps both ways round which of them is done first (``pairwise``),
-from which the best order is computed (``metrics.ordering.decode_pairwise``). How answers are read and repaired stands in
-``order_reply``, how they are measured in ``order_marks``, and what is shown in ``docs/order-exam.md``.
+from which the best order is computed (``metrics.ordering.decode_pairwise``). What is shown stands in ``docs/order-exam.md``.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Floor, Kind, Show
 from proctor.exam.kinds.order_marks import order_measures, right_orders, slot_texts
 from proctor.exam.kinds.order_reply import OrderRead, read_order, spell_slots
 from proctor.exam.library import Library, Prompts
-from proctor.exam.measured import Measured, Slices, facet_slices
+from proctor.exam.measured import Measured, Slices
 from proctor.exam.prediction import Prediction, why_no_reply
 from proctor.exam.question import Form, Item, Order, Ordering, Picture, Question, Words, seen_hash
 from proctor.exam.table import Computed
@@ -43,13 +42,7 @@ _PAIRWISE: Final = Parameters(temperature=0.0, max_tokens=16)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderView:
-    """What a system is shown of steps, and how it is asked.
-
-    Attributes:
-        shows: of each step.
-        goal: it is told what the steps lead to.
-        style: the whole order at once, or every two steps.
-    """
+    """What a system is shown of each step, whether it is told the goal, and how it is asked."""
 
     shows: Shows = "both"
     goal: bool = False
@@ -210,7 +203,7 @@ class _Order(Kind[OrderView]):
 
     def slices(self, items: Sequence[Item]) -> Slices:
         """Return all, each category, whether there are several right orders, and the number of steps."""
-        found = dict(facet_slices(items, sorted({name for item in items for name in item.question.facets})))
+        found = dict(super().slices(items))
         cuts: dict[str, dict[tuple[int, str], list[str]]] = {"alternatives": {}, "steps": {}}
         for item in items:
             right = right_orders(item)
@@ -303,17 +296,16 @@ def _pairwise(shown: Sequence[Sequence[Shown]], goal: str, ids: Sequence[str], p
 
 def _details(read: OrderRead) -> dict[str, str]:
     """Return for the record what was read, and how it was repaired."""
-    if read.repaired is None:
+    if (made := read.repaired) is None:
         return {"read": read.rule}
-    made = read.repaired
     said = {
         "unknown": "; ".join(str(name)[:40] for name in made.unknown),
         "repeated": spell_slots(made.repeated),
         "missing": spell_slots(made.missing),
     }
     repaired = ", ".join(f"{name} {what}" for name, what in said.items() if what)
-    details = {"read": read.rule, "order": spell_slots(made.order)}
-    return {**details, "repaired": repaired} if repaired else details
+    found = {"read": read.rule, "order": spell_slots(made.order)}
+    return found | ({"repaired": repaired} if repaired else {})
 
 
 KIND: Final = _Order()

@@ -25,12 +25,10 @@ Named: TypeAlias = tuple[int | str, ...]
 
 @dataclass(frozen=True, slots=True)
 class OrderRead:
-    """What was read.
+    """What was read: the notation (``json``, ``line``, ``list``), and the whole order of the slots, from 0, as it was repaired.
 
-    Attributes:
-        rule: notation that was read (``json``, ``line``, ``list``), or why nothing was: ``nothing``, ``several`` different orders,
-            ``two-ways`` (as steps or as places; from 0 or from 1), or the code of an unreadable reply.
-        repaired: the whole order of the slots, from 0, with what had to be done for it; None where nothing was read.
+    Where nothing was read ``rule`` says why: ``nothing``, ``several`` different orders, ``two-ways`` (as steps or as places; from 0
+    or from 1), or the code of an unreadable reply.
     """
 
     rule: str
@@ -53,10 +51,6 @@ class _Found(NamedTuple):
     def known(self) -> int:
         return len({name for name in self.named or () if isinstance(name, int)})
 
-    @property
-    def decides(self) -> bool:
-        return _DECIDES.search(self.lead.rstrip(" :\n")) is not None
-
 
 _LABEL: Final = r"(?:(?i:steps?|pictures?|number|no\.|\#)\s*)?[\"'(]?(\d{1,3}|[A-Z])[\"')]?"
 _BETWEEN: Final = (
@@ -71,6 +65,7 @@ _RUN: Final = re.compile(rf"(?<![\w:.]){_AMONG}(?:(?i:{_BETWEEN}){_AMONG})+")
 _SPLITS: Final = (re.compile(_BETWEEN, re.IGNORECASE), re.compile(r"[\s-]+"))
 _ARROW: Final = re.compile(r"\s*(?:->|=>|→|⟶|➜)\s*")
 _MORE_THAN_AND: Final = re.compile(r"[,，、;|<>→⟶➜]|then", re.IGNORECASE)
+_LED: Final = re.compile(r"([^:\d]*):\s*(.*)")
 _ENTRY: Final = re.compile(r"\s*(?:(step)\s*)?(?:(\d{1,3})\s*([.):])|[-*•+](?=\s))\s*(.+)", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"[\"'(]?\d{1,3}[\"')]?\.?")
 _MAPPED: Final = re.compile(r"\d[\"']?\s*:\s*[\"']?\d")
@@ -118,7 +113,7 @@ def read_order(reply: str, texts: Sequence[str]) -> OrderRead:
         rest = _ARRAY.sub(" ", text)
         found += [*_lists(rest, names), *_lines(rest, names)]
     found = [one for one in found if one.named is None or one.known >= _FEWEST]
-    found = [one for one in found if one.decides] or found
+    found = [one for one in found if _DECIDES.search(one.lead.rstrip(" :\n"))] or found
     if any(one.named is None for one in found):
         return OrderRead("two-ways")
     most = max((one.known for one in found), default=0)
@@ -135,17 +130,17 @@ class _Names:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.count = len(texts)
-        self.texts = [_plain(text) for text in texts]
-        self._words = [frozenset(text.split()) for text in self.texts]
+        self._texts = [_plain(text) for text in texts]
 
     def slots(self, names: Sequence[str]) -> Named | None:
         """Return the slots of names, steps with the same text one after the other; what names none in its own words.
 
         There is no step 0: all numbers from 0 to N-1 count from there, and what else has a 0 can be read in two ways (None).
         """
-        matches = [_NAME.fullmatch(name.strip()) for name in names]
-        numbers = [int(m[1]) for m in matches if m is not None and m[1].isdecimal() and not m[2]]
-        if 0 in numbers:
+        matches = [
+            m for name in names if (m := _NAME.fullmatch(name.strip())) and m[1].isdecimal() and not m[2]
+        ]
+        if 0 in (numbers := [int(m[1]) for m in matches]):
             return tuple(numbers) if sorted(numbers) == list(range(self.count)) else None
         found: list[int | str] = []
         taken: set[int | str] = set()
@@ -167,12 +162,13 @@ class _Names:
 
     def _texted(self, name: str, *, whole: bool) -> list[int]:
         said = _plain(name)
-        same = [n for n, text in enumerate(self.texts) if text and text == said]
+        same = [n for n, text in enumerate(self._texts) if text and text == said]
         words = frozenset(said.split())
         if same or whole or len(words) < _FEWEST:
             return same
-        part = [n for n, w in enumerate(self._words) if len(w) >= _FEWEST and (w <= words or words <= w)]
-        return part if len({self.texts[n] for n in part}) == 1 else []
+        own = enumerate(frozenset(text.split()) for text in self._texts)
+        part = [n for n, w in own if len(w) >= _FEWEST and (w <= words or words <= w)]
+        return part if len({self._texts[n] for n in part}) == 1 else []
 
 
 def _plain(text: str) -> str:
@@ -205,58 +201,47 @@ def _lines(text: str, names: _Names) -> Iterator[_Found]:
 
 
 def _line(said: str, before: str, names: _Names) -> Iterator[_Found]:
-    head, colon, tail = said.partition(":")
-    led = bool(colon) and not any(map(str.isdecimal, head))
-    part, lead = (tail.strip(), head) if led else (said, before)
+    led = _LED.fullmatch(said)
+    lead, part = (led[1], led[2]) if led else (before, said)
     for split in _SPLITS:
         pieces = split.split(part)
         if len(pieces) > 1 and all(map(_PLAIN_NAME.fullmatch, pieces)):
             yield _Found("line", names.slots(pieces), lead)
             return
-    whole = False
-    for run in _RUN.finditer(said):  # among other words only whole orders count, and "steps 1 and 2" is none
-        one = _Found("line", names.slots(_SPLITS[0].split(run[0])), said[: run.start()].strip() or before)
-        if one.known == names.count and _MORE_THAN_AND.search(run[0]):
-            whole = True
-            yield one
+    runs = [run for run in _RUN.finditer(said) if _MORE_THAN_AND.search(run[0])]  # "steps 1 and 2" is none
+    found = [
+        _Found("line", names.slots(_SPLITS[0].split(r[0])), said[: r.start()].strip() or before) for r in runs
+    ]
+    whole = [one for one in found if one.known == names.count]  # among other words only whole orders count
+    yield from whole
     if not whole and _ARROW.search(part):
         yield _Found("line", names.slots(_ARROW.split(part)), lead)
 
 
-class _Entry(NamedTuple):
-    """A line of a list: its number, what stands behind it, and whether it may name the step ("Step 1:") and not its place."""
-
-    number: str
-    content: str
-    named: bool = False
-
-
 def _lists(text: str, names: _Names) -> Iterator[_Found]:
     """Yield what stands on lines of their own: behind numbers or bullets, or as the names of steps."""
-    block: list[_Entry] = []
+    numbers: list[str] = []
+    contents: list[str] = []
     before = lead = ""
-    for line in filter(str.strip, (*text.splitlines(), "end")):
+    named = False  # a number may name the step ("Step 1:"), not its place
+    for line in filter(str.strip, (*text.splitlines(), "->")):  # what has an arrow ends a list
         match = _ENTRY.fullmatch(line)
-        arrow = _ARROW.search(line)
-        if match is not None and not arrow:
-            entry = _Entry(match[2] or "", match[4], named=bool(match[1]) or match[3] == ":")
-        elif not arrow and names.meant(line, whole=True):
-            entry = _Entry("", line)
-        else:
-            if len(block) > 1:
-                yield _Found("list", _listed(block, names), lead)
-            block, before = [], line
+        if _ARROW.search(line) or not (match or names.meant(line, whole=True)):
+            if len(contents) > 1:
+                yield _Found("list", _listed(numbers, contents, names, named=named), lead)
+            numbers, contents, before, named = [], [], line, False
             continue
-        lead = lead if block else before
-        block.append(entry)
+        lead = lead if contents else before
+        numbers.append((match[2] or "") if match else "")
+        contents.append(match[4] if match else line)
+        named = named or (match is not None and (bool(match[1]) or match[3] == ":"))
 
 
-def _listed(block: Sequence[_Entry], names: _Names) -> Named | None:
-    numbers = [entry.number for entry in block]
-    places = any(numbers == [str(n + k) for n in range(len(block))] for k in (0, 1))
-    if all(numbers) and all(_NUMBER.fullmatch(entry.content.strip()) for entry in block):
-        if not places or any(entry.named for entry in block):
+def _listed(numbers: Sequence[str], contents: Sequence[str], names: _Names, *, named: bool) -> Named | None:
+    places = any(numbers == [str(n + k) for n in range(len(numbers))] for k in (0, 1))
+    if all(numbers) and all(_NUMBER.fullmatch(content.strip()) for content in contents):
+        if named or not places:
             return None  # "Step 1: 3": the third step comes first, or the first comes third
     elif all(numbers) and not places:
-        return names.slots([f"{entry.number}: {entry.content}" for entry in block])
-    return names.slots([entry.content for entry in block])
+        return names.slots([f"{n}: {content}" for n, content in zip(numbers, contents, strict=True)])
+    return names.slots(contents)
