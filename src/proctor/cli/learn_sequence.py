@@ -64,7 +64,7 @@ def _text(result: LearnedSequence) -> str:
     if (pairs := result.calibration) is not None:
         error, brier = f"{pairs.expected_calibration_error:.3f}", f"{pairs.brier_score:.3f}"
         parts.append(f"{pairs.pairs:,} pairs: expected calibration error {error}, Brier score {brier}")
-    slices = {"category": result.by_category, "with": result.by_alternatives, "steps": result.by_steps}
+    slices = {"category": result.by_category, "with": result.by_alternatives}
     parts.append(_figures({f"{what} {name}": f for what, by in slices.items() for name, f in by.items()}))
     listed = f", listed in {result.run}/dropped.jsonl" if result.run and result.dropped else ""
     parts.append(f"left out: {counted(result.dropped)}{listed}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from proctor.exam.library import Library
     from proctor.procedure.graph import TaskGraph
 
-__all__ = ["Line", "evidence_lines", "procedure_title"]
+__all__ = ["Line", "evidence_lines", "image_of", "procedure_title"]
 
 
 class Line(NamedTuple):
@@ -101,17 +101,22 @@ def _source(part: Source, question: Question, library: Library) -> Line:
 
 
 def _picture(part: Picture, library: Library) -> Line:
+    image = image_of(part, library)
+    if isinstance(image, Image):
+        return Line(part.path, f"{part.caption} (an attached picture)".strip(), image)
+    return Line(part.path, f"{part.caption} (a picture that cannot be shown: {image})".strip())
+
+
+def image_of(part: Picture, library: Library) -> Image | str:
+    """Return a picture of the workspace, or why it cannot be shown."""
     from proctor.corpus.collection import find_image  # few questions have pictures, and it loads arrays
     from proctor.corpus.picture import PictureError, read_picture
 
     file = find_image(library.root, part.path)
-    why = "" if isinstance(file, Path) else file.detail
-    if isinstance(file, Path):
-        try:
-            read = read_picture(file)
-        except PictureError as error:
-            why = f"{error.reason}: {error.detail}"
-        else:
-            image = Image(library.media.add(read.data), read.mime, read.width, read.height)
-            return Line(part.path, f"{part.caption} (an attached picture)".strip(), image)
-    return Line(part.path, f"{part.caption} (a picture that cannot be shown: {why})".strip())
+    if not isinstance(file, Path):
+        return file.detail
+    try:
+        read = read_picture(file)
+    except PictureError as error:
+        return f"{error.reason}: {error.detail}"
+    return Image(library.media.add(read.data), read.mime, read.width, read.height)

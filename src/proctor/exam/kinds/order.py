@@ -10,7 +10,6 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from pathlib import Path
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -22,11 +21,12 @@ from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Floor, Kind, Show
 from proctor.exam.kinds.order_marks import order_measures, right_orders, slot_texts
 from proctor.exam.kinds.order_reply import OrderRead, read_order, spell_slots
 from proctor.exam.library import Library, Prompts
+from proctor.exam.lines import image_of
 from proctor.exam.measured import Measured, Slices
 from proctor.exam.prediction import Prediction, why_no_reply
 from proctor.exam.question import Form, Item, Order, Ordering, Picture, Question, Words, seen_hash
 from proctor.exam.table import Computed
-from proctor.llm.message import Image, Parameters
+from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply
 from proctor.metrics.ordering.decoding import decode_pairwise
 from proctor.procedure.order_heuristics import HEURISTICS
@@ -116,13 +116,13 @@ class _Order(Kind[OrderView]):
         """
         named, plus, more = text.strip().partition("+")
         shows = next((known for known in get_args(Shows) if known == named), None)
-        if shows is None or (plus and more != "goal"):
-            known = ", ".join(get_args(Shows))
-            raise UserError(f"{text!r} is no view of steps to order.", hint=f"views: {known}; each +goal")
         style = next((known for known in get_args(Style) if known == (options.style or "listwise")), None)
+        if shows is None or (plus and more != "goal"):
+            hint = f"views: {', '.join(get_args(Shows))}; each +goal"
+            raise UserError(f"{text!r} is no view of steps to order.", hint=hint)
         if style is None:
-            known = ", ".join(get_args(Style))
-            raise UserError(f"{options.style!r} is no style of orders.", hint=f"choose of {known}")
+            hint = f"choose of {', '.join(get_args(Style))}"
+            raise UserError(f"{options.style!r} is no style of orders.", hint=hint)
         return OrderView(shows=shows, goal=bool(plus), style=style)
 
     def exhibits(self, item: Item, view: OrderView, library: Library) -> Exhibits:
@@ -202,18 +202,12 @@ class _Order(Kind[OrderView]):
         return order_measures(items, predictions)
 
     def slices(self, items: Sequence[Item]) -> Slices:
-        """Return all, each category, whether there are several right orders, and the number of steps."""
-        found = dict(super().slices(items))
-        cuts: dict[str, dict[tuple[int, str], list[str]]] = {"alternatives": {}, "steps": {}}
+        """Return all, each category, and whether there are several right orders."""
+        cut: dict[str, list[str]] = {"one": [], "several": []}
         for item in items:
-            right = right_orders(item)
-            several = len(right.orders if right.graph is None else right.graph.linear_extensions(2)) > 1
-            cuts["alternatives"].setdefault((several, "several" if several else "one"), []).append(item.id)
-            cuts["steps"].setdefault((right.steps, str(right.steps)), []).append(item.id)
-        for cut, values in cuts.items():
-            if len(values) > 1:
-                found |= {f"{cut}={value}": (cut, values[n, value]) for n, value in sorted(values)}
-        return found
+            cut["several" if right_orders(item).several else "one"].append(item.id)
+        cuts = {f"alternatives={name}": ("alternatives", ids) for name, ids in cut.items()}
+        return {**super().slices(items), **(cuts if all(cut.values()) else {})}
 
 
 def _goal(question: Question) -> str:
@@ -229,19 +223,10 @@ def _pieces(item: Item, view: OrderView, library: Library) -> Iterator[Shown]:
         if isinstance(part, Words) and view.shows in ("both", "text") and part.text.strip():
             yield Shown(text=part.text.strip(), kind=f"step {slots[part.id]}", id=part.id)
         elif isinstance(part, Picture) and view.shows in ("both", "image"):
-            image = _image(part, library, item.id)
+            image = image_of(part, library)
+            if isinstance(image, str):
+                raise UserError(f"the picture of a step cannot be shown ({image}).", where=item.id)
             yield Shown(image, kind=f"picture of step {slots[part.id]}", id=part.id)
-
-
-def _image(part: Picture, library: Library, where: str) -> Image:
-    from proctor.corpus.collection import find_image  # few questions have pictures, and it loads arrays
-    from proctor.corpus.picture import read_picture
-
-    file = find_image(library.root, part.path)
-    if not isinstance(file, Path):
-        raise UserError(f"the picture of a step is not there ({file.detail}).", where=where)
-    read = read_picture(file)
-    return Image(library.media.add(read.data), read.mime, read.width, read.height)
 
 
 def _text(pieces: Sequence[Shown]) -> str:

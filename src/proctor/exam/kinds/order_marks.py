@@ -83,9 +83,9 @@ class Right:
         return tuple(dict.fromkeys(map(self.settled, self.orders)))
 
     @property
-    def steps(self) -> int:
-        """Their number N."""
-        return len(self.alike)
+    def several(self) -> bool:
+        """Whether there are several right orders, listed or by the graph."""
+        return len(self.listed if self.graph is None else self.graph.linear_extensions(2)) > 1
 
     def settled(self, order: Slots) -> Slots:
         """Return an order whose steps that look just the same stand as in the authored order."""
@@ -156,7 +156,8 @@ def _row(measures: OrderMeasures, n: int) -> dict[str, float]:
 @cache
 def chance_of(right: Right) -> Mapping[str, float]:
     """Return what an order that is drawn evenly gets on average: exactly, or from ``_DRAWS`` orders where that is out of reach."""
-    steps, told_apart = right.steps, len(set(right.alike)) == right.steps
+    steps = len(right.alike)
+    told_apart = len(set(right.alike)) == steps
     if right.before is None and told_apart:
         return _row(chance_of_references([right.orders]).measures, 0)
     orders = list(permutations(range(steps))) if steps <= _EVERY_ORDER else []
@@ -196,7 +197,7 @@ def order_measures(items: Sequence[Item], predictions: Sequence[Prediction]) -> 
     unread = frozenset(read.keys() - orders.keys())
     measures = []
     for name, kind in _KINDS.items():
-        ends = {id_: kind.ends(right.steps) for id_, right in rights.items() if name in chances[id_]}
+        ends = {id_: kind.ends(len(right.alike)) for id_, right in rights.items() if name in chances[id_]}
         marks = {
             p.item_id: ends[p.item_id][0] if p.item_id in unread else numbers.get(p.item_id, {}).get(name)
             for p in predictions

@@ -43,8 +43,6 @@ __all__ = [
 ]  # fmt: skip
 
 _COMPARED: Final = ("perfect_match_ratio", "kendall_tau")
-_LENGTHS: Final = {3: "2-3", 5: "4-5", 8: "6-8", 12: "9-12"}
-"""Numbers of steps that are put together, by the largest; more are ``13+``."""
 
 
 class OrderFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +107,6 @@ class OrderEvaluation(msgspec.Struct, frozen=True, kw_only=True):
     calibration: PairCalibration | None
     by_category: Mapping[str, OrderFigures]
     by_alternatives: Mapping[str, OrderFigures]
-    by_steps: Mapping[str, OrderFigures]
 
 
 @dataclass(frozen=True)
@@ -184,8 +181,6 @@ def evaluate_orders(
         named = np.array(names)
         return {name: part.figures(best.first, named == name) for name in sorted({*names} - {""})}
 
-    open_ = [more or _is_open(right) for more, right in zip(several, part.rights, strict=True)]
-    by_steps = sliced([_length(len(item.slots)) for item in items])
     return OrderEvaluation(
         test=part.figures(best.first),
         floors={name: part.figures(measures) for name, measures in floors.items()},
@@ -194,13 +189,8 @@ def evaluate_orders(
         partial=_partial(part, orders),
         calibration=_calibration(*pair_truths(items, predicted, shown)),
         by_category=sliced([category_of(item.sequence) for item in items]),
-        by_alternatives=sliced(["several orders" if more else "one order" for more in open_]),
-        by_steps={name: by_steps[name] for name in (*_LENGTHS.values(), "13+") if name in by_steps},
+        by_alternatives=sliced(["several orders" if r.several else "one order" for r in part.rights]),
     )
-
-
-def _length(steps: int) -> str:
-    return next((name for largest, name in _LENGTHS.items() if steps <= largest), "13+")
 
 
 def _ends(found: Score | Comparison) -> tuple[float, float] | None:
@@ -211,11 +201,6 @@ def category_of(sequence: Sequence) -> str:
     """Return the top category, empty where there is none."""
     path = max(sequence.category_paths, key=len, default=())
     return path[1] if len(path) > 1 else "".join(path)
-
-
-def _is_open(right: Right) -> bool:
-    """Return whether a task graph leaves the order of some pair open."""
-    return right.graph is not None and len(right.graph.relations) < right.steps * (right.steps - 1) // 2
 
 
 def _compared(
