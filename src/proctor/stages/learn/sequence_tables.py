@@ -6,7 +6,7 @@ Source: Wu et al. 2022; the printed figures are in ``learn.sequencing.published`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 import numpy as np
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from proctor.errors import UserError
 from proctor.learn.sequencing.data import MODALITY, Shown
 from proctor.learn.sequencing.figures import OrderFigures
-from proctor.learn.sequencing.published import MEASURE_NAMES, OBJECTIVES, PRETRAINING, PROTOCOL
+from proctor.learn.sequencing.published import MEASURE_NAMES, OBJECTIVES, PRETRAINING, PROTOCOL, Corpus
 from proctor.learn.settings import TrainOptions
 from proctor.metrics.ordering import ORDER_COLUMNS
 from proctor.stages.learn.sequence import LearnedSequence, learn_sequence
@@ -109,8 +109,9 @@ def order_table(
         rows += chance.values()
     printed = PRETRAINING if settings.number == "2" else OBJECTIVES
     published = [
-        OrderTableRow("printed", r.corpus, r.modality, r.model, r.pretraining, None, r.values)
-        for r in printed
+        OrderTableRow("printed", corpus, shown, model, pretraining, None, values)
+        for shown, model, pretraining, *both in printed
+        for corpus, values in zip(get_args(Corpus), both, strict=True)
     ]
     return OrderTable(settings.number, MEASURE_NAMES, (*published, *rows), tuple(_notes(settings)))
 
