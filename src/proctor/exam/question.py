@@ -168,12 +168,9 @@ class Pick(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fi
 
 
 class Ordering(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="ordering"):
-    """Ids in the order in which they are done.
+    """Ids in the order in which they are done, each once.
 
-    Attributes:
-        ids: each once.
-        before: pairs (before, after); where there are any, every order that keeps them is right, and ``ids`` is one of them.
-            None where this order alone counts.
+    Where there are pairs (before, after) every order that keeps them is right, and ``ids`` is one of them; None: it alone counts.
     """
 
     ids: tuple[str, ...]
@@ -390,10 +387,10 @@ def _wrong_ids(ids: Sequence[str], evidence: Sequence[Part]) -> str:
 
 def wrong_ordering(value: Value, form: Form) -> str:
     """Return why a value is no order of what a question puts into order, in words behind "an order that"; empty where it is one."""
-    if isinstance(value, Ordering) != isinstance(form, Order):
-        return "answers a question of another form" if isinstance(value, Ordering) else "is none"
-    if not isinstance(value, Ordering) or not isinstance(form, Order):
-        return ""
+    if not isinstance(value, Ordering):
+        return "is none" if isinstance(form, Order) else ""
+    if not isinstance(form, Order):
+        return "answers a question of another form"
     if sorted(value.ids) != sorted(form.ids):
         return "does not hold each of its things once"
     place = {id_: n for n, id_ in enumerate(value.ids)}

@@ -240,8 +240,7 @@ def _cut(measure: Measure, slices: Slices) -> Slices:
     """Return the slices without items that the measure says nothing of; those without any are left out."""
     if measure.about is None:
         return slices
-    about = frozenset(measure.about)
-    inside = {name: (kind, [id_ for id_ in ids if id_ in about]) for name, (kind, ids) in slices.items()}
+    inside = {name: (kind, [i for i in ids if i in measure.about]) for name, (kind, ids) in slices.items()}
     return {name: (kind, ids) for name, (kind, ids) in inside.items() if ids}
 
 

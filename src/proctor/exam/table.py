@@ -74,7 +74,7 @@ class Measure:
     matched: Collection[str] = frozenset()
     chances: Mapping[str, float] = field(default_factory=dict)
     slices: Slices = field(default_factory=dict)
-    about: Collection[str] | None = None
+    about: frozenset[str] | None = None
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     raw: bool = False
 

@@ -91,11 +91,7 @@ def spell_slots(order: Sequence[object]) -> str:
 
 
 def read_order(reply: str, texts: Sequence[str]) -> OrderRead:
-    r"""Read an order.
-
-    Args:
-        reply: the words of a model or person.
-        texts: of the steps as they are presented, in N slots; empty where a step has none.
+    r"""Read an order of the steps with these texts, as they are presented in N slots; empty where a step has none.
 
     Example:
         >>> texts = ("Boil water.", "Pour it.", "Drink.")

@@ -114,6 +114,7 @@ class _Part:
     """Sequences as presented, with what is right of each, over its steps, and the task of each."""
 
     items: List[Presented]
+    ids: List[str]
     rights: List[Right]
     tasks: List[str]
     resamples: int
@@ -122,7 +123,7 @@ class _Part:
     def of(cls, items: List[Presented], shown: Shown, resamples: int) -> _Part:
         sequences = [item.sequence for item in items]
         rights = [Right(s.orders(MODALITY[shown]), s.before, s.alike(MODALITY[shown])) for s in sequences]
-        return cls(items, rights, [s.task or s.id for s in sequences], resamples)
+        return cls(items, [s.id for s in sequences], rights, [s.task or s.id for s in sequences], resamples)
 
     def settled(self, orders: List[Order]) -> list[Order]:
         """Return steps as they are scored, from slots in predicted order."""
@@ -130,8 +131,8 @@ class _Part:
         return [right.settled(predicted_steps(item, order)) for item, order, right in parts]
 
     def measured(self, orders: List[Order]) -> BestOfReferences:
-        names = [item.sequence.id for item in self.items]
-        return best_of_references([right.listed for right in self.rights], self.settled(orders), names=names)
+        references = [right.listed for right in self.rights]
+        return best_of_references(references, self.settled(orders), names=self.ids)
 
     def figures(self, measures: OrderMeasures, keep: NDArray[np.bool_] | None = None) -> OrderFigures:
         rows = np.ones(len(self.items), np.bool_) if keep is None else keep
@@ -175,7 +176,11 @@ def evaluate_orders(
     part = _Part.of(items, shown, resamples)
     orders = [one.order for one in predicted]
     best, floors = part.measured(orders), part.floors()
-    several = best.references > 1
+    truth, stated = pair_truths(items, predicted, shown)
+    calibration = None
+    if len(truth):
+        error, brier = expected_calibration_error(truth, stated).value, brier_score(truth, stated).value
+        calibration = PairCalibration(pairs=len(truth), expected_calibration_error=error, brier_score=brier)
 
     def sliced(names: List[str]) -> dict[str, OrderFigures]:
         named = np.array(names)
@@ -185,9 +190,9 @@ def evaluate_orders(
         test=part.figures(best.first),
         floors={name: part.figures(measures) for name, measures in floors.items()},
         compared={figure: _compared(part, best.first, floors, figure) for figure in _COMPARED},
-        references={subset.name: subset for subset in reference_table(best)} if several.any() else {},
+        references={s.name: s for s in reference_table(best)} if (best.references > 1).any() else {},
         partial=_partial(part, orders),
-        calibration=_calibration(*pair_truths(items, predicted, shown)),
+        calibration=calibration,
         by_category=sliced([category_of(item.sequence) for item in items]),
         by_alternatives=sliced(["several orders" if r.several else "one order" for r in part.rights]),
     )
@@ -207,21 +212,17 @@ def _compared(
     part: _Part, model: OrderMeasures, floors: Mapping[str, OrderMeasures], figure: str
 ) -> ComparedToFloor:
     best = max(floors, key=lambda name: float(floors[name].column(figure).mean()))
-    mine, floor = model.column(figure), floors[best].column(figure)
     one = compare_orders(
-        floors[best],
-        model,
-        [item.sequence.id for item in part.items],
-        clusters=part.tasks,
-        names=(best, "model"),
-        resamples=part.resamples,
+        floors[best], model, part.ids, clusters=part.tasks, names=(best, "model"), resamples=part.resamples
     )[figure]
-    exact = None
-    if figure == "perfect_match_ratio" and best != "chance":
-        exact = mcnemar(int((floor > mine).sum()), int((mine > floor).sum())).p
-    difference = float((mine - floor).mean())
+    exact = figure == "perfect_match_ratio" and best != "chance"
     return ComparedToFloor(
-        floor=best, difference=difference, interval=_ends(one), p=one.p, mcnemar=exact, tasks=one.clusters
+        floor=best,
+        difference=one.difference or 0.0,
+        interval=_ends(one),
+        p=one.p,
+        mcnemar=mcnemar(one.losses, one.wins).p if exact else None,
+        tasks=one.clusters,
     )
 
 
@@ -260,10 +261,3 @@ def pair_truths(
             truth.append((slots[i] < slots[j]).astype(np.float64))
             stated.append(((one.precedence + 1 - one.precedence.T) / 2)[i, j].clip(0, 1))
     return np.concatenate(truth), np.concatenate(stated)
-
-
-def _calibration(truth: NDArray[np.float64], stated: NDArray[np.float64]) -> PairCalibration | None:
-    if not len(truth):
-        return None
-    error, brier = expected_calibration_error(truth, stated).value, brier_score(truth, stated).value
-    return PairCalibration(pairs=len(truth), expected_calibration_error=error, brier_score=brier)
