@@ -100,8 +100,7 @@ def _sequence(line: SequenceLine, id_: str, dropped: list[Dropped]) -> Sequence 
     def drop(reason: str, detail: str) -> None:
         dropped.append(Dropped(id_, reason, detail[:300]))
 
-    count = len(line.steps)
-    pictures = [None] * count if line.pictures is None else line.pictures
+    count, pictures = len(line.steps), [None] * len(line.steps) if line.pictures is None else line.pictures
     if count < 2 or len(pictures) != count:
         drop("too-few-steps" if count < 2 else "pictures", f"{count} steps, pictures of {len(pictures)}")
         return None
@@ -114,8 +113,7 @@ def _sequence(line: SequenceLine, id_: str, dropped: list[Dropped]) -> Sequence 
             except BadPartError as error:
                 drop("picture", str(error))
         steps.append(SequenceStep(str(n), text, tuple(images)))
-    before = None if line.before is None else tuple(line.before)
-    goal = line.goal or line.task
+    before, goal = None if line.before is None else tuple(line.before), line.goal or line.task
     try:
         whole = Sequence(id_, goal, tuple(steps), _paths(line), before=before, task=line.task)
     except ManualError as error:

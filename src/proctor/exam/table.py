@@ -59,8 +59,7 @@ class Measure:
         chances: what guessing gets, by item.
         slices: further ones, that only this measure has.
         about: the items that it says something of; None for all.
-        ends: by item the mark for what is wrong and the one for what is right, where these are not 0 and ``full``; less may be
-            better.
+        ends: by item the marks for what is wrong and for what is right, where these are not 0 and ``full``; less may be better.
         raw: printed in its own unit, in which ``full`` says nothing.
     """
 

@@ -82,12 +82,12 @@ class _Order(Kind[OrderView]):
 
     def card(self, question: Question, library: Library) -> tuple[Exhibited, ...]:
         """Return the goal, and the steps as they are presented, each under the id by which proposals name it."""
-        parts = zip(question.evidence, evidence_parts(question, library), strict=True)
-        steps = [
-            e._replace(heading=f"Step {p.id}") if isinstance(p, Words | Picture) else e for p, e in parts
-        ]
-        goal = _goal(question)
-        return (*([Exhibited("Goal", goal)] if goal else []), *steps)
+        shown = [Exhibited("Goal", goal)] if (goal := _goal(question)) else []
+        for part, made in zip(question.evidence, evidence_parts(question, library), strict=True):
+            shown.append(
+                made._replace(heading=f"Step {part.id}") if isinstance(part, Words | Picture) else made
+            )
+        return tuple(shown)
 
     def check(self, item: Item, library: Library) -> None:  # noqa: ARG002
         """Refuse items without a right order."""
@@ -98,9 +98,8 @@ class _Order(Kind[OrderView]):
         if view.blind and view.style == "pairwise":
             raise UserError("of steps that are not shown no two can be compared.", hint="leave out --style")
         if view.shows in ("text", "image") and view.shows not in self.views(items):
-            raise UserError(
-                f"not one step has what the view '{view.label}' shows.", hint="show something else (--show)"
-            )
+            why = f"not one step has what the view '{view.label}' shows."
+            raise UserError(why, hint="show something else (--show)")
 
     def views(self, items: Sequence[Item]) -> Sequence[str]:
         """Return what the steps have, and the blind control."""
@@ -186,10 +185,9 @@ class _Order(Kind[OrderView]):
             order = list(HEURISTICS[name](texts)) if name in HEURISTICS else list(range(len(texts)))
             if name == "chance":
                 rng.shuffle(order)
-            said, drawn = spell_slots(order), {CREDIT: "expected"} if name == "chance" else {}
-            return Prediction(
-                item_id=item.id, predictor=f"floor: {name}", answer=said, details={"order": said, **drawn}
-            )
+            said = spell_slots(order)
+            details = {"order": said, **({CREDIT: "expected"} if name == "chance" else {})}
+            return Prediction(item_id=item.id, predictor=f"floor: {name}", answer=said, details=details)
 
         return Floor(f"floor: {name}", answer, salt=f"{name}/")
 

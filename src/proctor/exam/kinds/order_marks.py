@@ -26,7 +26,7 @@ from proctor.exam.table import Computed, Measure
 from proctor.metrics.ordering.measures import MEASURES, OrderMeasures
 from proctor.metrics.ordering.orders import settle_alike
 from proctor.metrics.ordering.partial import PartialOrder, best_of_references, measure_partial_order
-from proctor.metrics.ordering.scores import chance_of_partial_order, chance_of_references
+from proctor.metrics.ordering.scores import PARTIAL_COLUMNS, chance_of_partial_order, chance_of_references
 from proctor.metrics.score import Signature
 
 __all__ = ["Right", "chance_of", "order_measures", "right_orders", "slot_texts"]
@@ -120,16 +120,11 @@ def right_orders(item: Item) -> Right:
     slot = {id_: n for n, id_ in enumerate(form.ids)}
     graphs = [gold.before for gold in golds if gold.before is not None]
     before = tuple((slot[a], slot[b]) for a, b in graphs[0]) if graphs else None
-    shown: list[list[tuple[type, str]]] = [[] for _ in form.ids]
-    for part in item.question.evidence:
-        if isinstance(part, Words | Picture) and part.id in slot:
-            what = part.text if isinstance(part, Words) else part.sha256 or part.path
-            shown[slot[part.id]].append((type(part), what))
+    parts = [part for part in item.question.evidence if isinstance(part, Words | Picture)]
+    looks = [(p.id, type(p), p.text if isinstance(p, Words) else p.sha256 or p.path) for p in parts]
+    shown = [[look for part, *look in looks if part == id_] for id_ in form.ids]
     orders = dict.fromkeys(tuple(slot[id_] for id_ in gold.ids) for gold in golds)
     return Right(tuple(orders), before, tuple(map(shown.index, shown)))
-
-
-# -- numbers of orders ---------------------------------------------------------------------------------------------
 
 
 def _measured(rights: Sequence[Right], orders: Iterable[Slots]) -> list[dict[str, float]]:
@@ -141,8 +136,7 @@ def _measured(rights: Sequence[Right], orders: Iterable[Slots]) -> list[dict[str
         found: dict[str, float] = {}
         if right.graph is not None:
             made = measure_partial_order(right.graph, order)
-            columns = (made.valid, made.violated_share, made.comparable_tau)
-            found = dict(zip([*_KINDS][-3:], (float(column[0]) for column in columns), strict=True))
+            found = {column.name: float(column.values(made)[0]) for column in PARTIAL_COLUMNS}
         references.append((*right.listed, order) if found.get("valid_order") else right.listed)
         graphs.append({name: x for name, x in found.items() if not isnan(x)})
     best = best_of_references(references, kept).best
@@ -171,9 +165,6 @@ def chance_of(right: Right) -> Mapping[str, float]:
         exact["perfect_match_ratio"] = exact["valid_order"]
         means |= {name: x for name, x in exact.items() if name in means and x is not None}
     return means
-
-
-# -- measures ------------------------------------------------------------------------------------------------------
 
 
 def order_measures(items: Sequence[Item], predictions: Sequence[Prediction]) -> Computed:

@@ -3,8 +3,7 @@
 Steps are named by the number under which they were presented (``3, 1, 2``; ``Step 3 → Step 1 → Step 2``), by letter, or by their
 text, whole or in part. The notation that is asked for, a JSON list, goes before all others where it is whole. Of different orders one
 behind "final" or "answer" counts, and of these the one that names most steps. An order that is not whole is repaired
-(``metrics.ordering.repair_order``): what was not presented and what is named again are dropped, and what is missing is appended as
-presented. A reply that does not name two steps is no order and never repaired. Source: ours.
+(``metrics.ordering.repair_order``); a reply that does not name two steps is no order and never repaired. Source: ours.
 """
 
 from __future__ import annotations
@@ -74,8 +73,6 @@ _DECIDES: Final = re.compile(r"\b(?:final|answer|order|sequence)\b[^\n.;]*$", re
 _MARKUP: Final = re.compile(r"\*\*|__|`")
 _SPACES: Final = re.compile(r"[^\S\n]+")
 _WORDS: Final = re.compile(r"\w+")
-_NEAR: Final = 200
-"""Characters before a list in which it is called the answer."""
 _FEWEST: Final = 2
 """Steps that an order names, and words of a part of a step's text that is taken for the step."""
 
@@ -179,7 +176,7 @@ def _arrays(text: str, names: _Names) -> Iterator[_Found]:
         except ValueError:
             values = [said for part in match[1].split(",") if (said := part.strip(" \"'\n"))]
         if all(isinstance(value, int | str) for value in values):
-            lead = text[max(0, match.start() - _NEAR) : match.start()]
+            lead = text[max(0, match.start() - 200) : match.start()]
             yield _Found("json", names.slots([str(value) for value in values]), lead)
 
 

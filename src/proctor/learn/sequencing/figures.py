@@ -1,7 +1,6 @@
 """How well steps are put in order: measures with intervals over tasks, floors on the same sequences, and calibrated pairs.
 
-Steps that look alike are settled first, as in exams (``exam.kinds.order_marks``): they stand in the authored order in every
-prediction, in every reference and in what chance gets.
+Steps that look alike stand in the authored order in every prediction, reference and draw, as in exams (``exam.kinds.order_marks``).
 """
 
 from __future__ import annotations
