@@ -378,7 +378,6 @@ def _wrong_ids(ids: Sequence[str], evidence: Sequence[Part]) -> str:
     shown = {part.id for part in evidence if isinstance(part, Words | Picture)}
     if lacking := [id_ for id_ in ids if id_ not in shown]:
         return f"nothing among the evidence shows '{lacking[0][:80]}', which is to be put into order."
-    # Answers name things by the number under which they are presented; an id must not be another one's number.
     for n, id_ in enumerate(ids, 1):
         if id_.strip().isdecimal() and id_ != str(n):
             return f"what is presented as number {n} has the id '{id_[:20]}', and answers would name another one by it."

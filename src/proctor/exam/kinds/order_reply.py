@@ -70,20 +70,13 @@ _NUMBER: Final = re.compile(r"[\"'(]?\d{1,3}[\"')]?\.?")
 _MAPPED: Final = re.compile(r"\d[\"']?\s*:\s*[\"']?\d")
 _ARRAY: Final = re.compile(r"\[([^\[\]]*)\]")
 _DECIDES: Final = re.compile(r"\b(?:final|answer|order|sequence)\b[^\n.;]*$", re.IGNORECASE)
-_MARKUP: Final = re.compile(r"\*\*|__|`")
-_SPACES: Final = re.compile(r"[^\S\n]+")
 _WORDS: Final = re.compile(r"\w+")
 _FEWEST: Final = 2
 """Steps that an order names, and words of a part of a step's text that is taken for the step."""
 
 
 def spell_slots(order: Sequence[object]) -> str:
-    """Return slots, counted from 0, as an answer: the numbers of the steps as presented.
-
-    Example:
-        >>> spell_slots((2, 0, 1))
-        '3, 1, 2'
-    """
+    """Return slots, counted from 0, as an answer: the numbers of the steps as presented; 2, 0, 1 as ``3, 1, 2``."""
     return ", ".join(str(slot + 1) for slot in order if isinstance(slot, int))
 
 
@@ -98,7 +91,7 @@ def read_order(reply: str, texts: Sequence[str]) -> OrderRead:
     spoken = spoken_text(reply)
     if isinstance(spoken, Unreadable):
         return OrderRead(spoken.reason)
-    text = _SPACES.sub(" ", _MARKUP.sub("", spoken))
+    text = re.sub(r"[^\S\n]+", " ", re.sub(r"\*\*|__|`", "", spoken))
     text = _ARRAY.sub(lambda held: held[0] if "," in held[1] else held[1], text)  # "[3 > 1 > 2]" is no JSON
     names = _Names(texts)
     found = list(_arrays(text, names))
@@ -110,12 +103,11 @@ def read_order(reply: str, texts: Sequence[str]) -> OrderRead:
     if any(one.named is None for one in found):
         return OrderRead("two-ways")
     most = max((one.known for one in found), default=0)
-    found = [one for one in found if one.known == most]
-    orders = {one.named for one in found if one.named is not None}
+    orders = {one.named: one.rule for one in reversed(found) if one.known == most and one.named is not None}
     if len(orders) != 1:
         return OrderRead("several" if orders else "nothing")
-    slots = range(len(texts))
-    return OrderRead(found[0].rule, repair_order(orders.pop(), slots, presented=slots))
+    (named, rule), slots = orders.popitem(), range(len(texts))
+    return OrderRead(rule, repair_order(named, slots, presented=slots))
 
 
 class _Names:
@@ -130,10 +122,9 @@ class _Names:
 
         There is no step 0: all numbers from 0 to N-1 count from there, and what else has a 0 can be read in two ways (None).
         """
-        matches = [
-            m for name in names if (m := _NAME.fullmatch(name.strip())) and m[1].isdecimal() and not m[2]
-        ]
-        if 0 in (numbers := [int(m[1]) for m in matches]):
+        matches = [_NAME.fullmatch(name.strip()) for name in names]
+        numbers = [int(match[1]) for match in matches if match and match[1].isdecimal() and not match[2]]
+        if 0 in numbers:
             return tuple(numbers) if sorted(numbers) == list(range(self.count)) else None
         found: list[int | str] = []
         taken: set[int | str] = set()

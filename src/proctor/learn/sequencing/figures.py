@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence as List
 from dataclasses import dataclass
-from typing import Final
 
 import msgspec
 import numpy as np
@@ -40,8 +39,6 @@ __all__ = [
     "ComparedToFloor", "OrderEvaluation", "OrderFigures", "PairCalibration", "PartialFigure", "category_of", "evaluate_orders",
     "order_figures", "pair_truths", "predicted_steps",
 ]  # fmt: skip
-
-_COMPARED: Final = ("perfect_match_ratio", "kendall_tau")
 
 
 class OrderFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,7 +185,9 @@ def evaluate_orders(
     return OrderEvaluation(
         test=part.figures(best.first),
         floors={name: part.figures(measures) for name, measures in floors.items()},
-        compared={figure: _compared(part, best.first, floors, figure) for figure in _COMPARED},
+        compared={
+            name: _compared(part, best.first, floors, name) for name in ("perfect_match_ratio", "kendall_tau")
+        },
         references={s.name: s for s in reference_table(best)} if (best.references > 1).any() else {},
         partial=_partial(part, orders),
         calibration=calibration,
