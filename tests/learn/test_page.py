@@ -370,8 +370,8 @@ def test_runs_of_a_folder_are_listed_with_what_they_found(tmp_path: Path) -> Non
         100 * f.value for f in (results["test"].auc, results["test"].auc_within) if f.value is not None
     )
     lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
-    assert f"{tmp_path}/a/b step R 3 100% {auc:.1f}% {within:.1f}% -" in lines
-    assert f"{tmp_path}/a/c floor R 0 100% - - -" in lines
+    assert f"{tmp_path}/a/b step R 3 100% {auc:.1f}% {within:.1f}% - - -" in lines
+    assert f"{tmp_path}/a/c floor R 0 100% - - - - -" in lines
     assert f"{tmp_path}/d: validation.jsonl: there is no such file." in lines
     with pytest.raises(UserError, match="no such folder"):
         list_runs(RunsSettings(folder=tmp_path / "e"))
