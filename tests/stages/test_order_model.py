@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import msgspec
@@ -103,3 +105,13 @@ def test_other_questions_and_folders_are_refused(tmp_path, run):
     write_json(run / "run.json", record | {"target": "steps in time"})
     with pytest.raises(UserError, match="a run about steps in time"):
         predict(root, f"model:{run}")
+
+
+def test_what_asks_and_lists_needs_nothing_that_trains() -> None:
+    names = "predict", "report", "order_model", "learn.sequence", "learn.runs"
+    code = "import sys\nsys.modules['torch'] = sys.modules['sklearn'] = None\n" + "".join(
+        f"import proctor.stages.{name}\n" for name in names
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    code = "import sys, proctor.stages.predict\nassert not [m for m in sys.modules if m.startswith('proctor.learn')]"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -29,10 +29,8 @@ from proctor.stages.answers import Answers, read_answers
 from proctor.stages.exam_library import exam_library
 from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.inputs import load_all_items, load_predictions
-from proctor.stages.learn.sequence import LEARNED_FROM
 from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
-from proctor.stages.order_model import open_order_system
 from proctor.stages.rehearsing import in_trial
 from proctor.stages.show import Show
 from proctor.stages.together import Job, side_by_side
@@ -489,6 +487,9 @@ def _predict_with_trained(
     settings: PredictSettings,
     seen: Callable[[], None] | None,
 ) -> Predicted:
+    from proctor.stages.learn.sequence import LEARNED_FROM  # no other predictor needs what learns
+    from proctor.stages.order_model import open_order_system
+
     folder = Path(name.removeprefix(TRAINED))
     system, learned = open_order_system(folder, name, workspace.root)
     info = RunInfo(

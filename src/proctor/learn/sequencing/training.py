@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from proctor.learn.sequencing.data import OrderModel, Parts, Shown
 from proctor.learn.settings import TrainOptions
-from proctor.learn.trainer import Show
 from proctor.records import Json
+
+if TYPE_CHECKING:
+    from proctor.learn.trainer import Show  # it imports torch
 
 __all__ = ["OBJECTIVES", "Objective", "Protocol", "TrainedOrder", "Training"]
 
