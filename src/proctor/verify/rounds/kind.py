@@ -1,0 +1,122 @@
+"""Kinds of tasks that people do in rounds: what is asked, what is filled in, and when that is complete. One module a kind.
+
+A kind knows nothing of the web. Its page is ``studio/tasks/<name>.py`` with ``templates/task_<name>.html.j2`` and
+``static/js/task_<name>.js``; how its tasks come out of a workspace and where what people said goes is
+``stages/rounds/<name>.py``. Giving out, leases, drafts, submitting once, taking back and handing back are the same code for
+all (``verify.desk.rounds``, ``verify.desk.work``). docs/rounds.md.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
+
+import msgspec
+
+from proctor.errors import UserError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from proctor.exam.question import Footage, Question
+    from proctor.verify.desk.records import Person
+    from proctor.verify.rounds.records import Round
+
+__all__ = ["Fields", "NoOptions", "TaskKind", "task_kind", "task_kinds"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+S = TypeVar("S", bound=msgspec.Struct)
+O = TypeVar("O", bound=msgspec.Struct)  # noqa: E741 - of the round
+
+_KINDS: Final = {
+    "answer": "proctor.verify.rounds.answer:KIND",
+    "mark": "proctor.verify.rounds.mark:KIND",
+    "write": "proctor.verify.rounds.write:KIND",
+    "rate": "proctor.verify.rounds.rate:KIND",
+    "order": "proctor.verify.rounds.order:KIND",
+    "alternatives": "proctor.verify.rounds.alternatives:KIND",
+    "graph": "proctor.verify.rounds.graph:KIND",
+    "timeline": "proctor.verify.rounds.timeline:KIND",
+}
+
+
+class Fields(Protocol):
+    """Fields of a plain form, as Starlette has them."""
+
+    def get(self, key: str, /) -> object:
+        """Return the last value of a field, None where there is none."""
+
+    def getlist(self, key: Any, /) -> list[Any]:
+        """Return all values of a field."""
+
+
+class NoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A kind whose rounds have no settings of their own."""
+
+
+class TaskKind(ABC, Generic[T, S, O]):
+    """A kind of tasks.
+
+    Attributes:
+        name: of the kind; part of the names of its page, template and module.
+        title: of the work, on the first page.
+        detail: what one does, in a sentence.
+        task: what is asked; kept as JSON with the task. It may hold what the page must not show (a source, a role): the page's
+            view is made field by field.
+        sheet: what is filled in; every field has a default, so that a blank sheet can be made, and unknown fields are refused.
+        options: settings of a round of this kind.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    detail: ClassVar[str]
+    task: type[T]
+    sheet: type[S]
+    options: type[O]
+
+    @abstractmethod
+    def check(self, sheet: S, task: T, options: O) -> S:
+        """Return a sheet ready to be kept: complete, trimmed, without what does not count.
+
+        Raises:
+            InvalidError: with every field that is missing or wrong, in the order of the page.
+        """
+
+    def of_form(self, fields: Fields, task: T, options: O) -> S:
+        """Return the sheet of a plain form; what cannot be meant counts as not filled in. Kinds that need JavaScript say so."""
+        raise UserError("This page needs JavaScript.", hint="switch it on, or use another browser")
+
+    def question(self, task: T) -> Question | None:
+        """Return the question whose card is shown beside the task; None where there is none."""
+        return None
+
+    def footage(self, task: T) -> Footage | None:
+        """Return the recording that the page plays; that of the question by default."""
+        from proctor.exam.question import Footage, part_of
+
+        question = self.question(task)
+        return part_of(question, Footage) if question is not None else None
+
+    def barred(self, connection: Connection, round_: Round, person: Person) -> Collection[str]:
+        """Return the groups of tasks (``Task.group``) that a person must not get, such as questions that they verified."""
+        return ()
+
+
+def task_kind(name: str) -> TaskKind[Any, Any, Any]:
+    """Return a kind.
+
+    Raises:
+        UserError: if there is none of that name.
+    """
+    if name not in _KINDS:
+        raise UserError(f"there is no kind of tasks '{name[:40]}'.", hint=f"kinds: {', '.join(_KINDS)}")
+    module, _, value = _KINDS[name].partition(":")
+    kind: TaskKind[Any, Any, Any] = getattr(import_module(module), value)
+    return kind
+
+
+def task_kinds() -> tuple[str, ...]:
+    """Return the names of all kinds."""
+    return tuple(_KINDS)
