@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIRST_KIND", "SCHEMA_VERSION", "Tables", "tables"]
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 FIRST_KIND: Final = "moment"
 """Kind of the questions in what was stored before kinds were named."""
 
@@ -48,6 +48,11 @@ class Tables(NamedTuple):
     training: Table
     exports: Table
     events: Table
+    rounds: Table
+    tasks: Table
+    batches: Table
+    reviews: Table
+    platform_ids: Table
 
 
 @cache
@@ -57,7 +62,8 @@ def tables() -> Tables:
 
     metadata = MetaData()
     meta, verdicts = _verdict_tables(metadata)
-    return Tables(meta, verdicts, *_people_tables(metadata), *_work_tables(metadata))
+    people = _people_tables(metadata)
+    return Tables(meta, verdicts, *people, *_work_tables(metadata), *_round_tables(metadata))
 
 
 def _verdict_tables(metadata: MetaData) -> tuple[Table, Table]:
@@ -224,9 +230,9 @@ def _work_tables(metadata: MetaData) -> tuple[Table, ...]:
         metadata,
         Column("id", Integer, primary_key=True, autoincrement=True),
         Column("pid", Text, nullable=False, unique=True),
-        Column("item_id", Integer, ForeignKey("proctor_items.id"), nullable=False),
+        Column("item_id", Integer, ForeignKey("proctor_items.id")),  # None for a task of a round
         Column("person_id", Integer, ForeignKey("proctor_people.id"), nullable=False),
-        Column("stage", Text, nullable=False),  # training, judge, adjudicate
+        Column("stage", Text, nullable=False),  # training, judge, adjudicate, task
         Column("slot", Integer, nullable=False),
         Column("state", Text, nullable=False),  # open, submitted, returned, moved, void
         Column("live", Boolean, nullable=False),
@@ -241,6 +247,8 @@ def _work_tables(metadata: MetaData) -> tuple[Table, ...]:
         Column("active_ms", Integer, nullable=False, default=0),
         Column("reason", Text, nullable=False, default=""),
         Column("created_at", Float, nullable=False),
+        Column("task_id", Integer, ForeignKey("proctor_tasks.id")),
+        Column("batch_id", Integer, ForeignKey("proctor_batches.id")),
         sqlite_autoincrement=True,
     )
 
@@ -250,8 +258,12 @@ def _work_tables(metadata: MetaData) -> tuple[Table, ...]:
 
     place = (assignments.c.item_id, assignments.c.stage)
     for name, last in (("slot", assignments.c.slot), ("once", assignments.c.person_id)):
-        index = Index(f"proctor_assignments_{name}", *place, last, unique=True)
-        event.listen(index, "before_create", of_live_ones)
+        for index in (
+            Index(f"proctor_assignments_{name}", *place, last, unique=True),
+            Index(f"proctor_assignments_task_{name}", assignments.c.task_id, last, unique=True),
+        ):
+            event.listen(index, "before_create", of_live_ones)
+    Index("proctor_assignments_batch", assignments.c.batch_id)
     Index(
         "proctor_assignments_queue",
         assignments.c.person_id,
@@ -388,3 +400,80 @@ def _work_tables(metadata: MetaData) -> tuple[Table, ...]:
         exports,
         events,
     )
+
+
+def _round_tables(metadata: MetaData) -> tuple[Table, ...]:
+    from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
+
+    rounds = Table(
+        "proctor_rounds",
+        metadata,
+        Column("id", Integer, primary_key=True, autoincrement=True),
+        Column("pid", Text, nullable=False, unique=True),
+        Column("name", Text, nullable=False, unique=True),
+        Column("kind", Text, nullable=False),
+        Column("settings", Text, nullable=False),
+        Column("options", Text, nullable=False),
+        Column("state", Text, nullable=False),  # open, closed
+        Column("made_by", Text, nullable=False),
+        Column("created_at", Float, nullable=False),
+        sqlite_autoincrement=True,
+    )
+    tasks = Table(
+        "proctor_tasks",
+        metadata,
+        Column("id", Integer, primary_key=True, autoincrement=True),
+        Column("pid", Text, nullable=False, unique=True),
+        Column("round_id", Integer, ForeignKey("proctor_rounds.id"), nullable=False),
+        Column("name", Text, nullable=False),
+        Column("body", Text, nullable=False),
+        Column("stratum", Text, nullable=False),
+        Column("cluster", Text, nullable=False),  # tasks about the same thing: one of them at a time
+        Column("variant", Text, nullable=False),
+        Column("role", Text, nullable=False),  # real, test, attention
+        Column("wanted", Integer, nullable=False),
+        Column("held", Boolean, nullable=False, default=False),  # somebody could not do it
+        UniqueConstraint("round_id", "name"),
+        sqlite_autoincrement=True,
+    )
+    batches = Table(
+        "proctor_batches",
+        metadata,
+        Column("id", Integer, primary_key=True, autoincrement=True),
+        Column("pid", Text, nullable=False, unique=True),
+        Column("round_id", Integer, ForeignKey("proctor_rounds.id"), nullable=False),
+        Column("person_id", Integer, ForeignKey("proctor_people.id"), nullable=False),
+        Column("state", Text, nullable=False),  # open, complete, expired, refused
+        Column("code", Text, nullable=False),
+        Column("lease_until", Float),
+        Column("created_at", Float, nullable=False),
+        Column("ended_at", Float),
+        sqlite_autoincrement=True,
+    )
+    Index("proctor_batches_person", batches.c.person_id, batches.c.round_id)
+    Index("proctor_batches_round", batches.c.round_id, batches.c.state)
+    reviews = Table(  # what a reviewer said of a batch or corrected in it; what was submitted stays
+        "proctor_reviews",
+        metadata,
+        Column("id", Integer, primary_key=True, autoincrement=True),
+        Column("batch_id", Integer, ForeignKey("proctor_batches.id"), nullable=False),
+        Column("assignment_id", Integer, ForeignKey("proctor_assignments.id")),
+        Column("person_id", Integer, ForeignKey("proctor_people.id"), nullable=False),
+        Column("action", Text, nullable=False),
+        Column("before", Text, nullable=False),
+        Column("after", Text, nullable=False),
+        Column("reason", Text, nullable=False),
+        Column("created_at", Float, nullable=False),
+        sqlite_autoincrement=True,
+    )
+    Index("proctor_reviews_batch", reviews.c.batch_id)
+    platform_ids = Table(  # what a platform calls its workers: apart from everything else, and not for ever
+        "proctor_platform_ids",
+        metadata,
+        Column("person_id", Integer, ForeignKey("proctor_people.id"), primary_key=True),
+        Column("platform_id", Text, nullable=False),
+        Column("study", Text, nullable=False),
+        Column("session", Text, nullable=False),
+        Column("keep_until", Float, nullable=False),
+    )
+    return rounds, tasks, batches, reviews, platform_ids

@@ -10,7 +10,8 @@ __all__ = ["Batch", "BatchState", "Reading", "Round", "RoundSettings", "Task", "
 
 TaskRole = Literal["real", "test", "attention"]
 """``test``: its right answer is known; ``attention``: it says itself what to answer. Both look like every other task."""
-BatchState = Literal["open", "complete", "expired", "returned"]
+BatchState = Literal["open", "complete", "expired", "refused"]
+"""``expired``: its time ran out; ``refused``: a reviewer set it aside, and its ratings do not count."""
 
 
 class RoundSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,6 +85,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         variant: which of them (the modality).
         role: see ``TaskRole``.
         wanted: people that do it; None for what the round says.
+        held: somebody could not do it; nobody else gets it until a coordinator gives it out again.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     variant: str = ""
     role: TaskRole = "real"
     wanted: int | None = None
+    held: bool = False
     id: int = 0
     pid: str = ""
 
