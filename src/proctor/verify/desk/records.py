@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ __all__ = [
     "MAX_TEXT",
     "ROLES",
     "STAGES",
+    "AnyStage",
     "Assignment",
     "ConflictError",
     "Draft",
@@ -35,12 +36,17 @@ __all__ = [
     "gate_in",
 ]
 
-Role = Literal["annotator", "adjudicator", "coordinator", "owner"]
+S = TypeVar("S", bound=msgspec.Struct)
+
+Role = Literal["worker", "annotator", "adjudicator", "coordinator", "owner"]
 ROLES: Final[tuple[Role, ...]] = ("annotator", "adjudicator", "coordinator", "owner")
+"""Roles of accounts, the least first. A ``worker`` has none: a link of a platform leads to the tasks of a round, and nothing else."""
 Gate = Literal["waiting", "training", "open"]
 GATES: Final[tuple[Gate, ...]] = ("waiting", "training", "open")
 Stage = Literal["training", "judge", "adjudicate"]
 STAGES: Final[tuple[Stage, ...]] = ("training", "judge", "adjudicate")
+AnyStage = Literal["training", "judge", "adjudicate", "task"]
+"""Stages of verification, and the work on a task of a round."""
 
 MAX_TEXT: Final = 4_000
 """Characters of one sentence that somebody writes."""
@@ -56,7 +62,8 @@ CANT_REASONS: Final[Mapping[str, str]] = {
 
 def at_least(role: str, needed: Role) -> bool:
     """True when a role includes another: every coordinator may do what an annotator may."""
-    return role in ROLES and ROLES.index(role) >= ROLES.index(needed)
+    ranks = ("worker", *ROLES)
+    return role in ranks and ranks.index(role) >= ranks.index(needed)
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,13 +139,13 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
-    """One person, one item, one stage."""
+    """One person, one item, one stage; or one person and one task of a round, and ``item_id`` is 0."""
 
     id: int
     pid: str
     item_id: int
     person_id: int
-    stage: Stage
+    stage: AnyStage
     slot: int
     state: Literal["open", "submitted", "returned", "moved", "void"]
     live: bool
@@ -150,6 +157,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     submitted_at: float | None = None
     rev: int = 0
     reason: str = ""
+    task_id: int = 0
+    batch_id: int = 0
 
 
 class Sheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -162,10 +171,10 @@ class Sheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     note: str = ""
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class Draft(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     """A sheet that is not submitted."""
 
-    sheet: Sheet
+    sheet: S
     version: int
     client_id: str
     seq: int
@@ -192,7 +201,7 @@ class Submitted(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     rev: int
-    stage: Stage = "judge"
+    stage: AnyStage = "judge"
     again: bool = False
     queued: str | None = None
 
@@ -213,7 +222,9 @@ class ConflictError(UserError):
         theirs: the sheet that stands now.
     """
 
-    def __init__(self, message: str, *, rev: int = 0, version: int = 0, theirs: Sheet | None = None) -> None:
+    def __init__(
+        self, message: str, *, rev: int = 0, version: int = 0, theirs: msgspec.Struct | None = None
+    ) -> None:
         super().__init__(message, hint="compare both and send again")
         self.rev = rev
         self.version = version

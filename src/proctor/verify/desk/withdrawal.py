@@ -75,5 +75,5 @@ def _void_the_rest(desk: Desk, connection: Connection, person: Person) -> None:
     done = a.c.state == "submitted"
     connection.execute(left.where(done).values(live=False, state="void", reason="withdrawn"))
     connection.execute(left.where(~done).values(live=False, state="moved", reason="withdrawn"))
-    for item_id in dict.fromkeys(row.item_id for row in mine):
+    for item_id in dict.fromkeys(row.item_id for row in mine if row.item_id is not None):
         refresh_item(desk, connection, item_id)

@@ -6,10 +6,10 @@ rows, the verdict, the assignment's state, the event and what became of the item
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 from sqlalchemy import Connection, bindparam, select
@@ -19,7 +19,7 @@ from proctor.exam.kind import kind_named
 from proctor.exam.question import Choice, proposed_texts
 from proctor.records import canonical_json
 from proctor.verify.adjudicate import Case
-from proctor.verify.desk import documents, training
+from proctor.verify.desk import documents, rounds, tasks, training
 from proctor.verify.desk.cases import refresh_item, standing
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.documents import Protocol
@@ -41,6 +41,7 @@ from proctor.verify.desk.records import (
     at_least,
 )
 from proctor.verify.desk.sheets import Cards, check_sheet, is_bad_text
+from proctor.verify.desk.tasks import TaskWork
 from proctor.verify.queue import card_order, lease_until
 from proctor.verify.schema import tables
 from proctor.verify.store import append_verdicts
@@ -53,12 +54,16 @@ __all__ = [
     "check_sheet",
     "find_assignment",
     "is_begun",
+    "load_task",
     "load_work",
     "own_assignment",
+    "read_sheet",
     "save_draft",
     "submit",
     "undo",
 ]
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 SHEET_VERSION: Final = 1
 _CLOSED: Final = "This item is closed; it can no longer be changed."
@@ -73,7 +78,7 @@ class Work(NamedTuple):
     assignment: Assignment
     item: Item
     cards: Cards
-    draft: Draft | None
+    draft: Draft[Sheet] | None
     submitted: Sheet | None
 
 
@@ -113,9 +118,35 @@ def load_work(desk: Desk, connection: Connection, pid: str, person: Person) -> W
     assignment = own_assignment(connection, pid, person)
     item = get_item(connection, assignment.item_id)
     cards = cards_of(desk, connection, assignment, item, person)
-    draft = _draft(connection, assignment.id)
-    submitted = _submitted_sheet(connection, assignment) if assignment.state == "submitted" else None
-    return Work(assignment, item, cards, draft, submitted)
+    return Work(assignment, item, cards, *_filled_in(connection, assignment, Sheet))
+
+
+def load_task(connection: Connection, assignment: Assignment) -> TaskWork:
+    """Return what the page of a task of a round shows."""
+    asked = tasks.asked_of(connection, assignment)
+    batch = rounds.batch_of(connection, assignment.batch_id)
+    return TaskWork(assignment, asked, batch, *_filled_in(connection, assignment, asked.kind.sheet))
+
+
+def _filled_in(
+    connection: Connection, assignment: Assignment, sheet: type[S]
+) -> tuple[Draft[S] | None, S | None]:
+    draft = _draft(connection, assignment.id, sheet)
+    return draft, _submitted_sheet(connection, assignment, sheet) if assignment.state == "submitted" else None
+
+
+def read_sheet(raw: msgspec.Raw, sheet: type[S]) -> S:
+    """Return what a page sent as a sheet.
+
+    Raises:
+        InvalidError: if it is none, with the field that is wrong.
+    """
+    try:
+        return msgspec.json.decode(raw, type=sheet)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        message = str(error)
+        where = message.rpartition("`$.")[2].rstrip("`") if "`$." in message else "sheet"
+        raise InvalidError([(where[:80], message[:300])]) from None
 
 
 def cards_of(desk: Desk, connection: Connection, assignment: Assignment, item: Item, person: Person) -> Cards:
@@ -155,7 +186,7 @@ def save_draft(
     pid: str,
     person: Person,
     *,
-    sheet: Sheet,
+    sheet: Sheet | msgspec.Raw,
     client_id: str,
     seq: int,
     base: int,
@@ -168,7 +199,7 @@ def save_draft(
         connection: in a writing transaction.
         pid: of the assignment.
         person: who is signed in.
-        sheet: as it stands on the page.
+        sheet: as it stands on the page; as the page sent it, or read.
         client_id: of the page (a tab).
         seq: counts up on that page; an older one that comes late is passed over.
         base: version that the page knows.
@@ -183,7 +214,8 @@ def save_draft(
         connection, (_by_pid(), {"pid": pid}), (_draft_of_pid(), {"assignment_pid": pid})
     )
     assignment, old = _own(mine, person), drafts[0] if drafts else None
-    encoded = msgspec.json.encode(sheet)
+    form = _form_of(connection, assignment)
+    encoded = msgspec.json.encode(read_sheet(sheet, form) if isinstance(sheet, msgspec.Raw) else sheet)
     if len(encoded) > MAX_DRAFT:
         raise InvalidError([("sheet", f"A draft holds at most {MAX_DRAFT // 1024} kB.")])
     now = desk.now()
@@ -196,12 +228,12 @@ def save_draft(
     }
     if old is None:
         run(connection, _insert("drafts"), {**row, "assignment_id": assignment.id, "version": 1})
-        _begin(desk, connection, assignment, person, _kind_of(connection, assignment))
+        _begin(desk, connection, assignment, person)
         version = 1
     elif old.client_id == row["client_id"] and seq <= old.seq:
         return Saved(version=old.version, saved_at=old.saved_at, stale=True)
     elif old.client_id != row["client_id"] and base != old.version:
-        theirs = msgspec.json.decode(old.sheet, type=Sheet)
+        theirs = msgspec.json.decode(old.sheet, type=form)
         raise ConflictError(
             "This was changed on another page or device.",
             rev=assignment.rev,
@@ -219,19 +251,23 @@ def save_draft(
     return Saved(version=version, saved_at=now)
 
 
+def _form_of(connection: Connection, assignment: Assignment) -> type[msgspec.Struct]:
+    return tasks.asked_of(connection, assignment).kind.sheet if assignment.stage == "task" else Sheet
+
+
 def _kind_of(connection: Connection, assignment: Assignment) -> str:
     t = tables().items
     query = t.select().with_only_columns(t.c.kind).where(t.c.id == assignment.item_id)
-    return str(connection.execute(query).scalar_one())
+    return str(connection.execute(query).scalar_one_or_none() or "")
 
 
 def _begin(
-    desk: Desk, connection: Connection, assignment: Assignment, person: Person, kind: str
+    desk: Desk, connection: Connection, assignment: Assignment, person: Person, kind: str | None = None
 ) -> Assignment:
     """Note when work began, and the version of the guideline that it keeps from then on: the one the person has read."""
     if assignment.rev or assignment.state != "open":
         return assignment
-    read = person.guidelines.get(kind, 0)
+    read = person.guidelines.get(_kind_of(connection, assignment) if kind is None else kind, 0)
     run(connection, _set_started(), {"a_id": assignment.id, "guideline": read, "now": desk.now()})
     return msgspec.structs.replace(assignment, guideline_version=read)
 
@@ -251,7 +287,7 @@ def submit(
     pid: str,
     person: Person,
     *,
-    sheet: Sheet,
+    sheet: Sheet | msgspec.Raw,
     rev: int,
     key: str,
     active_ms: int = 0,
@@ -283,9 +319,14 @@ def submit(
         (_slots_beside(), own),
         (_queue_around(), own),
     )
-    protocol = protocol if protocol is not None else documents.protocol(connection)
     assignment = _own(mine, person)
-    before = assignment.rev and fetch_one(connection, _by_key(), {"assignment": assignment.id, "key": key})
+    if assignment.stage == "task":
+        return _submit_task(
+            desk, connection, assignment, person, sheet, rev=rev, key=key, active_ms=active_ms
+        )
+    protocol = protocol if protocol is not None else documents.protocol(connection)
+    sheet = read_sheet(sheet, Sheet) if isinstance(sheet, msgspec.Raw) else sheet
+    before = _before(connection, assignment, key)
     if before:
         return _again(desk, connection, assignment, person, sheet, before)
     _refuse_stale(connection, assignment, rev)
@@ -304,11 +345,7 @@ def submit(
     _write_response(
         desk, connection, assignment, kept, cards, digest=digest, key=key, rev=new_rev, active_ms=active_ms
     )
-    run(
-        connection,
-        _set_submitted(),
-        {"a_id": assignment.id, "now": desk.now(), "new_rev": new_rev, "ms": active_ms},
-    )
+    _mark_submitted(desk, connection, assignment, new_rev, active_ms)
     add_event(
         desk,
         connection,
@@ -327,17 +364,59 @@ def submit(
     return Submitted(rev=new_rev, stage=assignment.stage, queued=queued)
 
 
+def _submit_task(
+    desk: Desk,
+    connection: Connection,
+    assignment: Assignment,
+    person: Person,
+    sheet: msgspec.Struct | msgspec.Raw,
+    *,
+    rev: int,
+    key: str,
+    active_ms: int,
+) -> Submitted:
+    """Keep what was filled in for a task of a round."""
+    asked = tasks.asked_of(connection, assignment)
+    given = read_sheet(sheet, asked.kind.sheet) if isinstance(sheet, msgspec.Raw) else sheet
+    before = _before(connection, assignment, key)
+    if before:
+        stored = msgspec.json.decode(before.sheet, type=asked.kind.sheet)
+        return _same_again(
+            assignment, before, lambda: asked.kind.check(given, asked.body, asked.options), stored
+        )
+    _refuse_stale(connection, assignment, rev, asked.kind.sheet)
+    tasks.refuse_closed(desk, connection, assignment, asked.round)
+    kept = asked.kind.check(given, asked.body, asked.options)
+    new_rev = assignment.rev + 1
+    _insert_response(desk, connection, assignment, kept, key=key, rev=new_rev, active_ms=active_ms)
+    _mark_submitted(desk, connection, assignment, new_rev, active_ms)
+    return tasks.keep(desk, connection, assignment, person, asked, new_rev)
+
+
+def _before(connection: Connection, assignment: Assignment, key: str) -> Any:
+    """Return what was submitted under a key before, None for nothing."""
+    own = {"assignment": assignment.id, "key": key}
+    return fetch_one(connection, _by_key(), own) if assignment.rev else None
+
+
 def _again(
     desk: Desk, connection: Connection, assignment: Assignment, person: Person, sheet: Sheet, before: Any
+) -> Submitted:
+    item = get_item(connection, assignment.item_id)
+    cards = cards_of(desk, connection, assignment, item, person)
+    stored = msgspec.json.decode(before.sheet, type=Sheet)
+    return _same_again(assignment, before, lambda: check_sheet(sheet, cards), stored)
+
+
+def _same_again(
+    assignment: Assignment, before: Any, check: Callable[[], msgspec.Struct], stored: msgspec.Struct
 ) -> Submitted:
     """Return the first answer again - unless the sheet is another one.
 
     The browser's back button brings a form with its old key; what was changed there must not be lost silently.
     """
-    stored = msgspec.json.decode(before.sheet, type=Sheet)
-    item = get_item(connection, assignment.item_id)
     try:
-        same = check_sheet(sheet, cards_of(desk, connection, assignment, item, person)) == stored
+        same = check() == stored
     except InvalidError:
         same = False
     if not same and assignment.state == "submitted":
@@ -347,12 +426,14 @@ def _again(
     return Submitted(rev=before.rev, stage=assignment.stage, again=True)
 
 
-def _refuse_stale(connection: Connection, assignment: Assignment, rev: int) -> None:
+def _refuse_stale(
+    connection: Connection, assignment: Assignment, rev: int, form: type[msgspec.Struct] = Sheet
+) -> None:
     if rev != assignment.rev:
         raise ConflictError(
             "This was submitted from another page in the meantime.",
             rev=assignment.rev,
-            theirs=_submitted_sheet(connection, assignment),
+            theirs=_submitted_sheet(connection, assignment, form),
         )
 
 
@@ -436,18 +517,9 @@ def _write_response(
     rev: int,
     active_ms: int,
 ) -> None:
-    row = {
-        "assignment_id": assignment.id,
-        "rev": rev,
-        "idem_key": key,
-        "sheet": msgspec.json.encode(sheet).decode(),
-        "schema_version": SHEET_VERSION,
-        "guideline_version": assignment.guideline_version,
-        "verdict_digest": digest,
-        "active_ms": active_ms,
-        "created_at": desk.now(),
-    }
-    run(connection, _insert("responses"), row)
+    _insert_response(
+        desk, connection, assignment, sheet, digest=digest, key=key, rev=rev, active_ms=active_ms
+    )
     # The rows find the response by its revision: waiting for its number would be a way to PostgreSQL and back.
     its = {"assignment": assignment.id, "rev": rev}
     if sheet.question is not None:
@@ -465,6 +537,35 @@ def _write_response(
         run(connection, _insert_of_response("own_answers", "position", "text"), *own)
 
 
+def _insert_response(
+    desk: Desk,
+    connection: Connection,
+    assignment: Assignment,
+    sheet: msgspec.Struct,
+    *,
+    key: str,
+    rev: int,
+    active_ms: int,
+    digest: str = "",
+) -> None:
+    row = {
+        "assignment_id": assignment.id,
+        "rev": rev,
+        "idem_key": key,
+        "sheet": msgspec.json.encode(sheet).decode(),
+        "schema_version": SHEET_VERSION,
+        "guideline_version": assignment.guideline_version,
+        "verdict_digest": digest,
+        "active_ms": active_ms,
+        "created_at": desk.now(),
+    }
+    run(connection, _insert("responses"), row)
+
+
+def _mark_submitted(desk: Desk, connection: Connection, assignment: Assignment, rev: int, ms: int) -> None:
+    run(connection, _set_submitted(), {"a_id": assignment.id, "now": desk.now(), "new_rev": rev, "ms": ms})
+
+
 # -- taking back -----------------------------------------------------------------------------------------------
 
 
@@ -480,6 +581,8 @@ def undo(
     assignment = own_assignment(connection, pid, person)
     if assignment.state != "submitted":
         raise ConflictError("There is nothing to take back: this is not submitted.", rev=assignment.rev)
+    if assignment.stage == "task":
+        return _undo_task(desk, connection, assignment, person, rev)
     _refuse_stale(connection, assignment, rev)
     item = get_item(connection, assignment.item_id)
     if assignment.stage == "training":
@@ -507,9 +610,24 @@ def undo(
     return Submitted(rev=assignment.rev, stage=assignment.stage)
 
 
-def _keep_as_draft(desk: Desk, connection: Connection, assignment: Assignment) -> None:
+def _undo_task(
+    desk: Desk, connection: Connection, assignment: Assignment, person: Person, rev: int
+) -> Submitted:
+    asked = tasks.asked_of(connection, assignment)
+    _refuse_stale(connection, assignment, rev, asked.kind.sheet)
+    tasks.refuse_closed(desk, connection, assignment, asked.round)
+    a = tables().assignments
+    connection.execute(a.update().where(a.c.id == assignment.id).values(state="open", submitted_at=None))
+    _keep_as_draft(desk, connection, assignment, asked.kind.sheet)
+    tasks.take_back(desk, connection, assignment, person)
+    return Submitted(rev=assignment.rev, stage="task")
+
+
+def _keep_as_draft(
+    desk: Desk, connection: Connection, assignment: Assignment, form: type[msgspec.Struct] = Sheet
+) -> None:
     """Let what was submitted without any draft (a plain form) be the draft, so that nothing is filled in twice."""
-    sheet = _submitted_sheet(connection, assignment)
+    sheet = _submitted_sheet(connection, assignment, form)
     if sheet is None or fetch_one(connection, _draft_of(), {"assignment": assignment.id}) is not None:
         return
     row = {
@@ -564,12 +682,15 @@ def cant_judge(
         return
     if assignment.state != "open":
         raise ConflictError("It is submitted; take that back first.", rev=assignment.rev)
+    words = CANT_REASONS[reason] + (f": {note.strip()}" if note.strip() else "")
+    if assignment.stage == "task":
+        tasks.give_back(desk, connection, assignment, person, words)
+        return
     protocol = documents.protocol(connection)
     if assignment.stage in protocol.frozen_stages:
         raise ConflictError(
             "The coordinator has closed this stage; nothing can be changed any more.", rev=assignment.rev
         )
-    words = CANT_REASONS[reason] + (f": {note.strip()}" if note.strip() else "")
     a, i = tables().assignments, tables().items
     connection.execute(a.update().where(a.c.id == assignment.id).values(state="returned", reason=words))
     item = get_item(connection, assignment.item_id)
@@ -605,7 +726,7 @@ def to_assignment(row: Any) -> Assignment:
     return Assignment(
         id=row.id,
         pid=row.pid,
-        item_id=row.item_id,
+        item_id=row.item_id or 0,
         person_id=row.person_id,
         stage=row.stage,
         slot=row.slot,
@@ -619,22 +740,24 @@ def to_assignment(row: Any) -> Assignment:
         submitted_at=row.submitted_at,
         rev=row.rev,
         reason=row.reason,
+        task_id=row.task_id or 0,
+        batch_id=row.batch_id or 0,
     )
 
 
-def _draft(connection: Connection, assignment_id: int) -> Draft | None:
+def _draft(connection: Connection, assignment_id: int, form: type[S]) -> Draft[S] | None:
     row = fetch_one(connection, _draft_of(), {"assignment": assignment_id})
     if row is None:
         return None
-    sheet = msgspec.json.decode(row.sheet, type=Sheet)
+    sheet = msgspec.json.decode(row.sheet, type=form)
     return Draft(
         sheet=sheet, version=row.version, client_id=row.client_id, seq=row.seq, saved_at=row.saved_at
     )
 
 
-def _submitted_sheet(connection: Connection, assignment: Assignment) -> Sheet | None:
+def _submitted_sheet(connection: Connection, assignment: Assignment, form: type[S]) -> S | None:
     row = fetch_one(connection, _last_response(), {"assignment": assignment.id})
-    return msgspec.json.decode(row.sheet, type=Sheet) if row is not None else None
+    return msgspec.json.decode(row.sheet, type=form) if row is not None else None
 
 
 @cache

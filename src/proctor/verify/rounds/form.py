@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
 from proctor.verify.desk.records import MAX_TEXT, InvalidError
 from proctor.verify.desk.sheets import is_bad_text
-from proctor.verify.rounds.kind import Fields
+from proctor.verify.rounds.kind import Fields, TaskKind
 
-__all__ = ["Field", "FormSheet", "check_fields", "check_form", "form_sheet"]
+T = TypeVar("T", bound=msgspec.Struct)
+O = TypeVar("O", bound=msgspec.Struct)  # noqa: E741 - of the round
+
+__all__ = ["Field", "FormKind", "FormSheet", "check_fields", "check_form", "form_sheet"]
 
 FieldName = Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,39}$")]
 MAX_TEXTS = 20
@@ -150,3 +153,17 @@ def form_sheet(fields: Sequence[Field], form: Fields) -> FormSheet:
             values[field.name] = given if field.type == "texts" else given[0]
     note = form.get("note")
     return FormSheet(values=values, note=note if isinstance(note, str) else "")
+
+
+class FormKind(TaskKind[T, FormSheet, O]):
+    """A kind whose sheet is a form: it says its fields, and has no page of its own."""
+
+    sheet = FormSheet
+
+    def check(self, sheet: FormSheet, task: T, options: O) -> FormSheet:
+        """Return a complete form; see ``check_form``."""
+        return check_form(sheet, self.fields(task, options))
+
+    def of_form(self, fields: Fields, task: T, options: O) -> FormSheet:
+        """Return the sheet of a plain form; see ``form_sheet``."""
+        return form_sheet(self.fields(task, options), fields)

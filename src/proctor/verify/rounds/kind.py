@@ -9,7 +9,7 @@ all (``verify.desk.rounds``, ``verify.desk.work``). docs/rounds.md.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from proctor.exam.question import Footage, Question
     from proctor.verify.desk.records import Person
+    from proctor.verify.rounds.form import Field
     from proctor.verify.rounds.records import Round
 
 __all__ = ["Fields", "NoOptions", "TaskKind", "task_kind", "task_kinds"]
@@ -84,13 +85,34 @@ class TaskKind(ABC, Generic[T, S, O]):
             InvalidError: with every field that is missing or wrong, in the order of the page.
         """
 
-    def of_form(self, fields: Fields, task: T, options: O) -> S:
+    def of_form(self, fields: Fields, task: T, options: O) -> S:  # noqa: ARG002 - for kinds that can
         """Return the sheet of a plain form; what cannot be meant counts as not filled in. Kinds that need JavaScript say so."""
         raise UserError("This page needs JavaScript.", hint="switch it on, or use another browser")
 
-    def question(self, task: T) -> Question | None:
+    def question(self, task: T) -> Question | None:  # noqa: ARG002 - for kinds that have one
         """Return the question whose card is shown beside the task; None where there is none."""
         return None
+
+    def fields(self, task: T, options: O) -> Sequence[Field]:  # noqa: ARG002 - for kinds that are forms
+        """Return the fields of the form; none for kinds with a page of their own."""
+        return ()
+
+    def pictures(self, task: T) -> Sequence[str]:  # noqa: ARG002 - for kinds that have some
+        """Return paths of pictures, relative to the workspace, that the page shows as ``/w/{pid}/picture?part=<place>``.
+
+        Where there are none, the parts of the question's card are counted.
+        """
+        return ()
+
+    def look(self, sheet: S, task: T, options: O) -> msgspec.Struct:  # noqa: ARG002 - for kinds that have something to say
+        """Return what the page asks the server about a sheet while it is filled in (``POST /w/{pid}/look``); nothing is kept.
+
+        Raises:
+            GoneError: if pages of this kind ask nothing.
+        """
+        from proctor.verify.desk.records import GoneError
+
+        raise GoneError
 
     def footage(self, task: T) -> Footage | None:
         """Return the recording that the page plays; that of the question by default."""
@@ -99,7 +121,7 @@ class TaskKind(ABC, Generic[T, S, O]):
         question = self.question(task)
         return part_of(question, Footage) if question is not None else None
 
-    def barred(self, connection: Connection, round_: Round, person: Person) -> Collection[str]:
+    def barred(self, connection: Connection, round_: Round, person: Person) -> Collection[str]:  # noqa: ARG002 - for kinds with rules
         """Return the groups of tasks (``Task.group``) that a person must not get, such as questions that they verified."""
         return ()
 
