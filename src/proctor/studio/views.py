@@ -40,14 +40,17 @@ __all__ = [
     "FeedbackRow",
     "FeedbackView",
     "Field",
+    "FieldView",
     "Filter",
     "GuidelineView",
     "GuidelinesView",
+    "HeldTask",
     "HomeView",
     "InviteView",
     "ItemRow",
     "ItemView",
     "ItemsView",
+    "JoinView",
     "Judgement",
     "JudgementAnswer",
     "KeyBinding",
@@ -64,6 +67,8 @@ __all__ = [
     "PersonRow",
     "PolicyRow",
     "RevisionRow",
+    "RoundRow",
+    "RoundView",
     "SessionRow",
     "Setting",
     "SettledAnswer",
@@ -72,6 +77,7 @@ __all__ = [
     "SigninView",
     "Stage",
     "Task",
+    "TaskView",
     "TrainingItem",
     "TrainingView",
     "TypeAgreement",
@@ -358,6 +364,166 @@ class HomeView:
     recent: tuple[ItemRow, ...] = ()
     guideline_changed: str = ""
     todo: tuple[NextStep, ...] = ()
+
+
+# -- tasks of rounds ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FieldView:
+    """One field of a form, as ``verify.rounds.form.Field`` has it, with what was filled in and what is wrong with it."""
+
+    name: str
+    label: str
+    type: str
+    rule: str = ""
+    low: int = 1
+    high: int = 5
+    ends: tuple[str, str] = ("", "")
+    choices: tuple[Choice, ...] = ()
+    required: bool = True
+    only_if: str = ""
+    values: tuple[str, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """``task_<kind>``: one assignment of a task of a round. What is hidden (a source, a role, other people) has no field.
+
+    Attributes:
+        pid: of the assignment.
+        rev: of the last submitted response, 0 before the first.
+        key: an idempotency key for a plain form.
+        kind: of the task.
+        module: of JavaScript: ``static/js/task_<module>.js``.
+        state: ``open``, ``submitted`` (may still be changed) or ``frozen``.
+        title: of the work.
+        position: place in the batch, from 1.
+        total: size of the batch.
+        instructions: of the round; empty where there are none.
+        round: address of the round, for its people.
+        card: what is shown beside it; None where nothing is.
+        fields: of the form; empty for kinds with a page of their own.
+        note: to the coordinator.
+        errors: messages by field, from a plain form.
+        saved: time of the last save; empty when nothing is saved yet.
+        back: address of the task before, empty at the first.
+        following: address of the task after, empty at the last.
+        data: JSON for the kind's module; empty where it needs none.
+        sheet: JSON of the sheet that the page begins with.
+        body: the kind's own view.
+    """
+
+    pid: str
+    rev: int
+    key: str
+    kind: str
+    module: str
+    state: Literal["open", "submitted", "frozen"]
+    title: str
+    position: int
+    total: int
+    round: str
+    instructions: Markup = field(default_factory=Markup)
+    card: CardView | None = None
+    fields: tuple[FieldView, ...] = ()
+    note: str = ""
+    errors: tuple[Field, ...] = ()
+    saved: str = ""
+    back: str = ""
+    following: str = ""
+    data: str = ""
+    sheet: str = "{}"
+    body: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinView:
+    """``round``: the first page of a round for who takes part: what it is, instructions, examples, consent, how far they are.
+
+    Attributes:
+        address: of the round.
+        title: of the work.
+        detail: what one does.
+        state: ``ask`` (consent of somebody without an account), ``quiz``, ``ready``, ``going`` (a batch is open), ``done``, ``late``
+            (its time ran out), ``empty`` (nothing is left for them), ``closed``.
+        consent: text; empty where none is asked for.
+        instructions: text.
+        worker: they came by a platform's link.
+        hidden: fields of the form that the platform's link brought.
+        quiz: fields of the comprehension quiz, with what was wrong of what they chose.
+        done: tasks of their batch that are done.
+        total: tasks of their batch.
+        code: completion code, at the end.
+        redirect: address that they go back to, at the end.
+        again: they may take another batch.
+        minutes: for a batch; 0 for any time.
+    """
+
+    address: str
+    title: str
+    detail: str
+    state: Literal["ask", "quiz", "ready", "going", "done", "late", "empty", "closed"]
+    consent: Markup = field(default_factory=Markup)
+    instructions: Markup = field(default_factory=Markup)
+    worker: bool = False
+    hidden: tuple[Field, ...] = ()
+    quiz: tuple[FieldView, ...] = ()
+    done: int = 0
+    total: int = 0
+    code: str = ""
+    redirect: str = ""
+    again: bool = False
+    minutes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRow:
+    """A round in the coordinator's list."""
+
+    href: str
+    name: str
+    title: str
+    state: str
+    tasks: int
+    wanted: int
+    done: int
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTask:
+    """A task that somebody could not do: address to give it out again, its name, and why."""
+
+    pid: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoundView:
+    """``round_progress``: a round as its coordinator sees it.
+
+    Attributes:
+        row: how far it is.
+        address: of this page.
+        link: for people with an account.
+        platform_link: for people of a platform, to be pasted there; empty where the round takes none.
+        batches: how many are in which state, in words.
+        held: tasks that somebody could not do.
+        settings: name and value, in words.
+        review: address of the reviewer's page; empty where the kind has none.
+    """
+
+    row: RoundRow
+    address: str
+    link: str
+    platform_link: str
+    batches: tuple[Field, ...]
+    held: tuple[HeldTask, ...]
+    settings: tuple[Field, ...]
+    review: str = ""
 
 
 # -- the work page ------------------------------------------------------------------------------------------
