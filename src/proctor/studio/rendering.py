@@ -17,7 +17,7 @@ from proctor.drawing.text import show_text
 from proctor.errors import UserError
 from proctor.studio.context import studio_of
 from proctor.studio.views import NavLink, Shell, Viewer
-from proctor.verify.desk.records import Person, at_least
+from proctor.verify.desk.records import InvalidError, Person, at_least
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -27,7 +27,9 @@ __all__ = [
     "STATIC",
     "clock_text",
     "compile_templates",
+    "data_of",
     "explain",
+    "json_body",
     "looking_again",
     "problem",
     "render",
@@ -68,6 +70,7 @@ FLASHES: Final[Mapping[str, str]] = {
     "ended": "They are signed out everywhere.",
     "withdrawn": "Nothing says any more who they were.",
     "kept": "Kept as a new version.",
+    "stopped": "What you submitted is kept. The rest has gone to others.",
 }
 """Sentences that an address may ask for (``?said=saved``): words of the address itself are never shown."""
 
@@ -182,13 +185,14 @@ _COORDINATION: Final = (
     ("Deal", "/deal"),
     ("Training set", "/training"),
     ("Texts", "/guidelines"),
+    ("Rounds", "/rounds"),
     ("Exports", "/exports"),
     ("Log", "/events"),
 )
 
 
 def _nav(path: str, role: str) -> tuple[NavLink, ...]:
-    links = [("Work", "/")]
+    links = [("Work", "/" if role != "worker" else "/r")]
     if at_least(role, "coordinator"):
         links += _COORDINATION
     return tuple(NavLink(label, href, current=_is_current(path, href)) for label, href in links)
@@ -237,6 +241,27 @@ def looking_again(page: Response, address: str) -> Response:
     if address:
         page.headers["Refresh"] = f"{_AGAIN_SECONDS}; url={address}"
     return page
+
+
+def data_of(value: object) -> Response:
+    """Return a value as JSON."""
+    return Response(msgspec.json.encode(value), media_type="application/json")
+
+
+async def json_body(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
+    """Return the body of a request as a decoder reads it.
+
+    Raises:
+        InvalidError: if it is no JSON, or not of this shape.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise InvalidError([("body", "JSON was expected.")])
+    try:
+        return decoder.decode(await request.body())
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        message = str(error)
+        where = message.rpartition("`$.")[2].rstrip("`") if "`$." in message else "body"
+        raise InvalidError([(where[:80], message[:300])]) from None
 
 
 # -- times, in the server's zone -------------------------------------------------------------------------------

@@ -16,18 +16,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from proctor.errors import UserError
-from proctor.studio.pages import account, home, work
+from proctor.studio.pages import account, home, tasks, work
 from proctor.studio.rendering import problem, see_other, wants_page
 from proctor.verify.desk.records import GoneError, Person, Role, at_least
 
 __all__ = ["ROUTES", "Permission", "StudioRoute", "build_routes"]
 
 Permission = Literal[
-    "public", "signed-in", "own-assignment", "annotator", "adjudicator", "coordinator", "owner"
+    "public", "signed-in", "own-assignment", "worker", "annotator", "adjudicator", "coordinator", "owner"
 ]
 """``public``: everybody. ``signed-in``: whoever has an account, consent given or not. ``own-assignment``: the person whom
 the assignment in the address belongs to; the desk checks it, and everybody else reads that there is nothing. The
-others: at least this role, with consent given and the guideline read."""
+others: at least this role, with consent given and the guideline read. People without an account (``worker``) have the tasks
+of a round, and nothing else."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -65,6 +66,7 @@ def _routes() -> list[StudioRoute]:
         StudioRoute("/w/{pid}/clip.mp4", "GET", work.clip, "own-assignment"),
         StudioRoute("/w/{pid}/poster.jpg", "GET", work.poster, "own-assignment"),
         StudioRoute("/w/{pid}/picture", "GET", work.picture, "own-assignment"),
+        StudioRoute("/w/{pid}/look", "POST", tasks.look, "own-assignment"),
         *(StudioRoute(*row) for row in account.ROUTES),
         *(StudioRoute(*row) for row in more_routes()),
     ]
@@ -127,7 +129,11 @@ def _guarded(route: StudioRoute) -> Endpoint:
         if person.state != "active":
             raise GoneError
         if not at_least(person.role, _needed(route.permission)):
+            if person.role == "worker" and route.path == "/":
+                return see_other("/r")
             raise GoneError
+        if person.role == "worker" or route.permission == "worker":
+            return await route.endpoint(request)  # their consent is that of the round
         missing = await account.first_step(request, person)
         if missing and (route.method == "GET" and wants_page(request)):
             return see_other(missing)
@@ -139,9 +145,7 @@ def _guarded(route: StudioRoute) -> Endpoint:
 
 
 def _needed(permission: Permission) -> Role:
-    if permission in ("adjudicator", "coordinator", "owner"):
-        return permission
-    return "annotator"
+    return permission if permission in ("annotator", "adjudicator", "coordinator", "owner") else "worker"
 
 
 _SIGN_IN: Final = "/signin"

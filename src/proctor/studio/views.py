@@ -69,6 +69,7 @@ __all__ = [
     "RevisionRow",
     "RoundRow",
     "RoundView",
+    "RoundsView",
     "SessionRow",
     "Setting",
     "SettledAnswer",
@@ -490,6 +491,14 @@ class RoundRow:
     wanted: int
     done: int
     people: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsView:
+    """``rounds``: all rounds for a coordinator, or those that somebody takes part in (``mine``)."""
+
+    rows: tuple[RoundRow, ...]
+    mine: bool = False
 
 
 @dataclass(frozen=True, slots=True)

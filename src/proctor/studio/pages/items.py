@@ -9,15 +9,17 @@ from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
+from anyio import to_thread
 from sqlalchemy import Connection
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
+from proctor.exam.question import Footage, part_of
+from proctor.studio.cards import card_of, picture_of, send_clip, send_picture
 from proctor.studio.context import Studio, desk_of, number_in, person_of, read, studio_of, write
 from proctor.studio.pages.dashboard import type_words
 from proctor.studio.pages.events import words_of
-from proctor.studio.pages.work import card_of, send_clip, send_picture
 from proctor.studio.rendering import render, see_other, when_text
 from proctor.studio.views import (
     Choice,
@@ -311,7 +313,7 @@ def _view(studio: Studio, desk: Desk, connection: Connection, item: Item) -> Ite
     stands = standing(desk, connection, item)
     said = latest_verdicts(connection, item.question.id)
     today = [v for v in said if v.candidate_hash in ("", item.candidate_hash)]
-    card = card_of(studio, item, f"/items/{item.pid}")
+    card = card_of(studio, item.question, f"/items/{item.pid}")
     rows = stands.case.rows
     adjudication = stands.adjudication
     before, after = browse.around(connection, item)
@@ -544,17 +546,19 @@ def _repeats(readings: Sequence[Reading], outcome: Merge, case: Case, names: Map
 
 async def clip(request: Request) -> Response:
     """Send an item's clip to a coordinator."""
-    return send_clip(request, await _find(request), "mp4")
+    return send_clip(request, part_of((await _find(request)).question, Footage), "mp4")
 
 
 async def poster(request: Request) -> Response:
     """Send the first picture of it."""
-    return send_clip(request, await _find(request), "jpg")
+    return send_clip(request, part_of((await _find(request)).question, Footage), "jpg")
 
 
 async def picture(request: Request) -> Response:
     """Send a picture of an item's card."""
-    return await send_picture(request, await _find(request))
+    question, studio = (await _find(request)).question, studio_of(request)
+    number = number_in(request.query_params.get("part", ""), -1)
+    return await send_picture(await to_thread.run_sync(picture_of, studio, question, number))
 
 
 async def _find(request: Request) -> Item:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 from anyio import to_thread
@@ -13,17 +15,15 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from proctor.corpus.picture import Picture, PictureError, read_picture
-from proctor.drawing.view import view_graph
-from proctor.errors import MissingExtraError
 from proctor.exam.kind import kind_named
 from proctor.exam.question import Choice as ChoiceForm
 from proctor.exam.question import Footage, part_of
+from proctor.studio.cards import card_of, clip_state, picture_of, send_clip, send_picture
 from proctor.studio.context import Studio, desk_of, number_in, person_of, read, studio_of, text_in, write
-from proctor.studio.rendering import clock_text, problem, render, see_other, time_text
+from proctor.studio.pages.tasks import after_task, find_task, is_closed, show_task, task_picture, task_sheet
+from proctor.studio.rendering import data_of, json_body, problem, render, see_other, time_text
 from proctor.studio.views import (
     AnswerCard,
-    CardView,
     Choice,
     Field,
     SettledAnswer,
@@ -47,24 +47,18 @@ from proctor.verify.desk.records import (
     Submitted,
 )
 from proctor.verify.desk.sheets import Cards
+from proctor.verify.desk.tasks import TaskWork, asked_of
 from proctor.verify.desk.work import Work
 from proctor.verify.queue import card_order
-
-if TYPE_CHECKING:
-    from proctor.studio.clips import ClipState
 
 __all__ = [
     "cant_judge",
     "clip",
-    "clip_state",
     "cut_ahead",
-    "data_of",
     "dispute",
     "picture",
     "poster",
     "put_draft",
-    "send_clip",
-    "send_picture",
     "show_work",
     "start_next",
     "submit",
@@ -88,14 +82,14 @@ class DraftBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     client_id: _ClientId
     seq: _Count
     base: _Count
-    sheet: Sheet
+    sheet: msgspec.Raw
     active_ms: float = 0
 
 
 class SubmitBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What ``POST /w/{pid}/submit`` takes."""
 
-    sheet: Sheet
+    sheet: msgspec.Raw
     active_ms: float = 0
     client_id: str = ""
 
@@ -117,6 +111,9 @@ async def show_work(
     request: Request, *, sheet: Sheet | None = None, errors: tuple[Field, ...] = (), status: int = 200
 ) -> Response:
     """Show an assignment to its person."""
+    task = await find_task(request)
+    if task is not None:
+        return await show_task(request, task)
     pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
 
     def look(connection: Connection) -> tuple[Work, Neighbours, Protocol, int, tuple[SettledAnswer, ...]]:
@@ -162,6 +159,7 @@ def _view(
     errors: tuple[Field, ...],
 ) -> WorkView:
     assignment, item, cards = found.assignment, found.item, found.cards
+    assert assignment.stage != "task"
     shown = sheet or _shown(found)
     judging = kind_named(item.question.kind).judging
     frozen = assignment.stage in protocol.frozen_stages or item.state == "gone"
@@ -175,7 +173,7 @@ def _view(
         activity=item.title,
         position=around.position if assignment.stage != "adjudicate" else 0,
         total=around.total if assignment.stage != "adjudicate" else 0,
-        card=card_of(studio, item, f"/w/{assignment.pid}"),
+        card=card_of(studio, item.question, f"/w/{assignment.pid}"),
         criteria=judging.criteria,
         ask="Does it hold what is meant of each option?" if options else judging.ask,
         question=item.question.text,
@@ -201,12 +199,6 @@ def _view(
 _MAY_ADD: Final[Mapping[str, Literal["0", "1", "if-open"]]] = {"yes": "1", "no": "0", "if-valid": "if-open"}
 
 
-def _span(footage: Footage) -> str:
-    if footage.start <= 0:
-        return f"up to {clock_text(footage.end)}"
-    return f"from {clock_text(footage.start)} to {clock_text(footage.end)}"
-
-
 def _shown(found: Work) -> Sheet:
     """Return what the form begins with: the draft if it is newer than what was submitted."""
     if found.submitted is None:
@@ -229,10 +221,17 @@ def _cards(cards: Cards, sheet: Sheet, claims: tuple[str, ...]) -> tuple[AnswerC
 async def work_state(request: Request) -> Response:
     """Tell where an assignment stands: revision, draft, what was submitted, and whose it is."""
     pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
-    found, protocol = await read(
-        request, lambda c: (work.load_work(desk, c, pid, person), documents.protocol(c))
-    )
-    frozen = found.assignment.stage in protocol.frozen_stages or found.item.state == "gone"
+
+    def look(connection: Connection) -> tuple[Work | TaskWork, bool]:
+        assignment = work.own_assignment(connection, pid, person)
+        if assignment.stage == "task":
+            task = work.load_task(connection, assignment)
+            return task, is_closed(desk, connection, task)
+        found = work.load_work(desk, connection, pid, person)
+        frozen = assignment.stage in documents.protocol(connection).frozen_stages
+        return found, frozen or found.item.state == "gone"
+
+    found, frozen = await read(request, look)
     draft = found.draft
     if draft is not None and draft.saved_at <= (found.assignment.submitted_at or 0):
         draft = None  # what it held has been submitted since
@@ -257,7 +256,7 @@ async def work_state(request: Request) -> Response:
 async def put_draft(request: Request) -> Response:
     """Keep a draft."""
     pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
-    body = await _json(request, _DRAFT)
+    body = await json_body(request, _DRAFT)
 
     def save(connection: Connection) -> Any:
         return work.save_draft(
@@ -279,20 +278,19 @@ async def submit(request: Request) -> Response:
     """Keep a sheet for good: as data from our modules, or as a plain form."""
     if _is_form(request):
         return await _submit_form(request)
-    body = await _json(request, _SUBMIT)
+    body = await json_body(request, _SUBMIT)
     key = request.headers.get("idempotency-key", "")
     rev = _if_match(request)
     try:
         done, undo_seconds, following = await _submit(request, body.sheet, rev, key, _active(body.active_ms))
     except ConflictError as error:
-        return problem(
-            409, "Changed in the meantime", error.message, rev=error.rev, theirs=error.theirs, mine=body.sheet
-        )
+        more = {"theirs": error.theirs, "mine": body.sheet}
+        return problem(409, "Changed in the meantime", error.message, rev=error.rev, **more)
     return data_of({"rev": done.rev, "next": following, "undo_seconds": undo_seconds, "again": done.again})
 
 
 async def _submit(
-    request: Request, sheet: Sheet, rev: int, key: str, active_ms: int
+    request: Request, sheet: Sheet | msgspec.Raw, rev: int, key: str, active_ms: int
 ) -> tuple[Submitted, int, str]:
     """Submit and look for what is next in one transaction: one flush to disk, not two."""
     pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
@@ -310,19 +308,24 @@ async def _submit(
 
 async def _submit_form(request: Request) -> Response:
     form = await request.form()
-    sheet = _sheet_of(form)
+    task = await find_task(request)
+    sheet: Any = _sheet_of(form) if task is None else await task_sheet(request, task, form)
     try:
         rev = int(str(form.get("rev", "0")))
     except ValueError:
         rev = -1
     try:
-        _, _, following = await _submit(request, sheet, rev, str(form.get("key", "")), 0)
+        sent = sheet if task is None else msgspec.Raw(msgspec.json.encode(sheet))
+        _, _, following = await _submit(request, sent, rev, str(form.get("key", "")), 0)
     except InvalidError as error:
-        fields = tuple(Field(name, text) for name, text in error.errors)
-        return await show_work(request, sheet=sheet, errors=fields, status=422)
+        fields, status = tuple(Field(name, text) for name, text in error.errors), 422
     except ConflictError as error:
-        return await show_work(request, sheet=sheet, errors=(Field("form", error.message),), status=409)
-    return see_other(following)
+        fields, status = (Field("form", error.message),), 409
+    else:
+        return see_other(following)
+    if task is not None:
+        return await show_task(request, task, sheet=sheet, errors=fields, status=status)
+    return await show_work(request, sheet=sheet, errors=fields, status=status)
 
 
 def _sheet_of(form: FormData) -> Sheet:
@@ -361,7 +364,7 @@ async def cant_judge(request: Request) -> Response:
     pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
     form = await request.form() if _is_form(request) else None
     if form is None:
-        body = await _json(request, _CANT)
+        body = await json_body(request, _CANT)
     else:
         body = CantBody(str(form.get("reason", "")), str(form.get("note", "")))
 
@@ -406,7 +409,11 @@ async def start_next(request: Request) -> Response:
 def _following(desk: Desk, connection: Connection, person: Person, pid: str, protocol: Protocol) -> str:
     """Return where to go from here: the next item of the same stage, or home."""
     here = work.find_assignment(connection, pid, person)
-    following = flow.next_work(desk, connection, person, protocol, here.stage if here is not None else None)
+    if here is None:
+        return "/"
+    if here.stage == "task":
+        return after_task(connection, here)
+    following = flow.next_work(desk, connection, person, protocol, here.stage)
     return f"/w/{following}" if following else "/"
 
 
@@ -414,6 +421,8 @@ def _after(
     desk: Desk, connection: Connection, person: Person, pid: str, done: Submitted, protocol: Protocol
 ) -> str:
     """Return where to go after a submit: the feedback of a training item, the next item of the stage, or home."""
+    if done.stage == "task":
+        return after_task(connection, work.own_assignment(connection, pid, person))
     if done.stage == "training":
         return f"/w/{pid}/feedback"
     if done.stage == "judge" and done.queued and not flow.closed_kinds(connection, person, protocol):
@@ -436,99 +445,35 @@ async def poster(request: Request) -> Response:
 
 
 async def _media(request: Request, ending: Literal["mp4", "jpg"]) -> Response:
-    return send_clip(request, await _own(request), ending)
+    return send_clip(request, (await _own(request)).footage, ending)
 
 
 async def picture(request: Request) -> Response:
-    """Send a picture of an assignment's card."""
-    return await send_picture(request, await _own(request))
+    """Send a picture of an assignment's card (``?part=0``)."""
+    number = number_in(request.query_params.get("part", ""), -1)
+    own = await _own(request)
+    return await send_picture(await to_thread.run_sync(own.picture, number))
 
 
-async def _own(request: Request) -> Item:
-    pid, person = request.path_params["pid"], person_of(request)
-    return await read(request, lambda c: get_item(c, work.own_assignment(c, pid, person).item_id))
+class _Own(NamedTuple):
+    """What an assignment shows: a recording, and the file of its picture of a number."""
+
+    footage: Footage | None
+    picture: Callable[[int], Path | None]
 
 
-def send_clip(request: Request, item: Item, ending: Literal["mp4", "jpg"]) -> Response:
-    """Send an item's clip or its first picture; who may see it was asked before."""
-    from proctor.studio.serving import Handover, send_file
+async def _own(request: Request) -> _Own:
+    pid, person, studio = request.path_params["pid"], person_of(request), studio_of(request)
 
-    studio = studio_of(request)
-    state = clip_state(studio, item)
-    if state is None or studio.clips is None:
-        return problem(404, "No recording", "There is no recording of this item on the server.")
-    if state.clip is None:
-        if state.state == "failed":
-            return problem(404, "No clip", f"The clip could not be made: {state.reason}")
-        return problem(
-            503, "Not ready yet", "The clip is being cut.", headers={"Retry-After": "2"}, share=state.progress
-        )
-    kind, digest = (
-        ("video/mp4", state.clip.sha256) if ending == "mp4" else ("image/jpeg", state.clip.poster_sha256)
-    )
-    name = f"{state.clip.key}.{ending}"
-    accel = studio.settings.accel
-    handover = Handover(accel) if accel is not None else None
-    return send_file(request, studio.clips.folder, name, sha256=digest, media_type=kind, handover=handover)
+    def look(connection: Connection) -> _Own:
+        assignment = work.own_assignment(connection, pid, person)
+        if assignment.stage == "task":
+            asked = asked_of(connection, assignment)
+            return _Own(asked.kind.footage(asked.body), partial(task_picture, studio, asked))
+        question = get_item(connection, assignment.item_id).question
+        return _Own(part_of(question, Footage), partial(picture_of, studio, question))
 
-
-async def send_picture(request: Request, item: Item) -> Response:
-    """Send the picture of one part of an item's card (``?part=0``); who may see it was asked before.
-
-    What is sent has been decoded, so it is a JPEG, PNG or WebP picture whatever the file is called.
-    """
-    number, studio = number_in(request.query_params.get("part", ""), -1), studio_of(request)
-
-    def load() -> Picture | None:
-        card = kind_named(item.question.kind).card(item.question, studio.library)
-        file = card[number].picture if 0 <= number < len(card) else None
-        return read_picture(file) if file is not None else None
-
-    try:
-        found = await to_thread.run_sync(load)
-    except PictureError as error:  # where the file is and how it begins is nobody's business
-        return problem(404, "No picture", f"It cannot be shown: {error.reason.replace('_', ' ')}.")
-    except MissingExtraError as error:
-        return problem(404, "No picture", f"It cannot be shown: {error.message}")
-    if found is None:
-        return problem(404, "No picture", "There is no such picture.")
-    headers = {
-        "Cache-Control": "private, max-age=3600",
-        "X-Content-Type-Options": "nosniff",
-        "Cross-Origin-Resource-Policy": "same-origin",
-    }
-    return Response(found.data, headers=headers, media_type=found.mime)
-
-
-def clip_state(studio: Studio, item: Item, *, urgent: bool = True) -> ClipState | None:
-    """Return where an item's clip stands and have it made, None when there is no recording.
-
-    Args:
-        studio: that cuts it.
-        item: whose footage.
-        urgent: somebody waits for it.
-    """
-    footage = part_of(item.question, Footage)
-    video = studio.find_video(footage) if footage is not None else None
-    if footage is None or video is None or studio.clips is None or footage.end <= footage.start:
-        return None
-    return studio.clips.ask(video, footage.end, footage.start, urgent=urgent)
-
-
-def card_of(studio: Studio, item: Item, address: str) -> CardView:
-    """Return what is shown beside a question of any kind, under an address."""
-    parts = kind_named(item.question.kind).card(item.question, studio.library)
-    footage = next((part.footage for part in parts if part.footage is not None), None)
-    clip = clip_state(studio, item) if footage is not None else None
-    moment = next((part.progress for part in parts if part.progress is not None), None)
-    graphs = studio.library.graphs
-    return CardView(
-        address=address,
-        parts=parts,
-        span=_span(footage) if footage is not None else "",
-        clip=clip.state if clip is not None else "",
-        graph=view_graph(moment, graphs.get(moment.activity_id), studio.layouts) if moment else None,
-    )
+    return await read(request, look)
 
 
 def _claims(item: Item, cards: Cards) -> tuple[str, ...]:
@@ -548,7 +493,7 @@ def cut_ahead(request: Request, response: Response, *people: Person) -> None:
     def ask() -> None:
         for person in people:
             for item in studio.desk.read(lambda c, p=person: flow.upcoming(c, p, _AHEAD)):  # type: ignore[misc]
-                clip_state(studio, item, urgent=False)
+                clip_state(studio, part_of(item.question, Footage), urgent=False)
 
     if studio.clips is not None:
         response.background = BackgroundTask(ask)
@@ -557,27 +502,11 @@ def cut_ahead(request: Request, response: Response, *people: Person) -> None:
 # -- requests --------------------------------------------------------------------------------------------------
 
 
-def data_of(value: object) -> Response:
-    """Return a value as JSON."""
-    return Response(msgspec.json.encode(value), media_type="application/json")
-
-
 def _is_form(request: Request) -> bool:
     return request.headers.get("content-type", "").partition(";")[0].strip() in (
         "application/x-www-form-urlencoded",
         "multipart/form-data",
     )
-
-
-async def _json(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise InvalidError([("body", "JSON was expected.")])
-    try:
-        return decoder.decode(await request.body())
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        message = str(error)
-        where = message.rpartition("`$.")[2].rstrip("`") if "`$." in message else "body"
-        raise InvalidError([(where[:80], message[:300])]) from None
 
 
 def _if_match(request: Request) -> int:

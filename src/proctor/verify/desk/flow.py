@@ -287,7 +287,9 @@ def stage_counts(connection: Connection, person: Person, protocol: Protocol) -> 
 def neighbours(connection: Connection, assignment: Assignment) -> Neighbours:
     """Return what stands before and after an assignment in its person's list of the stage."""
     a = tables().assignments
-    mine = (a.c.person_id == assignment.person_id, a.c.stage == assignment.stage, a.c.live.is_(True))
+    mine = [a.c.person_id == assignment.person_id, a.c.stage == assignment.stage, a.c.live.is_(True)]
+    if assignment.batch_id:
+        mine.append(a.c.batch_id == assignment.batch_id)
     pids = a.select().with_only_columns(a.c.pid)
     before = pids.where(*mine, a.c.queue_pos < assignment.queue_pos).order_by(a.c.queue_pos.desc()).limit(1)
     after = pids.where(*mine, a.c.queue_pos > assignment.queue_pos).order_by(a.c.queue_pos).limit(1)

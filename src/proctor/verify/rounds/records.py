@@ -6,12 +6,22 @@ from typing import Annotated, Literal
 
 import msgspec
 
-__all__ = ["Batch", "BatchState", "Reading", "Round", "RoundSettings", "Task", "TaskRole"]
+from proctor.verify.rounds.form import Field
+
+__all__ = ["Batch", "BatchState", "QuizItem", "Reading", "Round", "RoundSettings", "Task", "TaskRole"]
 
 TaskRole = Literal["real", "test", "attention"]
 """``test``: its right answer is known; ``attention``: it says itself what to answer. Both look like every other task."""
 BatchState = Literal["open", "complete", "expired", "refused"]
 """``expired``: its time ran out; ``refused``: a reviewer set it aside, and its ratings do not count."""
+
+
+class QuizItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One question of the quiz on the instructions: a field of a form, its right answer, and why."""
+
+    field: Field
+    right: str
+    why: str = ""
 
 
 class RoundSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -30,6 +40,7 @@ class RoundSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         not_rounds: names of rounds: who did a task of a group there does not get one of that group here.
         seed: of what is drawn.
         instructions: Markdown, shown before the first task and again with the key ``I``.
+        quiz: on the instructions, before the first task; what is wrong is explained and asked again.
         consent: Markdown, for people without an account.
         code: completion code that all get; empty for one of their own.
         redirect: address that they are sent back to; ``{code}`` is the code.
@@ -47,6 +58,7 @@ class RoundSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     not_rounds: tuple[str, ...] = ()
     seed: int = 0
     instructions: str = ""
+    quiz: tuple[QuizItem, ...] = ()
     consent: str = ""
     code: str = ""
     redirect: str = ""

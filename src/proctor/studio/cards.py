@@ -1,0 +1,112 @@
+"""What is shown beside a question or a task: its parts, clips and pictures, and how they are sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+
+from proctor.corpus.picture import PictureError, read_picture
+from proctor.drawing.view import view_graph
+from proctor.errors import MissingExtraError
+from proctor.exam.kind import kind_named
+from proctor.exam.question import Footage, part_of
+from proctor.studio.context import Studio, studio_of
+from proctor.studio.rendering import clock_text, problem
+from proctor.studio.views import CardView
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from proctor.exam.question import Question
+    from proctor.studio.clips import ClipState
+
+__all__ = ["card_of", "clip_state", "picture_of", "send_clip", "send_picture"]
+
+
+def card_of(studio: Studio, question: Question, address: str) -> CardView:
+    """Return what is shown beside a question of any kind, under an address."""
+    parts = kind_named(question.kind).card(question, studio.library)
+    footage = next((part.footage for part in parts if part.footage is not None), None)
+    clip = clip_state(studio, part_of(question, Footage)) if footage is not None else None
+    moment = next((part.progress for part in parts if part.progress is not None), None)
+    graphs = studio.library.graphs
+    return CardView(
+        address=address,
+        parts=parts,
+        span=_span(footage) if footage is not None else "",
+        clip=clip.state if clip is not None else "",
+        graph=view_graph(moment, graphs.get(moment.activity_id), studio.layouts) if moment else None,
+    )
+
+
+def _span(footage: Footage) -> str:
+    if footage.start <= 0:
+        return f"up to {clock_text(footage.end)}"
+    return f"from {clock_text(footage.start)} to {clock_text(footage.end)}"
+
+
+def clip_state(studio: Studio, footage: Footage | None, *, urgent: bool = True) -> ClipState | None:
+    """Return where the clip of a recording stands and have it made, None when there is no recording.
+
+    Args:
+        studio: that cuts it.
+        footage: of the recording.
+        urgent: somebody waits for it.
+    """
+    video = studio.find_video(footage) if footage is not None else None
+    if footage is None or video is None or studio.clips is None or footage.end <= footage.start:
+        return None
+    return studio.clips.ask(video, footage.end, footage.start, urgent=urgent)
+
+
+def send_clip(request: Request, footage: Footage | None, ending: Literal["mp4", "jpg"]) -> Response:
+    """Send the clip of a recording or its first picture; who may see it was asked before."""
+    from proctor.studio.serving import Handover, send_file
+
+    studio = studio_of(request)
+    state = clip_state(studio, footage)
+    if state is None or studio.clips is None:
+        return problem(404, "No recording", "There is no recording of this item on the server.")
+    if state.clip is None:
+        if state.state == "failed":
+            return problem(404, "No clip", f"The clip could not be made: {state.reason}")
+        return problem(
+            503, "Not ready yet", "The clip is being cut.", headers={"Retry-After": "2"}, share=state.progress
+        )
+    kind, digest = (
+        ("video/mp4", state.clip.sha256) if ending == "mp4" else ("image/jpeg", state.clip.poster_sha256)
+    )
+    name = f"{state.clip.key}.{ending}"
+    accel = studio.settings.accel
+    handover = Handover(accel) if accel is not None else None
+    return send_file(request, studio.clips.folder, name, sha256=digest, media_type=kind, handover=handover)
+
+
+async def send_picture(file: Path | None) -> Response:
+    """Send a picture; who may see it was asked before.
+
+    What is sent has been decoded, so it is a JPEG, PNG or WebP picture whatever the file is called.
+    """
+    if file is None:
+        return problem(404, "No picture", "There is no such picture.")
+    try:
+        found = await to_thread.run_sync(read_picture, file)
+    except PictureError as error:  # where the file is and how it begins is nobody's business
+        return problem(404, "No picture", f"It cannot be shown: {error.reason.replace('_', ' ')}.")
+    except MissingExtraError as error:
+        return problem(404, "No picture", f"It cannot be shown: {error.message}")
+    headers = {
+        "Cache-Control": "private, max-age=3600",
+        "X-Content-Type-Options": "nosniff",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }
+    return Response(found.data, headers=headers, media_type=found.mime)
+
+
+def picture_of(studio: Studio, question: Question, number: int) -> Path | None:
+    """Return the file of the picture of one part of a question's card; None where there is none."""
+    parts = kind_named(question.kind).card(question, studio.library)
+    return parts[number].picture if 0 <= number < len(parts) else None

@@ -1,0 +1,1 @@
+"""Views of the pages of tasks: one module a kind of ``proctor.verify.rounds``."""
