@@ -24,11 +24,11 @@ from proctor.llm.media import MediaStore
 from proctor.records import Dropped, iter_jsonl
 from proctor.stages.clip.reading import CHOICES, CLIPS, KEPT, PAIRS
 from proctor.stages.documents.reading import CORPUS, WRITTEN, corpus_of
-from proctor.stages.questions import IMPORTED, required_questions
+from proctor.stages.questions import IMPORTED, required_questions, workspace_questions
 from proctor.stages.verify import DEFAULTS
 from proctor.stages.videos import workspace_videos
 from proctor.verify.adjudicate import open_case
-from proctor.verify.desk import documents, items, people
+from proctor.verify.desk import documents, items, people, rounds
 from proctor.verify.desk.cases import take_over_verdicts
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.items import Synced
@@ -107,14 +107,16 @@ def sync_desk(root: Path, desk: Desk, *, seen: Callable[[], None] | None = None)
         seen: called once for each candidate that is looked at.
 
     Raises:
-        UserError: if the workspace's files are missing, broken or do not fit each other.
+        UserError: if the workspace's files are missing, broken or do not fit each other. A workspace with rounds needs no
+            questions.
     """
     workspace = Workspace(root)
     signs = _signs(workspace)
     if _meta(desk, _SYNCED) == signs:
         return None
     graphs = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
-    questions = required_questions(workspace)
+    has_rounds = bool(desk.read(rounds.list_rounds))
+    questions = (workspace_questions if has_rounds else required_questions)(workspace)
     sources = _cited(workspace, questions)
 
     def job(connection: Any) -> Synced:

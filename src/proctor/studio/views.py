@@ -355,6 +355,7 @@ class HomeView:
         finished: the calm line after a batch ("40 items in 1 h 52 min."), empty otherwise.
         recent: the last items of the person, which can still be changed.
         guideline_changed: address of the guideline when it has a version that the person has not read.
+        rounds: of tasks beside verification, that they may take part in.
         todo: what a coordinator does next, with a sentence each; empty for others.
     """
 
@@ -364,6 +365,7 @@ class HomeView:
     finished: str = ""
     recent: tuple[ItemRow, ...] = ()
     guideline_changed: str = ""
+    rounds: tuple[RoundRow, ...] = ()
     todo: tuple[NextStep, ...] = ()
 
 

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.studio.context import person_of, read
+from proctor.studio.pages.rounds import rounds_for
 from proctor.studio.pages.work import cut_ahead
 from proctor.studio.rendering import render, when_text
 from proctor.studio.views import HomeView, ItemRow, NextStep, Task
@@ -52,6 +53,7 @@ async def show_home(request: Request) -> Response:
             finished=_finished(counts),
             recent=_recent(connection, person),
             guideline_changed="/guideline" if newer else "",
+            rounds=rounds_for(connection, person),
             todo=_coordination(connection, person, protocol) if at_least(person.role, "coordinator") else (),
         )
 

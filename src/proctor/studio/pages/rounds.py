@@ -21,7 +21,7 @@ from proctor.verify.rounds.form import FormSheet, form_sheet
 from proctor.verify.rounds.kind import task_kind
 from proctor.verify.rounds.records import Batch, Round
 
-__all__ = ["ROUTES", "round_of"]
+__all__ = ["ROUTES", "round_of", "rounds_for"]
 
 PLATFORM: Final = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 """Parameters by which a platform says who comes, for which study, in which session (Prolific's names)."""
@@ -36,19 +36,19 @@ _LONGEST_ID: Final = 200
 async def show_mine(request: Request) -> Response:
     """Show the rounds that somebody may take part in."""
     person = person_of(request)
+    rows = await read(request, lambda c: rounds_for(c, person))
+    return render(request, "rounds", RoundsView(rows, mine=True))
 
-    def look(connection: Connection) -> RoundsView:
-        rows = []
-        for round_ in rounds.list_rounds(connection):
-            batch = rounds.current_batch(connection, round_, person)
-            if batch is None and (
-                person.role == "worker" or round_.state != "open" or round_.settings.workers
-            ):
-                continue
-            rows.append(_row(connection, round_, f"/r/{round_.pid}"))
-        return RoundsView(tuple(rows), mine=True)
 
-    return render(request, "rounds", await read(request, look))
+def rounds_for(connection: Connection, person: Person) -> tuple[RoundRow, ...]:
+    """Return the rounds that somebody may take part in, or has taken part in."""
+    rows = []
+    for round_ in rounds.list_rounds(connection):
+        batch = rounds.current_batch(connection, round_, person)
+        if batch is None and (person.role == "worker" or round_.state != "open" or round_.settings.workers):
+            continue
+        rows.append(_row(connection, round_, f"/r/{round_.pid}"))
+    return tuple(rows)
 
 
 async def show_round(request: Request) -> Response:

@@ -1,0 +1,129 @@
+"""``proctor round``: tasks for people, and what they said."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from proctor.cli.console import WorkspaceArgument, counted, emit, group_app, table
+from proctor.cli.options import Output, with_settings
+from proctor.settings import Settings, argument, option
+from proctor.stages.rounds.settings import Collect, Given
+
+__all__ = ["app", "begin"]
+
+app = group_app(
+    "Give tasks to people, each to so many of them, and collect what they said.\n\n"
+    "A round has tasks of one kind; people do them in the studio (proctor studio WORKSPACE), with an account or by the link "
+    "of a platform. Begin a round with the command of its kind, then 'list', 'collect', 'close'. More: docs/rounds.md\n\n"
+    "Example: proctor round answer bench --batch 20 --name people"
+)
+
+
+class Which(Settings, frozen=True, kw_only=True):
+    """Which round."""
+
+    round: Annotated[str, argument("Name of the round.", "ROUND")]
+    database: Annotated[
+        str | None, option("Where work is kept: a file in the workspace, or a postgresql:// URL.")
+    ] = None
+
+
+class Where(Settings, frozen=True, kw_only=True):
+    """Where work is kept."""
+
+    database: Annotated[
+        str | None, option("Where work is kept: a file in the workspace, or a postgresql:// URL.")
+    ] = None
+
+
+def begin(workspace: Path, kind: str, settings: Given, output: Output) -> None:
+    """Begin a round of a kind, and say how people come to it."""
+    from proctor.stages.rounds.opening import open_round
+
+    opened = open_round(workspace, kind, settings)
+    text = f"round {opened.round}: {counted(opened.tasks)} tasks"
+    if opened.dropped:
+        text += f"; left out: {counted(opened.dropped)}, listed in round-{kind}.dropped.jsonl"
+    text += f"\npeople find it at {opened.address}\n\nnext: proctor studio {workspace}"
+    emit(opened, text, as_json=output.as_json)
+
+
+@app.command("list")
+@with_settings
+def list_(workspace: WorkspaceArgument, where: Where, output: Output) -> None:
+    """List the rounds of a workspace, and how far they are.
+
+    Example: proctor round list bench
+    """
+    from proctor.stages.rounds.opening import list_rounds
+
+    found = list_rounds(workspace, where.database)
+    rows = [(r.round, r.kind, r.state, r.tasks, f"{r.done} of {r.wanted}", r.held, r.people) for r in found]
+    head = ("round", "kind", "state", "tasks", "done", "held", "people")
+    emit(found, table(rows, head) if rows else "no rounds yet", as_json=output.as_json)
+
+
+@app.command()
+@with_settings
+def collect(workspace: WorkspaceArgument, settings: Collect, output: Output) -> None:
+    """Bring what people said to where the rest of Proctor reads it, and say how far they agree.
+
+    Answers become a run, marks go to 'calibrate', ratings to 'study ratings', orders to 'study order-table', task graphs and
+    timelines into files that 'read' takes.
+
+    Example: proctor round collect bench people
+    """
+    from proctor.stages.rounds.opening import collect_round
+
+    round_, collected = collect_round(workspace, settings)
+    lines = [*collected.lines, *(f"written: {path}" for path in collected.files)]
+    result = {
+        "round": round_.name,
+        "files": [str(path) for path in collected.files],
+        "figures": collected.figures,
+    }
+    emit(result, "\n".join(lines), as_json=output.as_json)
+
+
+@app.command()
+@with_settings
+def readings(workspace: WorkspaceArgument, settings: Collect) -> None:
+    """Write every reading as it was submitted (JSON Lines), to a file or the terminal.
+
+    Example: proctor round readings bench people --out readings.jsonl
+    """
+    from proctor.records import atomic_write
+    from proctor.stages.rounds.opening import readings_bytes
+
+    found = readings_bytes(workspace, settings)
+    if settings.out is None:
+        sys.stdout.buffer.write(found)
+        return
+    with atomic_write(settings.out) as file:
+        file.write(found)
+
+
+@app.command()
+@with_settings
+def close(workspace: WorkspaceArgument, which: Which) -> None:
+    """Close a round: nothing more is given out or changed in it.
+
+    Example: proctor round close bench people
+    """
+    from proctor.stages.rounds.opening import set_round
+
+    set_round(workspace, which.round, "closed", which.database)
+
+
+@app.command()
+@with_settings
+def reopen(workspace: WorkspaceArgument, which: Which) -> None:
+    """Open a closed round again.
+
+    Example: proctor round reopen bench people
+    """
+    from proctor.stages.rounds.opening import set_round
+
+    set_round(workspace, which.round, "open", which.database)
