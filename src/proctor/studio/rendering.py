@@ -245,6 +245,8 @@ def looking_again(page: Response, address: str) -> Response:
 
 def data_of(value: object) -> Response:
     """Return a value as JSON."""
+    from starlette.responses import Response
+
     return Response(msgspec.json.encode(value), media_type="application/json")
 
 

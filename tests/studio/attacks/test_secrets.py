@@ -193,7 +193,7 @@ def test_an_error_of_the_database_brings_no_answer_into_the_log(
                 tables().drafts.insert(),
                 {
                     "assignment_id": 1,
-                    "sheet": sheet.note,
+                    "sheet": bytes(sheet).decode(),
                     "version": 1,
                     "client_id": "c",
                     "seq": 1,
