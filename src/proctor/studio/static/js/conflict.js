@@ -1,57 +1,30 @@
 /** Two versions of one sheet side by side; nothing is merged unless a person picks it. */
 
+import { sameSheet } from "./device.js";
 import { dialogOrNew, make } from "./dom.js";
-import { sameSheet } from "./sheet.js";
 
 /** @typedef {import("./device.js").Sheet} Sheet */
-/** @typedef {{id: string, name: string, mine: any, theirs: any, both?: any}} Difference */
+/** @typedef {{id: string, name: string, mine: any, theirs: any, both?: any, show?: (value: any) => string,
+ *   set?: (sheet: Sheet, value: any) => void}} Difference
+ * `both` where two values can stand together; `show` in words; `set` where `id` is no key of the sheet. */
 
-const WORDS = { right: "Yes", wrong: "No" };
-
-/** @param {unknown} value @returns {string} */
-const verdict = (value) => (value === "right" || value === "wrong" ? WORDS[value] : "not judged");
-
-/** @param {Sheet} sheet @param {number} answers @returns {Sheet} every part present */
-function complete(sheet, answers) {
-  return {
-    question: sheet.question ?? null,
-    reasons: [...(sheet.reasons ?? [])],
-    answers: Array.from({ length: answers }, (_, n) => sheet.answers?.[n] ?? null),
-    own_answers: [...(sheet.own_answers ?? [])],
-    note: sheet.note ?? "",
-  };
+/** @param {Sheet} mine @param {Sheet} theirs @returns {Difference[]} one for each key */
+function byKey(mine, theirs) {
+  const keys = [...new Set([...Object.keys(mine), ...Object.keys(theirs)])].filter((key) => !sameSheet(mine[key], theirs[key]));
+  return keys.map((key) => ({ id: key, name: key.charAt(0).toUpperCase() + key.slice(1).replaceAll("_", " "), mine: mine[key], theirs: theirs[key] }));
 }
 
-/** @param {Sheet} mine @param {Sheet} theirs @returns {Difference[]} */
-export function differences(mine, theirs) {
-  /** @type {Difference[]} */
-  const found = [];
-  if (mine.question !== theirs.question) found.push({ id: "question", name: "Question", mine: mine.question, theirs: theirs.question });
-  if (JSON.stringify([...mine.reasons].sort()) !== JSON.stringify([...theirs.reasons].sort())) {
-    found.push({ id: "reasons", name: "Reasons", mine: mine.reasons, theirs: theirs.reasons });
-  }
-  mine.answers.forEach((value, n) => {
-    if (value !== theirs.answers[n]) found.push({ id: `answers.${n}`, name: `Answer ${n + 1}`, mine: value, theirs: theirs.answers[n] });
-  });
-  if (JSON.stringify(mine.own_answers) !== JSON.stringify(theirs.own_answers)) {
-    const both = [...mine.own_answers, ...theirs.own_answers.filter((text) => !mine.own_answers.includes(text))];
-    found.push({ id: "own_answers", name: "Own answers", mine: mine.own_answers, theirs: theirs.own_answers, both });
-  }
-  if (mine.note !== theirs.note) {
-    const both = mine.note && theirs.note ? `${mine.note}\n${theirs.note}` : undefined;
-    found.push({ id: "note", name: "Note", mine: mine.note, theirs: theirs.note, both });
-  }
-  return found;
-}
+/** @param {any} value @returns {string} */
+const inWords = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
 
-/** @param {any} value @returns {HTMLElement} */
-function show(value) {
+/** @param {Difference} difference @param {any} value @returns {HTMLElement} */
+function show({ show: words }, value) {
+  if (words) return make("span", { class: "conflict-text" }, words(value));
   if (Array.isArray(value)) {
     if (value.length === 0) return make("em", {}, "none");
-    return make("ul", {}, ...value.map((text) => make("li", {}, String(text))));
+    return make("ul", {}, ...value.map((one) => make("li", {}, inWords(one))));
   }
-  if (value === null || value === "right" || value === "wrong") return make("span", {}, verdict(value));
-  return value === "" ? make("em", {}, "empty") : make("span", { class: "conflict-text" }, String(value));
+  return (value ?? "") === "" ? make("em", {}, "empty") : make("span", { class: "conflict-text" }, inWords(value));
 }
 
 /** @param {Difference} difference @returns {HTMLElement} */
@@ -62,31 +35,23 @@ function row(difference) {
   if (difference.both !== undefined) choices.push(["both", "Both", difference.both]);
   for (const [value, label, content] of choices) {
     const radio = make("input", { type: "radio", name: `conflict-${difference.id}`, value });
-    set.append(make("label", { class: `conflict-choice conflict-${value}` }, radio, make("strong", {}, label), " ", show(content)));
+    set.append(make("label", { class: `conflict-choice conflict-${value}` }, radio, make("strong", {}, label), " ", show(difference, content)));
   }
   return set;
 }
 
-/** @param {Sheet} sheet @param {string} id @param {any} value */
-function assign(sheet, id, value) {
-  if (id.startsWith("answers.")) sheet.answers[Number(id.slice(8))] = value;
-  else Object.assign(sheet, { [id]: value });
-}
-
 /**
  * Ask the person to pick; resolves to the sheet picked, or null when the dialog was closed without a choice.
- * @param {Sheet} mineGiven
- * @param {Sheet} theirsGiven
+ * @param {Sheet} mine
+ * @param {Sheet} theirs
+ * @param {(mine: Sheet, theirs: Sheet) => Difference[]} [differences]
  * @returns {Promise<Sheet | null>}
  */
-export function compare(mineGiven, theirsGiven) {
-  const count = Math.max(mineGiven.answers?.length ?? 0, theirsGiven.answers?.length ?? 0);
-  const mine = complete(mineGiven, count);
-  const theirs = complete(theirsGiven, count);
-  if (sameSheet(mine, theirs)) return Promise.resolve(mine);
+export function compare(mine, theirs, differences = byKey) {
+  const found = differences(mine, theirs);
+  if (found.length === 0) return Promise.resolve(mine);
   const dialog = dialogOrNew("conflict-dialog", "This item was changed elsewhere");
   if (dialog.open) return Promise.resolve(null);
-  const found = differences(mine, theirs);
   let body = dialog.querySelector("#conflict-body, [data-conflict-body]");
   if (!body) {
     body = make("div", { "data-conflict-body": true });
@@ -116,7 +81,9 @@ export function compare(mineGiven, theirsGiven) {
           if (first instanceof HTMLElement) first.focus();
           return;
         }
-        assign(sheet, difference.id, structuredClone(/** @type {any} */ (difference)[chosen.value]));
+        const value = structuredClone(/** @type {any} */ (difference)[chosen.value]);
+        if (difference.set) difference.set(sheet, value);
+        else sheet[difference.id] = value;
       }
       picked = sheet;
       dialog.close();

@@ -4,8 +4,7 @@
  * Nothing here ever returns a record of another person: every key begins with the person's pid.
  */
 
-/** @typedef {{question: "right"|"wrong"|null, reasons: string[], answers: ("right"|"wrong"|null)[],
- *   own_answers: string[], note: string}} Sheet */
+/** @typedef {any} Sheet What a page of some kind of work holds: plain JSON. */
 
 /** @typedef {{person: string, pid: string, sheet: Sheet, seq: number, base: number, client_id: string, key: string,
  *   rev: number, dirty: boolean, force?: boolean, active_ms: number, at: number}} DraftRecord
@@ -14,7 +13,21 @@
 
 /** @typedef {{person: string, key: string, pid: string, sheet: Sheet, full: Sheet, rev: number, client_id: string,
  *   active_ms: number, at: number, stuck?: string}} QueuedSubmit
- * `sheet` is what is sent, `full` what the form held (answers below a "No" are kept there). */
+ * `sheet` is what is sent, `full` what the page held (what does not count is kept there). */
+
+/** @param {unknown} a @param {unknown} b @returns {boolean} whether both stand for the same sheet; a missing part is an empty one */
+export function sameSheet(a, b) {
+  return JSON.stringify(normal(a)) === JSON.stringify(normal(b));
+}
+
+/** @param {any} value @returns {any} keys in order, empty parts left out, texts trimmed; undefined for what is empty */
+function normal(value) {
+  if (typeof value === "string") return value.trim() || undefined;
+  if (Array.isArray(value)) return value.length > 0 ? value.map((one) => normal(one) ?? null) : undefined;
+  if (value === null || typeof value !== "object") return value ?? undefined;
+  const parts = Object.keys(value).sort().map((key) => [key, normal(value[key])]).filter(([, part]) => part !== undefined);
+  return parts.length > 0 ? Object.fromEntries(parts) : undefined;
+}
 
 const NAME = "proctor-studio";
 const DRAFTS = "drafts";

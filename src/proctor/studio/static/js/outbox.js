@@ -7,10 +7,10 @@
 
 import {
   DeviceFull, dropDraft, dropQueued, getDraft, getQueued, isDurable, listDrafts, listQueued, newId, putDraft, putQueued,
+  sameSheet,
 } from "./device.js";
 import { hasTrouble, tellDraft, tellQueue } from "./chip.js";
 import { emit, on } from "./signals.js";
-import { sameSheet } from "./sheet.js";
 import { Backoff, isPassing, reasonOf, send } from "./wire.js";
 
 /** @typedef {import("./device.js").Sheet} Sheet */

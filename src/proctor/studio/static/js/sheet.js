@@ -1,8 +1,11 @@
-/** The form of the work page as a sheet, and a sheet as the form. */
+/** The form of the verification page as a sheet, and a sheet as the form. */
 
-/** @typedef {import("./device.js").Sheet} Sheet */
+import { sameSheet } from "./device.js";
+import { noteOf } from "./page.js";
 
-export const MAX_OWN = 20;
+/** @typedef {import("./rows.js").Rows} Rows */
+/** @typedef {{question: "right"|"wrong"|null, reasons: string[], answers: ("right"|"wrong"|null)[],
+ *   own_answers: string[], note: string}} Verdicts */
 
 /** @param {HTMLFormElement} form @returns {HTMLElement[]} the answer cards in the order shown */
 export function answerCards(form) {
@@ -19,24 +22,22 @@ export function radiosOf(form, name) {
     .filter((radio) => radio.name === name);
 }
 
+/** @param {HTMLInputElement} radio choose it as the person does */
+export function choose(radio) {
+  radio.checked = true;
+  radio.focus();
+  radio.dispatchEvent(new Event("input", { bubbles: true }));
+  radio.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
 /** @param {HTMLFormElement} form @param {string} name @returns {"right"|"wrong"|null} */
 function verdictOf(form, name) {
   const value = radiosOf(form, name).find((radio) => radio.checked)?.value;
   return value === "right" || value === "wrong" ? value : null;
 }
 
-/** @param {HTMLFormElement} form @returns {HTMLTextAreaElement[]} */
-export function ownFields(form) {
-  return [...form.querySelectorAll("textarea[name=own]")].map((field) => /** @type {HTMLTextAreaElement} */ (field));
-}
-
-/** @param {HTMLFormElement} form @returns {HTMLTextAreaElement | null} */
-export function noteField(form) {
-  return form.querySelector("textarea[name=note]");
-}
-
-/** @param {HTMLFormElement} form @returns {Sheet} all that the form holds, hidden parts too */
-export function readSheet(form) {
+/** @param {HTMLFormElement} form @param {Rows} own @returns {Verdicts} all that the form holds, hidden parts too */
+export function readSheet(form, own) {
   return {
     question: verdictOf(form, "question"),
     reasons: [...form.querySelectorAll("input[name=reason]")]
@@ -44,15 +45,13 @@ export function readSheet(form) {
       .filter((box) => box.checked)
       .map((box) => box.value),
     answers: answerCards(form).map((card) => verdictOf(form, card.id)),
-    own_answers: ownFields(form)
-      .map((field) => field.value)
-      .filter((text) => text.trim() !== ""),
-    note: noteField(form)?.value ?? "",
+    own_answers: own.texts,
+    note: noteOf(form)?.value ?? "",
   };
 }
 
-/** @param {HTMLFormElement} form @param {Sheet} sheet put the sheet's values into the form; fires no events */
-export function fillSheet(form, sheet) {
+/** @param {HTMLFormElement} form @param {Rows} own @param {Partial<Verdicts>} sheet put its values into the form; fires no events */
+export function fillSheet(form, own, sheet) {
   for (const radio of radiosOf(form, "question")) radio.checked = radio.value === sheet.question;
   const reasons = new Set(sheet.reasons ?? []);
   for (const box of form.querySelectorAll("input[name=reason]")) {
@@ -62,53 +61,17 @@ export function fillSheet(form, sheet) {
   answerCards(form).forEach((card, n) => {
     for (const radio of radiosOf(form, card.id)) radio.checked = radio.value === (sheet.answers?.[n] ?? null);
   });
-  fillOwn(form, sheet.own_answers ?? []);
-  const note = noteField(form);
+  own.fill(sheet.own_answers ?? []);
+  const note = noteOf(form);
   if (note) note.value = sheet.note ?? "";
-}
-
-/** @param {HTMLFormElement} form @param {string[]} texts */
-function fillOwn(form, texts) {
-  const rows = [...form.querySelectorAll(".own-row")];
-  if (rows.length === 0) return;
-  const wanted = Math.max(1, texts.length);
-  while (rows.length < wanted) rows.push(appendOwnRow(form));
-  while (rows.length > wanted) rows.pop()?.remove();
-  ownFields(form).forEach((field, n) => {
-    field.value = texts[n] ?? "";
-  });
-}
-
-/** @param {HTMLFormElement} form @returns {HTMLElement} a new empty row, made like the last one */
-export function appendOwnRow(form) {
-  const rows = form.querySelectorAll(".own-row");
-  const last = rows[rows.length - 1];
-  const row = /** @type {HTMLElement} */ (last.cloneNode(true));
-  const field = /** @type {HTMLTextAreaElement} */ (row.querySelector("textarea"));
-  field.value = "";
-  field.textContent = "";
-  for (const note of row.querySelectorAll(".own-note")) note.remove();
-  for (const named of row.querySelectorAll("[id]")) named.removeAttribute("id");
-  field.removeAttribute("aria-describedby");
-  last.after(row);
-  labelOwnRows(form);
-  return row;
-}
-
-/** @param {HTMLFormElement} form number the rows for those who cannot see them */
-export function labelOwnRows(form) {
-  form.querySelectorAll(".own-row").forEach((row, n) => {
-    row.querySelector("textarea")?.setAttribute("aria-label", `Own answer ${n + 1}`);
-    row.querySelector(".own-remove")?.setAttribute("aria-label", `Remove own answer ${n + 1}`);
-  });
 }
 
 /**
  * What of a sheet counts as a judgement: below "No" there are no answers, above "No" no reasons (test A1).
- * @param {Sheet} sheet
+ * @param {Verdicts} sheet
  * @param {boolean} settled whether the question needs no verdict on this page
  * @param {boolean} mayAdd whether own answers are asked for
- * @returns {Sheet}
+ * @returns {Verdicts}
  */
 export function reduceSheet(sheet, settled, mayAdd) {
   const valid = settled || sheet.question === "right";
@@ -121,24 +84,30 @@ export function reduceSheet(sheet, settled, mayAdd) {
   };
 }
 
-/** @param {unknown} a @param {unknown} b @returns {boolean} whether both stand for the same sheet; a missing part is an empty one */
-export function sameSheet(a, b) {
-  return JSON.stringify(normal(a)) === JSON.stringify(normal(b));
-}
+/** @param {unknown} value @returns {string} */
+const verdict = (value) => (value === "right" ? "Yes" : value === "wrong" ? "No" : "not judged");
 
-/** @param {any} sheet */
-function normal(sheet) {
-  return [
-    sheet?.question ?? null,
-    [...(sheet?.reasons ?? [])].sort(),
-    (sheet?.answers ?? []).map((/** @type {any} */ v) => v ?? null),
-    (sheet?.own_answers ?? []).map((/** @type {string} */ t) => t.trim()).filter(Boolean),
-    (sheet?.note ?? "").trim(),
-  ];
-}
-
-/** @param {any} sheet @returns {boolean} whether nothing was judged or written */
-export function isEmpty(sheet) {
-  const [question, reasons, answers, own, note] = /** @type {any[]} */ (normal(sheet));
-  return question === null && reasons.length === 0 && own.length === 0 && note === "" && answers.every((/** @type {any} */ v) => v === null);
+/** @param {Partial<Verdicts>} mine @param {Partial<Verdicts>} theirs @returns {import("./conflict.js").Difference[]} */
+export function differences(mine, theirs) {
+  /** @type {import("./conflict.js").Difference[]} */
+  const found = [];
+  /** @param {string} id @param {string} name @param {any} a @param {any} b @param {any} [more] */
+  const tell = (id, name, a, b, more) => {
+    if (!sameSheet(a, b)) found.push({ id, name, mine: a, theirs: b, ...more });
+  };
+  tell("question", "Question", mine.question ?? null, theirs.question ?? null, { show: verdict });
+  tell("reasons", "Reasons", [...(mine.reasons ?? [])].sort(), [...(theirs.reasons ?? [])].sort());
+  const count = Math.max(mine.answers?.length ?? 0, theirs.answers?.length ?? 0);
+  for (let n = 0; n < count; n += 1) {
+    /** @param {Verdicts} sheet @param {any} value */
+    const set = (sheet, value) => {
+      (sheet.answers ??= [])[n] = value;
+    };
+    tell(`answers.${n}`, `Answer ${n + 1}`, mine.answers?.[n] ?? null, theirs.answers?.[n] ?? null, { show: verdict, set });
+  }
+  const [own, others] = [mine.own_answers ?? [], theirs.own_answers ?? []];
+  tell("own_answers", "Own answers", own, others, { both: [...own, ...others.filter((text) => !own.includes(text))] });
+  const both = mine.note && theirs.note ? `${mine.note}\n${theirs.note}` : undefined;
+  tell("note", "Note", mine.note ?? "", theirs.note ?? "", { both });
+  return found;
 }

@@ -1,621 +1,52 @@
-/** The work page: one assignment, one sheet, from the first verdict to the next item. */
+/** The sheet of the verification page: verdicts on a question and its answers, reasons, own answers, a note. */
 
-import { ActiveTime } from "./activity.js";
-import { tellDraft } from "./chip.js";
-import { compare } from "./conflict.js";
-import { dropDraft, getDraft, newId } from "./device.js";
-import { dialogById, make, safePath } from "./dom.js";
-import { listen, register } from "./keys.js";
-import { linkSteps } from "./link.js";
-import { CLIENT_ID, DraftKeeper, nextSequence, theOutbox } from "./outbox.js";
-import { OwnAnswers } from "./own.js";
-import { Player } from "./player.js";
-import { answerCards, fillSheet, noteField, radiosOf, readSheet, reduceSheet, sameSheet } from "./sheet.js";
-import { emit, on } from "./signals.js";
-import { claim } from "./tabs.js";
-import { runToastAction, showToast } from "./toast.js";
-import { forgetUndo, rememberUndo } from "./undo.js";
-import { Backoff, isPassing, reasonOf, send } from "./wire.js";
+import { startPage } from "./page.js";
+import { Rows } from "./rows.js";
+import { answerCards, choose, differences, fillSheet, radiosOf, readSheet, reduceSheet } from "./sheet.js";
 
-/** @typedef {import("./device.js").Sheet} Sheet */
-/** @typedef {import("./device.js").QueuedSubmit} QueuedSubmit */
-/** @typedef {import("./outbox.js").Outcome} Outcome */
-/** @typedef {import("./wire.js").Problem} Problem */
+const form = /** @type {HTMLFormElement} */ (document.getElementById("sheet"));
+const settled = form.dataset.question === "settled";
+const may = form.dataset.mayAdd ?? "1";
+const mayAdd = may === "1" || (may === "if-open" && !settled);
+const own = new Rows(form.querySelector("#own"), { name: "Own answer", changed: () => page.changed(), others: () => form.querySelectorAll("#answers .answer-text, #answers .card legend .text") });
 
-const STATE_TIMEOUT_MS = 10_000;
+/** @returns {boolean} whether answers are asked for */
+const isValid = () => settled || radiosOf(form, "question").some((radio) => radio.checked && radio.value === "right");
 
-/** Everything that the form does. */
-class WorkPage {
-  /** @param {HTMLFormElement} form @param {string} person */
-  constructor(form, person) {
-    this.form = form;
-    this.person = person;
-    this.pid = form.dataset.pid ?? "";
-    this.path = `/w/${encodeURIComponent(this.pid)}`;
-    this.settled = form.dataset.question === "settled";
-    const may = form.dataset.mayAdd ?? "1";
-    this.mayAdd = may === "1" || (may === "if-open" && !this.settled);
-    this.active = new ActiveTime(0);
-    this.outbox = /** @type {import("./outbox.js").Outbox} */ (theOutbox());
-    this.rendered = readSheet(form);
-    this.readOnly = false;
-    /** @type {HTMLElement[]} */
-    this.disabledByUs = [];
-    /** @type {Sheet | null} what was queued and is not answered yet */
-    this.pending = null;
-    this.submitting = false;
-    this.loading = 0;
-    this.loads = 0;
-    this.keeper = this.#newKeeper(null);
-    this.keeper.stop(); // Until `load` has read the device, nothing may be written over what it remembers.
-    this.own = new OwnAnswers(form, () => this.changed());
-    this.#wire();
-    this.reveal();
-  }
-
-  /** @param {import("./device.js").DraftRecord | null | undefined} old what the device remembers */
-  #newKeeper(old) {
-    const keeper = new DraftKeeper(
-      {
-        person: this.person,
-        pid: this.pid,
-        sheet: old?.dirty ? old.sheet : readSheet(this.form),
-        seq: nextSequence(),
-        base: old?.base ?? 0,
-        client_id: CLIENT_ID,
-        key: old?.key ?? newId(),
-        rev: old?.dirty ? old.rev : Number(this.form.dataset.rev ?? 0),
-        dirty: old?.dirty ?? false,
-        force: old?.force ?? false,
-        active_ms: old?.active_ms ?? 0,
-        at: old?.at ?? Date.now(),
-      },
-      (problem) => void this.draftConflict(problem),
-    );
-    // Text of an earlier visit did not grow from what this page was rendered with.
-    keeper.ancestor = old?.dirty ? null : this.rendered;
-    return keeper;
-  }
-
-  #wire() {
-    const { form } = this;
-    form.setAttribute("autocomplete", "off");
-    form.noValidate = true;
-    form.addEventListener("input", () => this.changed());
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      void this.submit();
-    });
-    document.getElementById("take-over")?.addEventListener("click", () => this.tabs?.takeOver());
-    document.addEventListener("visibilitychange", () => {
-      if (document.visibilityState === "hidden") this.keeper.flush();
-    });
-    addEventListener("pagehide", () => this.keeper.flush());
-    addEventListener("pageshow", (event) => {
-      // A page out of the back/forward cache may show what was submitted meanwhile.
-      if (event.persisted) location.reload();
-    });
-    on("other-person", () => {
-      this.setReadOnly(true, "Somebody else has signed in here. Your text stays on this device, under your name, and is not sent.");
-      tellDraft({ dirty: true, why: "somebody else is signed in" });
-    });
-    this.#wireCantJudge();
-    this.#wireBack();
-    this.#wireFullScreen();
-  }
-
-  /** Claim the assignment; whoever wins it edits. */
-  start() {
-    this.tabs = claim(this.pid, {
-      onOwn: () => void this.load(),
-      onOther: () => {
-        this.loading += 1;
-        this.keeper.stop();
-        this.rendered = readSheet(this.form);
-        this.setReadOnly(true);
-      },
-    });
-  }
-
-  /** Bring device and server together: the device's newer text first, then what the server knows. */
-  async load() {
-    const turn = ++this.loading;
-    this.loads += 1;
-    this.keeper.stop();
-    // In this order: a submit that leaves the queue in between has settled the draft before.
-    const waiting = await this.outbox.pendingOf(this.pid);
-    const old = await getDraft(this.person, this.pid);
-    if (turn !== this.loading) return;
-    const now = readSheet(this.form);
-    this.keeper = this.#newKeeper(old);
-    this.keeper.block();
-    this.active.atLeast(old?.active_ms ?? 0);
-    this.setReadOnly(false);
-    if (old?.dirty) {
-      this.fill(old.sheet);
-      tellDraft({ dirty: true, onDevice: true });
-    } else if (!sameSheet(now, this.rendered)) {
-      this.keeper.change(now, this.active.total);
-    }
-    if (waiting.length > 0) await this.resumeSubmit(waiting[waiting.length - 1], old?.dirty ?? false);
-    await this.meetServer(turn, old?.client_id ?? "");
-  }
-
-  /**
-   * A submit of an earlier page still waits: it is this page's now.
-   * @param {QueuedSubmit} entry @param {boolean} hasDraft
-   */
-  async resumeSubmit(entry, hasDraft) {
-    if (!hasDraft) {
-      this.fill(entry.full);
-      this.keeper.record.sheet = entry.full;
-    }
-    this.pending = entry.full;
-    this.say("This item was submitted and waits for the server. It is sent by itself.");
-    void this.follow({ ...entry, stuck: undefined });
-  }
-
-  /** @param {number} turn @param {string} earlierClient client id under which this device saved before */
-  async meetServer(turn, earlierClient) {
-    const backoff = new Backoff();
-    for (;;) {
-      const answer = await send("GET", `${this.path}/state`, { person: this.person, timeout: STATE_TIMEOUT_MS });
-      if (turn !== this.loading) return;
-      if (answer.kind === "ok") {
-        await this.reconcile(answer.data, earlierClient);
-        return;
-      }
-      if (answer.kind === "problem" && answer.status === 401) {
-        emit("signed-out", { pid: this.pid, problem: answer.problem });
-        await new Promise((resolve) => on("signed-in", resolve));
-        continue;
-      }
-      if (!isPassing(answer)) {
-        this.setReadOnly(true, `This item cannot be opened: ${reasonOf(answer)}. What you wrote stays on this device.`);
-        return;
-      }
-      tellDraft({ why: reasonOf(answer) });
-      await new Promise((resolve) => {
-        setTimeout(resolve, backoff.next());
-        addEventListener("online", resolve, { once: true });
-      });
-    }
-  }
-
-  /** @param {any} state what the server knows @param {string} earlierClient */
-  async reconcile(state, earlierClient) {
-    if (state.person !== this.person) {
-      emit("other-person");
-      return;
-    }
-    const { record } = this.keeper;
-    if (state.state === "frozen" || state.state === "gone") {
-      const why = state.state === "frozen" ? "This stage is closed: the item can be read, not changed." : "This item went to somebody else.";
-      if (state.submitted && !record.dirty) this.fill(state.submitted);
-      this.setReadOnly(true, why);
-      return;
-    }
-    // A draft may be older than what was submitted after it; the page was rendered from the newer of the two.
-    const newer = moment(state.draft?.saved_at) ?? null;
-    const submittedAt = moment(state.submitted_at);
-    const outdated = state.submitted && newer && (submittedAt ? newer <= submittedAt : Number(state.rev) === Number(this.form.dataset.rev));
-    const rendered = outdated && !submittedAt && this.loads === 1 ? this.rendered : null;
-    const serverSheet = rendered ?? (outdated ? state.submitted : (state.draft?.sheet ?? state.submitted ?? null));
-    const version = Number(state.draft?.version ?? 0);
-    const known = version === record.base && Number(state.rev) === record.rev;
-    const ours = [earlierClient, CLIENT_ID].includes(state.draft?.client_id ?? "");
-    const { ancestor } = this.keeper;
-    const unchanged = serverSheet === null || sameSheet(serverSheet, record.sheet) || (ancestor !== null && sameSheet(serverSheet, ancestor));
-    this.form.dataset.state = state.state;
-    const landed = state.submitted && !state.draft && !record.force;
-    if (landed && sameSheet(reduceSheet(record.sheet, this.settled, this.mayAdd), state.submitted)) {
-      // Submitted by a request whose answer was lost.
-      Object.assign(record, { dirty: false, sheet: state.submitted, rev: Number(state.rev) });
-      await dropDraft(this.person, this.pid);
-    }
-    if (!record.dirty) {
-      if (serverSheet && !sameSheet(serverSheet, readSheet(this.form))) this.fill(serverSheet);
-      Object.assign(record, { sheet: readSheet(this.form), rev: Number(state.rev) });
-      this.keeper.ancestor = record.sheet;
-      this.keeper.rebase(version);
-      const savedAt = moment(state.draft?.saved_at);
-      tellDraft({ dirty: false, why: "", ...(serverSheet ? { some: true } : {}), ...(savedAt ? { savedAt } : {}) });
-    } else if (record.force || ((known || ours || unchanged || !state.draft) && Number(state.rev) === record.rev)) {
-      this.keeper.ancestor = serverSheet ?? this.rendered;
-      this.keeper.rebase(version);
-      tellDraft({ why: "" });
-      this.keeper.sendSoon();
-    } else if (this.pending === null) {
-      await this.settle({ theirs: serverSheet, version, rev: Number(state.rev) });
-    }
-  }
-
-  /** @param {Sheet} sheet */
-  fill(sheet) {
-    fillSheet(this.form, sheet);
-    this.own.refresh();
-    this.reveal();
-  }
-
-  /** The person changed something. */
-  changed() {
-    if (this.readOnly) return;
-    this.reveal();
-    this.own.refresh();
-    this.say("");
-    this.clearErrors();
-    this.keeper.change(readSheet(this.form), this.active.total);
-  }
-
-  /** @returns {boolean} whether answers are asked for */
-  get valid() {
-    return this.settled || radiosOf(this.form, "question").some((radio) => radio.checked && radio.value === "right");
-  }
-
-  /** Show what the question's verdict asks for, and no more. */
-  reveal() {
-    const wrong = radiosOf(this.form, "question").some((radio) => radio.checked && radio.value === "wrong");
-    toggle(document.getElementById("answers"), this.valid);
-    toggle(document.getElementById("own"), this.valid && this.mayAdd);
-    toggle(document.getElementById("reasons"), wrong && this.form.dataset.reasons === "1");
-  }
-
-  /** @param {string} text */
-  say(text) {
-    const place = document.getElementById("form-error");
-    if (place) {
-      place.textContent = text;
-      place.hidden = text === "";
-    }
-  }
-
-  clearErrors() {
-    for (const marked of this.form.querySelectorAll("[aria-invalid], .missing")) {
-      marked.removeAttribute("aria-invalid");
-      marked.classList.remove("missing");
-    }
-  }
-
-  /** @param {boolean} on @param {string} [why] shown in place of "open in another tab" */
-  setReadOnly(on, why) {
-    this.readOnly = on;
-    document.body.toggleAttribute("data-readonly", on);
-    const banner = document.getElementById("readonly-banner");
-    const take = document.getElementById("take-over");
-    toggle(banner, on);
-    if (take) take.hidden = !on || why !== undefined;
-    if (banner && why !== undefined) {
-      let text = banner.querySelector("[data-readonly-why]");
-      if (!text) {
-        text = make("span", { "data-readonly-why": true });
-        banner.prepend(text);
-      }
-      text.textContent = `${why} `;
-    } else {
-      banner?.querySelector("[data-readonly-why]")?.remove();
-    }
-    for (const element of this.disabledByUs) /** @type {any} */ (element).disabled = false;
-    this.disabledByUs = [];
-    if (!on) return;
-    const cant = document.getElementById("cant-open");
-    for (const element of [...this.form.elements, ...(cant ? [cant] : [])]) {
-      const control = /** @type {any} */ (element);
-      if (control.id === "back" || control.disabled || element instanceof HTMLFieldSetElement) continue;
-      control.disabled = true;
-      this.disabledByUs.push(control);
-    }
-  }
-
-  /** @returns {{message: string, card: HTMLElement | null} | null} the first thing that is missing (test A2) */
-  missing() {
-    const sheet = readSheet(this.form);
-    if (!this.settled && sheet.question === null) {
-      return { message: "The question has no verdict yet: choose Yes or No.", card: document.getElementById("question-card") };
-    }
-    if (!this.valid) return null;
-    const open = answerCards(this.form).find((_, n) => sheet.answers[n] === null);
-    if (!open) return null;
-    return { message: `Answer ${Number(open.id.slice(7)) + 1} has no verdict yet: choose Yes or No.`, card: open };
-  }
-
-  /** @param {HTMLElement | null} card */
-  focusCard(card) {
-    if (!card) return;
-    showTab("question");
-    const target = card.querySelector("input:checked") ?? card.querySelector("input, textarea");
-    if (target instanceof HTMLElement) {
-      target.focus({ preventScroll: true });
-      card.scrollIntoView({ block: "nearest", behavior: "auto" });
-    }
-  }
-
-  async submit() {
-    if (this.readOnly || this.submitting) return;
-    this.clearErrors();
-    const missing = this.missing();
-    if (missing) {
-      this.say(missing.message);
-      mark(missing.card);
-      this.focusCard(missing.card);
-      return;
-    }
-    const full = readSheet(this.form);
-    if (this.pending && sameSheet(this.pending, full)) {
-      this.say("This is queued already and is sent as soon as the server answers.");
-      this.outbox.retryNow();
-      return;
-    }
-    this.submitting = true;
-    this.keeper.cancel();
-    const { record } = this.keeper;
-    const key = record.key;
-    record.key = newId();
-    /** @type {QueuedSubmit} */
-    const entry = {
-      person: this.person, pid: this.pid, key, sheet: reduceSheet(full, this.settled, this.mayAdd), full, rev: record.rev,
-      client_id: CLIENT_ID, active_ms: this.active.total, at: Date.now(),
-    };
-    this.pending = full;
-    this.form.setAttribute("aria-busy", "true");
-    // The same sheet pressed again is caught above; a changed one is a new revision and may be pressed at once.
-    this.submitting = false;
-    await this.follow(entry);
-  }
-
-  /** @param {QueuedSubmit} entry wait for the server's word on it, and act on that */
-  async follow(entry) {
-    const slow = setTimeout(() => {
-      this.form.removeAttribute("aria-busy");
-      if (!this.readOnly) this.say("Not sent yet. It waits on this device and is sent by itself as soon as the server answers.");
-    }, 4000);
-    const outcome = await this.outbox.submit(entry);
-    clearTimeout(slow);
-    const isLatest = this.pending !== null && sameSheet(this.pending, entry.full);
-    if (isLatest) {
-      this.pending = null;
-      this.form.removeAttribute("aria-busy");
-    }
-    await this.heard(entry, outcome);
-  }
-
-  /** @param {QueuedSubmit} entry @param {Outcome} outcome */
-  async heard(entry, outcome) {
-    if (outcome.kind === "unknown") {
-      location.reload();
-    } else if (outcome.kind === "sent") {
-      await this.sent(entry, outcome);
-    } else {
-      await this.outbox.drop(entry.key);
-      await this.refused(outcome.status, outcome.problem);
-    }
-  }
-
-  /** @param {QueuedSubmit} entry @param {{rev: number, next: string, undo_seconds: number}} outcome */
-  async sent(entry, outcome) {
-    const { record } = this.keeper;
-    record.rev = outcome.rev;
-    this.form.dataset.rev = String(outcome.rev);
-    this.say("");
-    if (!sameSheet(readSheet(this.form), entry.full)) {
-      if (this.pending === null) {
-        showToast("Submitted. What you changed since then is a draft: submit again to count it.", null, 10);
-        this.keeper.change(readSheet(this.form), this.active.total);
-      }
-      return;
-    }
-    this.keeper.stop();
-    await dropDraft(this.person, this.pid);
-    tellDraft({ dirty: false, why: "", savedAt: new Date() });
-    rememberUndo({ person: this.person, pid: this.pid, rev: outcome.rev, full: entry.full }, outcome.undo_seconds);
-    location.assign(safePath(outcome.next));
-  }
-
-  /** @param {number} status @param {Problem} problem */
-  async refused(status, problem) {
-    if (status === 409 && problem.theirs) {
-      await this.settle({ theirs: problem.theirs, rev: Number(problem.rev), version: null });
-      return;
-    }
-    const errors = problem.errors ?? [];
-    const named = errors.map((error) => `${nameOf(error.field)}: ${error.message}`).join(" ");
-    this.say(named || problem.detail || problem.title || `The server refused this (${status}).`);
-    const first = errors.map((error) => this.cardOf(error.field)).find((card) => card !== null) ?? null;
-    mark(first);
-    this.focusCard(first);
-    this.keeper.sendSoon();
-  }
-
-  /** @param {string} field as the server names it: `answers.2` @returns {HTMLElement | null} */
-  cardOf(field) {
-    const [part, n] = field.split(".");
-    if (part === "answers") return n === undefined ? document.getElementById("answers") : document.getElementById(`answer-${n}`);
-    if (part === "question") return document.getElementById("question-card");
-    if (part === "own_answers") return document.getElementById("own");
-    if (part === "note") return noteField(this.form)?.parentElement ?? null;
-    return null;
-  }
-
-  /** @param {Problem} problem another client saved a draft since this one was read */
-  async draftConflict(problem) {
-    await this.settle({ theirs: problem.theirs, version: Number(problem.version), rev: this.keeper.record.rev });
-  }
-
-  /**
-   * Show both versions and go on with what the person picks. Closed without a choice, nothing is sent; the chip says so
-   * and the next change or submit asks again.
-   * @param {{theirs: any, version: number | null, rev: number}} other version null: the server is asked for it
-   */
-  async settle(other) {
-    this.keeper.block();
-    tellDraft({ dirty: true, why: "changed elsewhere: compare the two" });
-    const mine = readSheet(this.form);
-    const picked = await compare(mine, other.theirs);
-    if (picked === null) {
-      this.say("This item was changed elsewhere. Nothing is sent until you compare the two versions.");
-      this.offerCompare(other);
-      return;
-    }
-    this.say("");
-    this.fill(picked);
-    this.keeper.record.rev = other.rev;
-    this.keeper.ancestor = other.theirs;
-    this.keeper.record.base = other.version ?? (await this.askVersion());
-    this.keeper.rebase(this.keeper.record.base);
-    this.keeper.change(picked, this.active.total);
-    this.say("The sheet now holds what you picked. Look it over and submit.");
-    document.getElementById("submit")?.focus();
-  }
-
-  /** @param {{theirs: any, version: number | null, rev: number}} other */
-  offerCompare(other) {
-    const button = make("button", { type: "button", "data-compare": true }, "Compare");
-    button.addEventListener("click", () => void this.settle(other));
-    document.getElementById("form-error")?.append(" ", button);
-  }
-
-  /** @returns {Promise<number>} version of the server's draft */
-  async askVersion() {
-    const answer = await send("GET", `${this.path}/state`, { person: this.person, timeout: STATE_TIMEOUT_MS });
-    return answer.kind === "ok" ? Number(answer.data.draft?.version ?? 0) : this.keeper.record.base;
-  }
-
-  /** The template's "Full screen" button. */
-  #wireFullScreen() {
-    document.getElementById("graph-full")?.addEventListener("click", () => fullScreen());
-  }
-
-  #wireBack() {
-    const back = document.getElementById("back");
-    if (!(back instanceof HTMLButtonElement) || back.type === "submit") return;
-    back.addEventListener("click", () => {
-      const href = back.dataset.href ?? document.querySelector("a[rel=prev]")?.getAttribute("href");
-      if (href) location.assign(safePath(href));
-      else history.back();
-    });
-  }
-
-  openCantJudge() {
-    const dialog = dialogById("cant-dialog");
-    if (this.readOnly || !dialog || dialog.open) return;
-    dialog.showModal();
-  }
-
-  #wireCantJudge() {
-    const dialog = dialogById("cant-dialog");
-    const form = dialog?.querySelector("form");
-    document.addEventListener("click", (event) => {
-      const opener = event.target instanceof Element ? event.target.closest("#cant-open, [data-cant-open]") : null;
-      if (opener) this.openCantJudge();
-    });
-    form?.addEventListener("submit", (event) => {
-      const submitter = event.submitter;
-      const closes = submitter?.getAttribute("formmethod") === "dialog" || /** @type {any} */ (submitter)?.value === "cancel";
-      if (closes) return;
-      event.preventDefault();
-      void this.cantJudge(/** @type {HTMLDialogElement} */ (dialog), form);
-    });
-  }
-
-  /** @param {HTMLDialogElement} dialog @param {HTMLFormElement} form */
-  async cantJudge(dialog, form) {
-    const fields = new FormData(form);
-    const reason = String(fields.get("reason") ?? "");
-    const note = String(fields.get("note") ?? "").trim();
-    let place = form.querySelector("[role=alert]");
-    if (!place) {
-      place = make("p", { role: "alert" });
-      form.append(place);
-    }
-    /** @param {string} text */
-    const say = (text) => {
-      /** @type {HTMLElement} */ (place).textContent = text;
-      /** @type {HTMLElement} */ (place).hidden = text === "";
-    };
-    if (!["media", "text", "upsetting", "other"].includes(reason)) return say("Choose a reason.");
-    if (reason === "other" && note === "") return say("Say in a few words what is wrong.");
-    if (form.dataset.busy) return;
-    form.dataset.busy = "1";
-    say("");
-    const answer = await send("POST", `${this.path}/cant`, { body: { reason, note }, person: this.person });
-    delete form.dataset.busy;
-    if (answer.kind === "ok") {
-      this.keeper.stop();
-      await dropDraft(this.person, this.pid);
-      tellDraft({ dirty: false, why: "" });
-      forgetUndo();
-      dialog.close();
-      location.assign(safePath(answer.data.next));
-      return;
-    }
-    say(`Not sent: ${reasonOf(answer)}. Try again.`);
-    if (answer.kind === "problem" && answer.status === 401) {
-      dialog.close();
-      emit("signed-out", { pid: this.pid, problem: answer.problem });
-      on("signed-in", () => {
-        if (!dialog.open) dialog.showModal();
-      });
-    }
-  }
-
-  bindKeys() {
-    const { form } = this;
-    /** @param {"right"|"wrong"} value */
-    const judge = (value) => () => {
-      if (this.readOnly) return false;
-      const card = answerCards(form).find((c) => c.contains(document.activeElement));
-      const name = card && this.valid ? card.id : this.settled ? null : "question";
-      if (name === null) return false;
-      const radio = radiosOf(form, name).find((r) => r.value === value);
-      if (!radio || radio.disabled) return false;
-      radio.checked = true;
-      radio.focus();
-      radio.dispatchEvent(new Event("input", { bubbles: true }));
-      radio.dispatchEvent(new Event("change", { bubbles: true }));
-      return true;
-    };
-    /** @param {number} n */
-    const focusAnswer = (n) => () => {
-      const card = this.valid ? document.getElementById(`answer-${n - 1}`) : null;
-      this.focusCard(card);
-      return card !== null;
-    };
-    const judging = "Judging";
-    register([
-      { id: "yes", group: judging, label: "Yes", keys: ["y"], run: judge("right") },
-      { id: "no", group: judging, label: "No", keys: ["n"], run: judge("wrong") },
-      ...Array.from({ length: 9 }, (_, n) => ({
-        id: `answer-${n + 1}`, group: judging, label: `Go to answer ${n + 1}`, keys: [String(n + 1)], run: focusAnswer(n + 1),
-      })),
-      { id: "own", group: judging, label: "Add an own answer", keys: ["a"], run: () => !this.readOnly && this.valid && this.mayAdd && this.own.add() },
-      { id: "submit", group: judging, label: "Submit", keys: ["Mod+Enter"], run: () => form.requestSubmit() },
-      { id: "undo", group: judging, label: "Undo", keys: ["z"], run: () => runToastAction() },
-      { id: "flag", group: judging, label: "Can't judge", keys: ["f"], run: () => this.openCantJudge() },
-      { id: "prev", group: "Page", label: "Previous item", keys: ["Alt+ArrowLeft"], run: () => follow("prev") },
-      { id: "next", group: "Page", label: "Next item", keys: ["Alt+ArrowRight"], run: () => follow("next") },
-      { id: "graph", group: "Page", label: "Graph on the full screen", keys: ["g"], run: () => fullScreen() },
-      { id: "steps", group: "Page", label: "Go to the list of steps", keys: ["t"], run: () => focusSteps() },
-    ]);
-  }
-}
-
-/** @param {unknown} value seconds since 1970, or an ISO time @returns {Date | null} */
-function moment(value) {
-  const found = typeof value === "number" ? new Date(value * 1000) : typeof value === "string" ? new Date(value) : null;
-  return found && !Number.isNaN(found.getTime()) ? found : null;
-}
-
-/** @param {HTMLElement | null} element @param {boolean} shown */
-function toggle(element, shown) {
+/** @param {string} id @param {boolean} shown */
+function toggle(id, shown) {
+  const element = document.getElementById(id);
   if (element) element.hidden = !shown;
 }
 
-/** @param {HTMLElement | null} card */
-function mark(card) {
-  card?.setAttribute("aria-invalid", "true");
-  card?.classList.add("missing");
+/** Show what the question's verdict asks for, and no more. */
+function reveal() {
+  const wrong = radiosOf(form, "question").some((radio) => radio.checked && radio.value === "wrong");
+  toggle("answers", isValid());
+  toggle("own", isValid() && mayAdd);
+  toggle("reasons", wrong && form.dataset.reasons === "1");
+  own.refresh();
 }
 
-/** @param {string} field @returns {string} */
+/** The first thing that is missing (test A2). */
+function missing() {
+  const sheet = readSheet(form, own);
+  if (!settled && sheet.question === null) {
+    return { message: "The question has no verdict yet: choose Yes or No.", card: document.getElementById("question-card") };
+  }
+  const open = isValid() ? answerCards(form).find((_, n) => sheet.answers[n] === null) : undefined;
+  if (!open) return null;
+  return { message: `Answer ${Number(open.id.slice(7)) + 1} has no verdict yet: choose Yes or No.`, card: open };
+}
+
+/** @param {string} field */
+function cardOf(field) {
+  const [part, n] = field.split(".");
+  const ids = /** @type {Record<string, string>} */ ({ question: "question-card", own_answers: "own", answers: n === undefined ? "answers" : `answer-${n}` });
+  return document.getElementById(ids[part] ?? "");
+}
+
+/** @param {string} field */
 function nameOf(field) {
   const [part, n] = field.split(".");
   if (part === "answers") return n === undefined ? "Answers" : `Answer ${Number(n) + 1}`;
@@ -623,74 +54,37 @@ function nameOf(field) {
   return part.charAt(0).toUpperCase() + part.slice(1);
 }
 
-/** @param {"prev"|"next"} where @returns {boolean} */
-function follow(where) {
-  const link = document.querySelector(`a[rel="${where}"], [data-nav="${where}"]`) ?? (where === "prev" ? document.getElementById("back") : null);
-  if (link instanceof HTMLElement) link.click();
-  return true; // Alt+← must not fall through to the browser's own "back".
-}
-
-/** On a tablet question, graph and steps are tabs: what is hidden cannot be focused. @param {"question"|"graph"|"steps"} name */
-function showTab(name) {
-  const tab = document.getElementById(`tab-${name}`);
-  if (tab instanceof HTMLInputElement) tab.checked = true;
-}
-
-/** Bring the current step into the windows of the graph and of the list, which are often smaller than these. */
-function showCurrentStep() {
-  for (const scroll of document.querySelectorAll("#graph-panel .graph-scroll, #steps-panel .steps-scroll")) {
-    const node = scroll.querySelector(".is-current");
-    if (!node) continue;
-    const window_ = scroll.getBoundingClientRect();
-    const step = node.getBoundingClientRect();
-    scroll.scrollTop += step.top - window_.top - (window_.height - step.height) / 2;
-    scroll.scrollLeft += step.left - window_.left - (window_.width - step.width) / 2;
-  }
-}
-
-/** Where the list is a tab it is as long as it is, and the page scrolls. */
-function showCurrentRow() {
-  document.querySelector("#steps-panel .graph-step.is-current")?.scrollIntoView({ block: "center" });
-}
-
-function fullScreen() {
-  showTab("graph");
-  const panel = document.getElementById("graph-panel");
-  if (!panel) return false;
-  if (document.fullscreenElement) void document.exitFullscreen();
-  else if (panel.classList.contains("is-full")) panel.classList.remove("is-full");
-  else if (panel.requestFullscreen) panel.requestFullscreen().catch(() => panel.classList.add("is-full"));
-  else panel.classList.add("is-full");
+/** @param {"right"|"wrong"} value */
+const judge = (value) => () => {
+  if (page.readOnly) return false;
+  const card = answerCards(form).find((c) => c.contains(document.activeElement));
+  const name = card && isValid() ? card.id : settled ? null : "question";
+  const radio = name === null ? undefined : radiosOf(form, name).find((r) => r.value === value);
+  if (!radio || radio.disabled) return false;
+  choose(radio);
   return true;
-}
+};
 
-function focusSteps() {
-  showTab("steps");
-  const steps = [...document.querySelectorAll("[data-step]")].filter((step) => step instanceof HTMLElement);
-  const step = steps.find((s) => s.getAttribute("aria-current") === "step") ?? steps[0];
-  if (!step) return false;
-  const folded = step.closest("details");
-  if (folded) folded.open = true;
-  const target = step.matches("button, a[href], [tabindex]") ? step : step.querySelector("button, a[href], [tabindex]");
-  if (target instanceof HTMLElement) target.focus();
-  return true;
-}
+/** @param {number} n */
+const focusAnswer = (n) => () => {
+  const card = isValid() ? document.getElementById(`answer-${n - 1}`) : null;
+  page.focusCard(card);
+  return card !== null;
+};
 
-function main() {
-  const person = document.body.dataset.person;
-  const form = document.getElementById("sheet");
-  const video = document.getElementById("clip");
-  const panel = document.getElementById("clip-panel");
-  const player = video instanceof HTMLVideoElement ? new Player(video, panel ?? document.body) : null;
-  player?.bindKeys();
-  linkSteps(player);
-  showCurrentStep();
-  document.getElementById("tab-steps")?.addEventListener("change", showCurrentRow);
-  if (!person || !(form instanceof HTMLFormElement)) return;
-  listen(person);
-  const page = new WorkPage(form, person);
-  page.bindKeys();
-  page.start();
-}
-
-main();
+const group = "Judging";
+const page = startPage({
+  read: () => readSheet(form, own),
+  fill: (sheet) => fillSheet(form, own, sheet),
+  reduce: (sheet) => reduceSheet(sheet, settled, mayAdd),
+  changed: reveal,
+  missing, differences, cardOf, nameOf, group,
+  keys: [
+    { id: "yes", group, label: "Yes", keys: ["y"], run: judge("right") },
+    { id: "no", group, label: "No", keys: ["n"], run: judge("wrong") },
+    ...Array.from({ length: 9 }, (_, n) => ({
+      id: `answer-${n + 1}`, group, label: `Go to answer ${n + 1}`, keys: [String(n + 1)], run: focusAnswer(n + 1),
+    })),
+    { id: "own", group, label: "Add an own answer", keys: ["a"], run: () => !page.readOnly && isValid() && mayAdd && own.add() },
+  ],
+});

@@ -1,0 +1,67 @@
+/** What lies beside a sheet: the recording, the steps and the graph, in tabs on a tablet. */
+
+import { register } from "./keys.js";
+import { linkSteps } from "./link.js";
+import { Player } from "./player.js";
+
+/** On a tablet question, graph and steps are tabs: what is hidden cannot be focused. @param {"question"|"graph"|"steps"} name */
+export function showTab(name) {
+  const tab = document.getElementById(`tab-${name}`);
+  if (tab instanceof HTMLInputElement) tab.checked = true;
+}
+
+/** Bring the current step into the windows of the graph and of the list, which are often smaller than these. */
+function showCurrentStep() {
+  for (const scroll of document.querySelectorAll("#graph-panel .graph-scroll, #steps-panel .steps-scroll")) {
+    const node = scroll.querySelector(".is-current");
+    if (!node) continue;
+    const window_ = scroll.getBoundingClientRect();
+    const step = node.getBoundingClientRect();
+    scroll.scrollTop += step.top - window_.top - (window_.height - step.height) / 2;
+    scroll.scrollLeft += step.left - window_.left - (window_.width - step.width) / 2;
+  }
+}
+
+/** Where the list is a tab it is as long as it is, and the page scrolls. */
+function showCurrentRow() {
+  document.querySelector("#steps-panel .graph-step.is-current")?.scrollIntoView({ block: "center" });
+}
+
+function fullScreen() {
+  showTab("graph");
+  const panel = document.getElementById("graph-panel");
+  if (!panel) return false;
+  if (document.fullscreenElement) void document.exitFullscreen();
+  else if (panel.classList.contains("is-full")) panel.classList.remove("is-full");
+  else if (panel.requestFullscreen) panel.requestFullscreen().catch(() => panel.classList.add("is-full"));
+  else panel.classList.add("is-full");
+  return true;
+}
+
+function focusSteps() {
+  showTab("steps");
+  const steps = [...document.querySelectorAll("[data-step]")].filter((step) => step instanceof HTMLElement);
+  const step = steps.find((s) => s.getAttribute("aria-current") === "step") ?? steps[0];
+  if (!step) return false;
+  const folded = step.closest("details");
+  if (folded) folded.open = true;
+  const target = step.matches("button, a[href], [tabindex]") ? step : step.querySelector("button, a[href], [tabindex]");
+  if (target instanceof HTMLElement) target.focus();
+  return true;
+}
+
+/** @returns {Player | null} the page's recording, once its controls, steps and graph work */
+export function showMaterial() {
+  const video = document.getElementById("clip");
+  const player = video instanceof HTMLVideoElement ? new Player(video, document.getElementById("clip-panel") ?? document.body) : null;
+  player?.bindKeys();
+  linkSteps(player);
+  showCurrentStep();
+  document.getElementById("tab-steps")?.addEventListener("change", showCurrentRow);
+  document.getElementById("graph-full")?.addEventListener("click", () => fullScreen());
+  register([
+    { id: "graph", group: "Page", label: "Graph on the full screen", keys: ["g"], run: () => fullScreen() },
+    { id: "steps", group: "Page", label: "Go to the list of steps", keys: ["t"], run: () => focusSteps() },
+  ]);
+  return player;
+}
