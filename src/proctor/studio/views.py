@@ -1306,6 +1306,62 @@ class GuidelinesView:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldView:
+    """One field of a form (``verify.rounds.form.Field``) with what is filled in: ``values`` are texts, several for ``texts`` alone."""
+
+    name: str
+    label: str
+    type: Literal["scale", "yesno", "choice", "number", "text", "texts"] = "yesno"
+    rule: str = ""
+    low: int = 1
+    high: int = 5
+    ends: tuple[str, str] = ("", "")
+    choices: tuple[Choice, ...] = ()
+    required: bool = True
+    only_if: str = ""
+    values: tuple[str, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """``task_<kind>``: one task of a round. What is not said here is as in ``WorkView``.
+
+    Attributes:
+        kind: of the task.
+        title: of the round, as people know it.
+        card: what is shown of a question; None where the task is about none.
+        fields: of the form, in their order; none where the page draws its sheet itself.
+        instructions: shown again on demand.
+        module: ``js/task_<module>.js`` runs the page: ``form`` for forms.
+        data: what the page draws, as JSON for that module; empty for forms.
+        sheet: that is shown, as JSON.
+        body: the kind's own view.
+    """
+
+    pid: str
+    rev: int
+    key: str
+    kind: str
+    state: Literal["open", "submitted", "frozen"]
+    title: str
+    position: int
+    total: int
+    card: CardView | None = None
+    fields: tuple[FieldView, ...] = ()
+    note: str = ""
+    errors: tuple[Field, ...] = ()
+    saved: str = ""
+    back: str = ""
+    following: str = ""
+    instructions: Markup | None = None
+    module: str = "form"
+    data: str = ""
+    sheet: str = "{}"
+    body: object = None
+
+
+@dataclass(frozen=True, slots=True)
 class Setting:
     """One setting of the protocol: ``kind`` is ``number``, ``tick`` or ``choice``; posts ``name``."""
 

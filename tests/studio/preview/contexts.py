@@ -237,6 +237,41 @@ def work_views() -> dict[str, v.WorkView]:
     }
 
 
+_RULE = (
+    "Ask yourself whether the question could be answered without the sources. If it could, the answer is No."
+)
+_STYLES = (v.Choice("compare", "Compares two things"), v.Choice("count", "Counts or computes something"))
+FIELDS = (
+    v.FieldView("fluency", "Fluency of the question", "scale", _RULE, 1, 5, ("hard to understand", "reads well"), values=("4",)),
+    v.FieldView("relevant", "All the sources are needed", "yesno", _RULE),
+    v.FieldView("style", "Style", "choice", "", choices=_STYLES, values=("count",)),
+    v.FieldView("why", "What is not needed?", "texts", only_if="relevant=no", required=False, values=("The table", "The picture")),
+    v.FieldView("minutes", "Minutes that it took", "number", values=("2.5",), required=False),
+    v.FieldView("better", "Write it better", "text", required=False),
+)  # fmt: skip
+
+
+def task_views() -> dict[str, v.TaskView]:
+    """Return pages of tasks whose sheet is a form."""
+    task = v.TaskView(
+        "t8k2m1", 0, "9e4d", "rate", "open", "Questions about documents", 3, 20, SOURCES, FIELDS, back="/w/t0", following="/w/t2",
+        instructions=Markup("<h2>What to do</h2><p>Read the sources, then the question.</p>"), sheet='{"values": {"fluency": "4"}}',
+    )  # fmt: skip
+    hostile = (
+        replace(FIELDS[1], label=HOSTILE, rule=HOSTILE),
+        replace(FIELDS[5], label="x" * 300, values=("y" * 10_000,)),
+    )
+    wrong = replace(FIELDS[1], error="Not filled in yet: All the sources are needed"), FIELDS[0]
+    drawn = '{"text": "\\"><script>alert(1)</script>"}'
+    return {
+        "task": task,
+        "task-alone": replace(task, card=None, instructions=None),
+        "task-errors": replace(task, fields=wrong, errors=(v.Field("relevant", wrong[0].error),)),
+        "task-frozen": replace(task, state="frozen"),
+        "task-hostile": replace(task, title=HOSTILE, fields=hostile, note=HOSTILE, sheet=drawn),
+    }
+
+
 def _agreement(label: str, n: int, raw: float, alpha: float | None, yes: float, width: float) -> v.Agreement:
     low = None if alpha is None else alpha - width
     high = None if alpha is None else min(1, alpha + width)
@@ -1023,6 +1058,8 @@ def pages() -> dict[str, tuple[str, v.Shell, object]]:
         )
     for name, view in work_views().items():
         found[name] = ("work", ANA, view)
+    for name, task in task_views().items():
+        found[name] = ("task", ANA, task)
     return found
 
 

@@ -43,3 +43,11 @@ export function isTextField(target) {
 export function safePath(url) {
   return typeof url === "string" && /^\/(?![/\\])/.test(url) ? url : "/";
 }
+
+/** @param {HTMLInputElement} radio choose it as the person does */
+export function choose(radio) {
+  radio.checked = true;
+  radio.focus();
+  radio.dispatchEvent(new Event("input", { bubbles: true }));
+  radio.dispatchEvent(new Event("change", { bubbles: true }));
+}

@@ -22,14 +22,6 @@ export function radiosOf(form, name) {
     .filter((radio) => radio.name === name);
 }
 
-/** @param {HTMLInputElement} radio choose it as the person does */
-export function choose(radio) {
-  radio.checked = true;
-  radio.focus();
-  radio.dispatchEvent(new Event("input", { bubbles: true }));
-  radio.dispatchEvent(new Event("change", { bubbles: true }));
-}
-
 /** @param {HTMLFormElement} form @param {string} name @returns {"right"|"wrong"|null} */
 function verdictOf(form, name) {
   const value = radiosOf(form, name).find((radio) => radio.checked)?.value;

@@ -1,8 +1,9 @@
 /** The sheet of the verification page: verdicts on a question and its answers, reasons, own answers, a note. */
 
+import { choose } from "./dom.js";
 import { startPage } from "./page.js";
 import { Rows } from "./rows.js";
-import { answerCards, choose, differences, fillSheet, radiosOf, readSheet, reduceSheet } from "./sheet.js";
+import { answerCards, differences, fillSheet, radiosOf, readSheet, reduceSheet } from "./sheet.js";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("sheet"));
 const settled = form.dataset.question === "settled";
