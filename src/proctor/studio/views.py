@@ -373,75 +373,6 @@ class HomeView:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldView:
-    """One field of a form, as ``verify.rounds.form.Field`` has it, with what was filled in and what is wrong with it."""
-
-    name: str
-    label: str
-    type: str
-    rule: str = ""
-    low: int = 1
-    high: int = 5
-    ends: tuple[str, str] = ("", "")
-    choices: tuple[Choice, ...] = ()
-    required: bool = True
-    only_if: str = ""
-    values: tuple[str, ...] = ()
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskView:
-    """``task_<kind>``: one assignment of a task of a round. What is hidden (a source, a role, other people) has no field.
-
-    Attributes:
-        pid: of the assignment.
-        rev: of the last submitted response, 0 before the first.
-        key: an idempotency key for a plain form.
-        kind: of the task.
-        module: of JavaScript: ``static/js/task_<module>.js``.
-        state: ``open``, ``submitted`` (may still be changed) or ``frozen``.
-        title: of the work.
-        position: place in the batch, from 1.
-        total: size of the batch.
-        instructions: of the round; empty where there are none.
-        round: address of the round, for its people.
-        card: what is shown beside it; None where nothing is.
-        fields: of the form; empty for kinds with a page of their own.
-        note: to the coordinator.
-        errors: messages by field, from a plain form.
-        saved: time of the last save; empty when nothing is saved yet.
-        back: address of the task before, empty at the first.
-        following: address of the task after, empty at the last.
-        data: JSON for the kind's module; empty where it needs none.
-        sheet: JSON of the sheet that the page begins with.
-        body: the kind's own view.
-    """
-
-    pid: str
-    rev: int
-    key: str
-    kind: str
-    module: str
-    state: Literal["open", "submitted", "frozen"]
-    title: str
-    position: int
-    total: int
-    round: str
-    instructions: Markup = field(default_factory=Markup)
-    card: CardView | None = None
-    fields: tuple[FieldView, ...] = ()
-    note: str = ""
-    errors: tuple[Field, ...] = ()
-    saved: str = ""
-    back: str = ""
-    following: str = ""
-    data: str = ""
-    sheet: str = "{}"
-    body: object = None
-
-
-@dataclass(frozen=True, slots=True)
 class JoinView:
     """``round``: the first page of a round for who takes part: what it is, instructions, examples, consent, how far they are.
 
@@ -1337,6 +1268,7 @@ class TaskView:
         data: what the page draws, as JSON for that module; empty for forms.
         sheet: that is shown, as JSON.
         body: the kind's own view.
+        round: address of the round, for its people.
     """
 
     pid: str
@@ -1359,6 +1291,7 @@ class TaskView:
     data: str = ""
     sheet: str = "{}"
     body: object = None
+    round: str = "/r"
 
 
 @dataclass(frozen=True, slots=True)

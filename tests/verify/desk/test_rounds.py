@@ -92,7 +92,7 @@ def a_task(name: str, **more: Any) -> Task:
 
 @pytest.fixture
 def hall(bench: Any) -> Iterator[Hall]:
-    yield Hall(bench)
+    return Hall(bench)
 
 
 def test_a_batch_is_done_and_collected(hall: Hall) -> None:
@@ -134,7 +134,7 @@ def test_b5_when_the_time_is_over_others_get_what_is_missing(hall: Hall) -> None
     with pytest.raises(ConflictError, match="ran out"):
         hall.submit(rest[1].pid, ana)
     hall.take(round_, ben)
-    assert sorted(hall.names(ben)) == sorted(set("t0 t1 t2 t3".split()) - set(hall.names(ana)))
+    assert sorted(hall.names(ben)) == sorted({"t0", "t1", "t2", "t3"} - set(hall.names(ana)))
     with pytest.raises(GoneError):
         hall.submit(rest[1].pid, ana)
     for row in hall.work_of(ben):
