@@ -259,6 +259,10 @@ class Kind(ABC, Generic[V]):
         """Return what people see beside a question, as data: by default its parts of evidence."""
         return evidence_parts(question, library)
 
+    def blind(self, question: Question) -> Question:
+        """Return a question as people may see it who answer it: without proposals, and without what decides the answer."""
+        return msgspec.structs.replace(question, proposals=(), facts={}, facets={}, provenance={})
+
     def lines(self, question: Question, library: Library) -> tuple[Line, ...]:
         """Return what is known of a question, line by line: filters, verifying models and those who write options see it.
 

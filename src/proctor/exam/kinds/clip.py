@@ -152,7 +152,8 @@ class _Clip(Kind[ClipAsking]):
         """Return the annotated steps beside the recording."""
         steps = msgspec.convert(question.facts, ClipFacts).steps
         lines = tuple(Line(str(n), step) for n, step in enumerate(steps, 1))
-        return (*super().card(question, library), Exhibited("Steps as annotated", lines=lines))
+        card = super().card(question, library)
+        return (*card, Exhibited("Steps as annotated", lines=lines)) if steps else card
 
     def lines(self, question: Question, library: Library) -> tuple[Line, ...]:
         """Return the annotated steps: when, what, of which kind, and what is said meanwhile."""

@@ -105,6 +105,14 @@ class _Moment(Kind[View]):
         played = (part for part in super().card(question, library) if part.footage is not None)
         return (*played, Exhibited("Procedure", progress=moment_example(question)))
 
+    def blind(self, question: Question) -> Question:
+        """Return the question with an example of which nothing was done yet: its card shows the procedure as such."""
+        known = moment_example(question)
+        names = ("recording_id", "activity_id", "activity_name", "end", "video")
+        same = {name: getattr(known, name) for name in names}
+        bare = Example(id="", clip_id="", type="", state="started", noisy=False, **same)
+        return msgspec.structs.replace(super().blind(question), facts=msgspec.to_builtins(bare))
+
     def slices(self, items: Sequence[Item]) -> Slices:
         """Return clean and noisy recordings, types in their usual order, and activities; what has no items is left out."""
         moments = [(item.id, msgspec.convert(item.question.facts, Example)) for item in items]

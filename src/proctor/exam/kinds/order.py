@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Final, Literal, get_args
 
+import msgspec
 import numpy as np
 
 from proctor.errors import UserError
@@ -88,6 +89,11 @@ class _Order(Kind[OrderView]):
                 made._replace(heading=f"Step {part.id}") if isinstance(part, Words | Picture) else made
             )
         return tuple(shown)
+
+    def blind(self, question: Question) -> Question:
+        """Return the question with its goal, which people are told."""
+        goal = {"goal": _goal(question)} if _goal(question) else {}
+        return msgspec.structs.replace(super().blind(question), facts=goal)
 
     def check(self, item: Item, library: Library) -> None:  # noqa: ARG002
         """Refuse items without a right order."""
