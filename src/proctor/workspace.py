@@ -68,6 +68,7 @@ _MADE_BY: Final = {
     "open.jsonl": "filter",
     "choices.jsonl": "choices",
     "documents.jsonl": "generate documents",
+    "people.jsonl": "round collect",
 }
 
 

@@ -150,8 +150,10 @@ class PlacedExamples:
         return read_jsonl_at(self.path, self.places, Example)
 
 
-def load_candidates(workspace: Workspace, examples: Iterable[Example]) -> list[Candidate]:
-    """Return the candidates of a workspace.
+def load_candidates(
+    workspace: Workspace, examples: Iterable[Example], name: str = "candidates.jsonl"
+) -> list[Candidate]:
+    """Return the candidates of a workspace, from the file of that name.
 
     Raises:
         UserError: if the file is missing, broken or empty, or a candidate does not fit its example.
@@ -159,10 +161,12 @@ def load_candidates(workspace: Workspace, examples: Iterable[Example]) -> list[C
     by_id = {e.id: e for e in examples}
     from proctor.ask.moment.candidate import Candidate
 
-    return _load(workspace, "candidates.jsonl", Candidate, lambda c: _wrong_with_candidate(c, by_id))
+    return _load(workspace, name, Candidate, lambda c: _wrong_with_candidate(c, by_id))
 
 
-def load_asked(workspace: Workspace, graphs: _Graphs) -> tuple[list[Candidate], dict[str, Example]]:
+def load_asked(
+    workspace: Workspace, graphs: _Graphs, name: str = "candidates.jsonl"
+) -> tuple[list[Candidate], dict[str, Example]]:
     """Return the candidates of a workspace, and by id the examples that they ask about, however many others there are.
 
     Raises:
@@ -172,9 +176,9 @@ def load_asked(workspace: Workspace, graphs: _Graphs) -> tuple[list[Candidate], 
     workspace.require("examples.jsonl")
     from proctor.ask.moment.candidate import Candidate
 
-    candidates: list[Candidate] = read_jsonl(workspace.require("candidates.jsonl"), Candidate)
+    candidates: list[Candidate] = read_jsonl(workspace.require(name), Candidate)
     examples = _some_examples(workspace, graphs, {c.example_id for c in candidates})
-    return load_candidates(workspace, examples), {e.id: e for e in examples}
+    return load_candidates(workspace, examples, name), {e.id: e for e in examples}
 
 
 def load_items(workspace: Workspace, graphs: _Graphs) -> list[Item]:

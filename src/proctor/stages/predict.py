@@ -385,7 +385,9 @@ def _require_one(settings: PredictSettings, runs: Sequence[object]) -> None:
         )
 
 
-def import_predictions(file: Path, root: Path, run: str) -> AnswersIn:
+def import_predictions(
+    file: Path, root: Path, run: str, role: Literal["system", "human"] = "system", *, sample: bool = False
+) -> AnswersIn:
     """Bring answers that were made elsewhere into a workspace: ``runs/<run>/predictions.jsonl``, as ``predict`` writes it.
 
     Items of the same kind and form that the file does not answer are failed predictions. A run that holds other answers is
@@ -396,6 +398,8 @@ def import_predictions(file: Path, root: Path, run: str) -> AnswersIn:
         root: the workspace, with items.
         run: name of the run. Answers to several kinds or forms become one run for each, named by ``full_run_name``; all of
             them are meant where this name is given to ``judge`` or ``score``.
+        role: of who answered.
+        sample: items that the file does not answer were never asked; they are not in the run, and in no mean.
 
     Raises:
         UserError: if the file is broken, or answers not one item.
@@ -404,7 +408,8 @@ def import_predictions(file: Path, root: Path, run: str) -> AnswersIn:
     workspace.run_folder(run)  # refuses what is no name
     groups = _groups(workspace, PredictSettings())
     answers = read_answers(file, [item for group in groups for item in group.items])
-    made = _predict_from_file(workspace, groups, answers, file, PredictSettings(run=run), run, "system")
+    settings = PredictSettings(run=run)
+    made = _predict_from_file(workspace, groups, answers, file, settings, run, role, sample=sample)
     return AnswersIn(runs=made, dropped=workspace.write_dropped("predictions", answers.dropped))
 
 
@@ -416,6 +421,8 @@ def _predict_from_file(
     settings: PredictSettings,
     who: str,
     role: Literal["system", "human"],
+    *,
+    sample: bool = False,
 ) -> list[Predicted]:
     """Write answers that were read from a file as runs, one for each kind and form of items that it answers."""
     answered = [group for group in groups if any(item.id in answers.found for item in group.items)]
@@ -435,6 +442,8 @@ def _predict_from_file(
         )
         begun = _Run.begin(workspace, run, info, group.items)
         asked = begun.unanswered(settings.limit)
+        if sample:
+            asked = [item for item in asked if item.id in answers.found]
         wanted = {item.id for item in asked}
         fresh = [p for p in answers.to(group.items, who) if p.item_id in wanted]
         made.append(begun.told(begun.write(fresh, {"predictor": who, "file": str(file)}), len(asked)))

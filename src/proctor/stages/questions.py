@@ -34,6 +34,7 @@ from proctor.workspace import Workspace
 
 __all__ = [
     "IMPORTED",
+    "PEOPLE",
     "Imported",
     "import_questions",
     "pairs_of_choices",
@@ -44,9 +45,12 @@ __all__ = [
 IMPORTED: Final = "imported.jsonl"
 """Questions from elsewhere, of any kind; ``questions.jsonl`` holds those that came with a corpus."""
 
+PEOPLE: Final = "people.jsonl"
+"""Candidates about moments that people wrote in rounds; generation leaves them alone."""
+
 ASKED: Final = (
     *("candidates.jsonl", "examples.jsonl", "graphs.json"),
-    *(CLIPS, KEPT, CHOICES, WRITTEN, QUESTIONS, IMPORTED),
+    *(CLIPS, KEPT, CHOICES, WRITTEN, QUESTIONS, IMPORTED, PEOPLE),
 )
 """Files that questions of all kinds are read from; no workspace has all of them."""
 
@@ -88,8 +92,10 @@ def required_questions(workspace: Workspace) -> list[Question]:
 
 
 def _moments(workspace: Workspace) -> Iterator[Question]:
-    if is_there(workspace.file("candidates.jsonl")):
-        candidates, examples = load_asked(workspace, workspace.graphs())
+    for name in ("candidates.jsonl", PEOPLE):
+        if not is_there(workspace.file(name)):
+            continue
+        candidates, examples = load_asked(workspace, workspace.graphs(), name)
         yield from (moment_question(candidate, examples[candidate.example_id]) for candidate in candidates)
 
 

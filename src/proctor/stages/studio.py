@@ -24,7 +24,7 @@ from proctor.llm.media import MediaStore
 from proctor.records import Dropped, iter_jsonl
 from proctor.stages.clip.reading import CHOICES, CLIPS, KEPT, PAIRS
 from proctor.stages.documents.reading import CORPUS, WRITTEN, corpus_of
-from proctor.stages.questions import IMPORTED, required_questions, workspace_questions
+from proctor.stages.questions import IMPORTED, PEOPLE, required_questions, workspace_questions
 from proctor.stages.verify import DEFAULTS
 from proctor.stages.videos import workspace_videos
 from proctor.verify.adjudicate import open_case
@@ -57,7 +57,7 @@ KEY_FILE: Final = "studio-secret"
 
 _SOURCES: Final = (
     *("candidates.jsonl", "examples.jsonl", "graphs.json", CLIPS, PAIRS, KEPT, CHOICES, WRITTEN, IMPORTED),
-    *("questions.jsonl", "corpus/manifest.json"),
+    *("questions.jsonl", "corpus/manifest.json", PEOPLE),
 )
 _SYNCED: Final = "studio_synced"
 _KEY_PRINT: Final = "studio_secret"
