@@ -16,9 +16,10 @@ ProMQA.
 from __future__ import annotations
 
 import math
+import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -34,6 +35,7 @@ __all__ = [
     "count_words",
     "distinct_n",
     "distinct_texts",
+    "drawn_variety",
     "first_words",
     "hd_d",
     "mean_tokens",
@@ -253,6 +255,43 @@ def distinct_n(texts: Iterable[str], n: int) -> Score:
             grams.update(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
     signature = Signature("distinct_n", {"across-texts": "no", **_LOWER, "n": str(n)})
     return _share(len(grams), grams.total(), signature, f"there is no run of {n} words", n=len(given))
+
+
+def drawn_variety(
+    sets: Mapping[str, Mapping[str, Sequence[str]]], *, size: int = 50, draws: int = 1_000, seed: int = 0
+) -> dict[str, Score]:
+    """Type-token ratio of collections of unlike size: the mean over repeated draws of equal size, without replacement.
+
+    All draws hold the same number of texts of a stratum: of the strata that every collection has as many as the smallest has,
+    together at most ``size``. The interval holds 95 % of the draws; what every draw takes whole has none.
+
+    Args:
+        sets: the collections: stratum to texts.
+        size: texts of a draw at most.
+        draws: that are made.
+        seed: of the draws.
+
+    Raises:
+        MetricInputError: if ``size`` or ``draws`` is not positive.
+
+    Reference: ProMQA, Table 5, appendix A.3.
+    """
+    if size < 1 or draws < 1:
+        raise MetricInputError(f"size and draws must be positive, got {size} and {draws}")
+    common = sorted(set.intersection(*(set(strata) for strata in sets.values()))) if sets else []
+    there = [name for name in common for _ in range(min(len(strata[name]) for strata in sets.values()))]
+    take = Counter(random.Random(f"{seed}").sample(there, min(size, len(there))))  # noqa: S311
+    signature = Signature("type_token_ratio", {**_LOWER, "draws": str(draws), "seed": str(seed)})
+    found = {}
+    for which, strata in sets.items():
+        rng = random.Random(f"{seed}/{which}")  # noqa: S311
+        whole = all(len(strata[name]) == take[name] for name in common)
+        drawn = ([t for n in common for t in rng.sample(list(strata[n]), take[n])] for _ in range(draws))
+        values = sorted(type_token_ratio(texts).value for texts in (next(drawn),) * whole or drawn)
+        low, high = (None, None) if whole else (values[int(0.025 * draws)], values[int(0.975 * draws)])
+        note = "every draw is the whole collection" if whole else ""
+        found[which] = Score(math.fsum(values) / len(values), signature, take.total(), low, high, note=note)
+    return found
 
 
 def first_words(texts: Iterable[str]) -> list[tuple[str, int]]:

@@ -91,7 +91,7 @@ def generate(
     workspace = Workspace(root)
     graphs = workspace.graphs()
     settings = settings or workspace.resolve(GenerateSettings)
-    chosen, there, sampling = _sample(workspace, graphs, settings, limit)
+    chosen, there, sampling = sample_examples(workspace, graphs, settings, limit)
     by_type: Counter[str] = Counter()
     dropped: list[Dropped] = []
     funnels: dict[str, Funnel] = {}
@@ -189,7 +189,7 @@ def estimate_generation(
     settings = settings or workspace.resolve(GenerateSettings)
     if not settings.models:
         return None
-    chosen = list(_sample(workspace, graphs, settings, limit)[0])
+    chosen = list(sample_examples(workspace, graphs, settings, limit)[0])
     with open_models(workspace, limits, settings) as models:
         who = [
             model_generator(models, workspace, graphs, settings, name, limits=limits, videos=videos)
@@ -240,7 +240,7 @@ def model_generator(
     )
 
 
-def _sample(
+def sample_examples(
     workspace: Workspace, graphs: Mapping[str, TaskGraph], settings: GenerateSettings, limit: int | None
 ) -> tuple[PlacedExamples, int, Sampling]:
     """Return the chosen examples, the number of all, and what became of each cell where there were quotas."""

@@ -112,7 +112,7 @@ class _Named(msgspec.Struct):
     id: str
 
 
-def _some_examples(workspace: Workspace, graphs: _Graphs, only: Collection[str]) -> list[Example]:
+def some_examples(workspace: Workspace, graphs: _Graphs, only: Collection[str]) -> list[Example]:
     """Return the examples with these ids; of all others only the names are read, which takes a third of the time."""
     path = workspace.require("examples.jsonl")
     hint = _anew(workspace, path.name)
@@ -177,7 +177,7 @@ def load_asked(
     from proctor.ask.moment.candidate import Candidate
 
     candidates: list[Candidate] = read_jsonl(workspace.require(name), Candidate)
-    examples = _some_examples(workspace, graphs, {c.example_id for c in candidates})
+    examples = some_examples(workspace, graphs, {c.example_id for c in candidates})
     return load_candidates(workspace, examples, name), {e.id: e for e in examples}
 
 

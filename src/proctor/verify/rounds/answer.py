@@ -6,18 +6,13 @@ Nobody gets a question that they judged, trained on, decided, marked, or wrote (
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from proctor.exam.choice import printed_letter, spell_order
+from proctor.exam.choice import spell_order
 from proctor.exam.question import Choice, Order, Picture, Question, Words
-from proctor.metrics.agreement import raw_agreement
 from proctor.metrics.choice.letters import LETTERS
-from proctor.metrics.krippendorff import krippendorff_alpha
-from proctor.metrics.order_agreement import order_agreement
-from proctor.metrics.score import Score
 from proctor.verify.desk.records import InvalidError, Person
 from proctor.verify.rounds.form import Field, FormKind, FormSheet
 from proctor.verify.rounds.kind import NoOptions
@@ -27,41 +22,22 @@ from proctor.verify.schema import tables
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["KIND", "AnswerTask", "Given", "answer_agreement", "given_answer", "seen_questions", "written_id"]
+__all__ = ["KIND", "AnswerTask", "given_answer", "seen_questions", "written_id"]
 
-_PLACE: Final = "place_"
+_RULE = "From what is shown here and nothing else. If you are unsure, answer what is most likely."
 
 
 class AnswerTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A question as it is answered (``Kind.blind``).
-
-    Attributes:
-        question: without proposals, golds and facts.
-        order: places of its options as printed, in the order in which they are shown; empty where it has none.
-    """
+    """A question as it is answered (``exam.kind.Kind.blind``); ``order`` has the places of its options as printed, as shown."""
 
     question: Question
     order: tuple[int, ...] = ()
 
 
-class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer as files of answers have it: words, the letter of an option as shown, or ids in order.
-
-    Attributes:
-        answer: see above.
-        details: ``order`` spells in which order options were shown (``CAB``).
-    """
-
-    answer: str | list[str]
-    details: dict[str, str] = {}
-
-
 class _Answer(FormKind[AnswerTask, NoOptions]):
     name = "answer"
     title = "Answer questions"
-    detail = (
-        "Answer questions as an exam asks them. Nobody but you sees what you answer until the round is over."
-    )
+    detail = "Answer questions as an exam asks them, from what you see beside them."
     task = AnswerTask
     options = NoOptions
 
@@ -71,26 +47,23 @@ class _Answer(FormKind[AnswerTask, NoOptions]):
             choices = {LETTERS[n]: form.options[place] for n, place in enumerate(task.order)}
             return (Field(name="answer", label="Your answer", type="choice", choices=choices),)
         if isinstance(form, Order):
+            labels = [f"Place of {label}" for label in _labels(task.question)]
+            high = len(labels)
             return tuple(
-                Field(name=f"{_PLACE}{n}", label=f"Place of {label}", type="scale", high=len(form.ids))
-                for n, label in enumerate(_labels(task.question), 1)
+                Field(name=f"place_{n}", label=label, type="scale", high=high)
+                for n, label in enumerate(labels)
             )
-        every = form.need == "all"
-        return (
-            Field(
-                name="answer",
-                label="Your answers, one a row" if every else "Your answer",
-                type="texts" if every else "text",
-                rule="One sentence, from what is shown here and nothing else. If you are unsure, answer what is most likely.",
-            ),
-        )
+        if form.need == "all":
+            return (Field(name="answer", label="Your answers, one a row", type="texts", rule=_RULE),)
+        return (Field(name="answer", label="Your answer, in a sentence", type="text", rule=_RULE),)
 
     def check(self, sheet: FormSheet, task: AnswerTask, options: NoOptions) -> FormSheet:
         kept = super().check(sheet, task, options)
-        places = [value for name, value in kept.values.items() if name.startswith(_PLACE)]
-        if len(set(map(str, places))) < len(places):
-            twice = next(n for n, value in enumerate(places, 1) if places.index(value) < n - 1)
-            raise InvalidError([(f"{_PLACE}{twice}", f"Two steps stand at place {places[twice - 1]}.")])
+        seen: set[str] = set()
+        for name, value in kept.values.items():
+            if name.startswith("place_") and str(value) in seen:
+                raise InvalidError([(name, f"Two steps stand at place {value}.")])
+            seen.add(str(value))
         return kept
 
     def question(self, task: AnswerTask) -> Question:
@@ -104,10 +77,20 @@ KIND = _Answer()
 
 
 def _labels(question: Question) -> list[str]:
-    words = {part.id: part.text for part in question.evidence if isinstance(part, Words)}
+    words = {part.id: f"“{part.text}”" for part in question.evidence if isinstance(part, Words)}
     words |= {part.id: f"picture {part.id}" for part in question.evidence if isinstance(part, Picture)}
-    ids = question.form.ids if isinstance(question.form, Order) else ()
-    return [f"“{words[id_]}”" for id_ in ids]
+    return [words[id_] for id_ in question.form.ids] if isinstance(question.form, Order) else []
+
+
+def given_answer(task: AnswerTask, sheet: FormSheet) -> tuple[str | list[str], dict[str, str]]:
+    """Return an answer as files of answers have it: words, the letter of an option as shown or ids in order; and its details."""
+    form, value = task.question.form, sheet.values.get("answer", "")
+    if isinstance(form, Order):
+        place = {id_: int(str(sheet.values[f"place_{n}"])) for n, id_ in enumerate(form.ids)}
+        return sorted(form.ids, key=place.__getitem__), {}
+    if isinstance(form, Choice):
+        return str(value), {"order": spell_order(task.order)}
+    return value if isinstance(value, str) else "\n".join(value), {}
 
 
 def written_id(assignment: str) -> str:
@@ -125,75 +108,16 @@ def seen_questions(connection: Connection, person: Person) -> set[str]:
 
     t = tables()
     a = t.assignments
-    judged = select(t.items.c.candidate_id).join(a, a.c.item_id == t.items.c.id)
     begun = or_(a.c.live.is_(True), a.c.state != "moved", a.c.started_at.is_not(None))
+    judged = select(t.items.c.candidate_id).join(a, a.c.item_id == t.items.c.id)
     found = set(connection.execute(judged.where(a.c.person_id == person.id, begun)).scalars())
     rounds = a.join(t.tasks, t.tasks.c.id == a.c.task_id).join(t.rounds, t.rounds.c.id == t.tasks.c.round_id)
-    tasks = select(t.rounds.c.kind, t.tasks.c.body, a.c.pid).select_from(rounds)
     knowing = t.rounds.c.kind.in_(("mark", "rate", "write"))
-    for row in connection.execute(tasks.where(a.c.person_id == person.id, knowing)):
+    tasks = select(t.rounds.c.kind, t.tasks.c.body, a.c.pid).select_from(rounds)
+    for row in connection.execute(tasks.where(a.c.person_id == person.id, begun, knowing)):
+        body: Mapping[str, Any] = msgspec.json.decode(row.body)
         if row.kind == "write":
             found.add(written_id(row.pid))
-        elif isinstance(about := msgspec.json.decode(row.body, type=dict[str, Any]).get("question"), dict):
+        elif isinstance(about := body.get("question"), dict):
             found.add(about["id"])
     return found
-
-
-def given_answer(task: AnswerTask, sheet: FormSheet) -> Given:
-    """Return what somebody answered, as files of answers have it."""
-    form, value = task.question.form, sheet.values.get("answer", "")
-    if isinstance(form, Order):
-        place = {id_: int(str(sheet.values[f"{_PLACE}{n}"])) for n, id_ in enumerate(form.ids, 1)}
-        return Given(answer=sorted(form.ids, key=place.__getitem__))
-    if isinstance(form, Choice):
-        return Given(answer=str(value), details={"order": spell_order(task.order)})
-    return Given(answer=value if isinstance(value, str) else "\n".join(value))
-
-
-# -- agreement ---------------------------------------------------------------------------------------------------------
-
-
-def answer_agreement(
-    answers: Mapping[str, Mapping[str, tuple[AnswerTask, Given]]], clusters: Mapping[str, str]
-) -> dict[str, Score]:
-    """Return how far people agree who answered one question, by form.
-
-    ``choice``: Krippendorff's alpha of the options. ``order``: mean Kendall tau. ``open``: share of pairs whose words are the same,
-    case and punctuation aside: one thing is said in many ways, so people agree at least so far.
-
-    Args:
-        answers: by question and person.
-        clusters: of the questions, what intervals draw whole.
-    """
-    several = {id_: given for id_, given in answers.items() if len(given) > 1}
-    forms: dict[str, dict[str, dict[str, str | tuple[str, ...]]]] = {"choice": {}, "order": {}, "open": {}}
-    for id_, given in several.items():
-        labels = {who: _label(*one) for who, one in given.items()}
-        form = next(iter(given.values()))[0].question.form
-        forms["choice" if isinstance(form, Choice) else "order" if isinstance(form, Order) else "open"][
-            id_
-        ] = labels
-    found: dict[str, Score] = {}
-    if units := forms["choice"]:
-        rows = [[str(label) for label in labels.values()] for labels in units.values()]
-        found["choice"] = krippendorff_alpha(rows, clusters=[clusters[id_] for id_ in units])
-    if units := forms["order"]:
-        orders = {id_: {who: tuple(label) for who, label in labels.items()} for id_, labels in units.items()}
-        found["order"] = order_agreement(orders, clusters=clusters)
-    if units := forms["open"]:
-        pairs = [
-            (*two, clusters[id_])
-            for id_, labels in units.items()
-            for two in combinations(map(str, labels.values()), 2)
-        ]
-        one, other, of = zip(*pairs, strict=True)
-        found["open"] = raw_agreement(one, other, clusters=of)
-    return found
-
-
-def _label(task: AnswerTask, given: Given) -> str | tuple[str, ...]:
-    if isinstance(task.question.form, Choice):
-        return printed_letter(str(given.answer), task.order)
-    if isinstance(given.answer, list):
-        return tuple(given.answer)
-    return " ".join("".join(c if c.isalnum() else " " for c in given.answer.casefold()).split())

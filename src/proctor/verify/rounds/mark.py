@@ -5,16 +5,12 @@ What says the same of one question is one task, whichever runs said it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from proctor.exam.question import Question
-from proctor.metrics.agreement import PairAgreement, agreement_by_pair, mean_pair_agreement
-from proctor.metrics.krippendorff import krippendorff_alpha
-from proctor.metrics.score import Score
 from proctor.verify.desk.records import Person
 from proctor.verify.rounds.form import Field, FormKind
 from proctor.verify.rounds.records import Round
@@ -23,41 +19,29 @@ from proctor.verify.schema import tables
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["KIND", "MarkOptions", "MarkTask", "MarkingAgreement", "marking_agreement"]
+__all__ = ["KIND", "MarkOptions", "MarkTask"]
 
-Scale = Literal["binary", "ternary"]
-_MARKS: Final[Mapping[Scale, Mapping[str, str]]] = {
-    "binary": {"2": "Right", "0": "Wrong"},
-    "ternary": {"2": "Right", "1": "Partly right", "0": "Wrong"},
-}
-"""Marks as judges give them: 0, 1, 2; right is 2 on either scale."""
-_RULE: Final = "Right: it says the same as one of the right answers. Saying more does no harm, unless it contradicts them. Wording does not count."
-_PARTLY: Final = (
-    " Partly right: some of what it says is right, and something that matters is missing or wrong."
+_MARKS = {"2": "Right", "1": "Partly right", "0": "Wrong"}
+"""As judges give them, the best first; a binary scale has no middle."""
+_RULE = (
+    "Right: it says the same as one of the right answers, in whatever words. More than that does no harm, unless it "
+    "contradicts them. Where it is right in part, and something that matters is missing or wrong, it is partly right, "
+    "or wrong where that cannot be chosen."
 )
 
 
 class MarkOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of a round of marking: ``scale`` is ``ternary`` (right, partly right, wrong) or ``binary``."""
+    """Settings of a round of marking: ``ternary`` is right, partly right and wrong."""
 
-    scale: Scale = "ternary"
+    scale: Literal["binary", "ternary"] = "ternary"
 
 
 class MarkTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An answer to be marked.
-
-    Attributes:
-        question: that was asked.
-        golds: right answers.
-        answer: to be marked.
-        runs: that gave it; never shown.
-        evidence: what the question is about is shown, too.
-    """
+    """An answer to be marked, with the right ones; ``evidence``: what the question is about is shown beside it."""
 
     question: Question
     golds: tuple[str, ...]
     answer: str
-    runs: tuple[str, ...]
     evidence: bool = False
 
 
@@ -69,10 +53,9 @@ class _Mark(FormKind[MarkTask, MarkOptions]):
     options = MarkOptions
 
     def fields(self, task: MarkTask, options: MarkOptions) -> tuple[Field, ...]:  # noqa: ARG002
-        rule = _RULE + (_PARTLY if options.scale == "ternary" else "")
-        marks = dict(_MARKS[options.scale])
+        marks = {mark: words for mark, words in _MARKS.items() if mark != "1" or options.scale == "ternary"}
         return (
-            Field(name="mark", label="Is the answer right?", type="choice", rule=rule, choices=marks),
+            Field(name="mark", label="Is the answer right?", type="choice", rule=_RULE, choices=marks),
             Field(name="reason", label="Why? (You need not say.)", type="text", required=False),
         )
 
@@ -83,65 +66,12 @@ class _Mark(FormKind[MarkTask, MarkOptions]):
         """Nobody marks answers to a question that they answered: one of them would be their own."""
         from sqlalchemy import select
 
-        t = tables()
-        tasks = t.tasks.join(t.rounds, t.rounds.c.id == t.tasks.c.round_id)
-        mine = select(t.tasks.c.cluster).select_from(
-            tasks.join(t.assignments, t.assignments.c.task_id == t.tasks.c.id)
-        )
-        of_exams = (t.assignments.c.person_id == person.id, t.rounds.c.kind == "answer")
-        answered = set(connection.execute(mine.where(*of_exams)).scalars())
-        here = select(t.tasks.c.cluster, t.tasks.c.variant).where(t.tasks.c.round_id == round_.id)
-        return {row.cluster for row in connection.execute(here) if row.variant in answered}
+        t, a = tables(), tables().assignments
+        rounds = t.tasks.join(t.rounds, t.rounds.c.id == t.tasks.c.round_id)
+        own = select(t.tasks.c.cluster).select_from(rounds.join(a, a.c.task_id == t.tasks.c.id))
+        own = own.where(a.c.person_id == person.id, t.rounds.c.kind == "answer")
+        here = (t.tasks.c.round_id == round_.id, t.tasks.c.variant.in_(own))
+        return set(connection.execute(select(t.tasks.c.cluster).where(*here)).scalars())
 
 
 KIND = _Mark()
-
-
-@dataclass(frozen=True, slots=True)
-class MarkingAgreement:
-    """How far people agree who marked the same answers.
-
-    Attributes:
-        pairs: of people: raw agreement and Cohen's kappa.
-        mean_raw: mean over the pairs.
-        mean_kappa: mean over the pairs.
-        alpha: Krippendorff's, ordinal of three marks and nominal of two.
-        answers: marked by more than one person.
-    """
-
-    pairs: tuple[PairAgreement, ...]
-    mean_raw: Score
-    mean_kappa: Score
-    alpha: Score
-    answers: int
-
-
-def marking_agreement(
-    marks: Mapping[str, Mapping[str, int]], clusters: Mapping[str, str], scale: Scale
-) -> MarkingAgreement | None:
-    """Return how far people agree on marks; None where no answer was marked by two.
-
-    Args:
-        marks: by person and answer.
-        clusters: of the answers, what intervals draw whole.
-        scale: of the marks.
-    """
-    of: dict[str, list[int]] = {}
-    for own in marks.values():
-        for answer, mark in own.items():
-            of.setdefault(answer, []).append(mark)
-    several = {answer: given for answer, given in of.items() if len(given) > 1}
-    if not several:
-        return None
-    groups = [clusters[answer] for answer in several]
-    return MarkingAgreement(
-        pairs=agreement_by_pair(marks, clusters=clusters),
-        mean_raw=mean_pair_agreement(marks, "raw", clusters=clusters),
-        mean_kappa=mean_pair_agreement(marks, "kappa", clusters=clusters),
-        alpha=krippendorff_alpha(
-            list(several.values()),
-            level="ordinal" if scale == "ternary" else "nominal",
-            clusters=groups,
-        ),
-        answers=len(several),
-    )

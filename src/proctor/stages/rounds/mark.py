@@ -1,0 +1,126 @@
+"""Rounds of marking: answers of runs to people, who are not told whose they are, and their marks to ``calibrate``. docs/rounds.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.exam.kind import kind_named
+from proctor.exam.question import Item, gold_texts, type_of
+from proctor.records import content_hash, write_jsonl
+from proctor.settings import option
+from proctor.stages.inputs import load_all_items, load_predictions
+from proctor.stages.judge import chosen_runs
+from proctor.stages.naming import file_name
+from proctor.stages.predict import items_of_run, read_run_info
+from proctor.stages.rounds.answer import draw_evenly
+from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.stages.rounds.settings import Given
+from proctor.verify.rounds.agreement import Figures, people_agreement
+from proctor.verify.rounds.form import FormSheet
+from proctor.verify.rounds.mark import MarkOptions, MarkTask
+from proctor.verify.rounds.records import Reading, Round
+from proctor.workspace import Workspace
+
+__all__ = ["MarkSettings", "collect", "make"]
+
+_INSTRUCTIONS: Final = """\
+Each page shows a question, the answers that are known to be right, and one answer to be marked. Say whether it is right. Mark each
+answer on its own, whatever you said of another one to the same question: several systems and people may have answered it.
+"""
+
+
+class MarkSettings(Given, frozen=True, kw_only=True):
+    """Which answers people mark."""
+
+    run: Annotated[
+        tuple[str, ...], option("Run whose answers are marked (repeatable; default: all).", "-r")
+    ] = ()
+    per_system: Annotated[
+        int, option("Answers of each run, even over types of questions; 0 for all.", ge=0)
+    ] = 50
+    scale: Annotated[
+        Literal["binary", "ternary"], option("Right or wrong, or with something in between.")
+    ] = "ternary"
+    evidence: Annotated[bool, option("Show clip and procedure beside the question.")] = False
+
+
+def _answers(workspace: Workspace, runs: Sequence[str]) -> Iterator[tuple[str, Item, str, str]]:
+    """Yield run, item, answer and name of its task: of all answers in words that a judge would mark."""
+    items = load_all_items(workspace)
+    for run in chosen_runs(workspace, runs):
+        folder = workspace.run_folder(run)
+        info = read_run_info(folder)
+        if info.form != "open" or kind_named(info.kind).measured.computed:
+            continue
+        asked = {item.id: item for item in items_of_run(items, info)}
+        for given in load_predictions(folder, asked.values()):
+            if given.answer and given.answer.strip():
+                text = given.answer.strip()
+                yield run, asked[given.item_id], text, content_hash([given.item_id, text])[:16]
+
+
+def make(workspace: Workspace, settings: MarkSettings) -> Made:
+    """Return answers of runs as tasks: of every run so many, even over types of questions; equal answers to a question are one.
+
+    Raises:
+        UserError: if there are no runs with answers in words.
+    """
+    found = list(_answers(workspace, settings.run))
+    if not found:
+        hint = "answers to questions with options and orders are marked by rule"
+        raise UserError("no run has answers in words.", where=str(workspace.runs), hint=hint)
+    tasks = {}
+    for run in dict.fromkeys(run for run, *_ in found):
+        types = {item.id: type_of(item.question) for of, item, *_ in found if of == run}
+        chosen = draw_evenly(types, settings.per_system, settings.seed)
+        for of, item, text, name in found:
+            if of == run and item.id in chosen and name not in tasks:
+                question = (
+                    item.question
+                    if settings.evidence
+                    else kind_named(item.question.kind).blind(item.question)
+                )
+                body = MarkTask(
+                    question=question, golds=gold_texts(item), answer=text, evidence=settings.evidence
+                )
+                stratum = f"{run}/{types[item.id]}"
+                tasks[name] = task_of(name, body, group=name, variant=item.id, stratum=stratum)
+    return Made(
+        tasks=[*tasks.values()], options=MarkOptions(scale=settings.scale), instructions=_INSTRUCTIONS
+    )
+
+
+def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
+    """Write the marks as ``proctor calibrate --human FILE`` takes them: to every run that gives a marked answer now.
+
+    Raises:
+        UserError: if there are no runs.
+    """
+    runs: dict[str, list[tuple[str, Item]]] = {}
+    for run, item, _, name in _answers(workspace, ()):
+        runs.setdefault(name, []).append((run, item))
+    rows, marks, gone = list[dict[str, object]](), dict[str, dict[str, int]](), 0
+    for reading in readings:
+        sheet = msgspec.json.decode(reading.sheet, type=FormSheet)
+        gone += reading.task not in runs
+        for run, item in runs.get(reading.task, ()) if reading.counts else ():
+            mark = int(str(sheet.values["mark"]))
+            marks.setdefault(reading.person, {})[reading.task] = mark
+            said = {"item_id": item.id, "run": run, "human": mark, "annotator": reading.person}
+            rows.append({**said, "reason": sheet.values.get("reason", ""), "seconds": reading.seconds})
+    file = out or workspace.file("rounds") / file_name(round_.name) / "marks.jsonl"
+    write_jsonl(file, rows)
+    options = msgspec.json.decode(round_.options, type=MarkOptions)
+    clusters = {name: of[0][1].question.cluster or of[0][1].id for name, of in runs.items()}
+    counts = {"people": len(marks), "marks": sum(map(len, marks.values()))}
+    counts["answers"] = len({task for own in marks.values() for task in own})
+    counts["marks of answers that no run gives any more"] = gone
+    level: Literal["nominal", "ordinal"] = "ordinal" if options.scale == "ternary" else "nominal"
+    figures = Figures(counts=counts, numbers=people_agreement("marks", marks, clusters, level))
+    again = f"next: proctor calibrate {workspace.root} --human {file}"
+    return Collected(files=(file,), lines=(*figures.lines(), again), figures=figures)

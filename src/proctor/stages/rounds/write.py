@@ -1,0 +1,140 @@
+"""Rounds of writing: moments to people, and what they ask to verification; what that costs, and how varied it is. docs/rounds.md."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+
+from proctor.ask.moment.candidate import Candidate
+from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import MOMENT, moment_candidate
+from proctor.llm.store import CallStore, Selection
+from proctor.metrics.text_statistics import drawn_variety
+from proctor.records import content_hash, read_jsonl, write_jsonl
+from proctor.settings import option
+from proctor.stages.generate import sample_examples
+from proctor.stages.inputs import load_all_items, some_examples
+from proctor.stages.models import CALLS
+from proctor.stages.questions import PEOPLE, workspace_questions
+from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.stages.rounds.settings import Given
+from proctor.stages.settings import GenerateSettings
+from proctor.verify.agreement import Estimate
+from proctor.verify.rounds.agreement import Figures, as_estimate
+from proctor.verify.rounds.form import FormSheet
+from proctor.verify.rounds.records import Reading, Round
+from proctor.verify.rounds.write import GENERATOR, WriteOptions, WriteTask, written
+from proctor.workspace import Workspace, is_there
+
+__all__ = ["WriteSettings", "collect", "make"]
+
+_INSTRUCTIONS: Final = """\
+You see somebody carrying out a procedure. Watch the clip to its end and read the steps. Write one question that this person could ask
+at this moment, of the sort that the page names, and all its right answers, one a row.
+
+- It needs both the recording and the instructions, and nothing from outside.
+- A helpful person could say each answer as it stands. Write alone; do not ask a chat assistant.
+"""
+
+
+class WriteSettings(Given, frozen=True, kw_only=True):
+    """Which moments people write questions about."""
+
+    people: Annotated[int, option("People who write about each moment.", ge=1)] = 1
+    questions: Annotated[int, option("Moments in all, drawn as generation draws them by quota.", ge=1)] = 50
+    wage: Annotated[float, option("What an hour of a person costs, in dollars.", ge=0)] = 20.0
+    draw: Annotated[int, option("Questions of each draw that variety is compared by.", ge=1)] = 50
+
+
+def make(workspace: Workspace, settings: WriteSettings) -> Made:
+    """Return moments as tasks; no candidate is looked at.
+
+    Raises:
+        UserError: if the workspace has no examples.
+    """
+    wanted = GenerateSettings(sample="quota", examples=settings.questions, seed=settings.seed)
+    tasks = [
+        task_of(
+            example.id,
+            WriteTask(example=example),
+            group=example.id,
+            variant=content_hash(example),
+            stratum=f"{example.type}/{'noisy' if example.noisy else 'clean'}",
+        )
+        for example in sample_examples(workspace, workspace.graphs(), wanted, None)[0]
+    ]
+    options = WriteOptions(wage=settings.wage, draw=settings.draw)
+    return Made(tasks=tasks, options=options, instructions=_INSTRUCTIONS)
+
+
+def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
+    """Put what people wrote to the workspace's candidates (``people.jsonl``), and set its cost and variety beside that of generation.
+
+    What another round wrote stays. With ``out`` the candidates go there, and the workspace keeps its own.
+
+    Raises:
+        UserError: if not one question is about a moment as the workspace has it now.
+    """
+    known = {e.id: e for e in some_examples(workspace, workspace.graphs(), {r.task for r in readings})}
+    mine: list[Candidate] = []
+    gone = 0
+    for reading in readings:
+        example = known.get(reading.task)
+        if not reading.counts or example is None or content_hash(example) != reading.variant:
+            gone += 1
+            continue
+        mine.append(written(example, msgspec.json.decode(reading.sheet, type=FormSheet), reading))
+    if not mine:
+        hint = "the examples were derived anew since: begin another round"
+        raise UserError("no question is about a moment that is still there.", where=round_.name, hint=hint)
+    file = out or workspace.file(PEOPLE)
+    there: list[Candidate] = read_jsonl(file, Candidate) if is_there(file) else []
+    kept = [c for c in there if c.provenance.details.get("round") != round_.name]
+    write_jsonl(file, [*kept, *mine])
+    options = msgspec.json.decode(round_.options, type=WriteOptions)
+    counts = {"people": len({r.person for r in readings}), "questions": len(mine), "left out": gone}
+    figures = Figures(counts=counts, numbers=_compared(workspace, mine, options, round_.settings.seed))
+    if out is None:
+        told = {"round": round_.name}
+        workspace.record("round collect", settings=told, counts=counts, outputs=(PEOPLE,))
+    again = "next: verify them (proctor verify, or start the studio again), build, and collect again"
+    return Collected(files=(file,), lines=(*figures.lines(), again), figures=figures)
+
+
+def _compared(
+    workspace: Workspace, mine: Sequence[Candidate], options: WriteOptions, seed: int
+) -> dict[str, Estimate]:
+    """Return minutes and dollars for a question that was written and for one that was accepted, and variety, by who wrote it."""
+    wrote: dict[str, list[tuple[str, str, str]]] = {GENERATOR: [(c.id, c.type, c.question) for c in mine]}
+    for q in workspace_questions(workspace):
+        who = q.provenance.get("model") or q.provenance.get("generator", "")
+        if q.kind == MOMENT and who not in ("", GENERATOR):
+            wrote.setdefault(who, []).append((q.id, q.facets["type"], q.text))
+    minutes = sum(float(c.provenance.details["seconds"]) for c in mine) / 60
+    spent = {GENERATOR: (minutes, minutes / 60 * options.wage)}
+    if is_there(workspace.file(CALLS)):
+        with CallStore.open(workspace.file(CALLS), create=False) as store:
+            for who in wrote:
+                calls = list(store.calls(Selection(stage="generate", model=who)))
+                dollars = sum(call.cost or 0 for call in calls) / 10**9
+                if calls:
+                    spent[who] = sum(call.seconds or 0 for call in calls) / 60, dollars
+    items = load_all_items(workspace) if is_there(workspace.file("items.jsonl")) else []
+    accepted = {moment_candidate(item.question) for item in items}
+    found: dict[str, Estimate] = {}
+    for who, (time, money) in spent.items():
+        passed = sum(id_ in accepted for id_, _, _ in wrote[who])
+        for n, what in ((len(wrote[who]), "a question"), (passed, "an accepted question")):
+            for unit, total in (("minutes", time), ("dollars", money)):
+                if n:
+                    found[f"{who}: {unit} {what}"] = Estimate(total / n, n=n)
+    texts: dict[str, dict[str, list[str]]] = {who: defaultdict(list) for who in wrote}
+    for who, questions in wrote.items():
+        for _, type_, text in questions:
+            texts[who][type_].append(text)
+    drawn = drawn_variety(texts, size=options.draw, seed=seed)
+    return found | {f"{who}: type-token ratio": as_estimate(score) for who, score in drawn.items()}
