@@ -13,6 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ ITEMS: dict[str, dict[str, Any]] = {
     "w2": {"person": "p-ana", "next": "/"},
     "b1": {"person": "p-ben", "next": "/"},
     "many": {"person": "p-ana", "next": "/", "answers": [f"answer number {n}" for n in range(1, 13)]},
+    "form": {"person": "p-ana", "next": "/"},
     "settled": {"person": "p-ana", "next": "/", "question": "settled", "may_add": "if-open", "stage": "adjudicate"},
 }  # fmt: skip
 
@@ -156,7 +158,7 @@ def build(folder: Path) -> Starlette:
         pid = request.path_params["pid"]
         if ITEMS.get(pid, {}).get("person") != person:
             return HTMLResponse("<h1>Not found</h1>", 404)
-        return HTMLResponse(work_page(desk, pid, person))
+        return HTMLResponse((form_page if pid == "form" else work_page)(desk, pid, person))
 
     async def state(request: Request) -> Response:
         found = mine(request)
@@ -269,7 +271,7 @@ def build(folder: Path) -> Starlette:
         Route("/w/{pid}", show), Route("/w/{pid}/state", state), Route("/w/{pid}/draft", draft, methods=["PUT"]),
         Route("/w/{pid}/submit", submit, methods=["POST"]), Route("/w/{pid}/undo", undo, methods=["POST"]),
         Route("/w/{pid}/cant", cant, methods=["POST"]), Route("/w/{pid}/clip.mp4", clip),
-        Route("/_test", control, methods=["GET", "POST"]), Mount("/static/v1", StaticFiles(directory=STATIC)),
+        Route("/_test", control, methods=["GET", "POST"]), Mount("/static/{version}", StaticFiles(directory=STATIC)),
     ])  # fmt: skip
     app.add_middleware(BaseHTTPMiddleware, dispatch=with_faults)
     app.add_middleware(BaseHTTPMiddleware, dispatch=guard)
@@ -304,6 +306,36 @@ def choices(name: str, value: str | None) -> str:
         f'<label><input type="radio" name="{name}" value="{v}"{" checked" if v == value else ""}>{word}</label>'
         for v, word in (("right", "Yes"), ("wrong", "No"))
     )
+
+
+def form_page(desk: Desk, pid: str, person: str) -> str:
+    """Return the real template of tasks, with one field of each type."""
+    from markupsafe import Markup
+
+    from proctor.studio.rendering import environment
+    from proctor.studio.views import Choice, FieldView, Shell, TaskView, Viewer
+
+    sheet = desk.shown(pid)
+    given: dict[str, Any] = sheet.get("values", {})
+    choices = (Choice("a", "The first"), Choice("b", "The second"))
+    fields = (
+        FieldView("fluency", "Fluency", "scale", "Read it aloud.", ends=("bad", "good")),
+        FieldView("relevant", "Relevant", "yesno"),
+        FieldView("why", "Why not", "texts", only_if="relevant=no"),
+        FieldView("style", "Style", "choice", choices=choices),
+        FieldView("minutes", "Minutes", "number", required=False),
+        FieldView("better", "Better", "text", required=False),
+    )
+    fields = tuple(
+        replace(f, values=tuple([v] if isinstance(v := given.get(f.name, []), str) else v)) for f in fields
+    )
+    state: Any = "submitted" if desk.submitted(pid) else "open"
+    view = TaskView(
+        pid, desk.rev(pid), f"form-{time.time_ns()}", "rate", state, "A study", 1, 2, fields=fields,
+        note=sheet.get("note", ""), instructions=Markup("<p>Read first.</p>"),
+    )  # fmt: skip
+    shell = Shell("Study", "http://x/w/form", viewer=Viewer(person, "Ana", "annotator"))
+    return environment().get_template("task.html.j2").render(shell=shell, view=view)
 
 
 def work_page(desk: Desk, pid: str, person: str) -> str:
