@@ -214,9 +214,14 @@ def _rows(connection: Connection) -> Iterator[dict[str, Any]]:
         ("training", t.training),
         ("void", t.voids),
         ("event", t.events),
+        ("round", t.rounds),
+        ("task", t.tasks),
+        ("batch", t.batches),
+        ("review", t.reviews),
     ):
         for row in _stream(connection, table.select().order_by(*table.primary_key.columns)):
-            yield {"table": name, **_plain(row, by_person, by_item)}
+            never = frozenset[str]() if name in ("round", "task") else _NEVER
+            yield {"table": name, **_plain(row, by_person, by_item, never)}
     for row in _stream(connection, t.verdicts.select().order_by(t.verdicts.c.sequence)):
         body = msgspec.json.decode(row.body)
         yield {"table": "verdict", "sequence": row.sequence, "digest": row.digest, "verdict": body}
@@ -239,17 +244,17 @@ def _stream(connection: Connection, query: Any) -> Any:
     return connection.execute(query.execution_options(yield_per=2_000))
 
 
-def _plain(row: Any, people: dict[int, str], items: dict[int, str]) -> dict[str, Any]:
+def _plain(row: Any, people: dict[int, str], items: dict[int, str], never: frozenset[str]) -> dict[str, Any]:
     """Return a row with people and items under the ids that the outside knows, texts that are JSON as values."""
     plain: dict[str, Any] = {}
     for name, value in row._mapping.items():
-        if name in _NEVER:
+        if name in never:
             continue
         if name == "person_id":
             plain["person"] = people.get(value)
         elif name == "item_id":
             plain["candidate_id"] = items.get(value)
-        elif name in ("sheet", "body", "reasons", "reference"):
+        elif name in ("sheet", "body", "reasons", "reference", "options", "settings"):
             plain[name] = msgspec.json.decode(value)
         else:
             plain[name] = value
