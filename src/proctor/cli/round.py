@@ -8,6 +8,7 @@ from typing import Annotated
 
 from proctor.cli.console import WorkspaceArgument, counted, emit, group_app, table
 from proctor.cli.options import Output, with_settings
+from proctor.cli.round_exam import answer, mark, write
 from proctor.settings import Settings, argument, option
 from proctor.stages.rounds.settings import Collect, Given
 
@@ -19,6 +20,9 @@ app = group_app(
     "of a platform. Begin a round with the command of its kind, then 'list', 'collect', 'close'. More: docs/rounds.md\n\n"
     "Example: proctor round answer bench --batch 20 --name people"
 )
+
+for _command in (answer, mark, write):
+    app.command()(_command)
 
 
 class Which(Settings, frozen=True, kw_only=True):

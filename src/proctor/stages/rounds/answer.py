@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -15,12 +15,11 @@ from proctor.exam.kind import kind_named
 from proctor.exam.predict import item_rng
 from proctor.exam.question import Choice, Item, Order
 from proctor.records import Dropped, content_hash, write_jsonl
-from proctor.settings import option
 from proctor.stages.inputs import load_all_items, load_judgements
 from proctor.stages.naming import file_name
 from proctor.stages.predict import form_of, import_predictions
+from proctor.stages.rounds.exam_settings import AnswerSettings
 from proctor.stages.rounds.opening import Collected, Made, task_of
-from proctor.stages.rounds.settings import Given
 from proctor.verify.batches import Free, draw_tasks
 from proctor.verify.rounds.agreement import Figures, people_agreement
 from proctor.verify.rounds.answer import AnswerTask, given_answer
@@ -29,7 +28,7 @@ from proctor.verify.rounds.kind import NoOptions
 from proctor.verify.rounds.records import Reading, Round
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["AnswerSettings", "collect", "draw_evenly", "make"]
+__all__ = ["collect", "draw_evenly", "make"]
 
 _CUTS: Final = ("noise", "level", "style")
 """What strata are cut by, of all that tables slice by (``Kind.slices``)."""
@@ -42,16 +41,6 @@ beside it, and answer.
 - If you are unsure, give the answer that is most likely. *Can't judge* is for pages that are broken.
 - Work alone, and do not ask a chat assistant.
 """
-
-
-class AnswerSettings(Given, frozen=True, kw_only=True):
-    """Which questions people answer."""
-
-    people: Annotated[int, option("People who answer each question.", ge=1)] = 1
-    batch: Annotated[int, option("Questions of each person.", "--questions", ge=1)] = 20
-    batches: Annotated[int, option("How often one person may take so many; 0 for any number.", ge=0)] = 1
-    sample: Annotated[int, option("Questions in all, even over strata; 0 for every item.", ge=0)] = 0
-    kind: Annotated[str, option("Questions of this kind alone.")] = ""
 
 
 def make(workspace: Workspace, settings: AnswerSettings) -> Made:

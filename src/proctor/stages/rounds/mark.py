@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -12,41 +12,25 @@ from proctor.errors import UserError
 from proctor.exam.kind import kind_named
 from proctor.exam.question import Item, gold_texts, type_of
 from proctor.records import content_hash, write_jsonl
-from proctor.settings import option
 from proctor.stages.inputs import load_all_items, load_predictions
 from proctor.stages.judge import chosen_runs
 from proctor.stages.naming import file_name
 from proctor.stages.predict import items_of_run, read_run_info
 from proctor.stages.rounds.answer import draw_evenly
+from proctor.stages.rounds.exam_settings import MarkSettings
 from proctor.stages.rounds.opening import Collected, Made, task_of
-from proctor.stages.rounds.settings import Given
 from proctor.verify.rounds.agreement import Figures, people_agreement
 from proctor.verify.rounds.form import FormSheet
 from proctor.verify.rounds.mark import MarkOptions, MarkTask
 from proctor.verify.rounds.records import Reading, Round
 from proctor.workspace import Workspace
 
-__all__ = ["MarkSettings", "collect", "make"]
+__all__ = ["collect", "make"]
 
 _INSTRUCTIONS: Final = """\
 Each page shows a question, the answers that are known to be right, and one answer to be marked. Say whether it is right. Mark each
 answer on its own, whatever you said of another one to the same question: several systems and people may have answered it.
 """
-
-
-class MarkSettings(Given, frozen=True, kw_only=True):
-    """Which answers people mark."""
-
-    run: Annotated[
-        tuple[str, ...], option("Run whose answers are marked (repeatable; default: all).", "-r")
-    ] = ()
-    per_system: Annotated[
-        int, option("Answers of each run, even over types of questions; 0 for all.", ge=0)
-    ] = 50
-    scale: Annotated[
-        Literal["binary", "ternary"], option("Right or wrong, or with something in between.")
-    ] = "ternary"
-    evidence: Annotated[bool, option("Show clip and procedure beside the question.")] = False
 
 
 def _answers(workspace: Workspace, runs: Sequence[str]) -> Iterator[tuple[str, Item, str, str]]:

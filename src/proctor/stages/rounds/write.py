@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 
@@ -15,13 +15,12 @@ from proctor.exam.kinds.moment_question import MOMENT, moment_candidate
 from proctor.llm.store import CallStore, Selection
 from proctor.metrics.text_statistics import drawn_variety
 from proctor.records import content_hash, read_jsonl, write_jsonl
-from proctor.settings import option
 from proctor.stages.generate import sample_examples
 from proctor.stages.inputs import load_all_items, some_examples
 from proctor.stages.models import CALLS
 from proctor.stages.questions import PEOPLE, workspace_questions
+from proctor.stages.rounds.exam_settings import WriteSettings
 from proctor.stages.rounds.opening import Collected, Made, task_of
-from proctor.stages.rounds.settings import Given
 from proctor.stages.settings import GenerateSettings
 from proctor.verify.agreement import Estimate
 from proctor.verify.rounds.agreement import Figures, as_estimate
@@ -30,7 +29,7 @@ from proctor.verify.rounds.records import Reading, Round
 from proctor.verify.rounds.write import GENERATOR, WriteOptions, WriteTask, written
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["WriteSettings", "collect", "make"]
+__all__ = ["collect", "make"]
 
 _INSTRUCTIONS: Final = """\
 You see somebody carrying out a procedure. Watch the clip to its end and read the steps. Write one question that this person could ask
@@ -39,15 +38,6 @@ at this moment, of the sort that the page names, and all its right answers, one 
 - It needs both the recording and the instructions, and nothing from outside.
 - A helpful person could say each answer as it stands. Write alone; do not ask a chat assistant.
 """
-
-
-class WriteSettings(Given, frozen=True, kw_only=True):
-    """Which moments people write questions about."""
-
-    people: Annotated[int, option("People who write about each moment.", ge=1)] = 1
-    questions: Annotated[int, option("Moments in all, drawn as generation draws them by quota.", ge=1)] = 50
-    wage: Annotated[float, option("What an hour of a person costs, in dollars.", ge=0)] = 20.0
-    draw: Annotated[int, option("Questions of each draw that variety is compared by.", ge=1)] = 50
 
 
 def make(workspace: Workspace, settings: WriteSettings) -> Made:
