@@ -29,10 +29,11 @@ TESTS = ["t1", "t2", "t3"]
 
 
 def rating(worker, sample, fluency=4, style=True, relevance=True, answerability=True, correctness=True):
-    return Rating(
-        worker=worker, sample=sample, fluency=fluency, style=style, relevance=relevance,
-        answerability=answerability, correctness=correctness,
-    )  # fmt: skip
+    values = {
+        "fluency": fluency, "style": style, "relevance": relevance, "answerability": answerability,
+        "correctness": correctness,
+    }  # fmt: skip
+    return Rating(worker=worker, sample=sample, values=values)
 
 
 # -- forms and pay ---------------------------------------------------------------------------------------------

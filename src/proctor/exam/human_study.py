@@ -4,8 +4,9 @@ SMMQG. Every form has questions of the pool, each rated by one worker, and the s
 whose right ratings are known, and attention checks. Who rates all test samples rightly gets a bonus; who fails most of them
 has the form reviewed by hand, without knowing where its questions come from, and corrected.
 
-Fluency is compared by the Mann-Whitney test, yes/no ratings by Fisher's exact test. The paper corrects for nothing; Holm's
-correction stands beside each p-value here.
+Scales (fluency) are compared by the Mann-Whitney test, yes/no ratings by Fisher's exact test. The paper corrects for nothing;
+Holm's correction stands beside each p-value here, with the size of the effect and the difference that so many ratings can show.
+A study with fields of its own (``Scales``) is analysed in the same way.
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.csv_rows import iter_csv_rows
-from proctor.metrics.hypothesis_tests import PValue, fisher_exact, holm, mann_whitney
+from proctor.metrics.hypothesis_tests import fisher_exact, holm, mann_whitney
+from proctor.metrics.interval import normal_quantile, wilson_interval
+from proctor.metrics.krippendorff import krippendorff_alpha
+from proctor.metrics.power import planned_difference
 
 __all__ = [
     "METRICS",
+    "SMMQG",
     "YES_NO",
     "Form",
     "FormPlan",
@@ -33,14 +38,18 @@ __all__ = [
     "HumanStudy",
     "Payment",
     "Rating",
+    "RatingAgreement",
+    "Scales",
     "StudyRow",
     "WorkerResult",
     "analyse_study",
     "compare_groups",
     "corrected_ratings",
+    "group_values",
     "payments",
     "plan_forms",
     "read_ratings",
+    "settled_ratings",
     "worker_results",
 ]
 
@@ -49,10 +58,13 @@ YES_NO: Final = ("style", "relevance", "answerability", "correctness")
 METRICS: Final = (FLUENCY, *YES_NO)
 """What is rated: fluency from 1 to 5; faithfulness to the style, relevance of all sources, answerability from the sources
 alone and correctness of the answer by yes or no."""
+Scales = Mapping[str, tuple[int, int] | None]
+"""What is rated, in order: the ends of a scale, or None for yes and no."""
+SMMQG: Final[Scales] = {FLUENCY: (1, 5), **dict.fromkeys(YES_NO)}
+"""The paper's."""
 
 _YES: Final = frozenset({"yes", "y", "true", "1"})
 _NO: Final = frozenset({"no", "n", "false", "0"})
-_FLUENCIES: Final = {str(n): n for n in range(1, 6)}
 _KEYS: Final = ("worker", "sample")
 
 
@@ -145,34 +157,26 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         worker: who.
         sample: what.
-        fluency: 1 to 5.
-        style: the question follows its style.
-        relevance: all sources are useful (two that are useful and say the same count as yes).
-        answerability: the sources alone suffice.
-        correctness: the answer is right by the sources alone.
+        values: by metric: the number on a scale, 1 for yes, 0 for no. A metric that was not asked is not there.
     """
 
     worker: str
     sample: str
-    fluency: int
-    style: bool
-    relevance: bool
-    answerability: bool
-    correctness: bool
+    values: Mapping[str, float]
 
 
-def read_ratings(path: Path) -> list[Rating]:
-    """Read ratings from a CSV file with the columns ``worker``, ``sample`` and the five metrics.
+def read_ratings(path: Path, scales: Scales = SMMQG) -> list[Rating]:
+    """Read ratings from a CSV file with the columns ``worker``, ``sample`` and the metrics, SMMQG's five by default.
 
-    Fluency is 1 to 5; the others are ``yes`` or ``no`` (``true``/``false``, ``y``/``n``, ``1``/``0``). Further columns are
-    left alone.
+    Scales are whole numbers (fluency: 1 to 5); the others are ``yes`` or ``no`` (``true``/``false``, ``y``/``n``, ``1``/``0``).
+    In a study of other metrics an empty cell was not asked. Further columns are left alone.
 
     Raises:
         UserError: for a missing column, an unknown value or a sample that a worker rates twice; with line and column.
     """
     ratings: list[Rating] = []
     seen: dict[tuple[str, str], int] = {}
-    for line, row in iter_csv_rows(path, (*_KEYS, *METRICS)):
+    for line, row in iter_csv_rows(path, (*_KEYS, *scales)):
         where = f"{path}:{line}"
         key = (row["worker"], row["sample"])
         if not all(key):
@@ -184,33 +188,28 @@ def read_ratings(path: Path) -> list[Rating]:
                 hint="keep one; corrections belong into a file of their own",
             )
         seen[key] = line
-        ratings.append(
-            Rating(
-                worker=key[0],
-                sample=key[1],
-                fluency=_fluency(row[FLUENCY], where),
-                style=_yes_no(row, "style", where),
-                relevance=_yes_no(row, "relevance", where),
-                answerability=_yes_no(row, "answerability", where),
-                correctness=_yes_no(row, "correctness", where),
-            )
-        )
+        values = {
+            metric: _value(row[metric], metric, ends, where)
+            for metric, ends in scales.items()
+            if row[metric] or scales is SMMQG
+        }
+        ratings.append(Rating(worker=key[0], sample=key[1], values=values))
     if not ratings:
         raise UserError("the file has no ratings.", where=str(path))
     return ratings
 
 
-def _fluency(text: str, where: str) -> int:
-    if text not in _FLUENCIES:
-        raise UserError(f"fluency is a whole number from 1 to 5, not {text[:40]!r}.", where=where)
-    return _FLUENCIES[text]
-
-
-def _yes_no(row: Mapping[str, str], metric: str, where: str) -> bool:
-    word = row[metric].casefold()
-    if word not in _YES | _NO:
-        raise UserError(f"{metric} is yes or no, not {row[metric][:40]!r}.", where=where)
-    return word in _YES
+def _value(text: str, metric: str, ends: tuple[int, int] | None, where: str) -> int:
+    if ends is None:
+        if (word := text.casefold()) not in _YES | _NO:
+            raise UserError(f"{metric} is yes or no, not {text[:40]!r}.", where=where)
+        return int(word in _YES)
+    known = {str(n): n for n in range(ends[0], ends[1] + 1)}
+    if text not in known:
+        raise UserError(
+            f"{metric} is a whole number from {ends[0]} to {ends[1]}, not {text[:40]!r}.", where=where
+        )
+    return known[text]
 
 
 def corrected_ratings(ratings: Sequence[Rating], corrections: Iterable[Rating]) -> list[Rating]:
@@ -229,6 +228,27 @@ def corrected_ratings(ratings: Sequence[Rating], corrections: Iterable[Rating]) 
         changed.add(key)
         done[places[key]] = correction
     return done
+
+
+def settled_ratings(ratings: Iterable[Rating], scales: Scales = SMMQG) -> tuple[list[Rating], int]:
+    """Make one rating of a sample that several people rated: the mean on a scale, the majority of yes and no (a tie is a no).
+
+    Returns:
+        One rating a sample, in order of first mention, and how many ties there were.
+    """
+    found: dict[str, list[Rating]] = {}
+    for rating in ratings:
+        found.setdefault(rating.sample, []).append(rating)
+    ties, settled = 0, []
+    for sample, own in found.items():
+        values: dict[str, float] = {}
+        for metric, ends in scales.items():
+            if said := [r.values[metric] for r in own if metric in r.values]:
+                mean = sum(said) / len(said)
+                ties += ends is None and mean == 0.5
+                values[metric] = mean if ends else float(mean > 0.5)
+        settled.append(Rating(worker=own[0].worker, sample=sample, values=values))
+    return settled, ties
 
 
 # -- workers ---------------------------------------------------------------------------------------------------
@@ -263,7 +283,7 @@ class WorkerResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def worker_results(
-    ratings: Sequence[Rating], key: Mapping[str, Mapping[str, bool]]
+    ratings: Sequence[Rating], key: Mapping[str, Mapping[str, bool]], known: Iterable[str] = YES_NO
 ) -> tuple[WorkerResult, ...]:
     """Mark the test samples of every worker.
 
@@ -271,6 +291,7 @@ def worker_results(
         ratings: as they were made, before any correction.
         key: right yes/no ratings of each test sample, by sample and metric; metrics that are open to taste are left out. A
             sample is right when all of them agree.
+        known: metrics of yes and no.
 
     Returns:
         One a worker, in order of names.
@@ -278,13 +299,14 @@ def worker_results(
     Raises:
         UserError: if the key is empty or names an unknown metric.
     """
-    unknown = sorted({metric for right in key.values() for metric in right} - set(YES_NO))
+    names = tuple(known)
+    unknown = sorted({metric for right in key.values() for metric in right} - set(names))
     if not key or unknown or not all(key.values()):
         raise UserError(
             "the key of the test samples is empty or names unknown metrics: "
             + (", ".join(unknown) or "none")
             + ".",
-            hint=f"it gives for each test sample some of {', '.join(YES_NO)}",
+            hint=f"it gives for each test sample some of {', '.join(names)}",
         )
     by_worker: dict[str, dict[str, Rating]] = {}
     for rating in ratings:
@@ -292,7 +314,7 @@ def worker_results(
     found = []
     for worker, rated in sorted(by_worker.items()):
         right = sum(
-            sample in rated and all(getattr(rated[sample], m) == value for m, value in wanted.items())
+            sample in rated and all(rated[sample].values.get(m) == value for m, value in wanted.items())
             for sample, wanted in key.items()
         )
         missing = sum(sample not in rated for sample in key)
@@ -343,13 +365,18 @@ class StudyRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One metric of two groups.
 
     Attributes:
-        metric: one of ``METRICS``.
-        a: mean fluency, or percentage of yes, of the first group; None without ratings.
+        metric: its name.
+        a: mean on a scale, or percentage of yes, of the first group; None without ratings.
         b: of the second group.
         n_a: ratings of the first group.
         n_b: ratings of the second group.
         p: two-sided p-value; None where it is undefined.
         p_holm: the same after Holm's correction over all rows of the study.
+        low: of a - b, lower end of the 95 % interval (Newcombe's hybrid score interval of two shares; Welch's, normal, of means).
+        high: upper end.
+        effect: on a scale Cliff's delta (how much likelier a rating of a is higher than lower, -1 to 1), else the odds ratio
+            (None where it is not finite).
+        detectable: the smallest true difference, in the unit of a and b, that so many ratings find with a power of 80 % at 0.05.
         test: signature of the test.
         note: why p is undefined, or what to beware of.
     """
@@ -361,6 +388,10 @@ class StudyRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     n_b: int
     p: float | None
     p_holm: float | None = None
+    low: float | None = None
+    high: float | None = None
+    effect: float | None = None
+    detectable: float | None = None
     test: str = ""
     note: str = ""
 
@@ -373,11 +404,34 @@ class GroupComparison(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[StudyRow, ...]
 
 
+class RatingAgreement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """How far people agree on what several of them rated, test samples among it.
+
+    Attributes:
+        metric: its name.
+        samples: rated by two or more.
+        raw: share of equal pairs of ratings, pairs of every sample counted alike; None without any.
+        alpha: Krippendorff's, ordinal on a scale, else nominal; None where it is undefined.
+        low: lower end of its interval (bootstrap over samples).
+        high: upper end.
+        note: why it is undefined.
+    """
+
+    metric: str
+    samples: int
+    raw: float | None = None
+    alpha: float | None = None
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+
 class HumanStudy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Everything that a study says.
 
     Attributes:
         comparisons: in the order asked for.
+        agreement: by metric; empty where nothing was rated twice.
         workers: how each did on the test samples; empty without a key.
         reviewed: workers whose forms have to be looked at by hand.
         counts: ratings used, test samples left out, samples of no group.
@@ -385,35 +439,117 @@ class HumanStudy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """
 
     comparisons: tuple[GroupComparison, ...]
+    agreement: tuple[RatingAgreement, ...] = ()
     workers: tuple[WorkerResult, ...] = ()
     reviewed: tuple[str, ...] = ()
     counts: Mapping[str, int] = {}
     notes: tuple[str, ...] = ()
 
 
-def compare_groups(a: Sequence[Rating], b: Sequence[Rating]) -> tuple[StudyRow, ...]:
+def compare_groups(
+    a: Sequence[Rating], b: Sequence[Rating], *, scales: Scales = SMMQG
+) -> tuple[StudyRow, ...]:
     """Compare two groups of ratings in every metric, without correction."""
-    return tuple(_row(metric, a, b) for metric in METRICS)
+    return tuple(_row(metric, ends, a, b) for metric, ends in scales.items())
 
 
-def _row(metric: str, a: Sequence[Rating], b: Sequence[Rating]) -> StudyRow:
-    first, second = ([getattr(rating, metric) for rating in group] for group in (a, b))
-    found: PValue
-    if metric == FLUENCY:
-        found = mann_whitney(first, second, method="asymptotic")
-    else:
-        found = fisher_exact(sum(first), len(first), sum(second), len(second))
-    scale = 1 if metric == FLUENCY else 100
-    return StudyRow(
-        metric=metric,
-        a=scale * sum(first) / len(first) if first else None,
-        b=scale * sum(second) / len(second) if second else None,
-        n_a=len(first),
-        n_b=len(second),
-        p=found.p,
-        test=str(found.signature),
-        note=found.note,
+def group_values(
+    group: Iterable[Rating], scales: Scales = SMMQG
+) -> dict[str, tuple[float, float | None, float | None]]:
+    """Return the mean of each metric (percentage of yes), with the ends of its 95 % interval: Wilson's, or normal on a scale."""
+    found: dict[str, tuple[float, float | None, float | None]] = {}
+    own = list(group)
+    for metric, ends in scales.items():
+        if values := _said(own, metric):
+            mean, low, high = _mean_interval(values, ends)
+            scale = 1 if ends else 100
+            found[metric] = (
+                scale * mean,
+                None if low is None else scale * low,
+                None if high is None else scale * high,
+            )
+    return found
+
+
+def _said(group: Iterable[Rating], metric: str) -> list[float]:
+    return [rating.values[metric] for rating in group if metric in rating.values]
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = sum(values) / len(values)
+    return math.fsum((v - mean) ** 2 for v in values) / max(1, len(values) - 1)
+
+
+def _mean_interval(
+    values: Sequence[float], ends: tuple[int, int] | None
+) -> tuple[float, float | None, float | None]:
+    mean = math.fsum(values) / len(values)
+    if ends is None:
+        found = wilson_interval(round(math.fsum(values)), len(values))
+        return mean, found.low, found.high
+    half = normal_quantile(0.975) * math.sqrt(_variance(values) / len(values))
+    return (mean, mean - half, mean + half) if len(values) > 1 else (mean, None, None)
+
+
+def _row(metric: str, ends: tuple[int, int] | None, a: Sequence[Rating], b: Sequence[Rating]) -> StudyRow:
+    first, second = _said(a, metric), _said(b, metric)
+    n, m = len(first), len(second)
+    found = (
+        mann_whitney(first, second, method="asymptotic")
+        if ends
+        else fisher_exact(round(sum(first)), n, round(sum(second)), m)
     )
+    row = StudyRow(
+        metric=metric, a=None, b=None, n_a=n, n_b=m, p=found.p, test=str(found.signature), note=found.note
+    )
+    scale = 1 if ends else 100
+    if not (first and second):
+        means = [scale * math.fsum(own) / len(own) if own else None for own in (first, second)]
+        return msgspec.structs.replace(row, a=means[0], b=means[1])
+    (one, low1, high1), (two, low2, high2) = _mean_interval(first, ends), _mean_interval(second, ends)
+    low = high = None
+    if low1 is not None and high1 is not None and low2 is not None and high2 is not None:
+        low = one - two - math.hypot(one - low1, high2 - two)
+        high = one - two + math.hypot(high1 - one, two - low2)
+    effect = found.statistic
+    if ends and effect is not None:
+        effect = 2 * effect / (n * m) - 1
+    deviation = math.sqrt(_variance([*first, *second]) * (1 / n + 1 / m))
+    return msgspec.structs.replace(
+        row,
+        a=scale * one,
+        b=scale * two,
+        low=None if low is None else scale * low,
+        high=None if high is None else scale * high,
+        effect=effect,
+        detectable=scale * planned_difference(1, deviation) if deviation else None,
+    )
+
+
+def _agreement(ratings: Iterable[Rating], scales: Scales) -> Iterator[RatingAgreement]:
+    by_sample: dict[str, list[Rating]] = {}
+    for rating in ratings:
+        by_sample.setdefault(rating.sample, []).append(rating)
+    if all(len(own) < 2 for own in by_sample.values()):
+        return
+    for metric, ends in scales.items():
+        units = [said for own in by_sample.values() if len(said := _said(own, metric)) > 1]
+        if not units:
+            yield RatingAgreement(metric=metric, samples=0, note="nothing was rated twice")
+            continue
+        equal = [
+            sum(n * (n - 1) for n in Counter(said).values()) / (len(said) * (len(said) - 1)) for said in units
+        ]
+        alpha = krippendorff_alpha(units, level="ordinal" if ends else "nominal")
+        yield RatingAgreement(
+            metric=metric,
+            samples=len(units),
+            raw=math.fsum(equal) / len(equal),
+            alpha=None if math.isnan(alpha.value) else alpha.value,
+            low=alpha.low,
+            high=alpha.high,
+            note=alpha.note,
+        )
 
 
 def analyse_study(
@@ -423,6 +559,8 @@ def analyse_study(
     *,
     key: Mapping[str, Mapping[str, bool]] | None = None,
     corrections: Iterable[Rating] = (),
+    scales: Scales = SMMQG,
+    several: bool = False,
 ) -> HumanStudy:
     """Compare groups of samples by their ratings; test samples belong to no group.
 
@@ -432,26 +570,33 @@ def analyse_study(
         comparisons: pairs of groups, the reference first.
         key: right ratings of the test samples; None when there were none.
         corrections: from the review by hand.
+        scales: what is rated.
+        several: samples may have been rated by several workers; one rating is made of theirs (``settled_ratings``).
 
     Raises:
         UserError: if a group is unknown, the two groups of a comparison share a sample, or a sample that is no test was rated
-            by several workers (which would count it twice).
+            by several workers (which would count it twice) and ``several`` is not said.
     """
     tests = set(key or {})
-    workers = worker_results(ratings, key) if key else ()
+    workers = worker_results(ratings, key, (m for m, ends in scales.items() if ends is None)) if key else ()
     used = [r for r in corrected_ratings(ratings, corrections) if r.sample not in tests]
+    ties = 0
+    if several:
+        used, ties = settled_ratings(used, scales)
     by_sample: dict[str, Rating] = {}
     for rating in used:
         if rating.sample in by_sample:
             raise UserError(
                 f"'{rating.sample}' was rated by '{by_sample[rating.sample].worker}' and by '{rating.worker}'.",
-                hint="name it as a test sample, or keep one of the ratings",
+                hint="name it as a test sample, keep one of the ratings, or say --several",
             )
         by_sample[rating.sample] = rating
     members = {name: frozenset(samples) for name, samples in groups.items()}
     _check_comparisons(comparisons, members)
     rows = [
-        compare_groups(*([by_sample[s] for s in sorted(members[name]) if s in by_sample] for name in pair))
+        compare_groups(
+            *([by_sample[s] for s in sorted(members[name]) if s in by_sample] for name in pair), scales=scales
+        )
         for pair in comparisons
     ]
     flat = [row for of_pair in rows for row in of_pair]
@@ -464,17 +609,18 @@ def analyse_study(
     )
     known = frozenset[str]().union(*members.values())
     counts = {
-        "ratings": len(used),
-        "ratings of test samples": len(ratings) - len(used),
+        "ratings": sum(r.sample not in tests for r in ratings),
+        "ratings of test samples": sum(r.sample in tests for r in ratings),
         "rated samples of no group": len(set(by_sample) - known),
         "samples of a group without a rating": len(known - set(by_sample) - tests),
     }
     return HumanStudy(
         comparisons=made,
+        agreement=tuple(_agreement(ratings, scales)),
         workers=workers,
         reviewed=tuple(result.worker for result in workers if result.needs_review),
         counts={name: n for name, n in counts.items() if n},
-        notes=tuple(_study_notes(members, tests, workers, len(flat))),
+        notes=tuple(_study_notes(members, tests, workers, len(flat), ties)),
     )
 
 
@@ -493,7 +639,11 @@ def _check_comparisons(comparisons: Sequence[tuple[str, str]], members: Mapping[
 
 
 def _study_notes(
-    members: Mapping[str, frozenset[str]], tests: set[str], workers: Sequence[WorkerResult], rows: int
+    members: Mapping[str, frozenset[str]],
+    tests: set[str],
+    workers: Sequence[WorkerResult],
+    rows: int,
+    ties: int,
 ) -> Iterator[str]:
     inside = sum(bool(tests & samples) for samples in members.values())
     if inside:
@@ -501,5 +651,7 @@ def _study_notes(
     review = sum(result.needs_review for result in workers)
     if review:
         yield f"{review} of {len(workers)} forms have two or more test samples wrong: review them by hand, without their origin"
+    if ties:
+        yield f"{ties} ties of yes and no count as no"
     if rows > 1:
         yield f"{rows} tests: p_holm is corrected for their number, p is not"
