@@ -7,11 +7,12 @@ send what stands beside it (OWASP, "CSV injection").
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import io
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-__all__ = ["is_formula", "safe_cell", "wide_cells"]
+__all__ = ["csv_text", "is_formula", "safe_cell", "wide_cells"]
 
 _SIGNS: Final = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 """Signs that begin a formula, or a cell of its own; full-width ones count in East Asian spreadsheets."""
@@ -27,6 +28,14 @@ def is_formula(text: str) -> bool:
 def safe_cell(text: str) -> str:
     """Return a text that no spreadsheet calculates with: with an apostrophe in front where it looks like a formula."""
     return f"'{text}" if is_formula(text) else text
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as CSV; texts are cells that no spreadsheet calculates with."""
+    stream = io.StringIO()
+    safe = [[safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    csv.writer(stream, lineterminator="\n").writerows([head, *safe])
+    return stream.getvalue()
 
 
 @contextmanager

@@ -269,5 +269,3 @@ def test_what_cannot_be_compared():
         analyse_study(one, {"a": ["s1"]}, [("a", "c")])
     with pytest.raises(UserError, match="in both groups"):
         analyse_study(one, {"a": ["s1"], "b": ["s1"]}, [("a", "b")])
-    with pytest.raises(UserError, match="nothing to compare"):
-        analyse_study(one, {"a": ["s1"]}, [])

@@ -2,51 +2,55 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import msgspec
 
 from proctor.cli.console import WorkspaceArgument, emit, group_app, table, warn
 from proctor.cli.options import Output, with_settings
-from proctor.spreadsheet import safe_cell
+from proctor.exam.human_study import PUBLISHED, PUBLISHED_TABLES, PUBLISHED_TAU
+from proctor.spreadsheet import csv_text
 from proctor.stages.order_tables import OrderTableSettings
 from proctor.stages.order_tables import order_table as make_order_table
 from proctor.stages.study import (
     BallotSettings,
+    DrawSettings,
     FormSettings,
     GoldenSettings,
     ManualSettings,
     RatingSettings,
-    SampleSettings,
+    StudyResult,
     choose_golden,
     deal_forms,
     draw_manuals,
-    draw_sample,
+    draw_study,
     evaluate_ratings,
     tally,
 )
 
 app = group_app(
     "Draw samples for people, deal forms, and evaluate what they say.\n\n"
-    "Of questions about documents (SMMQG's study): 'sample', 'forms', 'ratings'. Of manuals whose steps have a real order: "
+    "Of questions about documents (SMMQG's study): 'draw', 'forms', 'tables'. Of manuals whose steps have a real order: "
     "'manuals', 'ballots', 'golden', 'order-table'. Tables are printed as CSV, for a file."
 )
 
 
 @app.command()
 @with_settings
-def sample(workspace: WorkspaceArgument, settings: SampleSettings, output: Output) -> None:
-    """Draw the same number of questions of every style, as evenly over modalities as there are questions.
+def draw(workspace: WorkspaceArgument, settings: DrawSettings, output: Output) -> None:
+    """Draw generated questions and the data set's own for people to rate (SMMQG), as evenly over modalities as there are any.
 
-    Example: proctor study sample bench --per-style 60 > pool.csv
+    300 + 60 + 60; with --concurrence 150 + 150 against 150 + 150, to rank systems by. Only groups.csv says where one comes from.
+
+    Example: proctor study draw bench study --tests 3
+
+    Example: proctor study draw bench again --concurrence --ratings ratings.csv
     """
-    drawn = draw_sample(workspace, settings)
-    rows = [(q.id, q.facets["style"], q.facets["combination"]) for q in drawn]
-    emit([q.id for q in drawn], _csv(("sample", "style", "modalities"), rows), as_json=output.as_json)
+    found = draw_study(workspace, settings)
+    if found.refused:
+        warn(f"{found.refused:,} questions were left out for their ratings")
+    emit(found, f"{table(list(found.groups.items()))}\n\nin {found.folder}", as_json=output.as_json)
 
 
 @app.command()
@@ -58,44 +62,73 @@ def forms(settings: FormSettings, output: Output) -> None:
     """
     plan = deal_forms(settings)
     rows = [(form.number, place, s) for form in plan.forms for place, s in enumerate(form.samples, 1)]
-    emit(plan, _csv(("form", "place", "sample"), rows), as_json=output.as_json)
+    emit(plan, csv_text(("form", "place", "sample"), rows), as_json=output.as_json)
 
 
 @app.command()
 @with_settings
-def ratings(settings: RatingSettings, output: Output) -> None:
-    """Compare groups of samples by people's ratings: Mann-Whitney for fluency, Fisher's exact test for yes and no.
+def tables(settings: RatingSettings, output: Output) -> None:
+    """Make SMMQG's Tables 4, 5, 12 and 15 of people's ratings, or the same of one's own form and groups.
 
-    Example: proctor study ratings ratings.csv groups.csv --compare mmqa=smmqg --key key.csv
+    Mann-Whitney for scales, Fisher's exact test for yes and no, each with Holm's correction, the difference with its interval, the
+    size of the effect (Cliff's delta, odds ratio) and the smallest difference that so many ratings find (power of 80 %).
+
+    Example: proctor study tables ratings.csv study/groups.csv --key study/key.csv --retrieval bench:data=bench:styled
+
+    Example: proctor study tables ratings.csv groups.csv --compare mmqa=smmqg --fields form.toml
     """
     found = evaluate_ratings(settings)
-    parts = [
-        table(
-            [
-                (
-                    r.metric,
-                    _number(r.a, 2),
-                    _number(r.b, 2),
-                    r.n_a,
-                    r.n_b,
-                    _number(r.p, 4),
-                    _number(r.p_holm, 4),
-                )
-                for r in pair.rows
-            ],
-            ("", pair.a, pair.b, f"n {pair.a}", f"n {pair.b}", "p", "p (Holm)"),
-        )
-        for pair in found.study.comparisons
-    ]
+    parts = list(_tables(found))
     parts += [f"{name}: {n:,}" for name, n in found.study.counts.items()]
     if found.payment is not None:
         paid = found.payment
         parts.append(f"{paid.workers} workers, {paid.bonuses} with the bonus: {paid.total:g}")
     if found.study.reviewed:
         parts.append(f"to be reviewed: {', '.join(found.study.reviewed)}")
-    for note in found.study.notes:
+    for note in (*found.study.notes, *(n for c in found.concurrence.values() for n in c.notes)):
         warn(note)
     emit(found, "\n\n".join(parts), as_json=output.as_json)
+
+
+def _tables(found: StudyResult) -> Iterator[str]:
+    """Yield comparisons with the published rows beside them, means of groups, agreement, and concurrence."""
+    for pair in found.study.comparisons:
+        printed = PUBLISHED.get((pair.a, pair.b), {})
+        head = ("", pair.a, pair.b, "n", "n", "difference", "effect", "detectable", "p", "p (Holm)")
+        rows: list[tuple[object, ...]] = []
+        for r in pair.rows:
+            between = r.a - r.b if r.a is not None and r.b is not None else None
+            cells = (_number(r.effect, 2), _number(r.detectable, 2), _number(r.p, 4), _number(r.p_holm, 4))
+            row = (
+                r.metric,
+                _number(r.a, 2),
+                _number(r.b, 2),
+                r.n_a,
+                r.n_b,
+                _ends(between, r.low, r.high),
+                *cells,
+            )
+            rows.append((*row, printed.get(r.metric, "–")) if printed else row)
+        title = PUBLISHED_TABLES.get((pair.a, pair.b), f"{pair.a} and {pair.b}")
+        yield f"{title}\n{table(rows, (*head, 'paper') if printed else head)}"
+    if found.groups:
+        metrics = list(dict.fromkeys(m for own in found.groups.values() for m in own))
+        means = [
+            (name, *(_ends(*own[m]) if m in own else "–" for m in metrics))
+            for name, own in found.groups.items()
+        ]
+        yield f"Means, shares of yes in percent (Table 12 is such a row)\n{table(means, ('', *metrics))}"
+    if found.study.agreement:
+        agreed = [
+            (a.metric, a.samples, _number(a.raw, 3), _ends(a.alpha, a.low, a.high))
+            for a in found.study.agreement
+        ]
+        yield f"Agreement where several rated\n{table(agreed, ('', 'samples', 'raw', 'alpha'))}"
+    for by, c in found.concurrence.items():
+        yield (
+            f"Table 5, {by}: Kendall's tau-b {_ends(c.tau, c.low, c.high)}, p {_number(c.p, 4)}, "
+            f"{c.discordant} of {c.pairs} pairs in opposite order ({PUBLISHED_TAU[by]})"
+        )
 
 
 @app.command()
@@ -108,7 +141,7 @@ def manuals(settings: ManualSettings, output: Output) -> None:
     found = draw_manuals(settings)
     rows = [(manual.id, manual.title) for manual in found.manuals]
     result = {"manuals": [id_ for id_, _ in rows], "candidates": found.candidates, "refused": found.refused}
-    emit(result, _csv(("id", "title"), rows), as_json=output.as_json)
+    emit(result, csv_text(("id", "title"), rows), as_json=output.as_json)
 
 
 @app.command()
@@ -121,7 +154,7 @@ def ballots(settings: BallotSettings, output: Output) -> None:
     found = tally(settings)
     rows = [(id_, "kept", "") for id_ in found.kept] + [(d.id, d.reason, d.detail) for d in found.dropped]
     result = {"kept": found.kept, "dropped": msgspec.to_builtins(found.dropped), "ballots": found.ballots}
-    emit(result, _csv(("id", "outcome", "detail"), rows), as_json=output.as_json)
+    emit(result, csv_text(("id", "outcome", "detail"), rows), as_json=output.as_json)
 
 
 @app.command()
@@ -173,9 +206,6 @@ def _number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(
-        [head, *([safe_cell(c) if isinstance(c, str) else c for c in row] for row in rows)]
-    )
-    return stream.getvalue()
+def _ends(value: float | None, low: float | None, high: float | None) -> str:
+    ends = "" if low is None or high is None else f" [{low:.2f}, {high:.2f}]"
+    return f"{_number(value, 2)}{ends}"

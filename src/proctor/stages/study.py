@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final
 
 import msgspec
 
@@ -14,50 +15,78 @@ from proctor.datasets.golden import Sampled, Tally, read_ballots, sample_manuals
 from proctor.datasets.sequence_files import read_sequences, write_sequences
 from proctor.datasets.splits import group_records
 from proctor.errors import UserError
+from proctor.exam.concur import ConcurrenceTable, concur
 from proctor.exam.csv_rows import iter_csv_rows
 from proctor.exam.human_study import (
+    SMMQG,
+    YES_NO,
     FormPlan,
     HumanStudy,
     Payment,
     analyse_study,
+    corrected_ratings,
+    group_values,
     payments,
     plan_forms,
     read_ratings,
+    settled_ratings,
 )
-from proctor.exam.question import Question
+from proctor.exam.question import Question, check_questions
 from proctor.exam.source_sampling import sample_evenly
 from proctor.learn.sequencing.data import undivided_keys
 from proctor.procedure.manual import Manual, Sequence
-from proctor.records import Dropped
+from proctor.records import Dropped, atomic_folder, write_jsonl
 from proctor.settings import Settings, argument, option
+from proctor.spreadsheet import csv_text
+from proctor.stages.documents.concur import mark_sheet
 from proctor.stages.documents.reading import load_questions
+from proctor.verify.rounds.rate import read_form, scales_of
 from proctor.workspace import Workspace
 
 __all__ = [
     "BallotSettings",
+    "DrawSettings",
+    "Drawn",
     "FormSettings",
     "Golden",
     "GoldenSettings",
     "ManualSettings",
     "RatingSettings",
-    "SampleSettings",
     "StudyResult",
     "choose_golden",
     "deal_forms",
     "draw_manuals",
-    "draw_sample",
+    "draw_study",
     "evaluate_ratings",
+    "read_key",
     "tally",
 ]
 
 
-class SampleSettings(Settings, frozen=True, kw_only=True):
-    """How many questions of each style are drawn."""
+class DrawSettings(Settings, frozen=True, kw_only=True):
+    """Which questions people rate, or systems are ranked by."""
 
-    questions: Annotated[
-        Literal["styled", "data"], option("Generated questions (styled), or the data's own (data).")
-    ] = "styled"
-    per_style: Annotated[int, option("Questions of each style.", ge=1)] = 60
+    out: Annotated[Path, argument("Folder to write: questions.jsonl, groups.csv, key.csv.", "FOLDER")]
+    concurrence: Annotated[
+        bool,
+        option(
+            "Draw for ranking systems: 150 of each of two styles against 150 of each of the data set's two kinds."
+        ),
+    ] = False
+    styles: Annotated[
+        tuple[str, ...], option("Styles of generated questions (repeatable; default: the study's).")
+    ] = ()
+    per_style: Annotated[int | None, option("Generated questions of each style (60, 150).", ge=0)] = None
+    reference: Annotated[
+        int | None, option("Of the data set's questions of one source, and of several (60, 150).", ge=0)
+    ] = None
+    tests: Annotated[
+        int, option("Further generated ones, whose right ratings you write into key.csv.", ge=0)
+    ] = 0
+    ratings: Annotated[
+        Path | None, option("Draw again without what was rated as unanswerable or disfluent in this file.")
+    ] = None
+    fluent: Annotated[int, option("Fluency that is enough then.", ge=1, le=5)] = 3
     seed: Annotated[int, option("Equal seeds draw equal samples.")] = 0
 
 
@@ -88,11 +117,26 @@ class RatingSettings(Settings, frozen=True, kw_only=True):
             "CSV file with worker, sample, fluency (1 to 5), style, relevance, answerability, correctness (yes, no)."
         ),
     ]
-    groups: Annotated[Path, argument("CSV file with group, sample; groups may overlap.")]
+    groups: Annotated[
+        Path,
+        argument("CSV file with group, sample, as 'study draw' writes it; groups may overlap."),
+    ]
     compare: Annotated[
         tuple[str, ...],
-        option("A=B: two groups, the reference first. May be repeated.", metavar="A=B"),
+        option("A=B: two groups, the reference first (repeatable; default: Tables 4 and 15).", metavar="A=B"),
     ] = ()
+    fields: Annotated[Path | None, option("The rating form, where it is not SMMQG's.", metavar="FORM")] = None
+    several: Annotated[
+        bool, option("Make one rating of what several people said: the mean, the majority.")
+    ] = False
+    retrieval: Annotated[
+        str,
+        option(
+            "Table 5: how A and B rank retrievers, over the questions of the groups; as 'concur' takes them.",
+            metavar="A=B",
+        ),
+    ] = ""
+    answers: Annotated[str, option("Table 5: likewise, models that answer.", metavar="A=B")] = ""
     key: Annotated[
         Path | None,
         option("CSV file with sample, metric, right (yes, no): the right ratings of the test samples."),
@@ -143,22 +187,104 @@ class StudyResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a study says, and what its workers are paid.
 
     Attributes:
-        study: comparisons, workers, counts and notes.
+        study: comparisons (SMMQG's Tables 4 and 15), agreement, workers, counts and notes.
+        groups: of each group the mean of each metric with its interval (Tables 4 and 12).
+        concurrence: by ``retrieval`` and ``answers`` (Table 5).
         payment: pay and bonuses; None without a key.
     """
 
     study: HumanStudy
+    groups: dict[str, dict[str, tuple[float, float | None, float | None]]] = {}
+    concurrence: dict[str, ConcurrenceTable] = {}
     payment: Payment | None = None
 
 
-def draw_sample(root: Path, settings: SampleSettings) -> tuple[Question, ...]:
-    """Draw the same number of questions about documents of every style, even over modalities.
+class Drawn(msgspec.Struct, frozen=True, kw_only=True):
+    """What was drawn: where it is, sizes by group, and how many were left out for their ratings."""
+
+    folder: str
+    groups: dict[str, int]
+    refused: int = 0
+
+
+GENERATED: Final = "generated"
+DATA: Final = "data"
+_KINDS: Final = {"single": "information-extraction", "compose": "multi-hop"}
+"""Kinds of a data set's questions, and the style that their raters are told; the published study compares them so."""
+_PAIRS: Final = (
+    (GENERATED, DATA),
+    *((f"{GENERATED}/{style}", f"{DATA}/{kind}") for kind, style in _KINDS.items()),
+)
+
+
+def draw_study(root: Path, settings: DrawSettings) -> Drawn:
+    """Draw questions about documents, even over modalities, into a folder that ``round rate`` and ``study tables`` read.
+
+    The questions do not say where they come from: that is in ``groups.csv`` alone. ``single`` are questions of the data set with
+    one source (TextQ, TableQ, ImageQ), ``compose`` those with several (Compose(…)); others of its types are not drawn.
 
     Raises:
-        UserError: if there are no questions, or a style has too few.
+        UserError: if there are no questions, a style has too few, or the folder is there.
     """
-    questions = load_questions(Workspace(root), settings.questions)
-    return sample_evenly(questions, settings.per_style, random.Random(settings.seed))  # noqa: S311
+    workspace, rng = Workspace(root), random.Random(settings.seed)  # noqa: S311
+    refused = set() if settings.ratings is None else _refused(settings.ratings, settings.fluent)
+    usual = 150 if settings.concurrence else 60
+    wanted = settings.styles or (tuple(_KINDS.values()) if settings.concurrence else ())
+    drawn: dict[str, list[Question]] = {}
+    generated: list[Question] = []
+    for name, which, size in ((GENERATED, "styled", settings.per_style), (DATA, "data", settings.reference)):
+        count = usual if size is None else size
+        found = load_questions(workspace, which) if count else []
+        if which == "data":
+            found = [_facet(q, style=kind) for q in found if (kind := _kind_of(q))]
+        else:
+            found = generated = [q for q in found if not wanted or q.facets["style"] in wanted]
+        kept = [q for q in found if q.id not in refused]
+        if refused and kept:
+            count = min(count, *Counter(q.facets["style"] for q in kept).values())
+        drawn[name] = list(sample_evenly(kept, count, rng)) if count else []
+    taken = {q.id for q in drawn[GENERATED]}
+    left = sorted((q for q in generated if q.id not in taken | refused), key=lambda q: q.id)
+    if len(left) < settings.tests:
+        raise UserError(
+            f"{len(left)} generated questions are left for {settings.tests} tests.", hint="draw fewer"
+        )
+    tests = rng.sample(left, settings.tests)
+    rows = [("tests", q.id) for q in tests]
+    for name, own in drawn.items():
+        rows += [row for q in own for row in ((name, q.id), (f"{name}/{q.facets['style']}", q.id))]
+    shown = [
+        msgspec.structs.replace(
+            _facet(q, style=_KINDS.get(q.facets["style"], q.facets["style"])), provenance={}
+        )
+        for q in (*drawn[GENERATED], *drawn[DATA], *tests)
+    ]
+    shown.sort(key=lambda q: q.id)
+    check_questions(shown)
+    with atomic_folder(settings.out) as folder:
+        write_jsonl(folder / "questions.jsonl", shown)
+        (folder / "groups.csv").write_text(csv_text(("group", "sample"), rows))
+        key = [(q.id, metric, "") for q in tests for metric in YES_NO]
+        (folder / "key.csv").write_text(csv_text(("sample", "metric", "right"), key))
+    return Drawn(
+        folder=str(settings.out), groups=dict(Counter(group for group, _ in rows)), refused=len(refused)
+    )
+
+
+def _facet(question: Question, *, style: str) -> Question:
+    return msgspec.structs.replace(question, facets={**question.facets, "style": style})
+
+
+def _kind_of(question: Question) -> str:
+    style, sources = question.facets["style"], len(question.evidence)
+    if style == "untyped":
+        return "single" if sources == 1 else "compose"
+    return "single" if style in ("TextQ", "TableQ", "ImageQ") else "compose" * style.startswith("Compose(")
+
+
+def _refused(path: Path, fluent: int) -> set[str]:
+    settled, _ = settled_ratings(read_ratings(path))
+    return {r.sample for r in settled if not r.values["answerability"] or r.values["fluency"] < fluent}
 
 
 def deal_forms(settings: FormSettings) -> FormPlan:
@@ -175,7 +301,7 @@ def deal_forms(settings: FormSettings) -> FormPlan:
 
 
 def evaluate_ratings(settings: RatingSettings) -> StudyResult:
-    """Compare groups of samples by their ratings, and mark the workers' test samples.
+    """Compare groups of samples by their ratings, mark the workers' test samples, and rank systems over the groups' questions.
 
     Raises:
         UserError: if a file is wrong, a group is unknown, or a sample that is no test was rated twice.
@@ -183,18 +309,49 @@ def evaluate_ratings(settings: RatingSettings) -> StudyResult:
     groups: dict[str, list[str]] = {}
     for _, row in iter_csv_rows(settings.groups, ("group", "sample")):
         groups.setdefault(row["group"], []).append(row["sample"])
-    key = None if settings.key is None else _key(settings.key)
+    scales = SMMQG if settings.fields is None else scales_of(read_form(settings.fields).fields)
+    key = None if settings.key is None else read_key(settings.key)
+    ratings = read_ratings(settings.ratings, scales)
+    corrections = read_ratings(settings.corrections, scales) if settings.corrections else []
+    pairs = [_pair(text) for text in settings.compare] or _all_pairs(groups)
     study = analyse_study(
-        read_ratings(settings.ratings), groups, [_pair(text) for text in settings.compare] or _all_pairs(groups),
-        key=key, corrections=read_ratings(settings.corrections) if settings.corrections else (),
-    )  # fmt: skip
-    paid = payments(study.workers, pay=settings.pay, bonus=settings.bonus) if key is not None else None
-    return StudyResult(study=study, payment=paid)
+        ratings, groups, pairs, key=key, corrections=corrections, scales=scales, several=settings.several
+    )
+    settled, _ = settled_ratings(corrected_ratings(ratings, corrections), scales)
+    means = {
+        name: group_values([r for r in settled if r.sample in own and r.sample not in (key or ())], scales)
+        for name, own in ((name, set(samples)) for name, samples in groups.items())
+    }
+    return StudyResult(
+        study=study,
+        groups={name: values for name, values in means.items() if values},
+        concurrence={
+            by: _concurrence(text, by, {s for own in groups.values() for s in own})
+            for by, text in (("retrieval", settings.retrieval), ("answers", settings.answers))
+            if text
+        },
+        payment=payments(study.workers, pay=settings.pay, bonus=settings.bonus) if key is not None else None,
+    )
+
+
+def _concurrence(text: str, by: str, samples: Collection[str]) -> ConcurrenceTable:
+    """Rank systems on both benchmarks by the questions that were drawn; printed scores have no questions."""
+    sheets = []
+    for name in _pair(text):
+        sheet = mark_sheet(name, by)
+        marks = {
+            system: {q: mark for q, mark in own.items() if len(own) == 1 or q in samples}
+            for system, own in sheet.marks.items()
+        }
+        sheets.append(msgspec.structs.replace(sheet, marks=marks))
+    return concur(*sheets)
 
 
 def _all_pairs(groups: Iterable[str]) -> list[tuple[str, str]]:
-    """The two groups, where there are two."""
+    """Those of the published tables that are there; else the two groups, where there are two."""
     names = list(groups)
+    if pairs := [pair for pair in _PAIRS if set(pair) <= set(names)]:
+        return pairs
     return [(names[0], names[1])] if len(names) == 2 else []
 
 
@@ -205,11 +362,20 @@ def _pair(text: str) -> tuple[str, str]:
     return a, b
 
 
-def _key(path: Path) -> Mapping[str, Mapping[str, bool]]:
+def read_key(path: Path) -> Mapping[str, Mapping[str, bool]]:
+    """Read the right ratings of test samples: a CSV file with sample, metric, right (yes, no).
+
+    Raises:
+        UserError: if one is missing, unknown, or stands twice.
+    """
     found: dict[str, dict[str, bool]] = {}
     for line, row in iter_csv_rows(path, ("sample", "metric", "right")):
         if (word := row["right"].casefold()) not in ("yes", "no"):
-            raise UserError(f"right is yes or no, not {row['right'][:40]!r}.", where=f"{path}:{line}")
+            raise UserError(
+                f"right is yes or no, not {row['right'][:40]!r}.",
+                where=f"{path}:{line}",
+                hint="take out the rows of metrics that are open to taste",
+            )
         if row["metric"] in found.setdefault(row["sample"], {}):
             raise UserError(f"'{row['sample']}' has {row['metric']} twice.", where=f"{path}:{line}")
         found[row["sample"]][row["metric"]] = word == "yes"
