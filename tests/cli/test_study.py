@@ -1,4 +1,4 @@
-"""Studies with people as they are typed: forms from a pool, ratings to tests and pay, manuals to votes."""
+"""Studies with people as they are typed: samples from a workspace, ratings to tables and pay, manuals to votes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,6 @@ from proctor.workspace import Workspace
 
 def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
-
-
-def test_forms_hold_the_pool_once_and_the_tests_everywhere(tmp_path: Path) -> None:
-    pool = tmp_path / "pool.csv"
-    pool.write_text("sample,style\n" + "".join(f"s{n},x\n" for n in range(30)))
-    found = proctor("study", "forms", pool, "--test", "t1", "--test", "t2", "--per-form", 12, "--seed", 3)
-    assert found.status == 0, found.err
-    forms: dict[str, list[str]] = {}
-    for row in rows_of(found.out):
-        forms.setdefault(row["form"], []).append(row["sample"])
-    assert len(forms) == 3
-    assert all({"t1", "t2"} <= set(samples) for samples in forms.values())
-    assert sorted(s for samples in forms.values() for s in samples if s[0] == "s") == sorted(
-        f"s{n}" for n in range(30)
-    )
-    assert proctor("study", "forms", pool, "--workers", 7).status == 2
 
 
 def test_ratings_are_compared_and_workers_paid(tmp_path: Path) -> None:
@@ -134,7 +118,10 @@ def test_the_published_study_is_drawn_blind_and_even(tmp_path: Path) -> None:
     proctor("study", "draw", bench, tmp_path / "again", "--tests", 3)
     assert (tmp_path / "again" / "questions.jsonl").read_text() == text
     assert "something here already" in proctor("study", "draw", bench, out).err
-    assert "has 64 questions, 150 are to be drawn" in proctor("study", "draw", bench, tmp_path / "x", "--concurrence").err
+    assert (
+        "has 64 questions, 150 are to be drawn"
+        in proctor("study", "draw", bench, tmp_path / "x", "--concurrence").err
+    )
 
 
 def test_the_second_study_and_its_repeat_without_what_was_rated_as_bad(tmp_path: Path) -> None:
@@ -170,7 +157,9 @@ def test_tables_4_5_12_and_15_come_from_the_ratings_by_one_command(tmp_path: Pat
                 id_ = f"{origin}-{name}-{n}"
                 groups += [f"{origin},{id_}", f"{origin}/{name},{id_}"]
                 metrics = ("style", "relevance", "answerability", "correctness")
-                said.append(f"w,{id_},{5 - side},{','.join('yes' if n < yes[short, m][side] else 'no' for m in metrics)}")
+                said.append(
+                    f"w,{id_},{5 - side},{','.join('yes' if n < yes[short, m][side] else 'no' for m in metrics)}"
+                )
     (tmp_path / "groups.csv").write_text("\n".join(groups))
     (tmp_path / "ratings.csv").write_text("\n".join([*said, "v,data-single-0,2,yes,yes,yes,yes"]))
     for name, column in (("ours", "a"), ("theirs", "b")):
@@ -182,7 +171,9 @@ def test_tables_4_5_12_and_15_come_from_the_ratings_by_one_command(tmp_path: Pat
     five = f"{tmp_path / 'theirs.csv'}={tmp_path / 'ours.csv'}"
     found = proctor("study", "tables", *files, "--several", "--answers", five, "--json")
     assert found.status == 0, found.err
-    pairs = {(c["a"], c["b"]): {r["metric"]: r for r in c["rows"]} for c in found.json["study"]["comparisons"]}
+    pairs = {
+        (c["a"], c["b"]): {r["metric"]: r for r in c["rows"]} for c in found.json["study"]["comparisons"]
+    }
     assert len(pairs) == 3
     for case in cases:
         short, metric = case["metric"].split("/")
@@ -196,7 +187,14 @@ def test_tables_4_5_12_and_15_come_from_the_ratings_by_one_command(tmp_path: Pat
     (agreement, *_) = found.json["study"]["agreement"]
     assert (agreement["metric"], agreement["samples"], agreement["raw"]) == ("fluency", 1, 0.0)
     text = proctor("study", "tables", *files, "--several", "--answers", five).out
-    for words in ("Table 4", "Table 15: multi-hop", "Table 12", "Table 5, answers", "Agreement", "98.3 93.3 0.44"):
+    for words in (
+        "Table 4",
+        "Table 15: multi-hop",
+        "Table 12",
+        "Table 5, answers",
+        "Agreement",
+        "98.3 93.3 0.44",
+    ):
         assert words in text
 
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
-
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from proctor.errors import UserError
 from proctor.exam.human_study import (
@@ -20,7 +15,6 @@ from proctor.exam.human_study import (
     compare_groups,
     corrected_ratings,
     payments,
-    plan_forms,
     read_ratings,
     worker_results,
 )
@@ -36,65 +30,17 @@ def rating(worker, sample, fluency=4, style=True, relevance=True, answerability=
     return Rating(worker=worker, sample=sample, values=values)
 
 
-# -- forms and pay ---------------------------------------------------------------------------------------------
-
-
-def test_the_forms_of_the_paper():
-    pool = [f"s{i}" for i in range(420)]
-    plan = plan_forms(pool, TESTS, random.Random(1), attention=["a1", "a2", "a3"], workers=25)
-    sizes = [len(form.samples) for form in plan.forms]
-    assert sizes == [23] * 24 + [18]  # 17 or 12 of the pool, 3 tests, 3 attention checks
-    seen = Counter(sample for form in plan.forms for sample in form.samples)
-    assert all(seen[sample] == 1 for sample in pool)
-    assert all(seen[sample] == 25 for sample in (*TESTS, "a1", "a2", "a3"))
-    assert plan == plan_forms(pool, TESTS, random.Random(1), attention=["a1", "a2", "a3"])
-    assert plan != plan_forms(pool, TESTS, random.Random(2), attention=["a1", "a2", "a3"])
-    assert plan.forms[0].samples[:3] != tuple(TESTS)  # not always at the same place
+# -- pay -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.shared
-def test_the_numbers_written_down(shared_expected):
+def test_the_pay_written_down(shared_expected):
     expected = shared_expected("smmqg-instructionbench")["forms"]
-    plan = plan_forms(
-        [f"s{i}" for i in range(expected["pool"])],
-        [f"t{i}" for i in range(expected["test_items"])],
-        random.Random(0),
-        per_form=expected["items_per_form"],
-    )
-    assert len(plan.forms) == expected["workers"]
-    full = expected["items_per_form"]
-    assert sum(len(form.samples) == full for form in plan.forms) == expected["full_forms"]
-    assert len(plan.forms[-1].samples) - expected["test_items"] == expected["last_form_pool_items"]
     by_score = expected["worker_test_scores"]
     right = [3] * by_score["3/3"] + [2] * by_score["2/3"] + [1] * by_score["<=1/3"]
     paid = payments([WorkerResult(worker=str(i), rated=20, right=r, tests=3) for i, r in enumerate(right)])
     assert paid.total == expected["payments_gbp"]
     assert (paid.workers, paid.bonuses, paid.reviews) == (25, 8, 4)
-
-
-@given(st.integers(1, 60), st.integers(1, 8), st.integers(0, 3), st.integers(0, 2**32))
-def test_every_sample_is_dealt_once_whatever_the_numbers(pool, room, tests, seed):
-    plan = plan_forms(
-        [f"s{i}" for i in range(pool)],
-        [f"t{i}" for i in range(tests)],
-        random.Random(seed),
-        per_form=room + tests,
-    )
-    dealt = [s for form in plan.forms for s in form.samples if s.startswith("s")]
-    assert sorted(dealt) == sorted(plan.pool)
-    assert len(plan.forms) == -(-pool // room)
-    assert all(set(plan.tests) <= set(form.samples) for form in plan.forms)
-
-
-def test_what_cannot_be_dealt():
-    with pytest.raises(UserError, match="need 25 workers, not 24"):
-        plan_forms([f"s{i}" for i in range(420)], TESTS, random.Random(0), workers=24)
-    with pytest.raises(UserError, match="'t1' is named twice"):
-        plan_forms(["t1"], TESTS, random.Random(0))
-    with pytest.raises(UserError, match="cannot be dealt"):
-        plan_forms(["s"], TESTS, random.Random(0), per_form=3)
-    with pytest.raises(UserError, match="cannot be dealt"):
-        plan_forms([], TESTS, random.Random(0))
     with pytest.raises(UserError, match="amounts of 0 or more"):
         payments([], pay=-1)
 

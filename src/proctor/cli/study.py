@@ -16,13 +16,11 @@ from proctor.stages.order_tables import order_table as make_order_table
 from proctor.stages.study import (
     BallotSettings,
     DrawSettings,
-    FormSettings,
     GoldenSettings,
     ManualSettings,
     RatingSettings,
     StudyResult,
     choose_golden,
-    deal_forms,
     draw_manuals,
     draw_study,
     evaluate_ratings,
@@ -31,7 +29,7 @@ from proctor.stages.study import (
 
 app = group_app(
     "Draw samples for people, deal forms, and evaluate what they say.\n\n"
-    "Of questions about documents (SMMQG's study): 'draw', 'forms', 'tables'. Of manuals whose steps have a real order: "
+    "Of questions about documents (SMMQG's study): 'draw', then 'proctor round rate', 'tables'. Of manuals whose steps have a real order: "
     "'manuals', 'ballots', 'golden', 'order-table'. Tables are printed as CSV, for a file."
 )
 
@@ -51,18 +49,6 @@ def draw(workspace: WorkspaceArgument, settings: DrawSettings, output: Output) -
     if found.refused:
         warn(f"{found.refused:,} questions were left out for their ratings")
     emit(found, f"{table(list(found.groups.items()))}\n\nin {found.folder}", as_json=output.as_json)
-
-
-@app.command()
-@with_settings
-def forms(settings: FormSettings, output: Output) -> None:
-    """Deal samples to forms: each once, the test samples and attention checks on every form, in random order.
-
-    Example: proctor study forms pool.csv --test t1 --test t2 --per-form 20 > forms.csv
-    """
-    plan = deal_forms(settings)
-    rows = [(form.number, place, s) for form in plan.forms for place, s in enumerate(form.samples, 1)]
-    emit(plan, csv_text(("form", "place", "sample"), rows), as_json=output.as_json)
 
 
 @app.command()

@@ -12,7 +12,6 @@ A study with fields of its own (``Scales``) is analysed in the same way.
 from __future__ import annotations
 
 import math
-import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -35,8 +34,6 @@ __all__ = [
     "PUBLISHED_TAU",
     "SMMQG",
     "YES_NO",
-    "Form",
-    "FormPlan",
     "GroupComparison",
     "HumanStudy",
     "Payment",
@@ -50,7 +47,6 @@ __all__ = [
     "corrected_ratings",
     "group_values",
     "payments",
-    "plan_forms",
     "read_ratings",
     "settled_ratings",
     "worker_results",
@@ -93,86 +89,6 @@ PUBLISHED_TAU: Final = {"retrieval": "paper: 0.87, p 0.02", "answers": "paper: 0
 _YES: Final = frozenset({"yes", "y", "true", "1"})
 _NO: Final = frozenset({"no", "n", "false", "0"})
 _KEYS: Final = ("worker", "sample")
-
-
-# -- forms -----------------------------------------------------------------------------------------------------
-
-
-class Form(msgspec.Struct, frozen=True, kw_only=True):
-    """What one worker is given.
-
-    Attributes:
-        number: from 1.
-        samples: ids in the order in which they are shown: of the pool, test samples and attention checks.
-    """
-
-    number: int
-    samples: tuple[str, ...]
-
-
-class FormPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """All forms of a study.
-
-    Attributes:
-        forms: one a worker.
-        pool: samples that are rated once each.
-        tests: samples that every worker rates.
-        attention: checks on every form; not rated samples.
-    """
-
-    forms: tuple[Form, ...]
-    pool: tuple[str, ...]
-    tests: tuple[str, ...]
-    attention: tuple[str, ...] = ()
-
-
-def plan_forms(
-    pool: Sequence[str],
-    tests: Sequence[str],
-    rng: random.Random,
-    *,
-    attention: Sequence[str] = (),
-    per_form: int = 20,
-    workers: int | None = None,
-) -> FormPlan:
-    """Deal the pool to forms: each sample once, the test samples and attention checks on every form, in random order.
-
-    All forms but the last are full. The paper: 420 samples, 3 tests, 20 rated samples a form: 24 forms of 17 and one of 12.
-
-    Args:
-        pool: samples to be rated once.
-        tests: samples with known ratings, on every form.
-        rng: all randomness.
-        attention: ids of attention checks, on every form beside the rated samples.
-        per_form: rated samples on a full form, the tests among them.
-        workers: how many there are; None for as many as are needed.
-
-    Raises:
-        UserError: if ids repeat, a form has no room for the pool, or the workers are too few or too many.
-    """
-    named = [*pool, *tests, *attention]
-    if twice := [id_ for id_, n in Counter(named).items() if n > 1]:
-        raise UserError(f"'{twice[0]}' is named twice among pool, tests and attention checks.")
-    room = per_form - len(tests)
-    if room < 1 or not pool:
-        raise UserError(
-            f"{len(pool)} samples cannot be dealt to forms of {per_form} with {len(tests)} tests on each.",
-            hint="make forms longer, use fewer tests, or give samples",
-        )
-    needed = -(-len(pool) // room)
-    if workers is not None and workers != needed:
-        raise UserError(
-            f"{len(pool)} samples, {room} on a form, need {needed} workers, not {workers}.",
-            hint=f"ask {needed} workers, or change the samples of a form",
-        )
-    order = list(pool)
-    rng.shuffle(order)
-    forms = []
-    for number in range(needed):
-        samples = [*order[number * room : (number + 1) * room], *tests, *attention]
-        rng.shuffle(samples)
-        forms.append(Form(number=number + 1, samples=tuple(samples)))
-    return FormPlan(forms=tuple(forms), pool=tuple(pool), tests=tuple(tests), attention=tuple(attention))
 
 
 # -- ratings ---------------------------------------------------------------------------------------------------

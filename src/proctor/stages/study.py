@@ -20,14 +20,12 @@ from proctor.exam.csv_rows import iter_csv_rows
 from proctor.exam.human_study import (
     SMMQG,
     YES_NO,
-    FormPlan,
     HumanStudy,
     Payment,
     analyse_study,
     corrected_ratings,
     group_values,
     payments,
-    plan_forms,
     read_ratings,
     settled_ratings,
 )
@@ -47,14 +45,12 @@ __all__ = [
     "BallotSettings",
     "DrawSettings",
     "Drawn",
-    "FormSettings",
     "Golden",
     "GoldenSettings",
     "ManualSettings",
     "RatingSettings",
     "StudyResult",
     "choose_golden",
-    "deal_forms",
     "draw_manuals",
     "draw_study",
     "evaluate_ratings",
@@ -88,24 +84,6 @@ class DrawSettings(Settings, frozen=True, kw_only=True):
     ] = None
     fluent: Annotated[int, option("Fluency that is enough then.", ge=1, le=5)] = 3
     seed: Annotated[int, option("Equal seeds draw equal samples.")] = 0
-
-
-class FormSettings(Settings, frozen=True, kw_only=True):
-    """What each worker of a study is given."""
-
-    pool: Annotated[Path, argument("CSV file with a column sample: what is rated once each.")]
-    test: Annotated[
-        tuple[str, ...],
-        option("Id of a test sample, whose right ratings are known; on every form. May be repeated."),
-    ] = ()
-    attention: Annotated[
-        tuple[str, ...], option("Id of an attention check; on every form. May be repeated.")
-    ] = ()
-    per_form: Annotated[int, option("Rated samples on a full form, the tests among them.", ge=1)] = 20
-    workers: Annotated[int | None, option("How many there are (default: as many as are needed).", ge=1)] = (
-        None
-    )
-    seed: Annotated[int, option("Equal seeds deal equal forms.")] = 0
 
 
 class RatingSettings(Settings, frozen=True, kw_only=True):
@@ -285,19 +263,6 @@ def _kind_of(question: Question) -> str:
 def _refused(path: Path, fluent: int) -> set[str]:
     settled, _ = settled_ratings(read_ratings(path))
     return {r.sample for r in settled if not r.values["answerability"] or r.values["fluency"] < fluent}
-
-
-def deal_forms(settings: FormSettings) -> FormPlan:
-    """Deal samples to forms.
-
-    Raises:
-        UserError: if the file is none, ids repeat, or workers and samples do not fit.
-    """
-    pool = [row["sample"] for _, row in iter_csv_rows(settings.pool, ("sample",))]
-    return plan_forms(
-        pool, settings.test, random.Random(settings.seed), attention=settings.attention,  # noqa: S311
-        per_form=settings.per_form, workers=settings.workers,
-    )  # fmt: skip
 
 
 def evaluate_ratings(settings: RatingSettings) -> StudyResult:

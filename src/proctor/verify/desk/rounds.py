@@ -270,6 +270,7 @@ def read_readings(connection: Connection, round_: Round) -> Iterator[Reading]:
         .where(t.c.round_id == round_.id, a.c.live.is_(True), a.c.state == "submitted")
         .order_by(t.c.id, a.c.id)
     )
+    corrected = _corrections(connection, round_)
     for row in connection.execute(query):
         yield Reading(
             round=round_.name,
@@ -287,7 +288,17 @@ def read_readings(connection: Connection, round_: Round) -> Iterator[Reading]:
             role=row.role,
             counts=row.state != "refused",
             assignment=row.assignment,
+            corrected=corrected.get(row.assignment),
         )
+
+
+def _corrections(connection: Connection, round_: Round) -> dict[str, msgspec.Raw]:
+    """Return the last correction of each reading, by the pid of its assignment."""
+    r, a, b = tables().reviews, tables().assignments, tables().batches
+    joined = r.join(a, a.c.id == r.c.assignment_id).join(b, b.c.id == r.c.batch_id)
+    query = select(a.c.pid, r.c.after).select_from(joined).order_by(r.c.id)
+    rows = connection.execute(query.where(b.c.round_id == round_.id, r.c.action == "correct"))
+    return {row.pid: msgspec.Raw(row.after.encode()) for row in rows}
 
 
 # -- reserving -------------------------------------------------------------------------------------------------

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -18,26 +18,23 @@ from proctor.exam.human_study import Scales, WorkerResult
 from proctor.exam.question import Question
 from proctor.records import read_bytes
 from proctor.verify.desk.records import InvalidError
-from proctor.verify.rounds.form import Field, FormSheet, check_fields, check_form, form_sheet
-from proctor.verify.rounds.kind import Fields, TaskKind
-from proctor.verify.rounds.records import RoundSettings
+from proctor.verify.rounds.form import Field, FormKind, FormSheet, check_fields, check_form
+from proctor.verify.rounds.records import QuizItem, RoundSettings
 
 __all__ = [
     "KIND",
     "SMMQG_FIELDS",
     "AttentionCheck",
     "BatchChecks",
-    "QuizQuestion",
+    "Marked",
     "RateForm",
     "RateOptions",
     "RateTask",
     "StyleText",
     "WorkedExample",
     "batch_checks",
-    "faults",
     "read_form",
     "scales_of",
-    "wrong_answers",
 ]
 
 _LONG_MINUTES: Final = 5
@@ -90,14 +87,6 @@ class WorkedExample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     text: str
 
 
-class QuizQuestion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A question on the instructions; ``why`` explains the right answer to who gave another."""
-
-    field: Field
-    right: str
-    why: str
-
-
 class AttentionCheck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A sample that says itself what to choose: ``text`` stands in the place of its question."""
 
@@ -121,17 +110,17 @@ class RateForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     fields: tuple[Field, ...] = SMMQG_FIELDS
     instructions: str = ""
     examples: tuple[WorkedExample, ...] = ()
-    quiz: tuple[QuizQuestion, ...] = ()
+    quiz: tuple[QuizItem, ...] = ()
     attention: tuple[AttentionCheck, ...] = ()
     styles: dict[str, StyleText] = {}
 
 
 class RateOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A round's: see ``RateForm``."""
+    """A round's: see ``RateForm``; ``rights`` are known ratings by task, of tests and attention checks, never shown."""
 
     fields: tuple[Field, ...] = SMMQG_FIELDS
-    quiz: tuple[QuizQuestion, ...] = ()
     styles: dict[str, StyleText] = {}
+    rights: dict[str, dict[str, str]] = {}
 
 
 class RateTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,32 +130,25 @@ class RateTask(msgspec.Struct, frozen=True, kw_only=True):
         question: with its sources.
         answer: that is rated with it; empty where none is shown.
         style: key of ``RateOptions.styles``; empty where none is shown.
-        right: known ratings by field, of tests and attention checks; never shown.
     """
 
     question: Question
     answer: str = ""
     style: str = ""
-    right: dict[str, str] = {}
 
 
-class _Rate(TaskKind[RateTask, FormSheet, RateOptions]):
+class _Rate(FormKind[RateTask, RateOptions]):
     """Ratings of questions."""
 
     name = "rate"
     title = "Rate questions"
     detail = "Read the sources, the question and its answer, and rate them."
     task = RateTask
-    sheet = FormSheet
     options = RateOptions
 
-    def check(self, sheet: FormSheet, task: RateTask, options: RateOptions) -> FormSheet:  # noqa: ARG002
-        """Return the ratings, each of which is given."""
-        return check_form(sheet, options.fields)
-
-    def of_form(self, fields: Fields, task: RateTask, options: RateOptions) -> FormSheet:  # noqa: ARG002
-        """Return the ratings of a plain form."""
-        return form_sheet(options.fields, fields)
+    def fields(self, task: RateTask, options: RateOptions) -> Sequence[Field]:  # noqa: ARG002 - the same for all
+        """Return what is rated."""
+        return options.fields
 
     def question(self, task: RateTask) -> Question:
         """Return the question; its sources are shown."""
@@ -247,25 +229,21 @@ def scales_of(fields: Iterable[Field]) -> Scales:
 # -- checks ------------------------------------------------------------------------------------------------------
 
 
-def wrong_answers(quiz: Iterable[QuizQuestion], values: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Return the field and the explanation of every quiz question that was answered in another way, or not at all."""
-    return [(q.field.name, q.why) for q in quiz if values.get(q.field.name) != q.right]
+class Marked(NamedTuple):
+    """Something that was done in a batch: its task, the task's role, and the ratings."""
+
+    task: str
+    role: str
+    sheet: FormSheet
+
+    def faults(self, rights: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+        """Return the fields in which the ratings differ from what is known to be right."""
+        right = rights.get(self.task, {})
+        return tuple(name for name, value in right.items() if self.sheet.values.get(name) != value)
 
 
-def faults(sheet: FormSheet, right: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the fields in which a rating differs from what is known to be right."""
-    return tuple(name for name, value in right.items() if sheet.values.get(name) != value)
-
-
-class BatchChecks(msgspec.Struct, frozen=True, kw_only=True):
-    """How somebody did on the checks of a batch.
-
-    Attributes:
-        attention: attention checks that were done.
-        failed: of them, those where something else was chosen.
-        tests: test samples of the batch that were done.
-        right: of them, those with all known ratings right.
-    """
+class BatchChecks(NamedTuple):
+    """How somebody did on the checks of a batch: attention checks done and failed, test samples done and rated rightly."""
 
     attention: int = 0
     failed: int = 0
@@ -273,32 +251,24 @@ class BatchChecks(msgspec.Struct, frozen=True, kw_only=True):
     right: int = 0
 
     @property
-    def result(self) -> WorkerResult:
-        """By the paper's rules: a bonus for all test samples, review by hand for two wrong ones."""
-        return WorkerResult(worker="", rated=0, right=self.right, tests=self.tests)
+    def has_bonus(self) -> bool:
+        """True when there were test samples, and all of them are right."""
+        return 0 < self.tests == self.right
 
     @property
-    def has_bonus(self) -> bool:
-        """True when there were test samples and all are right."""
-        return self.tests > 0 and self.result.has_bonus
+    def needs_review(self) -> bool:
+        """True when two or more test samples are wrong: looked at by hand, by the paper's rule."""
+        return WorkerResult(worker="", rated=0, right=self.right, tests=self.tests).needs_review
 
     def why_kept(self, settings: RoundSettings) -> str:
         """Return why the work cannot be set aside for its attention checks; empty when it can."""
         needed = 1 if 0 < settings.lease_minutes <= _LONG_MINUTES else 2
         if self.failed >= needed:
             return ""
-        return f"{self.failed} of {self.attention} attention checks failed; {needed} failed ones are needed to set work aside"
+        return f"{self.failed} of {self.attention} attention checks failed, and work is set aside for {needed} or more"
 
 
-def batch_checks(done: Iterable[tuple[str, FormSheet, RateTask]]) -> BatchChecks:
-    """Mark the checks of a batch: the role, the sheet and the task of each thing that was done."""
-    count: Counter[str] = Counter()
-    for role, sheet, task in done:
-        count[role] += 1
-        count[f"{role} wrong"] += bool(task.right and faults(sheet, task.right))
-    return BatchChecks(
-        attention=count["attention"],
-        failed=count["attention wrong"],
-        tests=count["test"],
-        right=count["test"] - count["test wrong"],
-    )
+def batch_checks(done: Iterable[Marked], rights: Mapping[str, Mapping[str, str]]) -> BatchChecks:
+    """Mark the checks of a batch."""
+    count = Counter(kind for one in done for kind in (one.role, f"{one.role} {bool(one.faults(rights))}"))
+    return BatchChecks(count["attention"], count["attention True"], count["test"], count["test False"])

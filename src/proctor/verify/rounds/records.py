@@ -137,6 +137,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         rev: revision; earlier ones stay in the store.
         at: seconds since 1970.
         counts: False where the batch was set aside by a reviewer.
+        corrected: what a reviewer put in its place, as JSON; None where nobody did.
     """
 
     round: str
@@ -154,3 +155,4 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     role: TaskRole = "real"
     counts: bool = True
     assignment: str = ""
+    corrected: msgspec.Raw | None = None

@@ -1,0 +1,192 @@
+"""Rounds of rating: questions with their tests and attention checks, and the files that ``proctor study tables`` reads."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from proctor.ask.documents.style import BUILTIN_STYLES, load_style
+from proctor.errors import UserError
+from proctor.exam.csv_rows import iter_csv_rows
+from proctor.exam.question import Question, check_questions, right_texts, type_of
+from proctor.records import Dropped, atomic_write, is_there, read_jsonl
+from proctor.settings import argument, option
+from proctor.spreadsheet import csv_text
+from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.stages.rounds.settings import Given
+from proctor.stages.study import read_key
+from proctor.verify.rounds.form import FormSheet
+from proctor.verify.rounds.rate import (
+    Marked,
+    RateForm,
+    RateOptions,
+    RateTask,
+    StyleText,
+    batch_checks,
+    read_form,
+)
+from proctor.verify.rounds.records import Reading, Round, Task
+from proctor.workspace import Workspace
+
+__all__ = ["RateSettings", "collect", "make"]
+
+_INSTRUCTIONS = """\
+Each page shows sources, and a question that was asked about them with its answer. Read all of them, then rate.
+
+- Judge by the sources that you see, not by what you know.
+- *How to decide* below each rating says what counts. `I` shows these instructions again.
+- You can go back and change what you rated until you are done. *Can't do this* is for pages that are broken.
+- Work alone, and do not ask a chat assistant.
+"""
+
+
+class RateSettings(Given, frozen=True, kw_only=True):
+    """Which questions are rated, and by which form."""
+
+    questions: Annotated[
+        Path, argument("Folder of 'proctor study draw', or a file of questions (JSON Lines).", "QUESTIONS")
+    ]
+    form: Annotated[
+        Path | None,
+        option(
+            "TOML or JSON: fields, instructions, examples, quiz, attention checks; SMMQG's fields by default."
+        ),
+    ] = None
+    key: Annotated[
+        Path | None,
+        option("Right ratings of test samples (CSV: sample, metric, right); the folder's key.csv."),
+    ] = None
+    people: Annotated[int, option("People that rate each question.", ge=1, le=1000)] = 1
+    batch: Annotated[int, option("Questions of a batch, beside its tests and checks; 0 for all.", ge=0)] = 17
+    batches: Annotated[int, option("Batches that a person may do; 0 for any number.", ge=0)] = 1
+    lease_minutes: Annotated[float, option("Minutes for a batch; 0 for any time.", ge=0)] = 90
+
+
+def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 - as every kind
+    """Make a task of each question; what a question is of (its stratum) keeps batches even and is shown to nobody.
+
+    Raises:
+        UserError: if a file is wrong, or the key names a sample that is not among the questions.
+    """
+    folder = settings.questions if settings.questions.is_dir() else None
+    questions: list[Question] = read_jsonl(
+        folder / "questions.jsonl" if folder else settings.questions, Question
+    )
+    check_questions(questions)
+    form = read_form(settings.form) if settings.form else RateForm()
+    path = settings.key or (folder / "key.csv" if folder else None)
+    key = {} if path is None or not is_there(path) else read_key(path)
+    if unknown := sorted(key.keys() - {q.id for q in questions}):
+        raise UserError(f"there is no question '{unknown[0][:60]}' among those to rate.", where=str(path))
+    if stray := sorted({name for right in key.values() for name in right} - {f.name for f in form.fields}):
+        raise UserError(f"the form has no field '{stray[0][:40]}'.", where=str(path))
+    strata = _strata(folder / "groups.csv") if folder and is_there(folder / "groups.csv") else {}
+    known = [load_style(name) for name in BUILTIN_STYLES]
+    styles = {s.name: StyleText(title=s.title, description=s.description) for s in known} | form.styles
+    rights = {check.name: check.right for check in form.attention}
+    tasks, dropped = [], []
+    for q in questions:
+        right = {name: "yes" if value else "no" for name, value in key.get(q.id, {}).items()}
+        stratum = strata.get(q.id, type_of(q))
+        if stratum == "tests" and not right:
+            dropped.append(Dropped(q.id, "test-without-key", "write its right ratings into key.csv"))
+            continue
+        style = q.facets.get("style", "") if q.facets.get("style") in styles else ""
+        body = RateTask(question=q, answer="; ".join(right_texts(q)), style=style)
+        tasks.append(task_of(q.id, body, stratum=stratum, role="test" if right else "real"))
+        rights |= {q.id: right} if right else {}
+    tasks += _attention(form, tasks, settings.seed)
+    examples = "\n\n".join(f"## Example: {e.title}\n\n{e.text}" for e in form.examples)
+    return Made(
+        tasks=tasks,
+        options=RateOptions(fields=form.fields, styles=styles, rights=rights),
+        dropped=dropped,
+        instructions="\n\n".join(filter(None, (form.instructions or _INSTRUCTIONS, examples))),
+        quiz=form.quiz,
+        tests=len(key),
+        attention=len(form.attention),
+    )
+
+
+def _strata(path: Path) -> dict[str, str]:
+    """Return the narrowest group of each sample: the last that is named."""
+    return {row["sample"]: row["group"] for _, row in iter_csv_rows(path, ("group", "sample"))}
+
+
+def _attention(form: RateForm, tasks: Sequence[Task], seed: int) -> list[Task]:
+    """Put the text of each check into the place of a question whose sources it is shown with, so that it looks like the others."""
+    rng, found = random.Random(seed), []  # noqa: S311
+    real = [task for task in tasks if task.role == "real"]
+    for check in form.attention:
+        if not real:
+            break
+        body = msgspec.json.decode(rng.choice(real).body, type=RateTask)
+        question = msgspec.structs.replace(body.question, id=check.name, text=check.text)
+        body = msgspec.structs.replace(body, question=question)
+        found.append(task_of(check.name, body, role="attention"))
+    return found
+
+
+def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
+    """Write ratings.csv as submitted, corrections.csv of the review, and checks.csv with a line for each batch.
+
+    What a reviewer set aside is left out of the ratings; attention checks are no ratings.
+    """
+    folder = out or workspace.file("studies") / round_.name
+    options = msgspec.json.decode(round_.options, type=RateOptions)
+    names = tuple(field.name for field in options.fields)
+    ratings: list[tuple[object, ...]] = []
+    corrections: list[tuple[object, ...]] = []
+    batches: dict[tuple[str, str, bool], list[Marked]] = {}
+    for r in readings:
+        sheet = msgspec.json.decode(r.sheet, type=FormSheet)
+        batches.setdefault((r.batch, r.person, r.counts), []).append(Marked(r.task, r.role, sheet))
+        if r.counts and r.role != "attention":
+            ratings.append((r.person, r.task, *_cells(sheet, names), round(r.seconds, 1), sheet.note))
+            if r.corrected is not None:
+                fixed = msgspec.json.decode(r.corrected, type=FormSheet)
+                corrections.append((r.person, r.task, *_cells(fixed, names)))
+    checks = []
+    for (batch, person, counts), done in batches.items():
+        c = batch_checks(done, options.rights)
+        state = "counts" if counts else "set aside"
+        checks.append(
+            (
+                batch,
+                person,
+                state,
+                len(done),
+                c.attention,
+                c.failed,
+                c.tests,
+                c.right,
+                ("no", "yes")[c.has_bonus],
+            )
+        )
+    head = ("worker", "sample", *names)
+    checked = ("batch", "worker", "state", "done", "attention", "failed", "tests", "right", "bonus")
+    files = {
+        "ratings.csv": csv_text((*head, "seconds", "note"), ratings),
+        "corrections.csv": csv_text(head, corrections) if corrections else "",
+        "checks.csv": csv_text(checked, checks),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        with atomic_write(folder / name) as file:
+            file.write(text.encode())
+    given = f" --corrections {folder / 'corrections.csv'}" if corrections else ""
+    return Collected(
+        files=tuple(folder / name for name in files),
+        lines=(
+            f"{len(ratings):,} ratings by {len({r[0] for r in ratings}):,} people, {len(corrections):,} corrected",
+            f"next: proctor study tables {folder / 'ratings.csv'} GROUPS{given}",
+        ),
+    )
+
+
+def _cells(sheet: FormSheet, names: Sequence[str]) -> list[str]:
+    return ["; ".join(v) if isinstance(v := sheet.values.get(name, ""), list) else v for name in names]
