@@ -66,10 +66,14 @@ __all__ = [
     "PeopleView",
     "PersonRow",
     "PolicyRow",
+    "RatedRow",
+    "ReviewRow",
+    "ReviewView",
     "RevisionRow",
     "RoundRow",
     "RoundView",
     "RoundsView",
+    "SampleView",
     "SessionRow",
     "Setting",
     "SettledAnswer",
@@ -1369,3 +1373,58 @@ class MessageView:
     text: str
     href: str = "/"
     action: str = "Go on"
+
+
+# -- reviewing ratings ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRow:
+    """A batch in the reviewer's list; ``why_kept``: why it cannot be set aside, empty when it can."""
+
+    href: str
+    label: str
+    state: str
+    rated: int
+    minutes: int
+    attention: str
+    tests: str
+    advice: str
+    corrected: int
+    why_kept: str
+    bonus: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RatedRow:
+    """A sample of a batch: as rated, and as corrected (empty where nobody did); ``check`` says how a test or check was done."""
+
+    href: str
+    question: str
+    check: str
+    values: tuple[Field, ...]
+    corrected: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleView:
+    """One sample with its sources, what its rater said, and the form that corrects it; ``body`` is ``tasks.rate.RateView``."""
+
+    body: object
+    card: CardView
+    values: tuple[Field, ...]
+    fields: tuple[FieldView, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewView:
+    """``review``: all batches of a round, one with its ratings, or one sample. There is no field for where one comes from."""
+
+    name: str
+    address: str
+    rows: tuple[ReviewRow, ...]
+    rated: tuple[RatedRow, ...] = ()
+    log: tuple[Field, ...] = ()
+    sample: SampleView | None = None
+    errors: tuple[Field, ...] = ()

@@ -27,6 +27,7 @@ from proctor.verify.rounds.rate import (
     RateTask,
     StyleText,
     batch_checks,
+    options_of,
     read_form,
 )
 from proctor.verify.rounds.records import Reading, Round, Task
@@ -137,7 +138,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     What a reviewer set aside is left out of the ratings; attention checks are no ratings.
     """
     folder = out or workspace.file("studies") / round_.name
-    options = msgspec.json.decode(round_.options, type=RateOptions)
+    options = options_of(round_)
     names = tuple(field.name for field in options.fields)
     ratings: list[tuple[object, ...]] = []
     corrections: list[tuple[object, ...]] = []

@@ -10,7 +10,7 @@ __all__ = ["more_routes"]
 
 def more_routes() -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the coordinator's pages."""
-    from proctor.studio.pages import dashboard, deal, events, exports, items, lessons, people, rounds, texts
+    from proctor.studio.pages import dashboard, deal, events, exports, items, lessons, people, reviews, rounds, texts
 
     yield from dashboard.ROUTES
     yield from items.ROUTES
@@ -21,3 +21,4 @@ def more_routes() -> Iterator[tuple[Any, ...]]:
     yield from texts.ROUTES
     yield from events.ROUTES
     yield from rounds.ROUTES
+    yield from reviews.ROUTES

@@ -17,7 +17,7 @@ from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import MAX_TEXT, GoneError, InvalidError, Person
 from proctor.verify.rounds.form import FormSheet, check_form
-from proctor.verify.rounds.rate import BatchChecks, Marked, RateOptions, RateTask, batch_checks
+from proctor.verify.rounds.rate import BatchChecks, Marked, RateTask, batch_checks, options_of
 from proctor.verify.rounds.records import Batch, Reading, Round
 from proctor.verify.schema import tables
 
@@ -60,7 +60,7 @@ class Reviewed(NamedTuple):
 def review_batches(connection: Connection, round_: Round) -> list[Reviewed]:
     """Return the batches of a round in which something was submitted, in the order in which they were taken."""
     t, b, a = tables().tasks, tables().batches, tables().assignments
-    rights = msgspec.json.decode(round_.options, type=RateOptions).rights
+    rights = options_of(round_).rights
     query = select(t.c.name, t.c.body).where(t.c.round_id == round_.id)
     bodies = {row.name: msgspec.json.decode(row.body, type=RateTask) for row in connection.execute(query)}
     readings = {r.assignment: r for r in rounds.read_readings(connection, round_)}
@@ -103,13 +103,13 @@ def decide(
     *,
     action: str,
     reason: str = "",
-    assignment: str = "",
+    one: Rated | None = None,
     sheet: FormSheet | None = None,
 ) -> None:
     """Accept a batch, set it aside (its samples are rated again by others), pay its bonus, or correct a rating in it.
 
     Raises:
-        GoneError: if the batch has no such sample.
+        GoneError: if there is no sample to correct.
         InvalidError: if work is to be set aside with fewer failed attention checks than the rule asks for, a bonus is not due or was
             paid, a correction is incomplete, or no reason is given for what needs one.
     """
@@ -126,14 +126,12 @@ def decide(
     if batch.state == "open":
         raise InvalidError([("action", "This batch is still being worked on.")])
     if action == "correct":
-        one = next((one for one in reviewed.rated if one.assignment == assignment), None)
         if one is None or sheet is None:
             raise GoneError
-        options = msgspec.json.decode(round_.options, type=RateOptions)
         before = canonical_json(one.corrected or one.sheet).decode()
-        after = canonical_json(check_form(sheet, options.fields)).decode()
+        after = canonical_json(check_form(sheet, options_of(round_).fields)).decode()
         a = tables().assignments
-        number = connection.execute(select(a.c.id).where(a.c.pid == assignment)).scalar_one()
+        number = connection.execute(select(a.c.id).where(a.c.pid == one.assignment)).scalar_one()
     elif action == "refuse" or (action == "accept" and batch.state == "refused"):
         _set_state(connection, batch, "refused" if action == "refuse" else "complete")
     row: dict[str, Any] = {
@@ -147,7 +145,9 @@ def decide(
         "created_at": desk.now(),
     }
     connection.execute(tables().reviews.insert(), row)
-    add_event(desk, connection, f"batch.review-{action}", batch.pid, person.pid, assignment=assignment)
+    add_event(
+        desk, connection, f"batch.review-{action}", batch.pid, person.pid, rated=one.assignment if one else ""
+    )
 
 
 def _set_state(connection: Connection, batch: Batch, state: str) -> None:

@@ -19,7 +19,7 @@ from proctor.exam.question import Question
 from proctor.records import read_bytes
 from proctor.verify.desk.records import InvalidError
 from proctor.verify.rounds.form import Field, FormKind, FormSheet, check_fields, check_form
-from proctor.verify.rounds.records import QuizItem, RoundSettings
+from proctor.verify.rounds.records import QuizItem, Round, RoundSettings
 
 __all__ = [
     "KIND",
@@ -33,6 +33,7 @@ __all__ = [
     "StyleText",
     "WorkedExample",
     "batch_checks",
+    "options_of",
     "read_form",
     "scales_of",
 ]
@@ -224,6 +225,11 @@ def scales_of(fields: Iterable[Field]) -> Scales:
     return {
         f.name: (f.low, f.high) if f.type == "scale" else None for f in fields if f.type in ("scale", "yesno")
     }
+
+
+def options_of(round_: Round) -> RateOptions:
+    """Return the options of a round of ratings."""
+    return msgspec.json.decode(round_.options, type=RateOptions)
 
 
 # -- checks ------------------------------------------------------------------------------------------------------
