@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
-from proctor.cli.console import WorkspaceArgument, counted, emit, group_app, table
+from proctor.cli.console import WorkspaceArgument, emit, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.cli.round_exam import answer, mark, write
+from proctor.cli.round_rate import rate
 from proctor.settings import Settings, argument, option
-from proctor.stages.rounds.settings import Collect, Given
+from proctor.stages.rounds.settings import Collect
 
-__all__ = ["app", "begin"]
+__all__ = ["app"]
 
 app = group_app(
     "Give tasks to people, each to so many of them, and collect what they said.\n\n"
@@ -22,6 +22,9 @@ app = group_app(
 )
 
 for _command in (answer, mark, write):
+    app.command()(_command)
+
+for _command in (answer, mark, write, rate):
     app.command()(_command)
 
 
@@ -40,18 +43,6 @@ class Where(Settings, frozen=True, kw_only=True):
     database: Annotated[
         str | None, option("Where work is kept: a file in the workspace, or a postgresql:// URL.")
     ] = None
-
-
-def begin(workspace: Path, kind: str, settings: Given, output: Output) -> None:
-    """Begin a round of a kind, and say how people come to it."""
-    from proctor.stages.rounds.opening import open_round
-
-    opened = open_round(workspace, kind, settings)
-    text = f"round {opened.round}: {counted(opened.tasks)} tasks"
-    if opened.dropped:
-        text += f"; left out: {counted(opened.dropped)}, listed in round-{kind}.dropped.jsonl"
-    text += f"\npeople find it at {opened.address}\n\nnext: proctor studio {workspace}"
-    emit(opened, text, as_json=output.as_json)
 
 
 @app.command("list")

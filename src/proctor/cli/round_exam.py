@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from proctor.cli.console import WorkspaceArgument
 from proctor.cli.options import Output, with_settings
+from proctor.cli.round_begin import begin
 from proctor.stages.rounds.exam_settings import AnswerSettings, MarkSettings, WriteSettings
 
 __all__ = ["answer", "mark", "write"]
@@ -17,8 +18,6 @@ def answer(workspace: WorkspaceArgument, settings: AnswerSettings, output: Outpu
 
     Example: proctor round answer bench --questions 20 --name people
     """
-    from proctor.cli.round import begin
-
     begin(workspace, "answer", settings, output)
 
 
@@ -28,8 +27,6 @@ def mark(workspace: WorkspaceArgument, settings: MarkSettings, output: Output) -
 
     Example: proctor round mark bench --per-system 50 --people 2
     """
-    from proctor.cli.round import begin
-
     begin(workspace, "mark", settings, output)
 
 
@@ -39,6 +36,4 @@ def write(workspace: WorkspaceArgument, settings: WriteSettings, output: Output)
 
     Example: proctor round write bench --questions 50 --wage 20
     """
-    from proctor.cli.round import begin
-
     begin(workspace, "write", settings, output)

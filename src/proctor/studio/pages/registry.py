@@ -10,7 +10,18 @@ __all__ = ["more_routes"]
 
 def more_routes() -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the coordinator's pages."""
-    from proctor.studio.pages import dashboard, deal, events, exports, items, lessons, people, reviews, rounds, texts
+    from proctor.studio.pages import (
+        dashboard,
+        deal,
+        events,
+        exports,
+        items,
+        lessons,
+        people,
+        reviews,
+        rounds,
+        texts,
+    )
 
     yield from dashboard.ROUTES
     yield from items.ROUTES
