@@ -456,7 +456,6 @@ class RoundView:
         address: of this page.
         link: for people with an account.
         platform_link: for people of a platform, to be pasted there; empty where the round takes none.
-        batches: how many are in which state, in words.
         held: tasks that somebody could not do.
         settings: name and value, in words.
         review: address of the reviewer's page; empty where the kind has none.
@@ -466,7 +465,6 @@ class RoundView:
     address: str
     link: str
     platform_link: str
-    batches: tuple[Field, ...]
     held: tuple[HeldTask, ...]
     settings: tuple[Field, ...]
     review: str = ""

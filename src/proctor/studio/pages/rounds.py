@@ -60,7 +60,8 @@ async def show_round(request: Request) -> Response:
         if not round_.settings.workers:
             return see_other(f"/signin?next={quote(request.url.path)}")
         return render(request, "round", _view(round_, "ask", hidden=asked))
-    return render(request, "round", await read(request, lambda c: _standing(c, round_, person)))
+    empty = "empty" in request.query_params
+    return render(request, "round", await read(request, lambda c: _standing(c, round_, person, empty=empty)))
 
 
 async def join(request: Request) -> Response:
@@ -108,7 +109,7 @@ async def start(request: Request) -> Response:
             people.set_settings(desk, connection, person, {**person.settings, "rounds": passed[-100:]})
         batch = rounds.open_batch(desk, connection, round_, person)
         following = rounds.count_batch(connection, batch).following if batch is not None else None
-        return f"/w/{following}" if following else f"/r/{round_.pid}"
+        return f"/w/{following}" if following else f"/r/{round_.pid}{'' if batch else '?empty=1'}"
 
     found = await write(request, take)
     if isinstance(found, str):
@@ -158,16 +159,12 @@ def _wrong(round_: Round, sheet: FormSheet) -> dict[str, str]:
     }
 
 
-def _standing(connection: Connection, round_: Round, person: Person) -> JoinView:
+def _standing(connection: Connection, round_: Round, person: Person, *, empty: bool = False) -> JoinView:
     batch = rounds.current_batch(connection, round_, person)
     if batch is None:
-        if round_.state != "open":
-            return _view(round_, "closed", person=person)
-        return _view(
-            round_,
-            "quiz" if round_.settings.quiz and not _has_passed(person, round_) else "ready",
-            person=person,
-        )
+        quiz = round_.settings.quiz and not _has_passed(person, round_)
+        state = "closed" if round_.state != "open" else "empty" if empty else "quiz" if quiz else "ready"
+        return _view(round_, state, person=person)
     count = rounds.count_batch(connection, batch)
     state = {"open": "going", "expired": "late"}.get(batch.state, "done")
     if state == "going" and round_.state != "open":
@@ -189,6 +186,8 @@ def _view(
     kind, settings = task_kind(round_.kind), round_.settings
     errors = tuple(Field(n, text) for n, text in _wrong(round_, sheet).items()) if sheet is not None else ()
     code = batch.code if batch is not None and state in ("done", "late") and done else ""
+    if state == "empty" and settings.workers:
+        code = f"NONE-{round_.pid[:8].upper()}"  # so that nobody who came in vain is without one
     return JoinView(
         address=f"/r/{round_.pid}",
         title=kind.title,
@@ -249,13 +248,15 @@ async def show_progress(request: Request) -> Response:
             "Tasks of a batch": str(s.batch or "all"),
             "Test and attention tasks of a batch": f"{s.tests} and {s.attention}",
             "Minutes for a batch": f"{s.lease_minutes:g}" if s.lease_minutes else "any",
+            "Tasks": f"{far.tasks:,}",
+            "People so far": f"{far.people:,}",
+            **{f"Batches {state}": f"{count:,}" for state, count in sorted(far.batches.items())},
         }
         return RoundView(
             row=_row(connection, round_, ""),
             address=f"/rounds/{round_.pid}",
             link=link,
             platform_link=f"{link}?{parameters}" if s.workers else "",
-            batches=tuple(Field(state, str(count)) for state, count in sorted(far.batches.items())),
             held=tuple(HeldTask(task.pid, task.name, why) for task, why in far.held),
             settings=tuple(Field(name, value) for name, value in told.items()),
             review=f"/rounds/{round_.pid}/review" if round_.kind == "rate" else "",
