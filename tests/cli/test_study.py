@@ -8,13 +8,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.study import STYLES, study_bench
 from tests.typed import proctor
 
-from proctor.corpus.question import CorpusQuestion
-from proctor.exam.kinds.documents_question import document_question
 from proctor.exam.question import Question
-from proctor.records import read_jsonl, write_jsonl
-from proctor.workspace import Workspace
+from proctor.records import read_jsonl
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
@@ -54,38 +52,6 @@ def test_manuals_are_drawn_and_voted_on(tmp_path: Path) -> None:
     ballots.write_text("id,rater,procedural,complementary\n" + "".join(",".join(v) + "\n" for v in votes))
     found = rows_of(proctor("study", "ballots", ballots).out)
     assert [(row["id"], row["outcome"]) for row in found] == [(first, "kept"), (second, "not-procedural")]
-
-
-STYLES = ("information-extraction", "compare-contrast", "numerical", "compound", "multi-hop")
-MIXES = ((1, 0, 0), (0, 1, 0), (1, 1, 0))
-
-
-def study_bench(root: Path, *, each: int = 64) -> Path:
-    """A workspace with generated questions of five styles and a data set's of three types, ids that name their source."""
-    Workspace(root).create()
-    write_jsonl(
-        root / "documents.jsonl",
-        [
-            document_question(
-                f"gen-{style}-{n}", f"Which {style} {n}?", "This.", ("s", "t"), style=style, modalities=MIXES[n % 3],
-                provenance={"generator": "secret/model"},
-            )
-            for style in STYLES
-            for n in range(each)
-        ],
-    )  # fmt: skip
-    write_jsonl(
-        root / "questions.jsonl",
-        [
-            CorpusQuestion(
-                qid=f"mmqa-{kind[:7]}-{n}", question=f"Who {n}?", answers=("a", "b"), gold=("s",), type=kind,
-                modalities=MIXES[n % 3], gold_complete=True,
-            )
-            for kind in ("TextQ", "Compose(TextQ,TableQ)", "Compare")
-            for n in range(each)
-        ],
-    )  # fmt: skip
-    return root
 
 
 def drawn_groups(folder: Path) -> dict[str, list[str]]:
