@@ -8,16 +8,16 @@ the page says how many there are. Source: Wu et al. 2022, Section 4; the faster 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 
-from proctor.exam.question import Question
 from proctor.metrics.ordering.partial import PartialOrder
 from proctor.verify.desk.records import MAX_TEXT, InvalidError
 from proctor.verify.desk.sheets import is_bad_text
 from proctor.verify.rounds.kind import Fields, TaskKind
-from proctor.verify.rounds.order import Shows, Step, StepId, StepIds, order_wrong, picture_question
+from proctor.verify.rounds.order import Shows, Step, StepId, StepIds, order_wrong, pictures_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -71,8 +71,9 @@ def orders_of_swaps(authored: Sequence[str], swaps: Collection[tuple[str, str]])
         [('a', 'c', 'b'), ('b', 'a', 'c')]
     """
     free = set(swaps)
-    near = [pair for pair in zip(authored, authored[1:], strict=False) if pair not in free]
-    order = PartialOrder(authored, [*near, *zip(authored, authored[2:], strict=False)])
+    kept = [pair for pair in pairwise(authored) if pair not in free]
+    kept += [pair for far in (2, 3) for pair in zip(authored, authored[far:], strict=False)]
+    order = PartialOrder(list(authored), kept)  # all pairs that are farther apart follow
     return [tuple(map(str, one)) for one in order.linear_extensions(MOST + 1)[1:]]
 
 
@@ -100,7 +101,7 @@ class _Alternatives(TaskKind[AlternativesTask, AlternativesSheet, AlternativesOp
             if lanes or swaps:
                 errors.append(("none", "You say that there is no other order, and name some. Take back one."))
         elif sheet.mode == "swaps":
-            pairs = set(zip(authored, authored[1:], strict=False))
+            pairs = set(pairwise(authored))
             if any(pair not in pairs for pair in swaps):
                 errors.append(("swaps", "Only neighbours in the authored order can be linked."))
             lanes = () if errors else tuple(orders_of_swaps(authored, swaps))
@@ -134,9 +135,9 @@ class _Alternatives(TaskKind[AlternativesTask, AlternativesSheet, AlternativesOp
             note=note if isinstance(note, str) else "",
         )
 
-    def question(self, task: AlternativesTask) -> Question | None:
-        """Return the pictures alone: the page shows the steps itself."""
-        return picture_question(task.item, task.steps)
+    def pictures(self, task: AlternativesTask) -> tuple[str, ...]:
+        """Return the pictures of the steps."""
+        return pictures_of(task.steps)
 
     def barred(self, connection: Connection, round_: Round, person: Person) -> Collection[str]:  # noqa: ARG002
         """Return the samples that this person has put in order (D4)."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 
-from proctor.exam.question import Open, Picture, Question
 from proctor.verify.desk.records import InvalidError
 from proctor.verify.desk.sheets import is_bad_text
 from proctor.verify.rounds.form import Field, FormSheet, check_form, form_sheet
@@ -37,7 +36,7 @@ __all__ = [
     "asked_of",
     "letter",
     "order_wrong",
-    "picture_question",
+    "pictures_of",
     "presented",
 ]
 
@@ -147,13 +146,14 @@ def order_wrong(order: Sequence[str], steps: Sequence[Step]) -> str:
     ids = {step.id for step in steps}
     if len(order) == len(steps) and set(order) == ids:
         return ""
-    return f"An order holds each of the {len(steps)} cards once; this one has {len(set(order) & ids)} of them."
+    return (
+        f"An order holds each of the {len(steps)} cards once; this one has {len(set(order) & ids)} of them."
+    )
 
 
-def picture_question(item: str, steps: Sequence[Step]) -> Question | None:
-    """Return a question that has the pictures of steps and nothing else, so that they are sent as those of a card are."""
-    evidence = tuple(Picture(path=path, id=step.id) for step in steps for path in step.pictures)
-    return Question(id=item, kind="order", text="?", form=Open(), evidence=evidence) if evidence else None
+def pictures_of(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Return the pictures of steps, in the order in which they are sent."""
+    return tuple(path for step in steps for path in step.pictures)
 
 
 class _Order(TaskKind[OrderTask, OrderSheet, OrderOptions]):
@@ -178,7 +178,9 @@ class _Order(TaskKind[OrderTask, OrderSheet, OrderOptions]):
                 ("order", "Two cards had one number. The order below is our guess: correct it, or send it.")
             )
         elif order == start and not sheet.kept:
-            errors.append(("kept", "You have not moved a card. Keep this order? Tick the box, or move cards."))
+            errors.append(
+                ("kept", "You have not moved a card. Keep this order? Tick the box, or move cards.")
+            )
         form = FormSheet(values=dict(sheet.values), note=sheet.note)
         try:
             form = check_form(form, asked_of(task))
@@ -209,9 +211,13 @@ class _Order(TaskKind[OrderTask, OrderSheet, OrderOptions]):
             doubtful=len(set(places)) < len(places),
         )
 
-    def question(self, task: OrderTask) -> Question | None:
-        """Return the pictures alone: the page shows the steps itself."""
-        return picture_question(task.item, task.steps)
+    def fields(self, task: OrderTask, options: OrderOptions) -> tuple[Field, ...]:  # noqa: ARG002
+        """Return how sure somebody is and, where both are shown, which modality helped."""
+        return asked_of(task)
+
+    def pictures(self, task: OrderTask) -> tuple[str, ...]:
+        """Return the pictures of the steps."""
+        return pictures_of(task.steps)
 
     def barred(self, connection: Connection, round_: Round, person: Person) -> Collection[str]:
         """Return the samples of which this person was shown the authored order, and those ordered elsewhere lately (D3)."""

@@ -25,7 +25,6 @@ def groups_done(
     *,
     days: float | None = None,
     but: Round | None = None,
-    now: float | None = None,
 ) -> set[str]:
     """Return the groups of tasks that a person has begun or still has, whatever became of them.
 
@@ -35,7 +34,6 @@ def groups_done(
         kind: of the rounds.
         days: only what was done in so many days; None for ever.
         but: a round that does not count.
-        now: seconds since 1970.
     """
     t = tables()
     a, done = t.assignments, func.coalesce(t.assignments.c.submitted_at, t.assignments.c.created_at)
@@ -48,7 +46,7 @@ def groups_done(
         .where(or_(a.c.live, a.c.started_at.is_not(None), a.c.submitted_at.is_not(None)))
     )
     if days is not None:
-        found = found.where(done > (time.time() if now is None else now) - days * 86_400)
+        found = found.where(done > time.time() - days * 86_400)
     if but is not None:
         found = found.where(t.rounds.c.id != but.id)
     return set(connection.execute(found).scalars())
