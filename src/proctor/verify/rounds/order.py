@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import msgspec
 
 from proctor.verify.desk.records import InvalidError
-from proctor.verify.desk.sheets import is_bad_text
 from proctor.verify.rounds.form import Field, FormSheet, check_form, form_sheet
 from proctor.verify.rounds.kind import Fields, TaskKind
 
@@ -75,14 +74,13 @@ class OrderTask(msgspec.Struct, frozen=True, kw_only=True):
     goal: str = ""
 
 
-class OrderSheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An order, and how it came about.
+class OrderSheet(FormSheet, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An order, and how it came about; ``values`` are those of the questions below, see ``asked_of``.
 
     Attributes:
         order: ids, what is done first in front; empty for the order that was presented.
         kept: the order that was presented was confirmed.
         moves: id, place before and place after, from 0; at most ``MAX_MOVES``.
-        values: of the questions below, see ``asked_of``.
         doubtful: a plain form gave two steps the same number; cleared when it is sent again.
         start: the order that was presented; set when it is kept.
         untouched: that one was submitted; set when it is kept.
@@ -91,8 +89,6 @@ class OrderSheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     order: StepIds = ()
     kept: bool = False
     moves: Annotated[tuple[tuple[StepId, int, int], ...], msgspec.Meta(max_length=MAX_MOVES)] = ()
-    values: dict[str, str] = {}
-    note: str = ""
     doubtful: bool = False
     start: StepIds = ()
     untouched: bool = False
@@ -181,7 +177,7 @@ class _Order(TaskKind[OrderTask, OrderSheet, OrderOptions]):
             errors.append(
                 ("kept", "You have not moved a card. Keep this order? Tick the box, or move cards.")
             )
-        form = FormSheet(values=dict(sheet.values), note=sheet.note)
+        form = FormSheet(values=sheet.values, note=sheet.note)
         try:
             form = check_form(form, asked_of(task))
         except InvalidError as error:
@@ -192,7 +188,7 @@ class _Order(TaskKind[OrderTask, OrderSheet, OrderOptions]):
             order=order,
             kept=sheet.kept and order == start,
             moves=sheet.moves,
-            values={name: str(value) for name, value in form.values.items()},
+            values=form.values,
             note=form.note,
             start=start,
             untouched=order == start,
@@ -206,8 +202,8 @@ class _Order(TaskKind[OrderTask, OrderSheet, OrderOptions]):
         return OrderSheet(
             order=tuple(task.steps[n].id for _, n in drawn),
             kept=fields.get("kept") is not None,
-            values={name: str(value) for name, value in form.values.items()},
-            note="" if is_bad_text(form.note) else form.note,
+            values=form.values,
+            note=form.note,
             doubtful=len(set(places)) < len(places),
         )
 
