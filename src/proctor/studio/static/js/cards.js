@@ -37,3 +37,23 @@ export function differ(mine, theirs, parts) {
     .filter(([key]) => !sameSheet(mine[key], theirs[key]))
     .map(([key, [name, show]]) => ({ id: key, name, mine: mine[key], theirs: theirs[key], show }));
 }
+
+/** @param {HTMLElement} form @returns {[HTMLElement, HTMLInputElement[]][]} what is asked below the cards, with its radios */
+const asked = (form) => /** @type {any} */ ([...form.querySelectorAll("[data-field]")].map((card) => [card, [...card.querySelectorAll("input")]]));
+
+/** @param {HTMLElement} form @returns {Record<string, string>} what is chosen, by field */
+export function valuesOf(form) {
+  const chosen = asked(form).map(([card, radios]) => [card.dataset.field, radios.find((radio) => radio.checked)?.value]);
+  return Object.fromEntries(chosen.filter(([, value]) => value));
+}
+
+/** @param {HTMLElement} form @param {Record<string, string>} values */
+export function choose(form, values) {
+  for (const [card, radios] of asked(form)) for (const radio of radios) radio.checked = radio.value === values[card.dataset.field ?? ""];
+}
+
+/** @param {HTMLElement} form @returns {{message: string, card: HTMLElement} | null} the first that is not chosen yet */
+export function firstMissing(form) {
+  const found = asked(form).find(([, radios]) => !radios.some((radio) => radio.checked));
+  return found ? { message: `Not filled in yet: ${found[0].querySelector(".label")?.textContent ?? ""}`, card: found[0] } : null;
+}
