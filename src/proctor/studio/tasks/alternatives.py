@@ -22,6 +22,7 @@ class AlternativesView:
         steps: in the authored order.
         swaps: places, from 0, of the first of two neighbours that may swap.
         none: there is no other order.
+        data: for the page's module, which draws the orders itself.
     """
 
     shows: Shows
@@ -29,6 +30,7 @@ class AlternativesView:
     steps: tuple[StepCard, ...]
     swaps: frozenset[int]
     none: bool
+    data: str = "{}"
 
 
 def view(

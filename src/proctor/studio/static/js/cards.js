@@ -13,7 +13,7 @@ export function announce(text) {
 export function checkPictures(list) {
   /** @param {HTMLImageElement} image */
   const replace = (image) => {
-    const text = `The picture of ${image.alt || "this step"} does not load. If you need it, choose “Can't judge”.`;
+    const text = `The picture of ${image.alt || "this step"} does not load. If you need it, choose “Can't do this”.`;
     (image.closest(".zoom") ?? image).replaceWith(make("span", { class: "no-picture" }, text));
   };
   list.addEventListener("error", (event) => event.target instanceof HTMLImageElement && replace(event.target), true);
