@@ -1,7 +1,7 @@
 /**
- * A list of cards that are put in order, in three equal ways: pointer (drag the grip), buttons or taps (tap a card, then its place)
- * and keys (Space lifts, arrows move, Space drops, Esc puts back; digits send the card there). A card never leaves the document: the
- * others move around it, so that focus and what a finger holds stay.
+ * Cards that are put in order in three equal ways: pointer (drag the grip), buttons or taps (tap a card, then its place), keys (Space
+ * lifts, arrows move, Space drops, Esc puts back; a number sends the card there). A card never leaves the document: the others move
+ * around it, so that focus and what a finger holds stay. What is lifted counts where it stood until it is dropped.
  */
 
 const NEAR = 8;
@@ -9,327 +9,236 @@ const HOLD_MS = 150;
 const DIGITS_MS = 700;
 const EDGE = 56;
 
+/** @typedef {{order: () => string[], set: (order: string[]) => void, drop: () => void}} Reorder */
+
+/** @param {string} text to those who hear the page */
+export function announce(text) {
+  const place = document.getElementById("moves-said");
+  if (place) place.textContent = text;
+}
+
+/** @param {HTMLElement} list enlarge pictures that are clicked, and say in words where one does not load */
+export function pictures(list) {
+  /** @param {HTMLImageElement} image */
+  const replace = (image) => {
+    const text = document.createElement("span");
+    text.className = "no-picture";
+    text.textContent = `The picture of ${image.alt} does not load. If you need it, choose “Can't do this”.`;
+    image.closest(".zoom")?.replaceWith(text);
+  };
+  list.addEventListener("error", (event) => event.target instanceof HTMLImageElement && replace(event.target), true);
+  for (const image of list.querySelectorAll("img")) if (image.complete && !image.naturalWidth) replace(image);
+  list.addEventListener("click", (event) => {
+    const zoom = /** @type {Element} */ (event.target).closest(".zoom");
+    zoom?.setAttribute("aria-expanded", String(zoom.closest(".step-card")?.classList.toggle("zoomed")));
+  });
+}
+
 /**
- * @typedef {object} Moved
- * @property {string} id
- * @property {number} from place before, from 0
- * @property {number} to
+ * @param {HTMLElement} list of cards: `data-id`, `data-name`, a `.grip`, a `.no`, buttons with `data-to`
+ * @param {{dropped: (id: string, from: number, to: number) => void, readOnly: () => boolean}} page
+ * @returns {Reorder}
  */
+export function reorder(list, page) {
+  /** @type {{card: HTMLElement, from: number, pointer: boolean, order: string[]} | null} */
+  let lift = null;
+  let digits = "";
+  let timer = 0;
+  const cards = () => /** @type {HTMLElement[]} */ ([...list.children]);
+  const order = () => lift?.order ?? cards().map((card) => card.dataset.id ?? "");
+  const at = (/** @type {HTMLElement} */ card) => cards().indexOf(card);
+  const gripOf = (/** @type {HTMLElement | undefined} */ card) => /** @type {HTMLElement | null | undefined} */ (card?.querySelector(".grip"));
+  const cardOf = (/** @type {any} */ target) => cards().find((card) => card.contains(target));
+  const say = (/** @type {HTMLElement} */ card, /** @type {string} */ what, place = at(card)) =>
+    announce(`Card '${card.dataset.name}' ${what} ${place + 1} of ${list.children.length}`);
 
-export class Reorder {
-  #list;
-  #say;
-  #dropped;
-  #readOnly;
-  /** @type {{card: HTMLElement, from: number, pointer: boolean} | null} */
-  #lift = null;
-  /** @type {string[] | null} what stands while a card is lifted */
-  #standing = null;
-  #digits = "";
-  #timer = 0;
-
-  /**
-   * @param {HTMLElement} list its children are the cards: `data-id`, `data-name`, a `.grip`, a `.no`, buttons with `data-to`
-   * @param {{say: (text: string) => void, dropped: (move: Moved) => void, readOnly?: () => boolean}} page
-   */
-  constructor(list, page) {
-    this.#list = list;
-    this.#say = page.say;
-    this.#dropped = page.dropped;
-    this.#readOnly = page.readOnly ?? (() => false);
-    list.addEventListener("click", (event) => this.#click(event));
-    list.addEventListener("keydown", (event) => this.#key(event));
-    list.addEventListener("pointerdown", (event) => this.#press(event));
-    list.addEventListener("focusin", (event) => this.#rove(this.#cardOf(event.target)));
-    list.addEventListener("focusout", (event) => {
-      if (event.relatedTarget instanceof Node && !list.contains(event.relatedTarget)) this.drop();
-    });
-    list.addEventListener("contextmenu", (event) => {
-      if (this.#lift?.pointer) event.preventDefault();
-    });
-    this.#number(0, this.#cards().length - 1);
-    for (const control of list.querySelectorAll("button")) control.tabIndex = -1;
-    this.#rove(this.#cards()[0] ?? null);
-  }
-
-  /** @returns {string[]} ids as they stand; while a card is lifted, as they stood before */
-  order() {
-    return this.#standing ?? this.#cards().map((card) => card.dataset.id ?? "");
-  }
-
-  /** @param {string[]} order put the cards so; ids that are not there are left out */
-  set(order) {
-    this.#end();
-    if (order.join("\n") === this.order().join("\n")) return;
-    const place = new Map(order.map((id, n) => [id, n]));
-    const sorted = this.#cards().sort((a, b) => (place.get(a.dataset.id ?? "") ?? 1e9) - (place.get(b.dataset.id ?? "") ?? 1e9));
-    this.#list.append(...sorted);
-    this.#number(0, sorted.length - 1);
-  }
-
-  /** Put a lifted card back. */
-  cancel() {
-    const lift = this.#lift;
-    if (!lift) return;
-    this.#place(lift.card, lift.from);
-    this.#end();
-    this.#say(`${nameOf(lift.card)} is back at ${lift.from + 1} of ${this.#cards().length}`);
-  }
-
-  /** @returns {HTMLElement[]} */
-  #cards() {
-    return /** @type {HTMLElement[]} */ ([...this.#list.children]);
-  }
-
-  /** @param {EventTarget | null} target @returns {HTMLElement | null} */
-  #cardOf(target) {
-    let found = target instanceof Element ? target : null;
-    while (found && found.parentElement !== this.#list) found = found.parentElement;
-    return /** @type {HTMLElement | null} */ (found);
-  }
-
-  /** @param {HTMLElement} card @param {number} to the others move around it */
-  #place(card, to) {
-    const cards = this.#cards();
-    const from = cards.indexOf(card);
-    if (to > from) card.before(...cards.slice(from + 1, to + 1));
-    else if (to < from) card.after(...cards.slice(to, from));
-    if (to !== from) this.#number(Math.min(from, to), Math.max(from, to));
-  }
-
-  /** @param {number} first @param {number} last tell the cards between, both included, their places */
-  #number(first, last) {
-    const cards = this.#cards();
+  /** Tell cards their places, and the Tab key the one card that it stops at. */
+  function number(first = 0, last = list.children.length - 1) {
+    const all = cards();
     for (let n = first; n <= last; n++) {
-      const no = cards[n].querySelector(".no");
-      if (no) no.textContent = String(n + 1);
-      cards[n].querySelector(".grip")?.setAttribute("aria-label", `${cards[n].dataset.name}, ${n + 1} of ${cards.length}`);
-      for (const button of cards[n].querySelectorAll("[data-to]")) {
-        const end = /first|up/.test(/** @type {HTMLElement} */ (button).dataset.to ?? "") ? 0 : cards.length - 1;
-        button.setAttribute("aria-disabled", String(n === end || this.#readOnly()));
-      }
+      /** @type {HTMLElement} */ (all[n].querySelector(".no")).textContent = String(n + 1);
+      gripOf(all[n])?.setAttribute("aria-label", `${all[n].dataset.name}, ${n + 1} of ${all.length}`);
+      for (const button of all[n].querySelectorAll("[data-to]")) button.setAttribute("aria-disabled", String(n === (/first|up/.test(button.getAttribute("data-to") ?? "") ? 0 : all.length - 1)));
     }
   }
 
-  /** @param {HTMLElement | null} card the one whose grip and buttons the Tab key reaches */
-  #rove(card) {
-    if (!card) return;
-    for (const other of this.#list.querySelectorAll(".roving")) {
-      if (other === card) return;
-      other.classList.remove("roving");
-      for (const control of other.querySelectorAll("button")) control.tabIndex = -1;
-    }
-    card.classList.add("roving");
-    for (const control of card.querySelectorAll("button")) control.tabIndex = 0;
+  /** @param {HTMLElement | undefined} card */
+  function rove(card) {
+    for (const other of list.querySelectorAll(".roving")) other.classList.remove("roving");
+    for (const control of list.querySelectorAll('button[tabindex="0"]')) /** @type {HTMLElement} */ (control).tabIndex = -1;
+    for (const control of card?.querySelectorAll("button") ?? []) control.tabIndex = 0;
+  }
+
+  /** @param {HTMLElement} card @param {number} to */
+  function place(card, to) {
+    const all = cards();
+    const from = all.indexOf(card);
+    if (to > from) card.before(...all.slice(from + 1, to + 1));
+    else if (to < from) card.after(...all.slice(to, from));
+    if (to !== from) number(Math.min(from, to), Math.max(from, to));
   }
 
   /** @param {HTMLElement} card @param {boolean} pointer */
-  #begin(card, pointer) {
-    this.#standing = this.order();
-    this.#lift = { card, from: this.#cards().indexOf(card), pointer };
-    card.dataset.lifted = pointer ? "pointer" : "keys";
-    this.#list.dataset.lifting = "";
-    card.querySelector(".grip")?.setAttribute("aria-pressed", "true");
+  function begin(card, pointer) {
+    drop();
+    lift = { card, from: at(card), pointer, order: order() };
+    list.dataset.lifting = card.dataset.lifted = "";
+    gripOf(card)?.setAttribute("aria-pressed", "true");
+    say(card, pointer ? "lifted:" : "lifted; arrows move it or tap its place, Space drops it, Escape puts it back:");
   }
 
-  #end() {
-    if (!this.#lift) return;
-    delete this.#lift.card.dataset.lifted;
-    delete this.#list.dataset.lifting;
-    this.#lift.card.querySelector(".grip")?.setAttribute("aria-pressed", "false");
-    this.#lift = this.#standing = null;
+  function end() {
+    const was = lift;
+    lift = null;
+    delete list.dataset.lifting;
+    delete was?.card.dataset.lifted;
+    gripOf(was?.card)?.setAttribute("aria-pressed", "false");
+    return was;
   }
 
-  /** Let a lifted card be where it is: before the order counts. */
-  drop() {
-    const lift = this.#lift;
-    if (!lift) return;
-    const to = this.#cards().indexOf(lift.card);
-    this.#end();
-    this.#tell(lift.card, lift.from, to);
+  function drop() {
+    const was = end();
+    if (was) settle(was.card, was.from);
   }
 
-  /** @param {HTMLElement} card @param {number} from @param {number} to */
-  #tell(card, from, to) {
-    const count = this.#cards().length;
-    this.#say(from === to ? `${nameOf(card)} stays at ${to + 1} of ${count}` : `${nameOf(card)} moved to ${to + 1} of ${count}`);
-    if (from !== to) this.#dropped({ id: card.dataset.id ?? "", from, to });
+  function cancel() {
+    if (lift) place(lift.card, lift.from);
+    const was = end();
+    if (was) say(was.card, "is back at");
   }
 
-  /** @param {HTMLElement} card @param {number} to send it there at once, or, where it is lifted, carry it there */
-  #send(card, to) {
-    const cards = this.#cards();
-    const from = cards.indexOf(card);
-    const place = Math.max(0, Math.min(cards.length - 1, to));
-    this.#place(card, place);
+  /** @param {HTMLElement} card @param {number} from */
+  function settle(card, from) {
+    say(card, at(card) === from ? "stays at" : "moved to");
+    if (at(card) !== from) page.dropped(card.dataset.id ?? "", from, at(card));
+  }
+
+  /** @param {HTMLElement} card @param {number} to at once, or, where it is lifted, until it is dropped */
+  function send(card, to) {
+    const from = at(card);
+    place(card, Math.max(0, Math.min(list.children.length - 1, to)));
     card.scrollIntoView({ block: "nearest" });
-    if (this.#lift?.card === card) this.#say(`${nameOf(card)} moved to ${place + 1} of ${cards.length}`);
-    else this.#tell(card, from, place);
+    if (lift?.card === card) say(card, "moved to");
+    else settle(card, from);
   }
 
-  /** @param {MouseEvent} event */
-  #click(event) {
-    const card = this.#cardOf(event.target);
-    if (!card || !(event.target instanceof Element)) return;
-    const zoom = event.target.closest(".zoom");
-    if (zoom) {
-      const open = card.classList.toggle("zoomed");
-      zoom.setAttribute("aria-expanded", String(open));
-      return;
+  list.addEventListener("click", ({ target }) => {
+    const card = cardOf(target);
+    if (!card || page.readOnly() || /** @type {Element} */ (target).closest("a, input, label, .zoom")) return;
+    const to = /** @type {Element} */ (target).closest("[data-to]")?.getAttribute("data-to");
+    const marked = window.getSelection();
+    if (to) {
+      drop();
+      send(card, { first: 0, up: at(card) - 1, down: at(card) + 1, last: Infinity }[to] ?? at(card));
+    } else if (lift) {
+      const held = lift.card;
+      place(held, at(card));
+      drop();
+      gripOf(held)?.focus();
+    } else if (marked?.type !== "Range" || !card.contains(marked.anchorNode)) {
+      begin(card, false);
+      gripOf(card)?.focus();
     }
-    if (this.#readOnly() || event.target.closest("a, input, label")) return;
-    const button = /** @type {HTMLElement | null} */ (event.target.closest("[data-to]"));
-    if (button) {
-      this.drop();
-      if (button.getAttribute("aria-disabled") === "true") return;
-      const at = this.#cards().indexOf(card);
-      const to = { first: 0, up: at - 1, down: at + 1, last: this.#cards().length - 1 }[button.dataset.to ?? ""];
-      if (to !== undefined) this.#send(card, to);
-      return;
-    }
-    const selected = window.getSelection();
-    if (selected?.type === "Range" && card.contains(selected.anchorNode)) return; // text was marked, not tapped
-    const lift = this.#lift;
-    if (!lift) {
-      this.#begin(card, false);
-      /** @type {HTMLElement | null} */ (card.querySelector(".grip"))?.focus();
-      this.#say(`${nameOf(card)} lifted. Tap its place, or move it with the arrow keys.`);
-    } else {
-      if (lift.card !== card) this.#place(lift.card, this.#cards().indexOf(card));
-      this.drop();
-      /** @type {HTMLElement | null} */ (lift.card.querySelector(".grip"))?.focus();
-    }
-  }
+  });
 
-  /** @param {KeyboardEvent} event */
-  #key(event) {
-    const card = this.#cardOf(event.target);
+  list.addEventListener("keydown", (event) => {
+    const card = cardOf(event.target);
     if (!card || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Escape" && (this.#lift || this.#list.querySelector(".zoomed"))) {
-      this.cancel();
-      for (const other of this.#list.querySelectorAll(".zoomed")) other.classList.remove("zoomed");
-      event.preventDefault();
-      event.stopPropagation();
-      return;
-    }
-    if (!(event.target instanceof Element) || !event.target.classList.contains("grip")) return;
-    const at = this.#cards().indexOf(card);
-    const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: this.#cards().length - 1 }[event.key];
-    const digit = /^\d$/.test(event.key) ? event.key : (/^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1] ?? "");
-    if (to !== undefined) {
-      if (this.#lift) this.#send(this.#lift.card, to);
-      else /** @type {HTMLElement | null} */ (this.#cards()[to]?.querySelector(".grip"))?.focus();
-    } else if (this.#readOnly()) return;
-    else if (event.key === " ") {
-      if (event.repeat) return;
-      if (this.#lift) this.drop();
-      else {
-        this.#begin(card, false);
-        this.#say(`${nameOf(card)} lifted, ${at + 1} of ${this.#cards().length}. Arrows move it, Space drops it, Escape puts it back.`);
-      }
-    } else if (digit && !event.shiftKey) this.#type(card, digit);
+    const here = at(card);
+    const to = { ArrowUp: here - 1, ArrowDown: here + 1, Home: 0, End: list.children.length - 1 }[event.key];
+    const digit = (/^\d$/.exec(event.key) ?? /^(?:Digit|Numpad)(\d)$/.exec(event.code))?.at(-1);
+    if (event.key === "Escape" && lift) cancel();
+    else if (event.target !== gripOf(card)) return;
+    else if (to !== undefined && lift) send(lift.card, to);
+    else if (to !== undefined) gripOf(cards()[to])?.focus();
+    else if (page.readOnly()) return;
+    else if (event.key === " ") event.repeat || (lift ? drop() : begin(card, false));
+    else if (digit) type(card, digit);
     else return;
     event.preventDefault();
     event.stopPropagation();
-  }
+  });
 
   /** @param {HTMLElement} card @param {string} digit wait only where a longer number could be meant */
-  #type(card, digit) {
-    const count = this.#cards().length;
-    this.#digits += digit;
-    clearTimeout(this.#timer);
-    const number = Number(this.#digits);
+  function type(card, digit) {
+    const count = list.children.length;
+    clearTimeout(timer);
+    const wanted = Number((digits += digit));
     const go = () => {
-      this.#digits = "";
-      if (number >= 1 && number <= count) this.#send(card, number - 1);
-      else this.#say(`There is no place ${number}: the last one is ${count}.`);
+      digits = "";
+      if (wanted >= 1 && wanted <= count) send(card, wanted - 1);
+      else say(card, `stays, there is no place ${wanted}:`);
     };
-    if (number * 10 > count || this.#digits.length > 3) go();
-    else this.#timer = window.setTimeout(go, DIGITS_MS);
+    if (wanted * 10 > count) go();
+    else timer = window.setTimeout(go, DIGITS_MS);
   }
 
-  /** @param {PointerEvent} event */
-  #press(event) {
-    const card = this.#cardOf(event.target);
-    if (!card || !(event.target instanceof Element) || !event.target.closest(".grip")) return;
-    if (event.button !== 0 || !event.isPrimary || this.#readOnly()) return;
-    const { pointerId, clientX, clientY, pointerType } = event;
+  list.addEventListener("pointerdown", (event) => {
+    const card = cardOf(event.target);
+    if (!card || !gripOf(card)?.contains(/** @type {Node} */ (event.target)) || event.button || !event.isPrimary || page.readOnly()) return;
+    const isTouch = event.pointerType === "touch";
     const stop = new AbortController();
-    const on = { signal: stop.signal };
-    let y = clientY;
-    let frame = 0;
-    const isTouch = pointerType === "touch";
-    const start = () => {
-      this.drop();
-      this.#begin(card, true);
-      this.#say(`${nameOf(card)} lifted`);
-    };
-    const hold = isTouch ? window.setTimeout(start, HOLD_MS) : 0;
+    let y = event.clientY;
+    const held = isTouch ? window.setTimeout(() => begin(card, true), HOLD_MS) : 0;
+    const scrolling = setInterval(() => {
+      const by = y < EDGE ? -14 : y > innerHeight - EDGE ? 14 : 0;
+      if (lift?.pointer && by) scrollBy(0, by);
+      if (lift?.pointer && by) follow(card, y);
+    }, 16);
     const finish = () => {
-      clearTimeout(hold);
-      cancelAnimationFrame(frame);
+      clearTimeout(held);
+      clearInterval(scrolling);
       stop.abort();
+      return lift?.pointer;
     };
-    const edge = () => {
-      const by = y < EDGE ? -12 : y > window.innerHeight - EDGE ? 12 : 0;
-      if (by) window.scrollBy(0, by);
-      this.#follow(card, y);
-      frame = requestAnimationFrame(edge);
-    };
-    document.addEventListener("pointermove", (move) => {
-      if (move.pointerId !== pointerId) return;
+    /** @param {string} type @param {(event: any) => void} heard */
+    const on = (type, heard) => document.addEventListener(type, heard, { signal: stop.signal, capture: true, passive: false });
+    on("pointermove", (move) => {
+      if (move.pointerId !== event.pointerId) return;
       y = move.clientY;
-      if (!this.#lift?.pointer) {
-        if (Math.hypot(move.clientX - clientX, y - clientY) < NEAR) return;
-        if (isTouch) return finish(); // before it was held: the list scrolls
-        start();
-      }
-      this.#follow(card, y);
-      if (!frame) frame = requestAnimationFrame(edge);
-    }, on);
-    document.addEventListener("pointerup", (up) => {
-      if (up.pointerId !== pointerId) return;
-      finish();
-      if (!this.#lift?.pointer) return;
-      this.drop();
-      /** @type {HTMLElement | null} */ (card.querySelector(".grip"))?.focus({ preventScroll: true });
+      const isFar = Math.hypot(move.clientX - event.clientX, y - event.clientY) >= NEAR;
+      if (!lift?.pointer && isFar && isTouch) finish(); // before it was held: the list scrolls
+      else if (!lift?.pointer && isFar) begin(card, true);
+      if (lift?.pointer) follow(card, y);
+    });
+    on("pointerup", () => {
+      if (!finish()) return;
+      drop();
+      gripOf(card)?.focus({ preventScroll: true });
       // The click that follows is that of the drag.
-      const swallow = (/** @type {Event} */ click) => click.stopPropagation();
-      window.addEventListener("click", swallow, { capture: true, once: true });
-      setTimeout(() => window.removeEventListener("click", swallow, { capture: true }));
-    }, on);
-    document.addEventListener("pointercancel", (lost) => {
-      if (lost.pointerId !== pointerId) return;
-      finish();
-      if (this.#lift?.pointer) this.cancel();
-    }, on);
-    document.addEventListener("keydown", (key) => {
-      if (key.key !== "Escape" || !this.#lift?.pointer) return;
-      finish();
-      this.cancel();
-      key.preventDefault();
-    }, { ...on, capture: true });
-    document.addEventListener("touchmove", (move) => {
-      if (this.#lift?.pointer) move.preventDefault();
-    }, { ...on, passive: false });
+      const once = new AbortController();
+      addEventListener("click", (click) => click.stopPropagation(), { capture: true, signal: once.signal });
+      setTimeout(() => once.abort());
+    });
+    on("pointercancel", () => finish() && cancel());
+    on("keydown", (key) => key.key === "Escape" && finish() && cancel());
+    on("touchmove", (move) => lift?.pointer && move.preventDefault());
+    on("contextmenu", (menu) => menu.preventDefault());
+  });
+
+  /** @param {HTMLElement} card @param {number} y past the middles of which others the pointer is */
+  function follow(card, y) {
+    const middles = cards().map((one) => one.getBoundingClientRect()).map((box) => box.top + box.height / 2);
+    let to = at(card);
+    while (to + 1 < middles.length && y > middles[to + 1]) to += 1;
+    while (to > 0 && y < middles[to - 1]) to -= 1;
+    place(card, to);
   }
 
-  /** @param {HTMLElement} card @param {number} y let it change places with those whose middles the pointer has passed */
-  #follow(card, y) {
-    const cards = this.#cards();
-    const from = cards.indexOf(card);
-    let to = from;
-    const middle = (/** @type {number} */ n) => {
-      const box = cards[n].getBoundingClientRect();
-      return box.top + box.height / 2;
-    };
-    while (to + 1 < cards.length && y > middle(to + 1)) to += 1;
-    while (to > 0 && y < middle(to - 1)) to -= 1;
-    this.#place(card, to);
-  }
-}
-
-/** @param {HTMLElement} card @returns {string} how it is called aloud */
-export function nameOf(card) {
-  return `Card '${card.dataset.name ?? ""}'`;
+  list.addEventListener("focusin", (event) => rove(cardOf(event.target)));
+  list.addEventListener("focusout", ({ relatedTarget }) => relatedTarget instanceof Node && !list.contains(relatedTarget) && drop());
+  number();
+  for (const control of list.querySelectorAll("button")) control.tabIndex = -1;
+  rove(cards()[0]);
+  pictures(list);
+  return {
+    order,
+    drop,
+    set: (wanted) => {
+      end();
+      if (wanted.join("\n") === order().join("\n")) return;
+      list.append(...cards().sort((a, b) => wanted.indexOf(a.dataset.id ?? "") - wanted.indexOf(b.dataset.id ?? "")));
+      number();
+    },
+  };
 }
