@@ -30,8 +30,8 @@ __all__ = ["KIND", "MOST", "AlternativesOptions", "AlternativesSheet", "orders_o
 MOST: Final = 24
 """Orders that one person may name, and that count of linked neighbours."""
 _VOTES: Final = (
-    Field(name="procedural", label="Do the steps have a real order?"),
-    Field(name="complementary", label="Do texts and pictures each say something that the other does not?"),
+    Field(name="procedural", label="Do texts and pictures both tell a procedure?"),
+    Field(name="complementary", label="Do the pictures add to the texts?"),
 )
 
 

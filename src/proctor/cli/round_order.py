@@ -1,0 +1,33 @@
+"""``proctor round order`` and ``alternatives``: manuals whose steps people put in order."""
+
+from __future__ import annotations
+
+from proctor.cli.console import WorkspaceArgument
+from proctor.cli.options import Output, with_settings
+from proctor.cli.round import app, begin
+from proctor.stages.rounds.alternatives import AlternativesSettings
+from proctor.stages.rounds.order import OrderSettings
+
+
+@app.command()
+@with_settings
+def order(workspace: WorkspaceArgument, settings: OrderSettings, output: Output) -> None:
+    """Let people put the steps of manuals in order: by texts, pictures or both, each form a week after the other.
+
+    'collect' writes orders for 'study order-table' and a run 'people-<modality>', and names batches that are to be done again.
+
+    Example: proctor round order bench --people 3 --batch 5
+    """
+    begin(workspace, "order", settings, output)
+
+
+@app.command()
+@with_settings
+def alternatives(workspace: WorkspaceArgument, settings: AlternativesSettings, output: Output) -> None:
+    """Let other people name further right orders of manuals that they did not put in order.
+
+    'collect' writes what they named, a file of sequences with the orders that most name, and votes for 'study golden'.
+
+    Example: proctor round alternatives bench --shows both --quorum 3
+    """
+    begin(workspace, "alternatives", settings, output)

@@ -1,0 +1,230 @@
+"""Rounds of putting steps in order: items of the kind ``order`` as tasks, people's orders as the file that tables are made of, and runs.
+
+An item is a task in each modality that it has; steps keep their ids. Source: Wu et al. 2022; docs/rounds.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+import numpy as np
+
+from proctor.errors import UserError
+from proctor.exam.kinds.order import KIND
+from proctor.exam.kinds.order_marks import right_orders
+from proctor.exam.predict import item_rng
+from proctor.exam.question import Item, Order, Picture, Words
+from proctor.metrics.order_agreement import order_agreement
+from proctor.metrics.ordering import measure_orders
+from proctor.procedure import manual
+from proctor.records import Dropped, write_jsonl
+from proctor.settings import option
+from proctor.stages.inputs import load_all_items
+from proctor.stages.naming import file_name
+from proctor.stages.order_people import OrderRecord, read_people
+from proctor.stages.predict import import_predictions
+from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.stages.rounds.settings import Given
+from proctor.verify.agreement import Estimate
+from proctor.verify.rounds.agreement import Figures, as_estimate
+from proctor.verify.rounds.order import MAX_STEPS, OrderOptions, OrderSheet, OrderTask, Shows, Step, presented
+from proctor.verify.rounds.records import Reading, Round, Task
+from proctor.workspace import Workspace
+
+__all__ = ["OrderSettings", "SampleSettings", "authored", "collect", "line_of", "make", "ordered_items", "sequence_of", "tasks_of"]  # fmt: skip
+
+SHOWN: Final[Mapping[str, Shows]] = {"multimodal": "both", "text": "text", "image": "image"}
+_INSTRUCTIONS: Final = """\
+Each page shows the steps of a manual in a random order. Put them into the order in which they happen: what is done first is at the top.
+Then say how sure you are and, where texts and pictures are shown, what helped you. Work alone, and do not look for the manual.
+"""
+
+
+class SampleSettings(Given, frozen=True, kw_only=True):
+    """Which manuals are given to people, and what of them."""
+
+    people: Annotated[int, option("People that do each task.", ge=1, le=1000)] = 3
+    batch: Annotated[int, option("Tasks that a person takes on together; 0 for all.", ge=0)] = 5
+    shows: Annotated[tuple[Shows, ...], option("Only this modality (repeatable; default: all there are).")] = ()  # fmt: skip
+    item: Annotated[tuple[str, ...], option("Only this item (repeatable), such as one to be done again.")] = ()  # fmt: skip
+
+
+class OrderSettings(SampleSettings, frozen=True, kw_only=True):
+    """Which manuals people put in order."""
+
+    phase: Annotated[Literal["main", "qualification"], option("qualification: orders that do not count.")] = (
+        "main"
+    )
+
+
+def ordered_items(workspace: Workspace) -> dict[str, Item]:
+    """Return the items that are answered by an order.
+
+    Raises:
+        UserError: if there is none.
+    """
+    found = {item.id: item for item in load_all_items(workspace) if isinstance(item.question.form, Order)}
+    if not found:
+        hint = "proctor import sequences FILE WORKSPACE makes some of a file of sequences"
+        raise UserError("no item is answered by an order.", where=str(workspace.file("items.jsonl")), hint=hint)  # fmt: skip
+    return found
+
+
+def authored(item: Item) -> tuple[str, ...]:
+    """Return the ids of an item's steps in their authored order."""
+    ids = item.question.form.ids if isinstance(item.question.form, Order) else ()
+    return tuple(ids[slot] for slot in right_orders(item).orders[0])
+
+
+def _steps(item: Item, shows: Shows) -> tuple[Step, ...]:
+    """Return what a modality shows of the steps, in the authored order."""
+    texts: dict[str, list[str]] = defaultdict(list)
+    pictures: dict[str, list[str]] = defaultdict(list)
+    for part in item.question.evidence:
+        if isinstance(part, Words) and shows != "image" and part.text.strip():
+            texts[part.id].append(part.text.strip())
+        elif isinstance(part, Picture) and shows != "text":
+            pictures[part.id].append(part.path)
+    return tuple(Step(id=i, text="\n".join(texts[i]), pictures=tuple(pictures[i])) for i in authored(item))
+
+
+def tasks_of(workspace: Workspace, settings: SampleSettings, *, shuffled: bool) -> tuple[list[Task], list[Dropped]]:  # fmt: skip
+    """Return the tasks of a round and what cannot be one: a group for each item, a variant for each modality, strata of equal length.
+
+    With two steps, a start that is never the right one would tell it: they are left out where steps are shuffled.
+    """
+    tasks, dropped, items = list[Task](), list[Dropped](), ordered_items(workspace)
+    if unknown := [id_ for id_ in settings.item if id_ not in items]:
+        raise UserError(f"there is no item '{unknown[0][:80]}' that is answered by an order.", where="--item")
+    chosen = [items[id_] for id_ in settings.item or items]
+    longest = sorted(chosen, key=lambda i: (len(authored(i)), sum(len(s.text) for s in _steps(i, "both"))))
+    length = {item.id: ("short", "middle", "long")[3 * n // len(longest)] for n, item in enumerate(longest)}
+    for item in chosen:
+        views = [name for name in KIND.views([item]) if name != "question"]
+        for shows in SHOWN.values():
+            steps, why = _steps(item, shows), ""
+            if shows not in (settings.shows or views):
+                continue
+            if shows not in views or not all(step.text or step.pictures for step in steps):
+                why = "step-not-shown"
+            elif not (3 if shuffled else 2) <= len(steps) <= MAX_STEPS:
+                why = "two-steps" if len(steps) < 3 else "too-many-steps"
+            elif len({(step.text, step.pictures) for step in steps}) == 1:
+                why = "all-alike"
+            if why:
+                dropped.append(Dropped(item.id, why, shows))
+                continue
+            if shuffled:
+                ids = item.question.form.ids if isinstance(item.question.form, Order) else ()
+                right = [tuple(ids[slot] for slot in order) for order in right_orders(item).orders]
+                by_id = {step.id: step for step in steps}
+                steps = tuple(by_id[i] for i in presented(ids, right, settings.seed, item.id, shows))
+            goal = str(item.question.facts.get("goal", ""))
+            body = OrderTask(shows=shows, goal=goal, steps=steps)
+            name = f"{item.id} ({shows})"
+            tasks.append(task_of(name, body, group=item.id, variant=shows, stratum=length[item.id]))
+    return tasks, dropped
+
+
+def make(workspace: Workspace, settings: OrderSettings) -> Made:
+    """Return the items of a workspace as tasks, presented in an order that is not right.
+
+    Raises:
+        UserError: if no item is answered by an order, or one that is asked for is none.
+    """
+    tasks, dropped = tasks_of(workspace, settings, shuffled=True)
+    options = OrderOptions(phase=settings.phase)
+    return Made(tasks=tasks, options=options, dropped=dropped, instructions=_INSTRUCTIONS)
+
+
+def sequence_of(item: Item) -> manual.Sequence:
+    """Return the sequence that an item was made of, as far as it is known, with its right orders."""
+    steps = tuple(manual.SequenceStep(s.id, s.text, s.pictures) for s in _steps(item, "both"))
+    right, task = right_orders(item), item.question.cluster
+    place = {slot: n for n, slot in enumerate(right.orders[0])}
+    pairs = None if right.before is None else tuple((place[a], place[b]) for a, b in right.before)
+    orders = tuple(tuple(place[slot] for slot in order) for order in right.orders)
+    modality = item.question.provenance.get("modality", "multimodal")
+    return manual.Sequence(
+        item.id, str(item.question.facts.get("goal", "")), steps, before=pairs, task="" if task == item.id else task,
+        references=msgspec.convert({modality: orders}, dict[manual.Modality, tuple[manual.Order, ...]]),
+    )  # fmt: skip
+
+
+def line_of(reading: Reading, item: Item, order: Sequence[str] | None, **more: object) -> OrderRecord:
+    """Return a line of the file of people's orders, whose steps are counted from 0 in the authored order."""
+    number = {id_: n for n, id_ in enumerate(authored(item))}
+    line = {
+        "item_id": item.id, "worker_id": reading.person, "modality": reading.variant, "seconds": reading.seconds,
+        "assignment_id": reading.batch, "submitted_order": None if order is None else [number[i] for i in order],
+    }  # fmt: skip
+    return msgspec.convert({**line, **more}, OrderRecord)
+
+
+def _lines(readings: Sequence[Reading], items: Mapping[str, Item], phase: str, left: Counter[str]) -> Iterator[OrderRecord]:  # fmt: skip
+    for reading in readings:
+        sheet, item = msgspec.json.decode(reading.sheet, type=OrderSheet), items.get(reading.group)
+        if item is None or set(sheet.order) != set(authored(item)):
+            left["orders of steps that are others now"] += 1
+        elif not reading.counts:
+            left["orders set aside"] += 1
+        else:
+            number = {id_: n for n, id_ in enumerate(authored(item))}
+            said = msgspec.convert(sheet.values, dict[str, str])
+            yield line_of(
+                reading, item, sheet.order, phase=phase, helped=said.get("helped"),
+                confidence=int(said["confidence"]), presented=[number[i] for i in sheet.start],
+            )  # fmt: skip
+
+
+def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
+    """Write ``people.jsonl`` for ``proctor study order-table``, and a run ``people-<modality>`` of one drawn order for each item.
+
+    Batches below a fifth right, which chance reaches with five steps, are set aside and named, so that they can be done again.
+
+    Raises:
+        UserError: if no order is of steps that are still asked about.
+    """
+    items, left = ordered_items(workspace), Counter[str]()
+    folder = out or workspace.file("rounds") / file_name(round_.name)
+    phase = msgspec.json.decode(round_.options, type=OrderOptions).phase
+    files = [folder / "people.jsonl"]
+    if not write_jsonl(files[0], _lines(readings, items, phase, left)):
+        hint = "items.jsonl was made anew since: begin another round"
+        raise UserError("no order is of steps that are still asked about.", where=round_.name, hint=hint)
+    people = read_people(files[0], {id_: sequence_of(item) for id_, item in items.items()})
+    clusters = {id_: item.question.cluster or id_ for id_, item in items.items()}
+    numbers, runs = {}, list[str]()
+    for modality, shows in SHOWN.items():
+        orders: dict[str, dict[str, manual.Order]] = defaultdict(dict)
+        for answer in people.main:
+            if answer.modality == modality:
+                orders[answer.item.id][answer.worker] = answer.order
+        if not orders:
+            continue
+        numbers[f"{shows}, agreement (tau)"] = as_estimate(order_agreement(orders, clusters=clusters))
+        given = [(items[id_], order) for id_, by in orders.items() for order in by.values()]
+        right = measure_orders([range(len(order)) for _, order in given], [order for _, order in given])
+        numbers[f"{shows}, right places"] = Estimate(float(np.mean(right.position_accuracy)), n=len(given))
+        rng = {id_: item_rng(round_.settings.seed, f"people/{shows}/{id_}") for id_ in orders}
+        drawn = {id_: by[rng[id_].choice(sorted(by))] for id_, by in orders.items()}
+        rows = [
+            {"item_id": i, "answer": [authored(items[i])[n] for n in order]} for i, order in drawn.items()
+        ]
+        files.append(folder / f"people-{shows}.jsonl")
+        write_jsonl(files[-1], rows)
+        made = import_predictions(files[-1], workspace.root, f"people-{shows}", "human", sample=True)
+        runs += [run.run for run in made.runs]
+    counts = {"orders": len(people.main), "batches set aside": len(people.censored), **left}
+    figures = Figures(counts=counts, numbers=numbers)
+    again = [
+        f"set aside: batch {c.assignment}, {c.accuracy:.0%} right; again: proctor round order {workspace.root} "
+        f"--name again {' '.join(f'--item {id_}' for id_ in c.items)}"
+        for c in people.censored
+    ]
+    after = f"runs {', '.join(runs)}; next: proctor score {workspace.root}, or proctor study order-table people --people {files[0]}"
+    return Collected(files=tuple(files), lines=(*figures.lines(), *again, after), figures=figures)
