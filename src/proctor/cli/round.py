@@ -8,6 +8,7 @@ from typing import Annotated
 from proctor.cli.console import WorkspaceArgument, emit, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.cli.round_exam import answer, mark, write
+from proctor.cli.round_order import alternatives, order
 from proctor.cli.round_rate import rate
 from proctor.settings import Settings, argument, option
 from proctor.stages.rounds.settings import Collect
@@ -21,10 +22,7 @@ app = group_app(
     "Example: proctor round answer bench --batch 20 --name people"
 )
 
-for _command in (answer, mark, write):
-    app.command()(_command)
-
-for _command in (answer, mark, write, rate):
+for _command in (answer, mark, write, rate, order, alternatives):
     app.command()(_command)
 
 

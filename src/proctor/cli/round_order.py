@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from proctor.cli.console import WorkspaceArgument
 from proctor.cli.options import Output, with_settings
-from proctor.cli.round import app, begin
-from proctor.stages.rounds.alternatives import AlternativesSettings
-from proctor.stages.rounds.order import OrderSettings
+from proctor.cli.round_begin import begin
+from proctor.stages.rounds.order_settings import AlternativesSettings, OrderSettings
+
+__all__ = ["alternatives", "order"]
 
 
-@app.command()
 @with_settings
 def order(workspace: WorkspaceArgument, settings: OrderSettings, output: Output) -> None:
     """Let people put the steps of manuals in order: by texts, pictures or both, each form a week after the other.
@@ -21,7 +21,6 @@ def order(workspace: WorkspaceArgument, settings: OrderSettings, output: Output)
     begin(workspace, "order", settings, output)
 
 
-@app.command()
 @with_settings
 def alternatives(workspace: WorkspaceArgument, settings: AlternativesSettings, output: Output) -> None:
     """Let other people name further right orders of manuals that they did not put in order.

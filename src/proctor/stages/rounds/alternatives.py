@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 
@@ -14,37 +14,29 @@ from proctor.datasets.golden import Ballot
 from proctor.datasets.sequence_files import write_sequences
 from proctor.metrics.order_agreement import AlternativeInstance, alternative_order_agreement, majority_vote
 from proctor.records import write_jsonl
-from proctor.settings import option
 from proctor.stages.naming import file_name
 from proctor.stages.order_people import OrderRecord, read_people
 from proctor.stages.rounds.opening import Collected, Made
 from proctor.stages.rounds.order import (
     SHOWN,
-    SampleSettings,
     authored,
     line_of,
     ordered_items,
     sequence_of,
     tasks_of,
 )
+from proctor.stages.rounds.order_settings import AlternativesSettings
 from proctor.verify.rounds.agreement import Figures, as_estimate
 from proctor.verify.rounds.alternatives import AlternativesOptions, AlternativesSheet
 from proctor.verify.rounds.records import Reading, Round
 from proctor.workspace import Workspace
 
-__all__ = ["AlternativesSettings", "collect", "make"]
+__all__ = ["collect", "make"]
 
 _INSTRUCTIONS: Final = """\
 Each page shows the steps of a manual in the order in which they were written. Name every other order in which they could be done just
 as well: copy the order and rearrange it, or link neighbours that may swap. If there is no other order, say so.
 """
-
-
-class AlternativesSettings(SampleSettings, frozen=True, kw_only=True):
-    """Of which manuals people name other orders."""
-
-    votes: Annotated[bool, option("Also ask whether a manual suits a golden set (proctor study golden).")] = False  # fmt: skip
-    quorum: Annotated[int, option("People that it takes to vote on the orders of a manual.", ge=1)] = 2
 
 
 def make(workspace: Workspace, settings: AlternativesSettings) -> Made:

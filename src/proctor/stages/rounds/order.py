@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -22,43 +22,25 @@ from proctor.metrics.order_agreement import order_agreement
 from proctor.metrics.ordering import measure_orders
 from proctor.procedure import manual
 from proctor.records import Dropped, write_jsonl
-from proctor.settings import option
 from proctor.stages.inputs import load_all_items
 from proctor.stages.naming import file_name
 from proctor.stages.order_people import OrderRecord, read_people
 from proctor.stages.predict import import_predictions
 from proctor.stages.rounds.opening import Collected, Made, task_of
-from proctor.stages.rounds.settings import Given
+from proctor.stages.rounds.order_settings import OrderSettings, SampleSettings
 from proctor.verify.agreement import Estimate
 from proctor.verify.rounds.agreement import Figures, as_estimate
 from proctor.verify.rounds.order import MAX_STEPS, OrderOptions, OrderSheet, OrderTask, Shows, Step, presented
 from proctor.verify.rounds.records import Reading, Round, Task
 from proctor.workspace import Workspace
 
-__all__ = ["OrderSettings", "SampleSettings", "authored", "collect", "line_of", "make", "ordered_items", "sequence_of", "tasks_of"]  # fmt: skip
+__all__ = ["SHOWN", "authored", "collect", "line_of", "make", "ordered_items", "sequence_of", "tasks_of"]  # fmt: skip
 
 SHOWN: Final[Mapping[str, Shows]] = {"multimodal": "both", "text": "text", "image": "image"}
 _INSTRUCTIONS: Final = """\
 Each page shows the steps of a manual in a random order. Put them into the order in which they happen: what is done first is at the top.
 Then say how sure you are and, where texts and pictures are shown, what helped you. Work alone, and do not look for the manual.
 """
-
-
-class SampleSettings(Given, frozen=True, kw_only=True):
-    """Which manuals are given to people, and what of them."""
-
-    people: Annotated[int, option("People that do each task.", ge=1, le=1000)] = 3
-    batch: Annotated[int, option("Tasks that a person takes on together; 0 for all.", ge=0)] = 5
-    shows: Annotated[tuple[Shows, ...], option("Only this modality (repeatable; default: all there are).")] = ()  # fmt: skip
-    item: Annotated[tuple[str, ...], option("Only this item (repeatable), such as one to be done again.")] = ()  # fmt: skip
-
-
-class OrderSettings(SampleSettings, frozen=True, kw_only=True):
-    """Which manuals people put in order."""
-
-    phase: Annotated[Literal["main", "qualification"], option("qualification: orders that do not count.")] = (
-        "main"
-    )
 
 
 def ordered_items(workspace: Workspace) -> dict[str, Item]:
