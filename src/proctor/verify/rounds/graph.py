@@ -1,0 +1,432 @@
+"""Writing task graphs from texts: actions are marked, become steps, and steps wait for one another.
+
+As CaptainCook4D's task graphs were made (its appendix C, figure 14): steps that wait for nothing follow START, those that nothing waits
+for precede END. Spans are characters ``[begin, end)`` of the text, counted as Unicode code points. A model's draft, or a graph that was
+inferred, comes as proposals: they count where somebody accepts them, and all are decided on before a sheet is submitted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import msgspec
+
+from proctor.metrics.agreement import cohen_kappa
+from proctor.procedure.graph import GraphDraft, Step, TaskGraph
+from proctor.procedure.graph_compare import compare_edges, compare_precedence
+from proctor.procedure.graph_lint import GRAPH_RULES, LONG_TEXT, lint_graph, measure_graph
+from proctor.procedure.induce import add_terminals
+from proctor.verify.desk.records import MAX_TEXT, InvalidError
+from proctor.verify.desk.sheets import is_bad_text
+from proctor.verify.rounds.kind import TaskKind
+
+__all__ = [
+    "KIND",
+    "Authored",
+    "Dispute",
+    "GraphAgreement",
+    "GraphLook",
+    "GraphOptions",
+    "GraphSheet",
+    "GraphStep",
+]
+__all__ += [
+    "MAX_SOURCE",
+    "GraphTask",
+    "ProposedEdge",
+    "Settled",
+    "agreement_of",
+    "authored",
+    "match_steps",
+    "settle",
+]
+
+Pair = tuple[str, str]
+MAX_SOURCE: Final = 30_000
+"""Characters of a text; a draft of a sheet may hold it."""
+MAX_STEPS: Final = 300
+MATCHED: Final = 0.5
+"""Steps of two people are the same from this overlap on (intersection over union)."""
+_ORDERS: Final = 4
+
+
+class GraphStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A step: its wording, and the parts of the text that it was made from."""
+
+    id: str
+    text: str
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+class ProposedEdge(msgspec.Struct, frozen=True, kw_only=True):
+    """A pair of steps that may be an edge, and what recordings say of it; ``taken``: the inferred graph has it."""
+
+    before: str
+    after: str
+    probability: float | None = None
+    agreeing: int = 0
+    together: int = 0
+    taken: bool = True
+
+
+class GraphTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A text, and what was proposed.
+
+    Attributes:
+        id: of the activity.
+        title: of the activity.
+        text: empty where people paste one.
+        steps: proposed; those of the graph, where they are ``fixed``.
+        edges: proposed, the most doubtful first.
+        fixed: steps are not written here, only their order is decided on.
+    """
+
+    id: str
+    title: str
+    text: str = ""
+    steps: tuple[GraphStep, ...] = ()
+    edges: tuple[ProposedEdge, ...] = ()
+    fixed: bool = False
+
+
+class GraphSheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What somebody wrote.
+
+    Attributes:
+        text: pasted, where the task has none.
+        steps: in the order in which they are listed; empty where the task's are fixed.
+        edges: (before, after), accepted proposals among them.
+        refused_steps: ids of proposed steps.
+        refused: proposed edges.
+    """
+
+    text: str = ""
+    steps: tuple[GraphStep, ...] = ()
+    edges: tuple[Pair, ...] = ()
+    refused_steps: tuple[str, ...] = ()
+    refused: tuple[Pair, ...] = ()
+    note: str = ""
+
+
+class GraphOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of a round; ``write``: what is settled goes into the workspace's graphs when it is collected."""
+
+    write: bool = False
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What is wrong (``broken``) or odd, and the steps that it is about, by id."""
+
+    text: str
+    steps: tuple[str, ...] = ()
+    broken: bool = False
+
+
+class GraphLook(msgspec.Struct, frozen=True, kw_only=True):
+    """How a sheet stands: findings, a drawing or why there is none (``note``), and orders in which the steps can be done.
+
+    In the drawing ``data-step`` is the number of a step in the sheet, from 1. Orders are drawn uniformly where ``count`` says how
+    many there are, else step by step.
+    """
+
+    findings: tuple[Finding, ...]
+    svg: str = ""
+    note: str = ""
+    orders: tuple[tuple[str, ...], ...] = ()
+    count: int | None = None
+
+
+class GraphKind(TaskKind[GraphTask, GraphSheet, GraphOptions]):
+    """Steps of a text and what must come before what."""
+
+    name = "graph"
+    title = "Task graphs"
+    detail = "Mark the actions of a text, make them steps, and say which must come before which."
+    task = GraphTask
+    sheet = GraphSheet
+    options = GraphOptions
+
+    def check(self, sheet: GraphSheet, task: GraphTask, options: GraphOptions) -> GraphSheet:  # noqa: ARG002
+        """Return the sheet with trimmed texts, each link once, and no decision that nothing asked for.
+
+        Raises:
+            InvalidError: if a step has no words or lies outside the text, steps wait for one another, or proposals are open.
+        """
+        text = task.text or sheet.text
+        steps = tuple(
+            msgspec.structs.replace(s, text=s.text.strip(), spans=tuple(sorted(set(s.spans))))
+            for s in sheet.steps
+        )
+        kept = msgspec.structs.replace(
+            sheet,
+            text="" if task.text else sheet.text,
+            steps=() if task.fixed else steps,
+            edges=tuple(dict.fromkeys(sheet.edges)),
+            note=sheet.note.strip(),
+        )
+        errors = list(_wrong(kept, task, text))
+        if not errors:
+            errors += [("edges", f.text) for f in _findings(kept, task) if f.broken]
+        ids = {step.id for step in _steps(kept, task)}
+        asked = [(e.before, e.after) for e in task.edges if {e.before, e.after} <= ids]
+        refused = tuple(p for p in asked if p in sheet.refused and p not in kept.edges)
+        gone = tuple(s.id for s in task.steps if s.id in sheet.refused_steps and s.id not in ids)
+        undecided = len(asked) - len(refused) - len({*asked} & {*kept.edges})
+        if undecided := undecided + len({s.id for s in task.steps} - ids - {*gone}):
+            errors.append(
+                ("proposals", f"Accept or refuse what is proposed: {undecided} are not decided on.")
+            )
+        if is_bad_text(sheet.note):
+            errors.append(("note", f"A note holds at most {MAX_TEXT:,} characters of text."))
+        if errors:
+            raise InvalidError(errors)
+        return msgspec.structs.replace(kept, refused=refused, refused_steps=gone)
+
+    def look(self, sheet: GraphSheet, task: GraphTask, options: GraphOptions) -> GraphLook:  # noqa: ARG002
+        """Return how a sheet stands, a draft as well."""
+        steps = _steps(sheet, task)
+        findings = tuple(_findings(sheet, task)) if steps else ()
+        if not steps or any(f.broken for f in findings):
+            return GraphLook(findings=findings, note="Drawn once there are steps and none waits for itself.")
+        graph = _numbered(sheet, task).build()
+        # without an edge every order is valid, and counting them would take the longest
+        count = measure_graph(graph).orders if graph.edges else None
+        svg, note = _drawing(graph)
+        drawn = dict.fromkeys(_drawn(graph, uniformly=count is not None)) if len(steps) > 1 else ()
+        orders = tuple(tuple(steps[int(n) - 1].id for n in order) for order in drawn)
+        return GraphLook(findings=findings, svg=svg, note=note, orders=orders[:_ORDERS], count=count)
+
+
+KIND: Final = GraphKind()
+
+
+def _steps(sheet: GraphSheet, task: GraphTask) -> tuple[GraphStep, ...]:
+    return task.steps if task.fixed else sheet.steps[:MAX_STEPS]
+
+
+def _numbered(sheet: GraphSheet, task: GraphTask) -> GraphDraft:
+    """Return the sheet as a draft whose steps are called by their numbers on the page, so that findings name these."""
+    steps = _steps(sheet, task)
+    numbers = {step.id: str(n) for n, step in enumerate(steps, 1)}
+    edges = tuple((numbers.get(a, a), numbers.get(b, b)) for a, b in dict.fromkeys(sheet.edges))
+    return GraphDraft(task.id, task.title, tuple(Step(str(n), s.text) for n, s in enumerate(steps, 1)), edges)
+
+
+def _wrong(sheet: GraphSheet, task: GraphTask, text: str) -> Iterator[tuple[str, str]]:
+    if len(text) > MAX_SOURCE or any(map(is_bad_text, re.findall(f"(?s).{{1,{MAX_TEXT}}}", text))):
+        yield "text", f"A text has at most {MAX_SOURCE:,} characters, and no control characters."
+    steps = sheet.steps
+    if not steps and not task.fixed:
+        yield "steps", "There is no step yet: choose words of the text, and make them a step."
+    if len(steps) > MAX_STEPS or len({s.id for s in steps}) < len(steps):
+        yield "steps", f"At most {MAX_STEPS} steps, each with an id of its own; there are {len(steps):,}."
+    for n, s in enumerate(steps, 1):
+        if not s.text or len(s.text) > LONG_TEXT or is_bad_text(s.text) or not 0 < len(s.id) <= 200:
+            yield f"steps.{s.id}", f"Step {n} has no words, or more than {LONG_TEXT:,} characters."
+        if any(not 0 <= begin < end <= len(text) for begin, end in s.spans):
+            yield (
+                f"steps.{s.id}",
+                f"Step {n} was made from words that the text does not have: choose them anew.",
+            )
+
+
+def _findings(sheet: GraphSheet, task: GraphTask) -> Iterator[Finding]:
+    draft, steps = _numbered(sheet, task), _steps(sheet, task)
+    found = [f for f in lint_graph(draft) if f.rule not in ("no_start", "no_end")]
+    for f in found:
+        about = {int(n) - 1: None for n in re.findall(r"\d+", f.where) if 0 < int(n) <= len(steps)}
+        text = f"{f.where[:1].upper()}{f.where[1:]}: {GRAPH_RULES[f.rule]} ({f.seen})."
+        yield Finding(text, tuple(steps[k].id for k in about), f.broken)
+    if any(f.broken for f in found):
+        return
+    graph, numbers = draft.build(), {s.id: n for n, s in enumerate(steps, 1)}
+    for a, b in sheet.refused:
+        if a in numbers and b in numbers and graph.comes_before(str(numbers[a]), str(numbers[b])):
+            text = f"Edge {numbers[a]} → {numbers[b]} is refused, but follows from the others."
+            yield Finding(text, (a, b), task.fixed and (a, b) not in sheet.edges)
+    for a, b in sheet.edges:
+        if numbers[a] > numbers[b]:
+            yield Finding(f"Edge {numbers[a]} → {numbers[b]}: what comes first stands below.", (a, b))
+    spans = sorted((begin, end, s.id) for s in steps for begin, end in s.spans)
+    twice = [{a, b} for (_, end, a), (begin, _, b) in itertools.pairwise(spans) if begin < end and a != b]
+    for pair in sorted(sorted(numbers[i] for i in pair) for pair in twice):
+        yield Finding(f"Steps {pair[0]} and {pair[1]} share words.", tuple(steps[n - 1].id for n in pair))
+
+
+def _drawing(graph: TaskGraph) -> tuple[str, str]:
+    from proctor.drawing.sketch import NotDrawnError
+    from proctor.drawing.svg import draw_layout
+    from proctor.drawing.view import default_layouts
+
+    closed = add_terminals(graph)
+    try:
+        return str(draw_layout(default_layouts().find(closed), closed)), ""
+    except NotDrawnError as error:
+        return "", f"Not drawn: {error}. The list says the same."
+
+
+def _drawn(graph: TaskGraph, *, uniformly: bool) -> Iterator[tuple[str, ...]]:
+    rng = random.Random(0)  # noqa: S311 - the same orders for the same graph
+    for _ in range(3 * _ORDERS):
+        order = list(graph.sample_order(rng)) if uniformly else []
+        while ready := graph.ready(order):
+            order.append(rng.choice(ready))
+        yield tuple(order)
+
+
+# -- two people and more -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Authored:
+    """A graph that somebody wrote, with the text that its spans lie in; ``fixed``: ids of steps are the same for all."""
+
+    person: str
+    text: str
+    steps: tuple[GraphStep, ...]
+    graph: TaskGraph
+    fixed: bool
+
+
+class GraphAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How far two people wrote the same graph; of edges and order, over the steps that both have.
+
+    Attributes:
+        steps: of the first and of the second.
+        matched: steps that both have.
+        step_f1: of steps.
+        edge_f1: of edges of the reductions, those of START and END included (``compare_edges``).
+        edge_kappa: Cohen's, over unordered pairs of matched steps: an edge, its reverse, or none; None where undefined.
+        precedence_f1: of pairs that are ordered, implied ones included; None where nobody orders any.
+        reversed: pairs that they order the other way round.
+    """
+
+    people: Pair
+    steps: tuple[int, int]
+    matched: int
+    step_f1: float
+    edge_f1: float | None = None
+    edge_kappa: float | None = None
+    precedence_f1: float | None = None
+    reversed: int = 0
+
+
+class Dispute(msgspec.Struct, frozen=True, kw_only=True):
+    """What only some say: a step, or an edge with the texts of its steps; and who says it."""
+
+    kind: Literal["step", "edge"]
+    before: str
+    after: str = ""
+    text: str
+    people: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The steps and the order that all agree on (no graph where they share no step), and the rest."""
+
+    graph: TaskGraph | None
+    disputes: tuple[Dispute, ...]
+
+
+def authored(person: str, sheet: GraphSheet, task: GraphTask) -> Authored:
+    """Return the graph of a submitted sheet."""
+    steps = _steps(sheet, task)
+    graph = TaskGraph(task.id, task.title, tuple(Step(s.id, s.text) for s in steps), sheet.edges)
+    return Authored(person, task.text or sheet.text, steps, graph, task.fixed)
+
+
+def match_steps(one: Authored, two: Authored) -> dict[str, str]:
+    """Return which step of ``one`` is which of ``two``, one to one, with as much overlap as possible.
+
+    Steps are compared by the characters marked, where both have some in the same text, else by the words of their wording.
+    """
+    if one.fixed:
+        return {s.id: s.id for s in one.steps}
+    from scipy.optimize import linear_sum_assignment
+
+    marks = [[_marks(s, who.text) for s in who.steps] for who in (one, two)]
+    words = [[{*re.findall(r"\w+", s.text.casefold())} for s in who.steps] for who in (one, two)]
+    same = one.text == two.text
+    gain = [
+        [_iou(m, n) if same and m and n else _iou(v, w) for n, w in zip(marks[1], words[1], strict=True)]
+        for m, v in zip(marks[0], words[0], strict=True)
+    ]
+    pairs = zip(*(found.tolist() for found in linear_sum_assignment(gain, maximize=True)), strict=True)
+    return {one.steps[i].id: two.steps[j].id for i, j in pairs if gain[i][j] >= MATCHED}
+
+
+def _marks(step: GraphStep, text: str) -> set[int]:
+    return {k for begin, end in step.spans for k in range(begin, end) if not text[k].isspace()}
+
+
+def _iou(a: Collection[object], b: Collection[object]) -> float:
+    return len({*a} & {*b}) / (len({*a} | {*b}) or 1)
+
+
+def agreement_of(one: Authored, two: Authored) -> GraphAgreement:
+    """Return how far the second agrees with the first."""
+    same, names, sizes = match_steps(one, two), (one.person, two.person), (len(one.steps), len(two.steps))
+    found = GraphAgreement(people=names, steps=sizes, matched=len(same), step_f1=2 * len(same) / sum(sizes))
+    if not same:
+        return found
+    a, b = _within(one.graph, {i: i for i in same}), _within(two.graph, {j: i for i, j in same.items()})
+    order = compare_precedence(a, b)
+    pairs = list(itertools.combinations(same, 2))
+    labels = [[(p in g.edges) - (p[::-1] in g.edges) for p in pairs] for g in (a, b)]
+    kappa = cohen_kappa(*labels, resamples=0).value
+    return msgspec.structs.replace(
+        found,
+        edge_f1=compare_edges(a, b).f1,
+        edge_kappa=None if kappa != kappa else kappa,
+        precedence_f1=order.f1,
+        reversed=len(order.reversed_),
+    )
+
+
+def _within(graph: TaskGraph, names: Mapping[str, str]) -> TaskGraph:
+    """Return the order of some of a graph's steps, under new names, reduced."""
+    edges = tuple(
+        (names[a], names[b]) for a, b in itertools.permutations(names, 2) if graph.comes_before(a, b)
+    )
+    steps = tuple(Step(new, graph[old].text) for old, new in names.items())
+    return TaskGraph(graph.id, graph.name, steps, edges).transitive_reduction()
+
+
+def settle(people: Sequence[Authored]) -> Settled:
+    """Return what all agree on, in the words and ids of the one who shares most steps with the others.
+
+    Steps are those that everybody has; one comes before another where everybody says so, implied or not. What only some say is
+    listed, of edges those of somebody's reduction.
+    """
+    anchor = max(people, key=lambda one: sum(len(match_steps(one, two)) for two in people if two is not one))
+    same = {who.person: match_steps(anchor, who) for who in people if who is not anchor}
+    same[anchor.person] = {step.id: step.id for step in anchor.steps}
+    disputes = []
+    for step in anchor.steps:
+        have = tuple(name for name, ids in same.items() if step.id in ids)
+        if len(have) < len(people):
+            disputes.append(Dispute(kind="step", before=step.id, text=step.text, people=have))
+    for who in people:
+        only = [s for s in who.steps if s.id not in same[who.person].values()]
+        disputes += [Dispute(kind="step", before=s.id, text=s.text, people=(who.person,)) for s in only]
+    agreed = [s.id for s in anchor.steps if all(s.id in ids for ids in same.values())]
+    if not agreed:
+        return Settled(None, tuple(disputes))
+    graphs = {who.person: _within(who.graph, {same[who.person][i]: i for i in agreed}) for who in people}
+    common = [
+        p for p in itertools.permutations(agreed, 2) if all(g.comes_before(*p) for g in graphs.values())
+    ]
+    for a, b in dict.fromkeys(edge for g in graphs.values() for edge in g.edges):
+        if (a, b) not in common:
+            names = tuple(name for name, g in graphs.items() if g.comes_before(a, b))
+            text = f"{anchor.graph[a].text} → {anchor.graph[b].text}"
+            disputes.append(Dispute(kind="edge", before=a, after=b, text=text, people=names))
+    steps = tuple(anchor.graph[i] for i in agreed)
+    graph = TaskGraph(anchor.graph.id, anchor.graph.name, steps, tuple(common)).transitive_reduction()
+    return Settled(graph, tuple(disputes))
