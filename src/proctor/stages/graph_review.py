@@ -23,7 +23,9 @@ from proctor.records import atomic_write, read_jsonl, write_jsonl
 from proctor.spreadsheet import safe_cell
 from proctor.stages.graph_methods import Belief, Inferred
 
-__all__ = ["Decided", "Decision", "Review", "apply_review", "read_review", "write_review"]
+__all__ = [
+    "Decided", "Decision", "Review", "ReviewRow", "apply_review", "read_review", "review_rows", "write_review", "write_rows",
+]  # fmt: skip
 
 _LONGEST: Final = 300
 """Characters of a step's text that a row shows."""
@@ -84,12 +86,17 @@ def write_review(path: Path, inferred: Iterable[Inferred], decided: Iterable[Dec
     """
     said = {(d.graph, d.before, d.after): d.decision for d in decided}
     rows = sorted(_rows(inferred, said), key=lambda pair: pair[0])
+    write_rows(path, [row for _, row in rows])
+    return len(rows)
+
+
+def write_rows(path: Path, rows: Iterable[ReviewRow]) -> None:
+    """Write rows as ``write_review`` does."""
     if _is_csv(path):
         with atomic_write(path) as stream:
-            stream.write(_csv(row for _, row in rows).encode("utf-8-sig", "replace"))
+            stream.write(_csv(rows).encode("utf-8-sig", "replace"))
     else:
-        write_jsonl(path, (row for _, row in rows))
-    return len(rows)
+        write_jsonl(path, rows)
 
 
 def _is_csv(path: Path) -> bool:
@@ -170,6 +177,24 @@ def read_review(path: Path) -> Review:
         if _decision(row) not in ("", "accept", "refuse"):
             raise UserError(f"the decision is '{row.decision[:60]}'.", where=where, hint=_HINT)
     return Review(path, tuple((where, row) for where, row in rows if _decision(row)))
+
+
+def review_rows(path: Path) -> list[ReviewRow]:
+    """Return all rows of a file, decided or not, with what is known of them.
+
+    Raises:
+        UserError: as ``read_review``, and where a number is none.
+    """
+    if not _is_csv(path):
+        return [row for _, row in _numbered(path)]
+    rows = []
+    for line, cells in iter_csv_rows(path, _KEYS):
+        given = {n: cells[n] for n in ReviewRow.__struct_fields__ if n in _KEYS or cells.get(n)}
+        try:
+            rows.append(msgspec.convert(given, ReviewRow, strict=False))
+        except msgspec.ValidationError as error:
+            raise UserError(f"{error}.", where=f"{path}:{line}") from None
+    return rows
 
 
 def _numbered(path: Path) -> Iterator[tuple[str, ReviewRow]]:

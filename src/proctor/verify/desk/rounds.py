@@ -260,6 +260,7 @@ def read_readings(connection: Connection, round_: Round) -> Iterator[Reading]:
                 t.c.variant,
                 t.c.stratum,
                 t.c.role,
+                t.c.body,
                 p.c.pid,
                 b.c.pid.label("batch"),
                 b.c.state,
@@ -289,6 +290,7 @@ def read_readings(connection: Connection, round_: Round) -> Iterator[Reading]:
             counts=row.state != "refused",
             assignment=row.assignment,
             corrected=corrected.get(row.assignment),
+            body=msgspec.Raw(row.body.encode()),
         )
 
 

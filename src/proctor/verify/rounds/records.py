@@ -138,6 +138,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         at: seconds since 1970.
         counts: False where the batch was set aside by a reviewer.
         corrected: what a reviewer put in its place, as JSON; None where nobody did.
+        body: the task's, as JSON.
     """
 
     round: str
@@ -156,3 +157,4 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     counts: bool = True
     assignment: str = ""
     corrected: msgspec.Raw | None = None
+    body: msgspec.Raw = msgspec.Raw(b"null")

@@ -1,0 +1,270 @@
+"""Rounds in which task graphs are written from texts, or inferred edges are reviewed, and what comes out of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from proctor.datasets.interchange.graph_json import render_own
+from proctor.errors import UserError
+from proctor.llm.message import Parameters, Request
+from proctor.llm.outcome import Reply
+from proctor.llm.structured import read_object
+from proctor.procedure.graph import TaskGraph
+from proctor.records import Dropped, atomic_write, read_bytes, read_jsonl, write_json
+from proctor.spreadsheet import safe_cell
+from proctor.stages.graph_review import ReviewRow, review_rows, write_rows
+from proctor.stages.models import open_models
+from proctor.stages.rounds.graph_settings import GraphRoundSettings
+from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.verify.llm_prompt import verification_prompts
+from proctor.verify.rounds import graph as rules
+from proctor.verify.rounds.graph import GraphSheet, GraphStep, GraphTask, ProposedEdge
+from proctor.verify.rounds.records import Reading, Round
+from proctor.workspace import Workspace
+
+__all__ = ["GraphFigures", "collect", "make"]
+
+_STAGE: Final = "round graph"
+_ID: Final = re.compile(r"\w(?:[\w .-]{0,98}[\w.-])?")
+_INSTRUCTIONS: Final = """Read the text. Choose the words of each action and make them a step; a step is one thing that is done.
+Then say which steps must come before which: only what *must* wait, not what happens to stand later. Accept a proposal only where
+you would have written it yourself.
+"""
+
+
+class GraphFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """By task the agreement of each two people, the steps and edges that all agree on, and how much they do not."""
+
+    agreement: dict[str, list[rules.GraphAgreement]]
+    settled: dict[str, tuple[int, int]]
+    disputes: dict[str, int]
+
+
+class _Text(msgspec.Struct, frozen=True):
+    id: str
+    title: str = ""
+    text: str = ""
+
+
+def make(workspace: Workspace, settings: GraphRoundSettings) -> Made:
+    """Return a task for every text, or for every graph of a table of edges.
+
+    Raises:
+        UserError: if a file cannot be read, a text is too long, or a model is wrong.
+    """
+    dropped: list[Dropped] = []
+    if settings.edges is not None and settings.texts is None and settings.draft is None:
+        bodies = _reviews(settings.edges)
+    elif settings.texts is not None and settings.edges is None:
+        bodies = [_task(one) for one in _texts(settings.texts)]
+        bodies = _drafted(workspace, bodies, settings.draft, dropped) if settings.draft else bodies
+    else:
+        raise UserError("either texts are needed or edges.", hint="--texts FOLDER, or --edges FILE alone")
+    options = rules.GraphOptions(write=settings.write)
+    tasks = [task_of(body.id, body) for body in bodies]
+    return Made(tasks=tasks, options=options, dropped=dropped, instructions=_INSTRUCTIONS)
+
+
+def _texts(path: Path) -> list[_Text]:
+    found: list[_Text] = read_jsonl(path, _Text) if path.suffix.lower() == ".jsonl" else []
+    for file in () if found else sorted(path.glob("*.txt")) if path.is_dir() else (path,):
+        found.append(
+            _Text(file.stem, file.stem.replace("_", " "), read_bytes(file).decode("utf-8-sig", "replace"))
+        )
+    if not found:
+        raise UserError("there are no texts in it.", where=str(path), hint="files that end in .txt, UTF-8")
+    return found
+
+
+def _task(one: _Text) -> GraphTask:
+    text = "\n".join(one.text.splitlines()).strip()
+    if _ID.fullmatch(one.id) is None or len(text) > rules.MAX_SOURCE:
+        problem = f"its text has {len(text):,} characters; ids are letters, digits and - . _, and {rules.MAX_SOURCE:,} characters fit."
+        raise UserError(problem, where=one.id[:80])
+    return GraphTask(id=one.id, title=one.title or one.id, text=text)
+
+
+def _reviews(path: Path) -> list[GraphTask]:
+    """Return a task for each graph of a table, with its rows in their order: the most doubtful first."""
+    rows: dict[str, list[ReviewRow]] = {}
+    for row in review_rows(path):
+        rows.setdefault(row.graph, []).append(row)
+    tasks = []
+    for graph, edges in rows.items():
+        texts = {i: t for r in edges for i, t in ((r.before, r.before_text), (r.after, r.after_text))}
+        steps = tuple(GraphStep(id=i, text=text or i) for i, text in texts.items())
+        proposed = tuple(
+            ProposedEdge(before=r.before, after=r.after, probability=r.probability, agreeing=r.agreeing, together=r.together, taken=r.kind != "open")
+            for r in edges
+        )  # fmt: skip
+        tasks.append(GraphTask(id=graph, title=graph, steps=steps, edges=proposed, fixed=True))
+    if not tasks:
+        raise UserError(
+            "the table has no edges.", where=str(path), hint="see 'proctor graph induce --review'"
+        )
+    return tasks
+
+
+# -- drafts ------------------------------------------------------------------------------------------------------
+
+
+class _DraftStep(msgspec.Struct, frozen=True):
+    text: str
+    quote: str = ""
+
+
+class _DraftEdge(msgspec.Struct, frozen=True):
+    before: int
+    after: int
+    sure: float = 1.0
+
+
+class _Draft(msgspec.Struct, frozen=True):
+    steps: list[_DraftStep]
+    edges: list[_DraftEdge] = []
+
+
+def _drafted(
+    workspace: Workspace, tasks: list[GraphTask], model: str, dropped: list[Dropped]
+) -> list[GraphTask]:
+    template = verification_prompts()["graph-draft"]
+    with open_models(workspace) as models:
+        how = models.replying.over(Parameters(temperature=0.0, max_tokens=4_096), model, "generator")
+        prompts = [template.render(models.secret, title=task.title, text=task.text) for task in tasks]
+        requests = [Request(model=model, messages=prompt.messages, parameters=how) for prompt in prompts]
+        outcomes = {request.key: outcome for request, outcome in models.ask(_STAGE)(requests)}
+    made = []
+    for task, request in zip(tasks, requests, strict=True):
+        said = outcomes.get(request.key)
+        draft = read_object(said.text, _Draft, required=("steps",)) if isinstance(said, Reply) else None
+        if not isinstance(draft, _Draft):
+            dropped.append(
+                Dropped(task.id, "no_draft", "the task has no proposals: the reply was none, or not as asked")
+            )
+        made.append(_proposed(task, draft) if isinstance(draft, _Draft) else task)
+    return made
+
+
+def _proposed(task: GraphTask, draft: _Draft) -> GraphTask:
+    """Return the task with a draft's steps, at the place where its text says them, and its edges, the most doubtful first."""
+    steps, at = [], 0
+    for n, step in enumerate(draft.steps, 1):
+        begin = task.text.find(step.quote, at) if step.quote.strip() else -1
+        at = max(at, begin)
+        spans = ((begin, begin + len(step.quote)),) if begin >= 0 else ()
+        steps.append(GraphStep(id=f"d{n}", text=step.text.strip()[:1000], spans=spans))
+    pairs = {
+        (e.before, e.after): e.sure for e in draft.edges if 0 < min(e.before, e.after) and e.before != e.after
+    }
+    edges = [
+        ProposedEdge(before=f"d{a}", after=f"d{b}", probability=sure)
+        for (a, b), sure in sorted(pairs.items(), key=lambda pair: (pair[1], pair[0]))
+        if max(a, b) <= len(steps)
+    ]
+    return msgspec.structs.replace(task, steps=tuple(steps), edges=tuple(edges))
+
+
+# -- collecting --------------------------------------------------------------------------------------------------
+
+
+def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
+    """Write everybody's graph, what all agree on, the rest, and how far people agree two by two.
+
+    The folder is a plain folder: ``activities`` holds the settled graphs, for ``read plain``. Of reviewed edges, ``edges.csv``
+    holds the decisions that all made, for ``graph induce --reviewed``.
+    """
+    folder = out or workspace.root / "rounds" / round_.name.replace("/", "_")
+    files = [folder / "agreement.json", folder / "disagreements.csv"]
+    found = GraphFigures(agreement={}, settled={}, disputes={})
+    graphs: dict[str, TaskGraph] = {}
+    rows: list[tuple[str, ...]] = []
+    decided: list[ReviewRow] = []
+    lines: list[str] = []
+    for id_, group in itertools.groupby((r for r in readings if r.counts), key=lambda r: r.task):
+        read = list(group)
+        task = msgspec.json.decode(read[0].body, type=GraphTask)
+        sheets = [msgspec.json.decode(r.sheet, type=GraphSheet) for r in read]
+        who = [rules.authored(r.person, sheet, task) for r, sheet in zip(read, sheets, strict=True)]
+        settled = rules.settle(who)
+        found.agreement[id_] = [rules.agreement_of(a, b) for a, b in itertools.combinations(who, 2)]
+        found.disputes[id_] = len(settled.disputes)
+        graph = settled.graph
+        found.settled[id_] = (len(graph.steps), len(graph.edges)) if graph is not None else (0, 0)
+        rows += [
+            (id_, d.kind, d.before, d.after, d.text, " ".join(d.people), str(len(who)))
+            for d in settled.disputes
+        ]
+        lines += _lines(id_, found, len(who))
+        if task.fixed:
+            decided += _decided(task, sheets)
+            continue
+        files += [_written(folder / "authors" / f"{id_}.{one.person}.json", one.graph) for one in who]
+        if graph is not None:
+            graphs[id_] = graph
+            files.append(_written(folder / "activities" / f"{id_}.json", graph))
+    write_json(folder / "agreement.json", found)
+    with atomic_write(folder / "disagreements.csv") as stream:
+        text = io.StringIO()
+        csv.writer(text).writerows(
+            [("task", "kind", "before", "after", "text", "said_by", "of"), *(map(safe_cell, r) for r in rows)]
+        )
+        stream.write(text.getvalue().encode("utf-8-sig", "replace"))
+    if decided:
+        write_rows(folder / "edges.csv", decided)
+        files.append(folder / "edges.csv")
+    if graphs and msgspec.json.decode(round_.options, type=rules.GraphOptions).write:
+        lines.append(_put(workspace, graphs))
+    return Collected(files=tuple(files), lines=tuple(lines), figures=found)
+
+
+def _written(path: Path, graph: TaskGraph) -> Path:
+    with atomic_write(path) as stream:
+        stream.write(render_own([graph])[0])
+    return path
+
+
+def _lines(id_: str, found: GraphFigures, people: int) -> Iterator[str]:
+    for one in found.agreement[id_]:
+        shares = {"edge F1": one.edge_f1, "kappa": one.edge_kappa, "order F1": one.precedence_f1}
+        said = (
+            f"{name} {'undefined' if share is None else f'{share:.2f}'}" for name, share in shares.items()
+        )
+        yield f"{id_}: {one.matched} steps in common of {one.steps[0]} and {one.steps[1]}; {', '.join(said)}"
+    steps, edges = found.settled[id_]
+    yield f"{id_}: all {people} agree on {steps} steps and {edges} edges; {found.disputes[id_]} disagreements"
+
+
+def _decided(task: GraphTask, sheets: Sequence[GraphSheet]) -> Iterator[ReviewRow]:
+    """Yield the rows of a review: with a decision where everybody made the same; links of their own that all made."""
+    texts = {step.id: step.text for step in task.steps}
+    known = {(e.before, e.after): e for e in task.edges}
+    own = set.intersection(*({*sheet.edges} for sheet in sheets)) - known.keys()
+    for a, b in (*known, *sorted(own)):
+        e = known.get((a, b)) or ProposedEdge(before=a, after=b, taken=False)
+        said = {"accept" if (a, b) in s.edges else "refuse" for s in sheets}
+        yield ReviewRow(
+            graph=task.id, before=a, after=b, kind="edge" if e.taken else "open", probability=e.probability, agreeing=e.agreeing,
+            together=e.together, before_text=texts[a], after_text=texts[b], decision=said.pop() if len(said) == 1 else "",
+        )  # fmt: skip
+
+
+def _put(workspace: Workspace, graphs: dict[str, TaskGraph]) -> str:
+    """Put settled graphs into the workspace; those that came with the data stay."""
+    there = workspace.graphs() if workspace.file("graphs.json").exists() else {}
+    record = workspace.stages().get(_STAGE)
+    ours = set(record.settings["settled"]) if record is not None else set()
+    new = {id_: g for id_, g in graphs.items() if id_ in ours or id_ not in there or not there[id_].edges}
+    workspace.write_graphs(there | new)
+    settings, counts = {"settled": sorted(ours | new.keys())}, {"graphs": len(new)}
+    workspace.record(_STAGE, settings=settings, counts=counts, outputs=("graphs.json",))
+    return (
+        f"{len(new)} graphs are in the workspace now; {len(graphs) - len(new)} that came with the data stay"
+    )

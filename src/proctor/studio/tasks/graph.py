@@ -1,0 +1,28 @@
+"""The page on which a task graph is written from a text, or an inferred one reviewed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from proctor.studio.context import Studio
+from proctor.verify.rounds.graph import GraphOptions, GraphSheet, GraphTask
+
+__all__ = ["GraphPage", "view"]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPage:
+    """What the page shows; ``data`` is what its script draws: text, proposed steps and edges."""
+
+    title: str
+    fixed: bool
+    data: str
+
+
+def view(
+    studio: Studio, task: GraphTask, sheet: GraphSheet, options: GraphOptions, address: str
+) -> GraphPage:  # noqa: ARG001
+    """Return the view of a task: all of it, since nothing of it is hidden."""
+    return GraphPage(task.title, task.fixed, msgspec.json.encode(task).decode())
