@@ -475,3 +475,23 @@ def test_the_time_base_of_a_slow_recording(shop: ClipShop, tmp_path: Path) -> No
     seen = numbers_in(shop.folder / f"{clip.key}.mp4")
     assert len(seen) == 60
     assert seen == [k * 8 // 30 for k in range(60)]
+
+
+@pytest.mark.parametrize("rate", [Fraction(25), Fraction(30_000, 1001), Fraction(60)])
+def test_a_timeline_shows_each_frame_of_its_recording(tmp_path: Path, rate: Fraction) -> None:
+    """Thirty pictures a second would leave out, or show twice, frames of a recording with another rate."""
+    times = range(0, 40 * rate.denominator, rate.denominator)
+    tick = Fraction(1, rate.numerator)
+    video = MAKER.make_video(tmp_path / "v.mp4", MAKER.Recipe(times=times, time_base=tick, b_frames=2))
+    with ClipShop(tmp_path / "clips", reserve_bytes=MODEST) as shop:
+
+        def found() -> ClipState | None:
+            state = shop.ask(video, float(40 / rate), rate=rate)
+            return None if state.state == "making" else state
+
+        state = wait_until(found, LOW_PRIORITY_PATIENCE)
+        assert state.clip is not None, state
+        with av.open(str(tmp_path / "clips" / f"{state.clip.key}.mp4")) as clip:
+            shown = [MAKER.number_in(f.to_ndarray(format="rgb24")) for f in clip.decode(video=0)]
+    assert shown == list(range(40))
+    assert state.clip.fps == pytest.approx(float(rate))

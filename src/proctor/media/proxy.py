@@ -70,7 +70,7 @@ class ProxyInfo(msgspec.Struct, frozen=True):
     """
 
     frames: int
-    fps: int
+    fps: float
     width: int
     height: int
 
@@ -95,7 +95,7 @@ def write_proxy(
     *,
     start: float = 0.0,
     end: float | None = None,
-    fps: int = 30,
+    fps: Fraction | int = 30,
     gop: int = 15,
     quality: int = 25,
     seen: Callable[[float], None] | None = None,
@@ -127,17 +127,17 @@ def write_proxy(
 
 class _Look(msgspec.Struct, frozen=True):
     height: int
-    fps: int
+    fps: Fraction | int
     gop: int
     quality: int
 
     def __post_init__(self) -> None:
         if not 16 <= self.height <= 4320:
             raise UserError(f"a height of {self.height} pixels is not possible.", hint="give 16 to 4320")
-        if not (1 <= self.fps <= 60 and 1 <= self.gop <= 600 and 0 <= self.quality <= 51):
+        if not (1 <= self.fps <= 120 and 1 <= self.gop <= 600 and 0 <= self.quality <= 51):
             raise UserError(
                 f"{self.fps} pictures a second, a keyframe every {self.gop} and quality {self.quality} do not go.",
-                hint="give 1 to 60 pictures a second, a keyframe every 1 to 600, and a quality of 0 to 51",
+                hint="give 1 to 120 pictures a second, a keyframe every 1 to 600, and a quality of 0 to 51",
             )
 
 
@@ -175,12 +175,12 @@ def _encode(
                 if source.sounds:
                     writer.track(sound_blocks(video, start, until, limits=limits))
             writer.add(frame)
-            if seen is not None and writer.frames % look.fps == 0:
-                seen(writer.frames / look.fps)
+            if seen is not None and writer.frames % math.ceil(look.fps) == 0:
+                seen(float(writer.frames / look.fps))
         if writer is None or not writer.frames:
             raise UserError(f"no picture falls into [{start:g}, {until:g}) s.", where=str(video))
         writer.finish()
-        return ProxyInfo(writer.frames, look.fps, *writer.upright)
+        return ProxyInfo(writer.frames, float(look.fps), *writer.upright)
 
 
 def _look_at(video: str | os.PathLike[str], limits: Limits) -> _Source:
@@ -195,7 +195,12 @@ def _look_at(video: str | os.PathLike[str], limits: Limits) -> _Source:
 
 
 def _steady(
-    video: str | os.PathLike[str], source: _Source, start: float, end: float, fps: int, limits: Limits
+    video: str | os.PathLike[str],
+    source: _Source,
+    start: float,
+    end: float,
+    fps: Fraction | int,
+    limits: Limits,
 ) -> Iterator[VideoFrame]:
     """Yield for k = 0, 1, ... the frame on screen at ``start + k/fps``; black ones where there is none yet."""
     deadline = Deadline(limits.seconds, str(video))

@@ -114,7 +114,7 @@ def _rate(
     measured = (len(shown) - 1) / span if span else Fraction(25)
     slack = max(tick, _MILLISECOND)
     steps = [b - a for a, b in pairwise(shown)]
-    apart = median(steps) * tick or Fraction(1, 30)
+    apart = Fraction(median(steps)) * tick or Fraction(1, 30)
     usual = min(_RATES, key=lambda rate: abs(1 / rate - apart))
     candidates = dict.fromkeys(
         (

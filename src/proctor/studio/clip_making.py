@@ -13,6 +13,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from fractions import Fraction
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
@@ -49,7 +50,7 @@ class Clip(msgspec.Struct, frozen=True):
 
     key: str
     frames: int
-    fps: int
+    fps: float
     width: int
     height: int
     sha256: str
@@ -63,11 +64,20 @@ class Clip(msgspec.Struct, frozen=True):
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """A clip that is wanted: its name, and the moments (seconds of the recording) at which it ends and begins."""
+    """A clip that is wanted: its name, and the moments (seconds of the recording) at which it ends and begins.
+
+    ``rate`` is its pictures a second where it is not cut from the recording's proxy but shows every frame of its own.
+    """
 
     key: str
     end: float
     start: float = 0.0
+    rate: tuple[int, int] | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Encoded by itself."""
+        return self.start > 0 or self.rate is not None
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -142,39 +152,45 @@ def make_clips(task: Task, tell: Callable[[Reply], None]) -> None:
     folder = Path(task.folder)
     proxy = folder / "proxies" / f"{task.proxy}.mp4"
     _keep_room(folder, task.reserve_bytes)
-    if any(cut.start == 0 for cut in task.cuts):
+    if not all(cut.alone for cut in task.cuts):
         _make_proxy(task, proxy, tell)
     for cut in task.cuts:
         try:
             _keep_room(folder, task.reserve_bytes)
-            tell(Done(_make_clip(task, proxy, folder, cut)))
+            tell(Done(_make_clip(task, proxy, folder, cut, tell)))
         except UserError as error:
             tell(Failed(cut.key, error.message, error.hint or ""))
 
 
 def _make_proxy(task: Task, proxy: Path, tell: Callable[[Reply], None]) -> None:
     """Encode the recording up to its latest clip; when more is wanted later, to its end: at most twice."""
-    latest = max(cut.end for cut in task.cuts if cut.start == 0)
+    latest = max(cut.end for cut in task.cuts if not cut.alone)
     note = read_note(proxy, _ProxyNote)
     if note is not None and (note.whole or note.frames >= pictures_before(latest, note.fps)):
         return
     end = latest if note is None else None
-    length = end or probe(task.video).duration or 0.0
-
-    def seen(seconds: float) -> None:
-        _keep_room(proxy.parent, task.reserve_bytes)
-        tell(Progress(min(1.0, seconds / length) if length else 0.0))
-
-    info = _encode(task, proxy, 0.0, end, seen)
-    whole = end is None or info.frames < pictures_before(end, info.fps)
-    _write_note(proxy, _ProxyNote(info.frames, info.fps, whole, proxy.stat().st_size))
+    info = _encode(task, proxy, 0.0, end, tell)
+    fps = round(info.fps)
+    whole = end is None or info.frames < pictures_before(end, fps)
+    _write_note(proxy, _ProxyNote(info.frames, fps, whole, proxy.stat().st_size))
 
 
 def _encode(
-    task: Task, target: Path, start: float, end: float | None, seen: Callable[[float], None] | None = None
+    task: Task,
+    target: Path,
+    start: float,
+    end: float | None,
+    tell: Callable[[Reply], None],
+    fps: Fraction | int = 30,
 ) -> ProxyInfo:
+    length = (end or probe(task.video).duration or 0.0) - start
+
+    def seen(seconds: float) -> None:
+        _keep_room(target.parent, task.reserve_bytes)
+        tell(Progress(min(1.0, seconds / length) if length else 0.0))
+
     before = _state(task.video)
-    info = write_proxy(task.video, target, task.height, start=start, end=end, seen=seen)
+    info = write_proxy(task.video, target, task.height, start=start, end=end, fps=fps, seen=seen)
     if _state(task.video) != before:
         target.unlink(missing_ok=True)
         raise UserError(
@@ -190,9 +206,13 @@ def _state(video: str) -> tuple[int, int]:
     return state.st_size, state.st_mtime_ns
 
 
-def _make_clip(task: Task, proxy: Path, folder: Path, cut: Cut) -> Clip:
+def _make_clip(task: Task, proxy: Path, folder: Path, cut: Cut, tell: Callable[[Reply], None]) -> Clip:
     video, poster = folder / f"{cut.key}.mp4", folder / f"{cut.key}.jpg"
-    info = _encode(task, video, cut.start, cut.end) if cut.start else trim_proxy(proxy, video, cut.end)
+    if cut.alone:
+        fps = Fraction(*cut.rate) if cut.rate else 30
+        info = _encode(task, video, cut.start, cut.end, tell, fps)
+    else:
+        info = trim_proxy(proxy, video, cut.end)
     _flush(video)
     write_poster(video, poster)
     clip = Clip(

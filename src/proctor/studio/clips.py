@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Final, Literal
 
@@ -142,13 +143,15 @@ class ClipShop:
 
     # asking
 
-    def key(self, video: str | os.PathLike[str], end: float, start: float = 0.0) -> str:
+    def key(
+        self, video: str | os.PathLike[str], end: float, start: float = 0.0, rate: Fraction | None = None
+    ) -> str:
         """Return the name of a clip: 64 hexadecimal digits.
 
         Raises:
             UserError: if the recording is not there, or it is not 0 <= ``start`` < ``end``.
         """
-        return self._keys(video, end, start)[1]
+        return self._keys(video, end, start, rate)[1]
 
     def ask(
         self,
@@ -156,6 +159,7 @@ class ClipShop:
         end: float,
         start: float = 0.0,
         *,
+        rate: Fraction | None = None,
         urgent: bool = True,
         retry: bool = False,
     ) -> ClipState:
@@ -165,10 +169,12 @@ class ClipShop:
             video: the recording.
             end: the question's moment, seconds.
             start: of what is asked about, seconds.
+            rate: frames a second of the recording, where each of its frames has to be a picture of the clip.
             urgent: somebody waits in front of a page; what is made ahead of that comes later.
             retry: try again at once what failed before.
         """
-        return self._ask(video, end, start, urgent=urgent, retry=retry)
+        rate = None if rate == _FPS else rate  # the proxy has each frame, and may be there
+        return self._ask(video, end, start, rate, urgent=urgent, retry=retry)
 
     def wait(
         self, video: str | os.PathLike[str], end: float, timeout: float, *, start: float = 0.0
@@ -239,7 +245,9 @@ class ClipShop:
 
     # what is known
 
-    def _keys(self, video: str | os.PathLike[str], end: float, start: float) -> tuple[str, str]:
+    def _keys(
+        self, video: str | os.PathLike[str], end: float, start: float, rate: Fraction | None = None
+    ) -> tuple[str, str]:
         """Return the names of a recording's proxy and of a clip of it."""
         av = import_av()
         if not 0 <= start < end < 1e6:  # (false for NaN)
@@ -253,6 +261,8 @@ class ClipShop:
         proxy = _sha256(
             [_FORMAT, av.__version__, self._height, os.fsencode(file).hex(), state.st_size, state.st_mtime_ns]
         )
+        if rate is not None:
+            return proxy, _sha256([proxy, end, start, rate.numerator, rate.denominator])
         last = pictures_before(end, _FPS)
         return proxy, _sha256([proxy, last, start] if start else [proxy, last])
 
@@ -263,10 +273,17 @@ class ClipShop:
             return f"{video}\0{end}\0{start}"
 
     def _ask(
-        self, video: str | os.PathLike[str], end: float, start: float, *, urgent: bool, retry: bool
+        self,
+        video: str | os.PathLike[str],
+        end: float,
+        start: float,
+        rate: Fraction | None = None,
+        *,
+        urgent: bool,
+        retry: bool,
     ) -> ClipState:
         try:
-            proxy, key = self._keys(video, end, start)
+            proxy, key = self._keys(video, end, start, rate)
         except UserError as error:
             return ClipState("failed", reason=error.message, hint=error.hint or "")
         with self._changed:
@@ -282,7 +299,7 @@ class ClipShop:
             if self._closed:
                 return ClipState("failed", reason="the studio is closing.")
             job = self._jobs.setdefault(proxy, _Job(os.fspath(video)))
-            job.waiting[key] = Cut(key, end, start)
+            job.waiting[key] = Cut(key, end, start, rate.as_integer_ratio() if rate else None)
             self._job_of[key] = proxy
             job.urgent = job.urgent or urgent
             self._hire()
