@@ -7,6 +7,8 @@
 const draft = { dirty: false, onDevice: true, why: "", savedAt: null, shown: false, some: false };
 /** `stuck` were refused and wait for the person; `sentSome`: this page has brought one to the server. */
 const queue = { waiting: 0, stuck: 0, why: "", onDevice: true, sentSome: false };
+/** Sound that this device recorded and the server lacks. */
+const clips = { waiting: 0, stuck: 0, why: "", onDevice: true };
 const SPEAK_AFTER_MS = 2000;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let speakTimer;
@@ -25,9 +27,15 @@ export function tellQueue(now) {
   render();
 }
 
+/** @param {Partial<typeof clips>} now what is known of recorded sound not confirmed */
+export function tellClips(now) {
+  Object.assign(clips, now);
+  render();
+}
+
 /** @returns {boolean} whether closing the tab now could leave work behind that the server lacks */
 export function hasTrouble() {
-  return queue.waiting > 0 || (draft.dirty && (draft.why !== "" || !draft.onDevice));
+  return queue.waiting + clips.waiting > 0 || (draft.dirty && (draft.why !== "" || !draft.onDevice));
 }
 
 /** @param {...string} parts */
@@ -38,14 +46,14 @@ const clock = (when) => `${String(when.getHours()).padStart(2, "0")}:${String(wh
 
 /** @returns {{ring: "server"|"device"|"none", text: string} | null} */
 function describe() {
-  const waiting = queue.waiting + (draft.dirty && draft.why !== "" ? 1 : 0);
+  const waiting = queue.waiting + clips.waiting + (draft.dirty && draft.why !== "" ? 1 : 0);
   const parts = [];
   if (waiting > 0) parts.push(`${waiting} waiting`);
-  if (queue.stuck > 0) parts.push(`${queue.stuck} not accepted`);
+  if (queue.stuck + clips.stuck > 0) parts.push(`${queue.stuck + clips.stuck} not accepted`);
   const count = parts.join(", ");
-  const unsent = queue.waiting + queue.stuck;
-  const why = draft.why || queue.why;
-  if ((draft.dirty && !draft.onDevice) || (unsent > 0 && !queue.onDevice)) {
+  const unsent = queue.waiting + queue.stuck + clips.waiting + clips.stuck;
+  const why = draft.why || queue.why || clips.why;
+  if ((draft.dirty && !draft.onDevice) || (unsent > 0 && !(queue.onDevice && clips.onDevice))) {
     return { ring: "none", text: joined("○ not saved", why || "this window alone holds it", count) };
   }
   if (draft.dirty || unsent > 0) {

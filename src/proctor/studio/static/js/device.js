@@ -32,6 +32,7 @@ function normal(value) {
 const NAME = "proctor-studio";
 const DRAFTS = "drafts";
 const QUEUE = "queue";
+const CLIPS = "clips";
 
 /** The device refused to keep a record; `why` is a sentence for the chip. */
 export class DeviceFull extends Error {
@@ -58,10 +59,12 @@ function openDatabase() {
       resolve(found);
     };
     try {
-      const request = indexedDB.open(NAME, 1);
+      const request = indexedDB.open(NAME, 2);
       request.onupgradeneeded = () => {
-        request.result.createObjectStore(DRAFTS, { keyPath: ["person", "pid"] });
-        request.result.createObjectStore(QUEUE, { keyPath: ["person", "key"] });
+        const there = request.result.objectStoreNames;
+        for (const [store, id] of [[DRAFTS, "pid"], [QUEUE, "key"], [CLIPS, "key"]]) {
+          if (!there.contains(store)) request.result.createObjectStore(store, { keyPath: ["person", id] });
+        }
       };
       request.onsuccess = () => {
         const found = request.result;
@@ -197,6 +200,17 @@ export const putQueued = (record) => write(QUEUE, record.key, record);
 export const dropQueued = (person, key) => remove(QUEUE, person, key);
 /** @param {string} person @returns {Promise<QueuedSubmit[]>} oldest first */
 export const listQueued = (person) => list(QUEUE, person);
+
+/** @typedef {{person: string, key: string, pid: string, bytes: ArrayBuffer, type: string, at: number, stuck?: string}} ClipRecord
+ * Sound that somebody recorded; `key` is its id, also in the sheet. */
+/** @param {string} person @param {string} key @returns {Promise<ClipRecord | undefined>} */
+export const getClip = (person, key) => read(CLIPS, person, key);
+/** @param {ClipRecord} record @throws {DeviceFull} */
+export const putClip = (record) => write(CLIPS, record.key, record);
+/** @param {string} person @param {string} key */
+export const dropClip = (person, key) => remove(CLIPS, person, key);
+/** @param {string} person @returns {Promise<ClipRecord[]>} oldest first */
+export const listClips = (person) => list(CLIPS, person);
 
 /** @returns {string} a random UUID, also where `crypto.randomUUID` is missing (plain http on a network) */
 export function newId() {

@@ -30,6 +30,7 @@ export class Player {
   #rate;
   #source;
   #wanted = -1;
+  #shown = 0;
   #asked = -1;
   #keepTime = 0;
   #released = false;
@@ -81,7 +82,10 @@ export class Player {
     }
     video.addEventListener("seeked", () => {
       if (this.#wanted >= 0 && this.#wanted !== this.#asked) this.#goTo(this.#wanted);
-      else this.#wanted = -1;
+      else {
+        if (this.#wanted >= 0) this.#shown = this.#wanted; // The callback of the frame comes some milliseconds later.
+        this.#wanted = -1;
+      }
     });
     addEventListener("pagehide", () => this.release());
     addEventListener("pageshow", (event) => {
@@ -98,8 +102,9 @@ export class Player {
   #show(mediaTime) {
     const time = this.#panel.querySelector("#clip-time");
     const frame = this.#panel.querySelector("#clip-frame");
+    this.#shown = this.#frameAt(mediaTime);
     if (time) time.textContent = clockText(mediaTime);
-    if (frame) frame.textContent = String(this.#frameAt(mediaTime));
+    if (frame) frame.textContent = String(this.#shown);
     this.video.dispatchEvent(new CustomEvent("clip-at", { detail: mediaTime }));
   }
 
@@ -150,12 +155,21 @@ export class Player {
     this.video.currentTime = time;
   }
 
+  /** The frame on the screen, or the one that is on its way there. */
+  get frame() {
+    return this.#wanted >= 0 ? this.#wanted : this.#shown;
+  }
+
   /** @param {number} frames steps from the frame shown; presses during a seek add up */
   step(frames) {
     this.video.pause();
-    const from = this.#wanted >= 0 ? this.#wanted : this.#frameAt(this.video.currentTime);
+    this.toFrame((this.#wanted >= 0 ? this.#wanted : this.#frameAt(this.video.currentTime)) + frames);
+  }
+
+  /** Show a frame; asked faster than the browser seeks, only the last one counts. @param {number} frame */
+  toFrame(frame) {
     const last = Number.isFinite(this.video.duration) ? Math.max(0, Math.ceil(this.video.duration * this.#rate - 1e-3) - 1) : Infinity;
-    this.#wanted = Math.min(Math.max(0, from + frames), last);
+    this.#wanted = Math.min(Math.max(0, frame), last);
     if (!this.video.seeking) this.#goTo(this.#wanted);
   }
 

@@ -2,6 +2,7 @@
 
 import { make } from "./dom.js";
 import { forgetKeys, listen, register } from "./keys.js";
+import { theNarrations } from "./narrations.js";
 import { theOutbox } from "./outbox.js";
 import { watchSignIn } from "./signin.js";
 import { runToastAction, showToast } from "./toast.js";
@@ -161,6 +162,7 @@ function wireOutbox(person) {
     else if (outcome.kind === "refused") showToast("An item that waited on this device was not accepted. Your text is kept.", null, 0, link);
   });
   void outbox.resume();
+  void theNarrations()?.resume();
 }
 
 function main() {

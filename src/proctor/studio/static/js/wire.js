@@ -16,7 +16,7 @@ const TIMEOUT_MS = 20_000;
  * answers 200 to everything.
  * @param {string} method
  * @param {string} url
- * @param {{body?: any, headers?: Record<string, string>, person?: string, signal?: AbortSignal, keepalive?: boolean, timeout?: number}} [options]
+ * @param {{body?: any, bytes?: {data: ArrayBuffer, type: string}, headers?: Record<string, string>, person?: string, signal?: AbortSignal, keepalive?: boolean, timeout?: number}} [options]
  * @returns {Promise<Answer>}
  */
 export async function send(method, url, options = {}) {
@@ -27,11 +27,12 @@ export async function send(method, url, options = {}) {
   const headers = { Accept: "application/json, application/problem+json", ...options.headers };
   if (options.person) headers["Proctor-Person"] = options.person;
   if (options.body !== undefined) headers["Content-Type"] = "application/json";
+  if (options.bytes) headers["Content-Type"] = options.bytes.type;
   try {
     const response = await fetch(url, {
       method,
       headers,
-      body: options.body === undefined ? undefined : JSON.stringify(options.body),
+      body: options.bytes?.data ?? (options.body === undefined ? undefined : JSON.stringify(options.body)),
       signal,
       redirect: "manual",
       credentials: "same-origin",
