@@ -18,6 +18,7 @@ from proctor.studio.rendering import clock_text, problem
 from proctor.studio.views import CardView
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from pathlib import Path
 
     from proctor.exam.question import Question
@@ -48,26 +49,31 @@ def _span(footage: Footage) -> str:
     return f"from {clock_text(footage.start)} to {clock_text(footage.end)}"
 
 
-def clip_state(studio: Studio, footage: Footage | None, *, urgent: bool = True) -> ClipState | None:
+def clip_state(
+    studio: Studio, footage: Footage | None, *, rate: Fraction | None = None, urgent: bool = True
+) -> ClipState | None:
     """Return where the clip of a recording stands and have it made, None when there is no recording.
 
     Args:
         studio: that cuts it.
         footage: of the recording.
+        rate: its frames a second, where each frame has to be shown.
         urgent: somebody waits for it.
     """
     video = studio.find_video(footage) if footage is not None else None
     if footage is None or video is None or studio.clips is None or footage.end <= footage.start:
         return None
-    return studio.clips.ask(video, footage.end, footage.start, urgent=urgent)
+    return studio.clips.ask(video, footage.end, footage.start, rate=rate, urgent=urgent)
 
 
-def send_clip(request: Request, footage: Footage | None, ending: Literal["mp4", "jpg"]) -> Response:
+def send_clip(
+    request: Request, footage: Footage | None, ending: Literal["mp4", "jpg"], rate: Fraction | None = None
+) -> Response:
     """Send the clip of a recording or its first picture; who may see it was asked before."""
     from proctor.studio.serving import Handover, send_file
 
     studio = studio_of(request)
-    state = clip_state(studio, footage)
+    state = clip_state(studio, footage, rate=rate)
     if state is None or studio.clips is None:
         return problem(404, "No recording", "There is no recording of this item on the server.")
     if state.clip is None:

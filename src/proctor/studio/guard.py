@@ -20,10 +20,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from proctor.errors import UserError
 from proctor.studio.context import Settings
 
-__all__ = ["MAX_BODY", "POLICY", "SAFE_METHODS", "Guard", "HideTokens", "Rules", "guarded", "send_problem"]
+__all__ = ["MAX_BODY", "MAX_SOUND", "MICROPHONE", "POLICY", "SAFE_METHODS", "Guard", "HideTokens", "Rules", "guarded", "send_problem"]
 
 MAX_BODY: Final = 1_000_000
 """Bytes of a request's body."""
+MAX_SOUND: Final = 16_000_000
+"""Bytes of recorded sound, at its own addresses."""
+MICROPHONE: Final = "microphone=(self)"
+"""Value of ``Permissions-Policy`` by which a page says that people speak on it; every other one is overruled."""
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY: Final = (
     "default-src 'self'; script-src 'self'; style-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -42,6 +46,9 @@ _HEADERS: Final[Sequence[tuple[bytes, bytes]]] = (
         b"camera=(), microphone=(), geolocation=(), display-capture=(), payment=(), usb=(), browsing-topics=()",
     ),
 )
+_SPEAKING: Final = tuple(
+    (name, value.replace(b"microphone=()", MICROPHONE.encode())) for name, value in _HEADERS
+)
 _OURS: Final = frozenset(name for name, _ in _HEADERS) | {b"server-timing"}
 _NO_STORE: Final = (b"cache-control", b"no-store")
 
@@ -49,6 +56,8 @@ _PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~@:+=,-]*)+", re.A
 _PORT: Final = re.compile(r":\d+$", re.ASCII)
 _LONGEST_PATH: Final = 1_024
 _TYPES: Final = (b"application/json", b"application/x-www-form-urlencoded", b"multipart/form-data")
+_SOUND: Final = re.compile(r"/w/[^/]+/narration/[^/]+", re.ASCII)
+_SOUND_TYPES: Final = (b"audio/webm", b"audio/ogg", b"audio/mp4")
 _FORWARDED: Final = frozenset(
     {
         b"forwarded",
@@ -136,7 +145,7 @@ class Guard:
         elif refusal is not None:
             await send_problem(answer, *refusal)
             return
-        body = _Body(receive, self._max_body, answer)
+        body = _Body(receive, self._allowed(scope)[0], answer)
         try:
             await self._app(self._believed(scope, headers), body, answer)
         except _TooLargeError:
@@ -158,18 +167,25 @@ class Guard:
             return None
         if not self._is_our_page(headers):
             return 403, "Refused", "This request did not come from one of our own pages."
-        return self._body_refusal(headers)
+        return self._body_refusal(headers, *self._allowed(scope))
 
-    def _body_refusal(self, headers: dict[bytes, bytes]) -> tuple[int, str, str] | None:
+    def _allowed(self, scope: Scope) -> tuple[int, tuple[bytes, ...]]:
+        """Return how many bytes of which types may be sent to an address."""
+        is_sound = scope["method"] == "PUT" and _SOUND.fullmatch(scope["path"])
+        return (MAX_SOUND, _SOUND_TYPES) if is_sound else (self._max_body, _TYPES)
+
+    def _body_refusal(
+        self, headers: dict[bytes, bytes], most: int, types: tuple[bytes, ...]
+    ) -> tuple[int, str, str] | None:
         length = headers.get(b"content-length", b"0")
         if not length.isdigit():
             return 400, "Bad request", "The length of the body is not a number."
-        if int(length) > self._max_body:
+        if int(length) > most:
             return _TOO_LARGE
         if length.strip(b"0") or b"transfer-encoding" in headers:
             kind = headers.get(b"content-type", b"").split(b";", 1)[0].strip().lower()
-            if kind not in _TYPES:
-                return 415, "Unsupported type", "Send JSON or a form."
+            if kind not in types:
+                return 415, "Unsupported type", "Send JSON or a form; sound as WebM, Ogg or MP4."
         return None
 
     def _is_our_host(self, host: bytes) -> bool:
@@ -280,8 +296,9 @@ class _Answer:
         await self._send(message)
 
     def _with_ours(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        headers = list(headers)
         kept = [pair for pair in headers if pair[0].lower() not in _OURS]
-        kept += _HEADERS
+        kept += _SPEAKING if (b"permissions-policy", MICROPHONE.encode()) in headers else _HEADERS
         if not any(name.lower() == b"cache-control" for name, _ in kept):
             kept.append(_NO_STORE)
         spent = (self._clock() - self._begun) * 1000

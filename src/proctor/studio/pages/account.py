@@ -20,6 +20,7 @@ from proctor.studio.context import desk_of, number_in, person_of, read, studio_o
 from proctor.studio.markdown import render_markdown
 from proctor.studio.pages.work import cut_ahead
 from proctor.studio.passwords import check_password
+from proctor.studio.pages.narrations import forget_voice
 from proctor.studio.rendering import data_of, problem, render, see_other, wants_page
 from proctor.studio.views import (
     Choice,
@@ -535,6 +536,7 @@ async def withdraw(request: Request) -> Response:
         await write(request, lambda c: withdraw_consent(desk, c, person, actor=person.pid))
     except ConflictError as error:
         return await show_my(request, [("sure", error.message)], 409)
+    await forget_voice(request, person.pid)
     request.state.person = None
     view = MessageView(
         "You have withdrawn",

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from proctor.errors import UserError
 from proctor.studio.auth import hash_token, new_token
 from proctor.studio.context import beside_of, desk_of, person_of, read, studio_of, text_in, write
+from proctor.studio.pages.narrations import forget_voice
 from proctor.studio.rendering import explain, looking_again, render, see_other, when_text
 from proctor.studio.views import Choice, Moved, PendingInvite, PeopleChangeView, PeopleView, PersonRow
 from proctor.verify.desk import documents, flow, people, roster, training, withdrawal
@@ -480,6 +481,7 @@ async def withdraw(request: Request) -> Response:
         await _change(request, job)
     except ConflictError as error:
         return await show_withdraw(request, error=error.message, status=409)
+    await forget_voice(request, request.path_params["pid"])
     return see_other("/people?said=withdrawn")
 
 

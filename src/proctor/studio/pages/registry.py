@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 __all__ = ["more_routes"]
 
 
-def more_routes() -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the coordinator's pages."""
-    from proctor.studio.pages import (
-        dashboard,
-        deal,
-        events,
-        exports,
-        items,
-        lessons,
-        people,
-        reviews,
-        rounds,
-        texts,
-    )
+_PAGES: Final = (
+    "dashboard", "items", "exports", "people", "deal", "lessons", "texts", "events", "rounds", "reviews", "narrations",
+)  # fmt: skip
 
-    yield from dashboard.ROUTES
-    yield from items.ROUTES
-    yield from exports.ROUTES
-    yield from people.ROUTES
-    yield from deal.ROUTES
-    yield from lessons.ROUTES
-    yield from texts.ROUTES
-    yield from events.ROUTES
-    yield from rounds.ROUTES
-    yield from reviews.ROUTES
+
+def more_routes() -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of the other pages."""
+    from importlib import import_module
+
+    for name in _PAGES:
+        yield from import_module(f"proctor.studio.pages.{name}").ROUTES

@@ -69,7 +69,9 @@ async def show_task(
     if not assignment.live:
         return see_other(f"/r/{found.asked.round.pid}")
     view = _view(studio_of(request), found, around, state, sheet=sheet, errors=errors)
-    return render(request, f"task_{found.asked.kind.name}", view, status=status)
+    response = render(request, f"task_{found.asked.kind.name}", view, status=status)
+    response.headers.update(getattr(_page(found.asked.kind.name), "HEADERS", {}))
+    return response
 
 
 def is_closed(desk: Desk, connection: Connection, found: TaskWork) -> bool:

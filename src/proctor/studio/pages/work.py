@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
@@ -445,7 +446,8 @@ async def poster(request: Request) -> Response:
 
 
 async def _media(request: Request, ending: Literal["mp4", "jpg"]) -> Response:
-    return send_clip(request, (await _own(request)).footage, ending)
+    own = await _own(request)
+    return send_clip(request, own.footage, ending, own.rate)
 
 
 async def picture(request: Request) -> Response:
@@ -456,10 +458,11 @@ async def picture(request: Request) -> Response:
 
 
 class _Own(NamedTuple):
-    """What an assignment shows: a recording, and the file of its picture of a number."""
+    """What an assignment shows: a recording, the file of its picture of a number, and frames a second if each is shown."""
 
     footage: Footage | None
     picture: Callable[[int], Path | None]
+    rate: Fraction | None = None
 
 
 async def _own(request: Request) -> _Own:
@@ -469,7 +472,8 @@ async def _own(request: Request) -> _Own:
         assignment = work.own_assignment(connection, pid, person)
         if assignment.stage == "task":
             asked = asked_of(connection, assignment)
-            return _Own(asked.kind.footage(asked.body), partial(task_picture, studio, asked))
+            pictures = partial(task_picture, studio, asked)
+            return _Own(asked.kind.footage(asked.body), pictures, asked.kind.rate(asked.body))
         question = get_item(connection, assignment.item_id).question
         return _Own(part_of(question, Footage), partial(picture_of, studio, question))
 

@@ -18,6 +18,8 @@ import msgspec
 from proctor.errors import UserError
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from sqlalchemy import Connection
 
     from proctor.exam.question import Footage, Question
@@ -120,6 +122,10 @@ class TaskKind(ABC, Generic[T, S, O]):
 
         question = self.question(task)
         return part_of(question, Footage) if question is not None else None
+
+    def rate(self, task: T) -> Fraction | None:
+        """Return the frames a second of the recording where the page has to show each of them."""
+        return None
 
     def barred(self, connection: Connection, round_: Round, person: Person) -> Collection[str]:  # noqa: ARG002 - for kinds with rules
         """Return the groups of tasks (``Task.group``) that a person must not get, such as questions that they verified."""

@@ -1,0 +1,96 @@
+"""What is said in a sound: transcribers, ours (faster-whisper, from a folder on this machine) and those of other packages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from proctor.errors import MissingExtraError, UserError
+from proctor.plugins import load_plugin, told
+
+__all__ = ["TRANSCRIBERS", "Transcriber", "load_transcriber", "whisper"]
+
+TRANSCRIBERS: Final = "proctor.transcribers"
+"""Group of entry points: functions of a folder with a model and a language ("" for whichever it hears)."""
+_NO_SPEECH: Final = 0.6
+"""Probability of no speech from which a segment is dropped: in silence Whisper invents text."""
+
+
+class Transcriber(Protocol):
+    """Writes down what is said.
+
+    Attributes:
+        name: with the model's, kept beside each text.
+    """
+
+    name: str
+
+    def hear(self, sound: Path) -> str:
+        """Return what is said in a file; "" where nobody speaks.
+
+        Raises:
+            UserError: if it cannot be read.
+        """
+
+
+def load_transcriber(backend: str, model: Path, language: str = "") -> Transcriber:
+    """Return a transcriber.
+
+    Args:
+        backend: name of the entry point.
+        model: folder of the model; nothing is fetched.
+        language: code such as ``en``; "" to let it find out.
+
+    Raises:
+        UserError: if there is no such backend, or the folder holds no model of it.
+        MissingExtraError: if its package is not installed.
+    """
+    points = entry_points(group=TRANSCRIBERS)
+    if backend not in points.names:
+        known = ", ".join(sorted(points.names)) or "none"
+        raise UserError(f"there is no transcriber '{backend[:60]}'.", hint=f"installed: {known}")
+    if not model.is_dir():
+        raise UserError("there is no such folder; a transcriber's model is one on this machine.", where=str(model))
+    make: Callable[[Path, str], Transcriber] = load_plugin(
+        points.select(name=backend), f"the transcriber '{backend}'", "a function of a folder and a language", callable
+    )
+    return make(model, language)
+
+
+def whisper(model: Path, language: str = "") -> Transcriber:
+    """Return faster-whisper with a model (CTranslate2) from a folder; the entry point ``faster-whisper``."""
+    if not (model / "model.bin").is_file():
+        raise UserError(
+            "there is no model.bin in it: this is no model of faster-whisper.",
+            where=str(model),
+            hint="download one such as Systran/faster-whisper-small into a folder, or convert one with ct2-transformers-converter",
+        )
+    try:
+        from faster_whisper import WhisperModel
+    except ImportError:
+        raise MissingExtraError("faster-whisper", "asr", "Writing down what people said") from None
+    try:
+        return _Whisper(f"faster-whisper {model.name}", WhisperModel(str(model), local_files_only=True), language)
+    except Exception as error:  # of CTranslate2, which raises RuntimeError for everything
+        raise UserError(f"the model cannot be loaded: {told(error)}", where=str(model)) from error
+
+
+class _Whisper:
+    def __init__(self, name: str, model: Any, language: str) -> None:
+        self.name, self._model, self._language = name, model, language
+
+    def hear(self, sound: Path) -> str:
+        try:
+            segments, _ = self._model.transcribe(
+                str(sound),
+                language=self._language or None,
+                vad_filter=True,
+                temperature=0.0,
+                condition_on_previous_text=False,
+            )
+            spoken = [s.text.strip() for s in segments if s.no_speech_prob < _NO_SPEECH]
+        except Exception as error:  # of its decoder, whatever the file holds
+            raise UserError(f"the sound cannot be transcribed: {told(error)}", where=str(sound)) from error
+        return " ".join(filter(None, spoken))

@@ -1,0 +1,78 @@
+"""Sound of narrations: sent by the page of a timeline, heard by whoever spoke and by coordinators alone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from anyio import to_thread
+from sqlalchemy import Connection, select
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from proctor.errors import UserError
+from proctor.studio.context import person_of, read, studio_of
+from proctor.studio.narrations import forget_sounds, keep_sound, list_sounds
+from proctor.studio.rendering import data_of, problem
+from proctor.verify.desk import tasks, work
+from proctor.verify.desk.records import GoneError
+from proctor.verify.schema import tables
+
+__all__ = ["ROUTES", "forget_voice"]
+
+
+async def put_sound(request: Request) -> Response:
+    """Keep a sound, once; also of a task that is no longer its person's, for they spoke while it was."""
+    await _require_own(request)
+    data, folder = await request.body(), studio_of(request).settings.folder
+    pid, name = request.path_params["pid"], request.path_params["name"]
+    try:
+        new = await to_thread.run_sync(keep_sound, folder, pid, name, data)
+    except UserError as error:
+        return problem(422, "Not kept", f"{error.message[:1].upper()}{error.message[1:]}")
+    except OSError as error:
+        return problem(507, "Not kept", f"The sound cannot be kept: {error.strerror or error}.")
+    return data_of({"again": not new})
+
+
+async def send_sound(request: Request) -> Response:
+    """Send a sound to whoever spoke."""
+    await _require_own(request)
+    return await show_sound(request)
+
+
+async def show_sound(request: Request) -> Response:
+    """Send a sound as a file: by its contents it is one, whatever somebody called it."""
+    pid, name = request.path_params["pid"], request.path_params["name"]
+    sounds = await to_thread.run_sync(lambda: list(list_sounds(studio_of(request).settings.folder, pid)))
+    sound = next((sound for sound in sounds if sound.id == name), None)
+    if sound is None:
+        raise GoneError
+    headers = {"Cache-Control": "private, no-store"}
+    return FileResponse(sound.path, media_type=sound.mime, filename=sound.path.name, headers=headers)
+
+
+async def _require_own(request: Request) -> None:
+    pid, person = request.path_params["pid"], person_of(request)
+
+    def find(connection: Connection) -> bool:
+        found = work.find_assignment(connection, pid, person)
+        return found is not None and found.stage == "task" and tasks.asked_of(connection, found).kind.name == "timeline"
+
+    if not await read(request, find):
+        raise GoneError
+
+
+async def forget_voice(request: Request, person: str) -> None:
+    """Remove everything that somebody said, once they (by their random id) have withdrawn."""
+    a, p = tables().assignments, tables().people
+    query = select(a.c.pid).join(p, p.c.id == a.c.person_id).where(p.c.pid == person, a.c.stage == "task")
+    pids = await read(request, lambda c: list(c.execute(query).scalars()))
+    await to_thread.run_sync(forget_sounds, studio_of(request).settings.folder, pids)
+
+
+ROUTES: Final = (
+    ("/w/{pid}/narration/{name}", "PUT", put_sound, "own-assignment"),
+    ("/w/{pid}/narration/{name}", "GET", send_sound, "own-assignment"),
+    ("/narration/{pid}/{name}", "GET", show_sound, "coordinator"),
+)
+"""Rows of the route table."""
