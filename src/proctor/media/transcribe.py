@@ -52,9 +52,14 @@ def load_transcriber(backend: str, model: Path, language: str = "") -> Transcrib
         known = ", ".join(sorted(points.names)) or "none"
         raise UserError(f"there is no transcriber '{backend[:60]}'.", hint=f"installed: {known}")
     if not model.is_dir():
-        raise UserError("there is no such folder; a transcriber's model is one on this machine.", where=str(model))
+        raise UserError(
+            "there is no such folder; a transcriber's model is one on this machine.", where=str(model)
+        )
     make: Callable[[Path, str], Transcriber] = load_plugin(
-        points.select(name=backend), f"the transcriber '{backend}'", "a function of a folder and a language", callable
+        points.select(name=backend),
+        f"the transcriber '{backend}'",
+        "a function of a folder and a language",
+        callable,
     )
     return make(model, language)
 
@@ -72,7 +77,9 @@ def whisper(model: Path, language: str = "") -> Transcriber:
     except ImportError:
         raise MissingExtraError("faster-whisper", "asr", "Writing down what people said") from None
     try:
-        return _Whisper(f"faster-whisper {model.name}", WhisperModel(str(model), local_files_only=True), language)
+        return _Whisper(
+            f"faster-whisper {model.name}", WhisperModel(str(model), local_files_only=True), language
+        )
     except Exception as error:  # of CTranslate2, which raises RuntimeError for everything
         raise UserError(f"the model cannot be loaded: {told(error)}", where=str(model)) from error
 

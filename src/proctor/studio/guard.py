@@ -20,7 +20,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from proctor.errors import UserError
 from proctor.studio.context import Settings
 
-__all__ = ["MAX_BODY", "MAX_SOUND", "MICROPHONE", "POLICY", "SAFE_METHODS", "Guard", "HideTokens", "Rules", "guarded", "send_problem"]
+__all__ = [
+    "MAX_BODY",
+    "MAX_SOUND",
+    "MICROPHONE",
+    "POLICY",
+    "SAFE_METHODS",
+    "Guard",
+    "HideTokens",
+    "Rules",
+    "guarded",
+    "send_problem",
+]
 
 MAX_BODY: Final = 1_000_000
 """Bytes of a request's body."""

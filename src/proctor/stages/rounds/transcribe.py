@@ -26,10 +26,16 @@ class Transcribe(Settings, frozen=True, kw_only=True):
 
     round: Annotated[str, argument("Name of the round, whose tasks are timelines.", "ROUND")]
     model: Annotated[Path, option("Folder of the transcriber's model; nothing is fetched.")]
-    backend: Annotated[str, option("Transcriber: faster-whisper, or that of another package.")] = "faster-whisper"
-    language: Annotated[str, option("Code of the language that is spoken, such as en; found out by default.")] = ""
+    backend: Annotated[str, option("Transcriber: faster-whisper, or that of another package.")] = (
+        "faster-whisper"
+    )
+    language: Annotated[
+        str, option("Code of the language that is spoken, such as en; found out by default.")
+    ] = ""
     again: Annotated[bool, option("Write down again what was written down before.")] = False
-    database: Annotated[str | None, option("Where work is kept: a file in the workspace, or a postgresql:// URL.")] = None
+    database: Annotated[
+        str | None, option("Where work is kept: a file in the workspace, or a postgresql:// URL.")
+    ] = None
 
 
 class Transcribed(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,10 +56,14 @@ def transcribe_round(root: Path, settings: Transcribe, seen: Callable[[], None] 
     with open_desk(root, settings.database, create=False) as desk, desk.reading() as connection:
         round_ = rounds.round_named(connection, settings.round)
         a, t = tables().assignments, tables().tasks
-        mine = select(a.c.pid).join(t, t.c.id == a.c.task_id).where(t.c.round_id == round_.id).order_by(a.c.id)
+        mine = (
+            select(a.c.pid).join(t, t.c.id == a.c.task_id).where(t.c.round_id == round_.id).order_by(a.c.id)
+        )
         pids = list(connection.execute(mine).scalars())
     if round_.kind != "timeline":
-        raise UserError(f"the round '{round_.name}' is of the kind {round_.kind}; people speak on timelines alone.")
+        raise UserError(
+            f"the round '{round_.name}' is of the kind {round_.kind}; people speak on timelines alone."
+        )
     folder = Workspace(root).file("studio")
     transcriber = load_transcriber(settings.backend, settings.model, settings.language)
     written = silent = before = 0

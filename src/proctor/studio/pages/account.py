@@ -18,9 +18,9 @@ from starlette.responses import Response
 from proctor.studio.auth import Auth, RefusedError, SlowDownError, hash_token
 from proctor.studio.context import desk_of, number_in, person_of, read, studio_of, text_in, write
 from proctor.studio.markdown import render_markdown
+from proctor.studio.pages.narrations import forget_voice
 from proctor.studio.pages.work import cut_ahead
 from proctor.studio.passwords import check_password
-from proctor.studio.pages.narrations import forget_voice
 from proctor.studio.rendering import data_of, problem, render, see_other, wants_page
 from proctor.studio.views import (
     Choice,

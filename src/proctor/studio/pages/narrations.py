@@ -56,7 +56,11 @@ async def _require_own(request: Request) -> None:
 
     def find(connection: Connection) -> bool:
         found = work.find_assignment(connection, pid, person)
-        return found is not None and found.stage == "task" and tasks.asked_of(connection, found).kind.name == "timeline"
+        return (
+            found is not None
+            and found.stage == "task"
+            and tasks.asked_of(connection, found).kind.name == "timeline"
+        )
 
     if not await read(request, find):
         raise GoneError

@@ -68,7 +68,11 @@ def view(
         "heard": {name: said.text for name, said in heard.items()},
     }
     return TimelineView(
-        task.title, tuple(TAGS.items()), options.actions, options.narration, msgspec.json.encode(data).decode()
+        task.title,
+        tuple(TAGS.items()),
+        options.actions,
+        options.narration,
+        msgspec.json.encode(data).decode(),
     )
 
 
@@ -76,4 +80,6 @@ def card(studio: Studio, task: TimelineTask, address: str) -> CardView:
     """Return the recording, as it is shown beside the sheet."""
     clip = clip_state(studio, KIND.footage(task), rate=task.fps)
     state = clip.state if clip is not None else ""
-    return CardView(address=address, parts=(), span=f"of {clock_text(task.duration_s)}", clip=state, graph=None)
+    return CardView(
+        address=address, parts=(), span=f"of {clock_text(task.duration_s)}", clip=state, graph=None
+    )

@@ -123,7 +123,7 @@ class TaskKind(ABC, Generic[T, S, O]):
         question = self.question(task)
         return part_of(question, Footage) if question is not None else None
 
-    def rate(self, task: T) -> Fraction | None:
+    def rate(self, task: T) -> Fraction | None:  # noqa: ARG002
         """Return the frames a second of the recording where the page has to show each of them."""
         return None
 

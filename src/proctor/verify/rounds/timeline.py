@@ -261,7 +261,9 @@ def timeline_notes(sheet: TimelineSheet, task: TimelineTask) -> TimelineLook:
         for m in order_mistakes(starts, task.before)
         if m.after not in confirmed and (m.before, m.after) not in sheet.dismissed
     )
-    gaps, overlaps, upto = [], [], 0.0
+    gaps: list[tuple[float, float]] = []
+    overlaps: list[tuple[str, str]] = []
+    upto = 0.0
     for n, s in enumerate(marked):
         if s.start_s - upto > _GAP:
             gaps.append((upto, s.start_s))
@@ -288,6 +290,10 @@ class Timeline(TaskKind[TimelineTask, TimelineSheet, TimelineOptions]):
         from proctor.exam.question import Footage
 
         return Footage(recording=task.recording, end=task.duration_s, video=task.video, dataset=task.dataset)
+
+    def rate(self, task: TimelineTask) -> Fraction:
+        """Return the frame rate: each frame has to be shown."""
+        return task.fps
 
     def look(self, sheet: TimelineSheet, task: TimelineTask, options: TimelineOptions) -> TimelineLook:  # noqa: ARG002
         """Return what stands out on a timeline that is being filled in."""
