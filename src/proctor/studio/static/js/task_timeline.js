@@ -10,7 +10,6 @@ import { showToast } from "./toast.js";
 
 /** @typedef {import("./marks.js").Span} Span */
 
-const WINDOW_S = 60;
 const AROUND_S = 1.5;
 const MAX_ROWS = 300;
 
@@ -20,6 +19,8 @@ const video = document.getElementById("clip");
 if (video) video.dataset.fps = `${task.fps_num}/${task.fps_den}`;
 const frames = new Frames(task);
 const length = task.duration_s;
+/** Seconds of the zoomed window. */
+const WINDOW_S = Math.min(60, length);
 const steps = new Map(task.steps.map((/** @type {any} */ s) => [s.id, s]));
 /** Steps in the order in which they are armed. @type {string[]} */
 const order = [...new Set([...task.script.filter((/** @type {string} */ id) => steps.has(id)), ...steps.keys()])];
@@ -340,7 +341,7 @@ function lanes() {
     const rows = rowsOf(spans);
     const zoomed = id !== "overview";
     const seen = spans.filter((s) => Math.max(s.end_s, s.start_s) >= start && s.start_s <= start + width);
-    byId(id).style.setProperty("--rows", String(Math.max(1, ...rows.values(), 0) + 1));
+    byId(id).style.setProperty("--rows", String(Math.max(0, ...rows.values()) + 1));
     keyed(byId(`${id}-bars`), seen, (s) => s.id, () => make("div", { class: "bar-of" }, make("span"), ...(zoomed ? ["start_s", "end_s"].map((side) => make("i", { "data-handle": side })) : [])), (bar, s) => {
       bar.className = ["bar-of", isOpen(s) ? "open" : "", s === span ? "chosen" : "", s.step === armed ? "armed" : "", errorsOf(s.step).length && s.verb === undefined ? "wrong" : ""].join(" ");
       bar.style.left = `${(100 * (s.start_s - start)) / width}%`;
@@ -525,6 +526,7 @@ for (const id of ["overview", "zoom", "acts"]) {
   });
 }
 
+byId("overview").setAttribute("aria-valuemax", String(length));
 byId("overview").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
   const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: 60, PageDown: -60 }[event.key];
   if (by === undefined) return;
