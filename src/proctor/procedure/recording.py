@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["MISTAKE_KINDS", "Mistake", "Recording", "Segment", "mistake_kind"]
+__all__ = ["MISTAKE_KINDS", "Action", "Mistake", "Recording", "Segment", "mistake_kind"]
 
 MISTAKE_KINDS: Final[tuple[str, ...]] = (
     "missing",
@@ -73,6 +73,27 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class Action:
+    """A fine-grained action below the steps: what hands do.
+
+    Attributes:
+        start: seconds.
+        end: seconds, exclusive.
+        verb: ``cut``.
+        noun: what it is done to; empty for nothing.
+        source: who says so: ``manual``, ``narration``, a model; empty where it is not known.
+        step_id: the step that it belongs to, None where it is not known.
+    """
+
+    start: float
+    end: float
+    verb: str
+    noun: str = ""
+    source: str = ""
+    step_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
     """One performance of an activity; ``segments`` are in the order of their start, skipped ones first.
 
@@ -84,6 +105,7 @@ class Recording:
         duration: length of the video in seconds, if known.
         video: path of the video file relative to the data set's root, if there is one.
         attributes: whatever else is known (person, environment, split, ...), plain text values.
+        actions: fine-grained ones, in the order of their start.
     """
 
     id: str
@@ -93,6 +115,7 @@ class Recording:
     duration: float | None = None
     video: str | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
+    actions: tuple[Action, ...] = ()
 
     @property
     def performed(self) -> tuple[Segment, ...]:

@@ -6,6 +6,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -252,11 +253,13 @@ def _wanted(writer: Format | None, given: Mapping[str, str], used: set[str]) -> 
 
 
 def _value(name: str, text: str) -> Json:
-    if name == "fps":
+    if name in ("fps", "base"):
         try:
-            return float(text)
-        except ValueError:
-            raise UserError(f"'{text[:40]}' is no number.", where="fps", hint="for example 29.97") from None
+            return float(Fraction(text)) if name == "fps" else int(text)
+        except (ValueError, ZeroDivisionError, OverflowError):
+            raise UserError(
+                f"'{text[:40]}' is no number.", where=name, hint="for example fps=30000/1001, base=0"
+            ) from None
     if name == "about":
         about: Json = read_json(Path(text))
         if not isinstance(about, dict):

@@ -261,6 +261,7 @@ FORMATS = (
         suffixes=(".json",),
         kind="recordings",
         lossless=True,
+        loss=("fine-grained actions",),
         read=read_activitynet,
         write=write_activitynet,
         options=("activity",),

@@ -17,7 +17,7 @@ import msgspec
 
 from proctor.datasets.interchange.format import Imported
 from proctor.errors import UserError
-from proctor.procedure.recording import MISTAKE_KINDS, Mistake, Recording, Segment
+from proctor.procedure.recording import MISTAKE_KINDS, Action, Mistake, Recording, Segment
 from proctor.records import Dropped
 
 __all__ = [
@@ -30,8 +30,10 @@ __all__ = [
     "milliseconds",
     "mistakes_from",
     "number_of",
+    "parse_action",
     "parse_mistake",
     "plain_text",
+    "render_action",
     "render_mistake",
     "writable",
 ]
@@ -101,7 +103,7 @@ def in_order(segments: Iterable[Segment]) -> tuple[Segment, ...]:
     return tuple(sorted(segments, key=lambda s: -1.0 if s.start is None else s.start))
 
 
-class About(msgspec.Struct, kw_only=True):
+class About(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What a recording is, without its segments: kept as JSON by formats that have no other place for it."""
 
     id: str
@@ -110,6 +112,7 @@ class About(msgspec.Struct, kw_only=True):
     duration: float | None = None
     video: str | None = None
     attributes: dict[str, str] = {}
+    actions: tuple[Action, ...] = ()
 
     @classmethod
     def of(cls, recording: Recording) -> About:
@@ -160,15 +163,19 @@ class Collector:
         beyond = 0 if limit is None else sum(s.end is not None and s.end > limit for s in recording.segments)
         if beyond:
             self.warn(f"recording '{recording.id[:_SHOWN]}': {beyond} segment(s) end after the video does.")
-        self._recordings[recording.id] = replace(recording, segments=in_order(recording.segments))
+        actions = tuple(sorted(recording.actions, key=lambda a: a.start))
+        self._recordings[recording.id] = replace(
+            recording, segments=in_order(recording.segments), actions=actions
+        )
         return True
 
     def add_about(self, about: About, segments: Iterable[Segment]) -> None:
         """Keep the recording of a file of ours, as ``add`` does."""
-        duration = self.duration(about.id, about.duration)
-        self.add(
-            Recording(**msgspec.structs.asdict(about) | {"segments": tuple(segments), "duration": duration})
-        )
+        found = msgspec.structs.asdict(about) | {"segments": tuple(segments)}
+        found["duration"] = self.duration(about.id, about.duration)
+        where = f"{about.id}/action"
+        found["actions"] = tuple(a for a in about.actions if self.times(where, a.start, a.end))
+        self.add(Recording(**found))
 
     def stored(self, text: str, type_: type[T], id_: str, where: str) -> T | None:
         """Return what a file keeps as JSON; None, and dropped, for what is no such value."""
@@ -205,8 +212,15 @@ class Collector:
 # -- export ----------------------------------------------------------------------------------------------------
 
 
-def writable(recordings: Iterable[Recording], dropped: list[Dropped]) -> Iterator[Recording]:
+def writable(
+    recordings: Iterable[Recording], dropped: list[Dropped], *, actions: bool = False
+) -> Iterator[Recording]:
     """Yield recordings whose segments another tool can read; what cannot be said is listed in ``dropped``.
+
+    Args:
+        recordings: with unique ids.
+        dropped: takes what cannot be said.
+        actions: the format has a place for fine-grained actions.
 
     Raises:
         UserError: if two recordings have one id, a recording has none, or a text is no Unicode text.
@@ -226,11 +240,19 @@ def writable(recordings: Iterable[Recording], dropped: list[Dropped]) -> Iterato
                 kept.append(segment)
             else:
                 dropped.append(Dropped(f"{id_}/{segment.step_id}"[:_SHOWN], *fault))
+        done = []
+        for action in recording.actions:
+            fault = fault_of(action.start, action.end) if actions else ("action_lost", render_action(action))
+            if fault is None:
+                done.append(action)
+            else:
+                dropped.append(Dropped(f"{id_}/action"[:_SHOWN], fault[0], fault[1][:_SHOWN]))
+        done.sort(key=lambda a: a.start)
         duration = recording.duration
         if duration is not None and not 0 <= duration <= MAX_SECONDS:
             dropped.append(Dropped(id_[:_SHOWN], "bad_field", f"duration: {duration!r}"))
             duration = None
-        yield replace(recording, segments=in_order(kept), duration=duration)
+        yield replace(recording, segments=in_order(kept), duration=duration, actions=tuple(done))
 
 
 def _fault(segment: Segment) -> tuple[str, str] | None:
@@ -250,6 +272,8 @@ def _texts(value: Any) -> Iterator[str]:
         for s in value.segments:
             yield from (s.step_id, s.text, s.performed or "")
             yield from (t for m in s.mistakes for t in (m.kind, m.text))
+        for a in value.actions:
+            yield from (a.verb, a.noun, a.source, a.step_id or "")
     elif isinstance(value, Mapping):
         for key, one in value.items():
             yield key
@@ -286,3 +310,26 @@ def parse_mistake(text: str) -> Mistake:
         return Mistake(re.sub(r"\\([\s\S])", r"\1", found[1]), text[found.end() :])
     word = text.strip().lower()
     return Mistake(word) if word in MISTAKE_KINDS else Mistake("other", text.strip())
+
+
+# -- fine-grained actions as one line of text: ``cut: onion | step 3 | narration`` ---------------------------------
+
+
+def render_action(action: Action) -> str:
+    r"""Return ``verb: noun``, and what is known of ``step <id>`` and ``source <name>`` behind ``|``, which texts escape."""
+    parts = [render_mistake(Mistake(action.verb, action.noun))]
+    parts += [] if action.step_id is None else [f"step {action.step_id}"]
+    parts += [f"source {action.source}"] if action.source else []
+    return " | ".join(re.sub(r"([\\|])", r"\\\1", part) for part in parts)
+
+
+def parse_action(text: str, start: float, end: float) -> Action | None:
+    """Return the action of a line (``cut: onion``, ``cut onion``), None where it has no verb."""
+    head, *rest = (re.sub(r"\\([\s\S])", r"\1", part) for part in text.split(" | "))
+    found = _HEAD.match(head)
+    if found is None:
+        verb, _, noun = head.strip().partition(" ")
+    else:
+        verb, noun = re.sub(r"\\([\s\S])", r"\1", found[1]), head[found.end() :]
+    known = {key: value for key, _, value in (part.partition(" ") for part in rest)}
+    return Action(start, end, verb, noun, known.get("source", ""), known.get("step")) if verb else None

@@ -480,6 +480,7 @@ FORMATS = (
         suffixes=(),
         kind="recordings",
         lossless=True,
+        loss=("fine-grained actions",),
         read=read_croissant,
         write=write_croissant,
         options=("about",),

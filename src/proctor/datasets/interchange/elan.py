@@ -5,6 +5,7 @@ subdivision, one ``kind: text`` for each mistake), ``performed`` and ``step ids`
 of one ELAN tier cannot overlap, so steps that do go to ``steps 2`` with ``errors 2`` and so on. ELAN has no
 annotation without times: skipped steps, and those that whole milliseconds would make empty, stand as JSON in the
 header's property ``proctor.untimed``, and what a recording is in ``proctor.recording``; ELAN keeps properties.
+Fine-grained actions are a tier of their own, ``actions`` (``verb: noun``, see ``checks.render_action``).
 
 ELAN's time zero may lie within the video: ``TIME_ORIGIN`` of a media file is the milliseconds of it that come
 before. Times read are those of the first media file: ELAN's time plus its ``TIME_ORIGIN``.
@@ -30,7 +31,9 @@ from proctor.datasets.interchange.checks import (
     Collector,
     fault_of,
     milliseconds,
+    parse_action,
     parse_mistake,
+    render_action,
     render_mistake,
 )
 from proctor.datasets.interchange.format import Format, Imported
@@ -38,12 +41,13 @@ from proctor.datasets.interchange.per_recording import files_of, name_of, write_
 from proctor.datasets.interchange.reading import read_limited
 from proctor.datasets.interchange.safe_xml import clean_text, parse_xml, render_element
 from proctor.errors import UserError
-from proctor.procedure.recording import Recording, Segment
+from proctor.procedure.recording import Action, Recording, Segment
 from proctor.records import Dropped
 
 __all__ = ["FORMATS", "read_elan", "write_elan"]
 
 _STEPS: Final = "steps"
+_ACTIONS: Final = "actions"
 _CHILDREN: Final = {"errors": "errors", "performed": "performed", "step ids": "ids"}
 _RECORDING: Final = "proctor.recording"
 _UNTIMED: Final = "proctor.untimed"
@@ -115,7 +119,10 @@ def _add_document(collector: Collector, root: Element, file: Path, tier: str, ac
     if len(media) > 1:
         collector.warn(f"'{name[:80]}' has {len(media)} media files: times are those of the first.")
     tiers = _tiers(collector, root, name, _origin(collector, media, name))
-    segments = _segments(collector, tiers, _step_tiers(tiers, tier, file, collector), name)
+    steps = _step_tiers(tiers, tier, file, collector)
+    done = {id_: t for id_, t in tiers.items() if _split(id_)[0] == _ACTIONS and t not in steps}
+    about.actions = tuple(_actions(collector, done, name))
+    segments = _segments(collector, {k: t for k, t in tiers.items() if k not in done}, steps, name)
     segments += _untimed(collector, properties, name)
     collector.add_about(about, segments)
 
@@ -246,6 +253,18 @@ def _segments(
     return list(found.values())
 
 
+def _actions(collector: Collector, tiers: Mapping[str, _Tier], name: str) -> Iterator[Action]:
+    for tier in tiers.values():
+        for annotation in tier.annotations:
+            where = f"{name}/{tier.id}/{annotation.id}"
+            times = collector.times(where, *(annotation.times or (None, None)))
+            action = parse_action(annotation.value, *times) if times else None
+            if action is not None:
+                yield action
+            elif times is not None:
+                collector.drop(where, "no_label", annotation.value)
+
+
 def _with_id(tiers: Mapping[str, _Tier], steps: list[_Tier]) -> set[str]:
     """Return the annotations that have a step id in a child tier."""
     names = {t.id for t in steps}
@@ -317,13 +336,17 @@ def write_elan(recordings: Iterable[Recording], path: Path) -> tuple[Dropped, ..
     Raises:
         UserError: if ids are not unique, or the file or folder cannot be written.
     """
-    return write_each(recordings, path, ".eaf", _render)
+    return write_each(recordings, path, ".eaf", _render, actions=True)
 
 
 def _render(recording: Recording, dropped: list[Dropped]) -> str:
     writer = _Writer(recording.id, dropped)
     lanes, beside = _lanes(recording.segments)
     tiers = [part for number, lane in enumerate(lanes, start=1) for part in writer.tiers(number, lane)]
+    actions, lost = _lanes(Segment("", render_action(a), a.start, a.end) for a in recording.actions)
+    dropped += [Dropped(f"{recording.id}/action"[:120], "no_length", s.text[:120]) for s in lost]
+    for number, lane in enumerate(actions if recording.actions else (), start=1):
+        tiers.append(_tier(_ACTIONS, f" {number}" if number > 1 else "", writer.rows(lane)[1]))
     body = [
         writer.header(recording, beside),
         render_element("TIME_ORDER", {}, writer.time_order(), indent=1),
@@ -376,7 +399,7 @@ class _Writer:
         return clean
 
     def header(self, recording: Recording, beside: list[Segment]) -> str:
-        properties = {_RECORDING: _ascii_json(About.of(recording))}
+        properties = {_RECORDING: _ascii_json(About.of(replace(recording, actions=())))}
         if beside:
             properties[_UNTIMED] = _ascii_json(beside)
         properties["lastUsedAnnotationId"] = str(self.count)
@@ -390,6 +413,17 @@ class _Writer:
 
     def tiers(self, number: int, lane: list[_Timed]) -> Iterator[str]:
         suffix = f" {number}" if number > 1 else ""
+        ids, rows = self.rows(lane)
+        yield _tier(_STEPS, suffix, rows)
+        yield _tier("errors", suffix, [row for id_, s in ids for row in self._mistakes(id_, s)])
+        performed = [
+            self._child(i, self.text(s.performed, "performed")) for i, s in ids if s.performed is not None
+        ]
+        yield _tier("performed", suffix, performed)
+        yield _tier("step ids", suffix, [self._child(i, self.text(s.step_id, "step id")) for i, s in ids])
+
+    def rows(self, lane: list[_Timed]) -> tuple[list[tuple[str, Segment]], list[str]]:
+        """Return what stands on the timeline with its ids, and as elements."""
         ids: list[tuple[str, Segment]] = []
         rows = []
         for start, end, s in lane:
@@ -398,13 +432,7 @@ class _Writer:
             first, last = self._slot(start), self._slot(end)
             times = {"ANNOTATION_ID": id_, "TIME_SLOT_REF1": first, "TIME_SLOT_REF2": last}
             rows.append(_annotation_element("ALIGNABLE_ANNOTATION", times, self.text(s.text, "a step")))
-        yield _tier(_STEPS, suffix, rows)
-        yield _tier("errors", suffix, [row for id_, s in ids for row in self._mistakes(id_, s)])
-        performed = [
-            self._child(i, self.text(s.performed, "performed")) for i, s in ids if s.performed is not None
-        ]
-        yield _tier("performed", suffix, performed)
-        yield _tier("step ids", suffix, [self._child(i, self.text(s.step_id, "step id")) for i, s in ids])
+        return ids, rows
 
     def _mistakes(self, parent: str, segment: Segment) -> Iterator[str]:
         previous = ""
@@ -454,7 +482,7 @@ def _annotation_element(tag: str, attributes: Mapping[str, str], text: str) -> s
 
 def _tier(name: str, suffix: str, rows: list[str]) -> str:
     attributes = {"LINGUISTIC_TYPE_REF": name}
-    if name != _STEPS:
+    if name not in (_STEPS, _ACTIONS):
         attributes["PARENT_REF"] = _STEPS + suffix
     return render_element("TIER", attributes | {"TIER_ID": name + suffix}, rows, indent=1)
 
@@ -465,6 +493,7 @@ def _types() -> Iterator[str]:
         "errors": "Symbolic_Subdivision",
         "performed": "Symbolic_Association",
         "step ids": "Symbolic_Association",
+        _ACTIONS: "",
     }
     for name, constraint in constraints.items():
         attributes = {"GRAPHIC_REFERENCES": "false", "LINGUISTIC_TYPE_ID": name}

@@ -4,13 +4,17 @@ Two conventions are in use, and both are read, also within one file:
 
 * ``frames``: ``TimelineLabels`` on a ``Video``; ``value: {"ranges": [{"start": 31, "end": 90}], "timelinelabels":
   ["Fill the kettle"]}``. Label Studio counts frames from 1 and both ends belong to the range (its editor shows
-  ``end - start + 1`` as the length), so frame *k* is the time from ``(k - 1) / fps`` to ``k / fps``. The frame rate
-  is nowhere in an annotation: it is written into the task's ``data.fps``, and has to be given for other files.
+  ``end - start + 1`` as the length), so frame *k* is the time from ``(k - 1) / fps`` to ``k / fps``. Its machine
+  learning examples count from 0 and leave the last frame out: ``base`` (1 or 0) and ``end`` (``inclusive`` or
+  ``exclusive``) say which. The frame rate is nowhere in an annotation: it is written into the task's ``data.fps``,
+  the others into ``data.frame_base`` and ``data.frame_end``, and they have to be given for other files.
 * ``seconds``: ``Labels`` on an ``Audio`` that plays the video (Label Studio's own template for video timelines);
-  ``value: {"start": 1.0, "end": 3.0, "channel": 0, "labels": ["Fill the kettle"]}``.
+  ``value: {"start": 1.0, "end": 3.0, "channel": 0, "labels": ["Fill the kettle"]}``. ``timeserieslabels`` are read
+  the same way: in frames where they have ``ranges``, else in seconds.
 
 Mistakes and performed texts are text areas of a region (``perRegion``), which have the region's id; a mistake is
-one line, ``kind: text``. The task's ``data`` keeps what a recording is, which label means which step, and the steps
+one line, ``kind: text``. Fine-grained actions are regions of a second control, ``actions``, whose text area ``action``
+holds ``verb: noun`` (``checks.render_action``). The task's ``data`` keeps what a recording is, which label means which step, and the steps
 without times. Beside the tasks a labelling configuration is written, ``<name>.config.xml``.
 """
 
@@ -20,6 +24,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -31,8 +36,10 @@ from proctor.datasets.interchange.checks import (
     Collector,
     fault_of,
     number_of,
+    parse_action,
     parse_mistake,
     plain_text,
+    render_action,
     render_mistake,
     writable,
 )
@@ -40,12 +47,13 @@ from proctor.datasets.interchange.format import Format, Imported
 from proctor.datasets.interchange.reading import load_json
 from proctor.datasets.interchange.safe_xml import clean_text, render_element
 from proctor.errors import UserError
-from proctor.procedure.recording import Mistake, Recording, Segment
+from proctor.procedure.recording import Action, Mistake, Recording, Segment
 from proctor.records import Dropped, atomic_write
 
 __all__ = ["FORMATS", "Convention", "read_label_studio", "write_label_studio"]
 
 Convention = Literal["frames", "seconds"]
+FrameEnd = Literal["inclusive", "exclusive"]
 
 _MEDIA: Final = ("video", "video_url", "audio", "audio_url", "url")
 _OWN: Final = (
@@ -54,11 +62,13 @@ _OWN: Final = (
     "activity_name",
     "duration",
     "fps",
+    "frame_base",
+    "frame_end",
     "steps",
     "untimed",
     "attributes",
 )
-_TIMELINE: Final = {"timelinelabels": "timelinelabels", "labels": "labels"}
+_TIMELINE: Final = ("timelinelabels", "labels", "timeserieslabels")
 _DEFAULT_FPS: Final = 30.0
 _MAX_FPS: Final = 100_000.0
 
@@ -67,7 +77,12 @@ _MAX_FPS: Final = 100_000.0
 
 
 def read_label_studio(
-    path: Path, *, fps: float | None = None, activity: str = UNKNOWN_ACTIVITY
+    path: Path,
+    *,
+    fps: float | None = None,
+    base: int = 1,
+    end: FrameEnd = "inclusive",
+    activity: str = UNKNOWN_ACTIVITY,
 ) -> Imported[Recording]:
     """Read exported tasks (the formats JSON and JSON-MIN).
 
@@ -78,6 +93,8 @@ def read_label_studio(
     Args:
         path: the JSON file.
         fps: frames a second, for ranges in frames of tasks without ``data.fps``.
+        base: number of the first frame, 1 or 0, where ``data.frame_base`` does not say.
+        end: whether the last frame of a range belongs to it, where ``data.frame_end`` does not say.
         activity: id of the activity where a task names none.
 
     Raises:
@@ -87,6 +104,7 @@ def read_label_studio(
         raise UserError(
             f"{fps} is no frame rate.", where="fps", hint="give frames a second, for example 29.97"
         )
+    _check_frames(base, end)
     document = load_json(path)
     tasks = document if isinstance(document, list) else [document]
     if not tasks or not all(isinstance(t, dict) and _is_task(t) for t in tasks):
@@ -97,8 +115,17 @@ def read_label_studio(
         )
     collector = Collector()
     for number, task in enumerate(tasks, start=1):
-        _Task(collector, path, task, number, fps, activity).add()
+        _Task(collector, path, task, number, fps, activity, base, end).add()
     return collector.result()
+
+
+def _check_frames(base: object, end: object) -> None:
+    if base not in (0, 1) or end not in ("inclusive", "exclusive"):
+        raise UserError(
+            f"frames from {base!r} with {end!r} ends are not known.",
+            where="base, end",
+            hint="base is 0 or 1, end is inclusive or exclusive",
+        )
 
 
 def _is_task(task: Mapping[str, Any]) -> bool:
@@ -114,6 +141,7 @@ class _Region:
 
     labels: list[str] = field(default_factory=list)
     spans: list[tuple[object, object]] = field(default_factory=list)
+    actions: list[str] | None = None
     mistakes: list[Mistake] = field(default_factory=list)
     performed: str | None = None
 
@@ -128,6 +156,8 @@ class _Task:
     number: int
     given_fps: float | None
     activity: str
+    base: int
+    end: str
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -143,10 +173,10 @@ class _Task:
         data, collector = self.data, self.collector
         name = self._name()
         results = self._min_results() if self.min_form else self._results(name)
-        segments = [
-            s for key, region in self._regions(name, results) for s in self._segments(name, key, region)
-        ]
+        regions = list(self._regions(name, results))
+        segments = [s for key, one in regions if one.actions is None for s in self._segments(name, key, one)]
         segments += self._untimed(name)
+        actions = [a for key, one in regions for a in self._actions(f"{name}/{key}", one)]
         activity_id, activity_name = data.get("activity_id"), data.get("activity_name")
         if not isinstance(activity_id, str):
             activity_id = self.activity
@@ -160,6 +190,7 @@ class _Task:
                 duration=collector.duration(name, data.get("duration", self._length(results))),
                 video=self._media(),
                 attributes=self._attributes(name),
+                actions=tuple(actions),
             )
         )
 
@@ -277,6 +308,8 @@ class _Task:
                 [one for one in labels if isinstance(one, str)] if isinstance(labels, list) else []
             )
             region.spans = self._spans(value)
+            if control == "actions" and region.actions is None:
+                region.actions = []
             return True
         lines = (
             value.get("text") if type_ == "textarea" else value.get("choices") if type_ == "choices" else None
@@ -284,6 +317,9 @@ class _Task:
         lines = [lines] if isinstance(lines, str) else lines
         if not isinstance(lines, list) or not all(isinstance(one, str) for one in lines):
             return False
+        if control == "action":
+            region.actions = [*(region.actions or ()), *lines]
+            return True
         if control == "mistakes":
             region.mistakes += [parse_mistake(line) for line in lines]
             return True
@@ -296,7 +332,9 @@ class _Task:
         ranges = value.get("ranges")
         if isinstance(ranges, list):
             fps = self._fps() if ranges else 1.0
-            return [_seconds_of(one, fps) for one in ranges]
+            base, end = self.data.get("frame_base", self.base), self.data.get("frame_end", self.end)
+            _check_frames(base, end)
+            return [_seconds_of(one, fps, base, int(end == "inclusive")) for one in ranges]
         return [(value.get("start"), value.get("end"))]
 
     def _fps(self) -> float:
@@ -322,6 +360,14 @@ class _Task:
                 if times is not None:
                     step_id, text = self._step(label)
                     yield Segment(step_id, text, *times, region.performed, tuple(region.mistakes))
+
+    def _actions(self, where: str, region: _Region) -> Iterator[Action]:
+        for start, end in region.spans if region.actions is not None else ():
+            times = self.collector.times(where, start, end)
+            found = [parse_action(line, *times) for line in region.actions or ()] if times else []
+            if times is not None and not any(found):
+                self.collector.drop(where, "no_label", "an action without a text")
+            yield from (a for a in found if a is not None)
 
     def _step(self, label: str) -> tuple[str, str]:
         steps = self.data.get("steps")
@@ -359,16 +405,16 @@ _NOT_DATA: Final = (
 """Keys of a JSON-MIN task that tell of the annotation, not of the recording."""
 
 
-def _seconds_of(range_: object, fps: float) -> tuple[object, object]:
-    """Return the seconds of a range of frames that are counted from 1, both ends included."""
+def _seconds_of(range_: object, fps: float, base: int, more: int) -> tuple[object, object]:
+    """Return the seconds of a range of frames that are counted from ``base``; ``more`` is 1 where its end is included."""
     if not isinstance(range_, dict):
         return None, None
     start, end = number_of(range_.get("start")), number_of(range_.get("end"))
     if start is None or end is None:
         return range_.get("start"), range_.get("end")
-    if start < 1:
-        return -1.0, end / fps  # listed as negative: there is no frame 0
-    return (start - 1) / fps, end / fps
+    if start < base:
+        return -1.0, end / fps  # listed as negative: there is no such frame
+    return (start - base) / fps, (end - base + more) / fps
 
 
 def _local(url: str) -> str:
@@ -392,7 +438,10 @@ def write_label_studio(
     path: Path,
     *,
     convention: Convention = "seconds",
-    fps: float = _DEFAULT_FPS,
+    fps: float | None = None,
+    base: int = 1,
+    end: FrameEnd = "inclusive",
+    results: Literal["annotations", "predictions"] = "annotations",
     media_prefix: str = "",
 ) -> tuple[Dropped, ...]:
     """Write tasks with their annotations, ready for Label Studio's import, and a labelling configuration beside.
@@ -401,7 +450,11 @@ def write_label_studio(
         recordings: with unique ids.
         path: the JSON file; the configuration is ``<stem>.config.xml`` in the same folder.
         convention: ``seconds`` keeps times exactly; ``frames`` rounds them to whole frames.
-        fps: frames a second for ``frames``; written into every task.
+        fps: frames a second for ``frames``, written into every task; by default those of the attribute ``fps`` of a
+            recording (``30000/1001``), else 30.
+        base: number of the first frame, 1 or 0.
+        end: whether the last frame of a range belongs to it.
+        results: ``predictions`` are shown to annotators to begin with (pre-labels).
         media_prefix: put in front of the videos' paths (``/data/local-files/?d=``); the plain path is kept too.
 
     Returns:
@@ -412,14 +465,20 @@ def write_label_studio(
     """
     if convention not in ("frames", "seconds"):
         raise UserError(f"there is no convention '{convention}'.", hint="known: frames, seconds")
-    if not 0 < fps <= _MAX_FPS:
+    _check_frames(base, end)
+    if results not in ("annotations", "predictions"):
+        raise UserError(f"there are no results '{results}'.", hint="known: annotations, predictions")
+    if fps is not None and not 0 < fps <= _MAX_FPS:
         raise UserError(
             f"{fps} is no frame rate.", where="fps", hint="give frames a second, for example 29.97"
         )
     dropped: list[Dropped] = []
-    kept = list(writable(recordings, dropped))
+    kept = list(writable(recordings, dropped, actions=True))
     names = _label_names(kept)
-    tasks = [_task(r, names[r.activity_id], convention, fps, media_prefix) for r in kept]
+    tasks = []
+    for r in kept:
+        place = _Place(convention, _rate(r) if fps is None else fps, base, end == "exclusive")
+        tasks.append(_task(r, names[r.activity_id], place, media_prefix, results, dropped))
     config = path.with_name(f"{path.stem}.config.xml")
     if config.exists() and not path.exists():
         raise UserError(
@@ -430,8 +489,39 @@ def write_label_studio(
     with atomic_write(path) as stream:
         stream.write(msgspec.json.format(msgspec.json.encode(tasks), indent=2) + b"\n")
     with atomic_write(config) as stream:
-        stream.write(_config(names, convention, fps).encode("utf-8"))
+        stream.write(_config(names, convention).encode("utf-8"))
     return tuple(dropped)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How places on the timeline are written."""
+
+    convention: Convention
+    fps: float
+    base: int
+    exclusive: bool
+
+    def value(self, start: float | None, end: float | None, label: str) -> dict[str, Any] | None:
+        """Return the place on the timeline; None for what has none, or not one whole frame."""
+        if start is None or end is None:
+            return None
+        if self.convention == "seconds":
+            return {"start": start, "end": end, "channel": 0, "labels": [label]}
+        first, last = round(start * self.fps), round(end * self.fps)
+        if last <= first or fault_of(first / self.fps, last / self.fps) is not None:
+            return None
+        last += self.base - (0 if self.exclusive else 1)
+        return {"ranges": [{"start": first + self.base, "end": last}], "timelinelabels": [label]}
+
+
+def _rate(recording: Recording) -> float:
+    """Return the frame rate that the attributes of a recording know."""
+    try:
+        fps = float(Fraction(recording.attributes.get("fps", "")))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return _DEFAULT_FPS
+    return fps if 0 < fps <= _MAX_FPS else _DEFAULT_FPS
 
 
 _Labels = dict[tuple[str, str], str]
@@ -460,16 +550,24 @@ def _label_names(recordings: Iterable[Recording]) -> dict[str, _Labels]:
 
 
 def _task(
-    recording: Recording, labels: _Labels, convention: Convention, fps: float, prefix: str
+    recording: Recording, labels: _Labels, place: _Place, prefix: str, kind: str, dropped: list[Dropped]
 ) -> dict[str, Any]:
     results: list[dict[str, Any]] = []
     untimed = []
     for number, s in enumerate(recording.segments, start=1):
-        value = _value(s, labels[s.step_id, s.text], convention, fps)
+        value = place.value(s.start, s.end, labels[s.step_id, s.text])
         if value is None:
             untimed.append(s)
         else:
-            results += _region(f"s{number:04}", s, value, convention)
+            texts = {"mistakes": [render_mistake(m) for m in s.mistakes]}
+            texts["performed"] = [] if s.performed is None else [s.performed]
+            results += _region(f"s{number:04}", "labels", value, texts)
+    for number, a in enumerate(recording.actions, start=1):
+        value = place.value(a.start, a.end, "Action")
+        if value is None:
+            dropped.append(Dropped(f"{recording.id}/action"[:120], "no_length", render_action(a)[:120]))
+        else:
+            results += _region(f"a{number:04}", "actions", value, {"action": [render_action(a)]})
     data: dict[str, Any] = {
         "recording_id": recording.id,
         "activity_id": recording.activity_id,
@@ -482,58 +580,45 @@ def _task(
     data["media"] = "" if recording.video is None else prefix + recording.video
     if recording.duration is not None:
         data["duration"] = recording.duration
-    if convention == "frames":
-        data["fps"] = fps
+    if place.convention == "frames":
+        data |= {"fps": place.fps, "frame_base": place.base}
+        data["frame_end"] = "exclusive" if place.exclusive else "inclusive"
     if untimed:
         data["untimed"] = untimed
+    if kind == "predictions":
+        return {"data": data, "predictions": [{"result": results, "model_version": "proctor"}]}
     return {"data": data, "annotations": [{"result": results, "was_cancelled": False, "ground_truth": False}]}
 
 
-def _value(segment: Segment, label: str, convention: Convention, fps: float) -> dict[str, Any] | None:
-    """Return the place on the timeline; None for a step that has none, or not one whole frame."""
-    if segment.start is None or segment.end is None:
-        return None
-    if convention == "seconds":
-        return {"start": segment.start, "end": segment.end, "channel": 0, "labels": [label]}
-    first, last = round(segment.start * fps) + 1, round(segment.end * fps)
-    if last < first or fault_of((first - 1) / fps, last / fps) is not None:
-        return None
-    return {"ranges": [{"start": first, "end": last}], "timelinelabels": [label]}
-
-
 def _region(
-    id_: str, segment: Segment, value: dict[str, Any], convention: Convention
+    id_: str, control: str, value: dict[str, Any], texts: Mapping[str, list[str]]
 ) -> Iterator[dict[str, Any]]:
-    frames = convention == "frames"
+    frames = "timelinelabels" in value
     place = {k: v for k, v in value.items() if k not in _TIMELINE}
     common = {"id": id_, "to_name": "video" if frames else "audio", "origin": "manual"}
-    yield common | {"from_name": "labels", "type": "timelinelabels" if frames else "labels", "value": value}
-    texts = {
-        "mistakes": [render_mistake(m) for m in segment.mistakes],
-        "performed": [] if segment.performed is None else [segment.performed],
-    }
+    yield common | {"from_name": control, "type": "timelinelabels" if frames else "labels", "value": value}
     for name, lines in texts.items():
         if lines:
             yield common | {"from_name": name, "type": "textarea", "value": place | {"text": lines}}
 
 
-def _config(names: Mapping[str, _Labels], convention: Convention, fps: float) -> str:
+def _config(names: Mapping[str, _Labels], convention: Convention) -> str:
     frames = convention == "frames"
     target = "video" if frames else "audio"
     values = dict.fromkeys(label for labels in names.values() for label in labels.values())
     labels = [render_element("Label", {"value": clean_text(label)[0]}, indent=2) for label in values]
-    video = {"name": "video", "value": "$media"} | (
-        {"frameRate": f"{fps:g}"} if frames else {"sync": "audio"}
-    )
+    video = {"name": "video", "value": "$media"} | ({"frameRate": "$fps"} if frames else {"sync": "audio"})
     audio = {"name": "audio", "value": "$media", "sync": "video"}
+    timeline = "TimelineLabels" if frames else "Labels"
+    action = [render_element("Label", {"value": "Action"}, indent=2)]
     area = {"toName": target, "perRegion": "true"}
     parts = [
         render_element("Header", {"value": "$activity_name"}, indent=1),
         render_element("Video", video, indent=1),
         "" if frames else render_element("Audio", audio, indent=1),
-        render_element(
-            "TimelineLabels" if frames else "Labels", {"name": "labels", "toName": target}, labels, indent=1
-        ),
+        render_element(timeline, {"name": "labels", "toName": target}, labels, indent=1),
+        render_element(timeline, {"name": "actions", "toName": target}, action, indent=1),
+        render_element("TextArea", area | {"name": "action", "placeholder": "verb: noun"}, indent=1),
         render_element(
             "TextArea", area | {"name": "mistakes", "placeholder": "kind: what went wrong"}, indent=1
         ),
@@ -556,6 +641,6 @@ FORMATS = (
         loss=("times finer than a frame, with `convention=frames`",),
         read=read_label_studio,
         write=write_label_studio,
-        options=("convention", "fps", "media_prefix", "activity"),
+        options=("convention", "fps", "base", "end", "results", "media_prefix", "activity"),
     ),
 )

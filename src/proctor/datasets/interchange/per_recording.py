@@ -65,15 +65,19 @@ def write_each(
     path: Path,
     suffix: str,
     render: Callable[[Recording, list[Dropped]], str],
+    *,
+    actions: bool = False,
 ) -> tuple[Dropped, ...]:
     """Write one file if the path has the ending, else a new folder with one file for each recording.
+
+    ``actions`` says that the format has a place for fine-grained ones.
 
     Raises:
         UserError: if the path is one file and there is not exactly one recording; if ids are not unique, or too
             long or too alike for file names; if the folder is not empty.
     """
     dropped: list[Dropped] = []
-    kept = writable(recordings, dropped)
+    kept = writable(recordings, dropped, actions=actions)
     if path.suffix.lower() == suffix:
         _write_one(list(kept), path, suffix, render, dropped)
         return tuple(dropped)

@@ -16,6 +16,7 @@ from proctor.datasets.plain.format import (
     MAX_ID_BYTES,
     MAX_SECONDS,
     Place,
+    PlainAction,
     PlainActivity,
     PlainRecording,
     PlainSegment,
@@ -24,7 +25,7 @@ from proctor.datasets.plain.format import (
 )
 from proctor.datasets.plain.parse import Parsed, nearest
 from proctor.procedure.graph import GraphError, Step, TaskGraph, closing_edges
-from proctor.procedure.recording import MISTAKE_KINDS, Mistake, Recording, Segment
+from proctor.procedure.recording import MISTAKE_KINDS, Action, Mistake, Recording, Segment
 
 __all__ = ["StepNames", "build_graph", "build_recording", "parse_time", "shown"]
 
@@ -217,6 +218,10 @@ def build_recording(
         _build_segment(segment, graph, names.get(activity), place / "segments" / i, problems)
         for i, segment in zip(parsed.positions["segments"], plain.segments, strict=True)
     ]
+    actions = [
+        _build_action(action, names.get(activity), place / "actions" / i, problems)
+        for i, action in zip(parsed.positions.get("actions", ()), plain.actions, strict=True)
+    ]
     duration = _time(plain.duration, place / "duration", problems)
     if duration == 0:
         problems.add(place / "duration", "the video lasts no time.", "leave it out where it is not known")
@@ -225,7 +230,23 @@ def build_recording(
         return None
     attributes = {key: _attribute(value) for key, value in plain.attributes.items()}
     kept = tuple(s for s in segments if s is not None)
-    return Recording(id_, graph.id, graph.name, kept, duration, video, attributes)
+    done = tuple(sorted((a for a in actions if a is not None), key=lambda a: a.start))
+    return Recording(id_, graph.id, graph.name, kept, duration, video, attributes, done)
+
+
+def _build_action(
+    plain: PlainAction, names: StepNames | None, place: Place, problems: Problems
+) -> Action | None:
+    before = problems.count
+    start, end = (_time(t, place / key, problems) for key, t in (("start", plain.start), ("end", plain.end)))
+    _check_order(start, end, place, problems)
+    _checked_text(plain.verb, place / "verb", problems)
+    step = None
+    if plain.step is not None and names is not None:
+        step = names.find(plain.step, place / "step", problems)
+    if problems.count > before or start is None or end is None:
+        return None
+    return Action(start, end, plain.verb, plain.noun, plain.source, step)
 
 
 def _suggest_activity(name: str, known: list[str]) -> str:
@@ -276,11 +297,16 @@ def _check_span(
     elif not plain.skipped and len(given) < 2:
         lacking = " and ".join(f"'{key}'" for key in ("start", "end") if key not in given)
         problems.add(place, f"{lacking} missing.", 'give start and end, or "skipped": true')
-    elif start is not None and end is not None and end <= start:
+    else:
+        _check_order(start, end, place, problems)
+
+
+def _check_order(start: float | None, end: float | None, place: Place, problems: Problems) -> None:
+    if start is not None and end is not None and end <= start:
         problems.add(
             place,
             f"it ends at {shown(end)} s and starts at {shown(start)} s.",
-            "are start and end swapped?" if end < start else "a step takes some time: end after start",
+            "are start and end swapped?" if end < start else "it takes some time: end after start",
         )
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "MAX_SHOWN",
     "MAX_TEXT",
     "Place",
+    "PlainAction",
     "PlainActivity",
     "PlainDescription",
     "PlainMistake",
@@ -145,6 +146,17 @@ class PlainSegment(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
     )
 
 
+class PlainAction(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, frozen=True):
+    """A fine-grained action: what hands do, below the steps."""
+
+    start: Time
+    end: Annotated[Time, Meta(description="exclusive")]
+    verb: Text
+    noun: Annotated[str, Meta(description="what it is done to")] = ""
+    source: Annotated[str, Meta(description="who says so: manual, narration, the name of a model")] = ""
+    step: Annotated[StepName | None, Meta(description="the step that it belongs to")] = None
+
+
 class PlainRecording(
     msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, frozen=True
 ):
@@ -161,6 +173,9 @@ class PlainRecording(
     attributes: Annotated[
         dict[str, Value], Meta(description="anything else that is known: person, place, camera, split, ...")
     ] = {}
+    actions: Annotated[
+        tuple[PlainAction, ...], Meta(description="fine-grained actions, in any order; they may overlap")
+    ] = ()
 
 
 class PlainDescription(

@@ -19,6 +19,7 @@ import msgspec
 from proctor.datasets.plain.format import (
     MAX_TEXT,
     Place,
+    PlainAction,
     PlainActivity,
     PlainMistake,
     PlainRecording,
@@ -33,7 +34,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 _PARTS: Final[dict[type[msgspec.Struct], dict[str, type[msgspec.Struct]]]] = {
     PlainActivity: {"steps": PlainStep},
-    PlainRecording: {"segments": PlainSegment},
+    PlainRecording: {"segments": PlainSegment, "actions": PlainAction},
     PlainSegment: {"mistakes": PlainMistake},
 }
 """Lists whose members are read one by one, so that one broken member does not hide the others."""

@@ -322,4 +322,4 @@ def _counts(folder: Folder) -> dict[str, int]:
         "steps": len(segments),
         "skipped": sum(s.end is None for s in segments),
         "mistakes": sum(len(s.mistakes) for s in segments),
-    }
+    } | ({"actions": actions} if (actions := sum(len(r.actions) for r in folder.recordings)) else {})

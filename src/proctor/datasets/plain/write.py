@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from proctor.datasets.plain.format import (
+    PlainAction,
     PlainActivity,
     PlainDescription,
     PlainMistake,
@@ -96,6 +97,17 @@ def _write_files(
                     video=r.video,
                     duration=r.duration,
                     attributes=dict(r.attributes),
+                    actions=tuple(
+                        PlainAction(
+                            start=a.start,
+                            end=a.end,
+                            verb=a.verb,
+                            noun=a.noun,
+                            source=a.source,
+                            step=a.step_id,
+                        )
+                        for a in r.actions
+                    ),
                 )
             )
             for r in recordings

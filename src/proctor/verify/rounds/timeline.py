@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 
 import msgspec
 
@@ -22,42 +22,18 @@ if TYPE_CHECKING:
     from proctor.exam.question import Footage
 
 __all__ = [
-    "KIND",
-    "TAGS",
-    "ActionMark",
-    "ErrorMark",
-    "Narration",
-    "OrderMistake",
-    "SegmentMark",
-    "TimelineLook",
-    "TimelineOptions",
-    "TimelineSheet",
-    "TimelineStep",
-    "TimelineTask",
-    "frame_at",
-    "order_mistakes",
-    "timeline_notes",
-]
+    "KIND", "TAGS", "ActionMark", "ErrorMark", "Narration", "OrderMistake", "SegmentMark", "TimelineLook", "TimelineOptions",
+    "TimelineSheet", "TimelineStep", "TimelineTask", "frame_at", "order_mistakes",
+]  # fmt: skip
 
 Tag = Literal["preparation", "measurement", "timing", "technique", "temperature", "missing", "order", "other"]
 """A kind of mistake (``procedure.recording.MISTAKE_KINDS``)."""
-TAGS: Final[dict[str, str]] = {
-    "preparation": "Preparation",
-    "measurement": "Measurement",
-    "timing": "Timing",
-    "technique": "Technique",
-    "temperature": "Temperature",
-    "missing": "Missing step",
-    "order": "Order",
-    "other": "Other",
-}
+TAGS: Final = {tag: "Missing step" if tag == "missing" else tag.capitalize() for tag in get_args(Tag)}
 """Kinds of mistakes with their names, in the order of the keys 1 to 8."""
 
 MarkId = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 _ROUNDING: Final = 0.01
 """Seconds that a segment may end after the video: lengths are often written to hundredths."""
-_GAP: Final = 2.0
-_MAX_OVERLAPS: Final = 500
 
 
 class TimelineStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -80,9 +56,8 @@ class SegmentMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class ErrorMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One thing that went wrong in a step.
 
-    Attributes:
-        origin: ``script`` (planned), ``live`` (noted while it was recorded), ``review`` (by the annotator), ``auto``
-            (proposed by the page and confirmed).
+    Its ``origin``: ``script`` (planned), ``live`` (noted while it was recorded), ``review`` (by the annotator), ``auto``
+    (proposed by the page and confirmed).
     """
 
     step: str
@@ -92,12 +67,7 @@ class ErrorMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ActionMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A fine-grained action, in seconds.
-
-    Attributes:
-        source: where it comes from: ``manual``, ``narration`` or a model's name.
-        step: that it belongs to; empty for none.
-    """
+    """A fine-grained action, in seconds (``procedure.recording.Action``); ``step`` is empty where it belongs to none."""
 
     id: MarkId
     start_s: float
@@ -109,14 +79,9 @@ class ActionMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Narration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What somebody said about the video while it stood still.
+    """What somebody said while the video stood at ``video_s`` seconds, in a sound clip of ``ms`` milliseconds.
 
-    Attributes:
-        id: of the sound clip.
-        video_s: at which second of the video.
-        text: as it stands, corrected by hand.
-        asr: as a transcriber wrote it; None before that.
-        ms: length of the sound.
+    ``asr`` is what a transcriber wrote, None before that; ``text`` as it stands, corrected by hand.
     """
 
     id: MarkId
@@ -133,8 +98,7 @@ class TimelineTask(msgspec.Struct, frozen=True, kw_only=True):
         recording: its id.
         title: of the activity, for people.
         duration_s: length of the video.
-        fps_num: frames a second as a fraction, constant over the video.
-        fps_den: likewise.
+        fps_num: over ``fps_den``: frames a second, the same over the whole video.
         frames: of the video.
         steps: that can be marked, in the order of the graph.
         script: ids of steps in the order in which they were to be done; that of ``steps`` where it is not known.
@@ -200,17 +164,9 @@ class OrderMistake(msgspec.Struct, frozen=True):
 
 
 class TimelineLook(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands out on a timeline.
-
-    Attributes:
-        order: mistakes of order that are neither confirmed nor dismissed.
-        gaps: stretches of more than two seconds without a step: (start, end) in seconds.
-        overlaps: ids of two segments at the same time.
-    """
+    """What stands out on a timeline: mistakes of order that are neither confirmed nor dismissed."""
 
     order: tuple[OrderMistake, ...] = ()
-    gaps: tuple[tuple[float, float], ...] = ()
-    overlaps: tuple[tuple[str, str], ...] = ()
 
 
 def frame_at(seconds: float, fps: Fraction) -> int:
@@ -307,142 +263,120 @@ class Timeline(TaskKind[TimelineTask, TimelineSheet, TimelineOptions]):
                 ``error-<position>``, ``action-<id>``, ``narration-<id>``, ``step-<id>``, ``order-<before>-<after>``,
                 ``segments`` and ``note``.
         """
-        return _Check(sheet, task, options).run()
-
-
-class _Check:
-    """One sheet while it is checked."""
-
-    def __init__(self, sheet: TimelineSheet, task: TimelineTask, options: TimelineOptions) -> None:
-        self.sheet, self.task, self.options = sheet, task, options
-        self.names = {s.id: f"step {n} ({s.text[:60]})" for n, s in enumerate(task.steps, 1)}
-        self.errors: list[tuple[str, str]] = []
-
-    def run(self) -> TimelineSheet:
-        sheet = self.sheet
-        self.spans("segment", sheet.segments)
-        self.steps()
-        self.mistakes()
-        self.spans("action", sheet.actions)
-        self.words()
-        if self.errors:
-            raise InvalidError(self.errors)
+        names = {s.id: f"Step {n} ({s.text[:60]})" for n, s in enumerate(task.steps, 1)}
         done = {s.step for s in sheet.segments}
+        errors = [
+            *_spans("segment", sheet.segments, names, task.duration_s),
+            *_steps(sheet, task, names, complete=options.complete),
+            *_mistakes(sheet, names, done),
+            *(
+                (
+                    f"order-{m.before}-{m.after}",
+                    f"{names[m.after]} began before {names[m.before]}: confirm the order mistake or dismiss it.",
+                )
+                for m in self.look(sheet, task, options).order
+                if names.keys() >= {m.before, m.after}
+            ),
+            *_spans("action", sheet.actions, names, task.duration_s),
+            *_words(sheet, task.duration_s),
+        ]
+        if errors:
+            raise InvalidError(errors)
+        put = msgspec.structs.replace
+        actions = (
+            put(a, verb=a.verb.strip(), noun=a.noun.strip(), source=a.source.strip()) for a in sheet.actions
+        )
         return TimelineSheet(
             segments=tuple(sorted(sheet.segments, key=lambda s: (s.start_s, s.end_s, s.step, s.id))),
-            errors=tuple(msgspec.structs.replace(e, text=e.text.strip()) for e in sheet.errors),
+            errors=tuple(put(e, text=e.text.strip()) for e in sheet.errors),
             dismissed=tuple(dict.fromkeys(p for p in sheet.dismissed if done.issuperset(p))),
-            actions=tuple(
-                sorted(
-                    (
-                        msgspec.structs.replace(
-                            a, verb=a.verb.strip(), noun=a.noun.strip(), source=a.source.strip() or "manual"
-                        )
-                        for a in sheet.actions
-                    ),
-                    key=lambda a: (a.start_s, a.end_s, a.id),
-                )
-            ),
-            narrations=tuple(msgspec.structs.replace(n, text=n.text.strip()) for n in sheet.narrations),
+            actions=tuple(sorted(actions, key=lambda a: (a.start_s, a.end_s, a.id))),
+            narrations=tuple(put(n, text=n.text.strip()) for n in sheet.narrations),
             note=sheet.note.strip(),
         )
 
-    def add(self, field: str, message: str) -> None:
-        self.errors.append((field, message))
 
-    def spans(self, kind: str, marks: Sequence[SegmentMark | ActionMark]) -> None:
-        """Check the times of segments or actions, their steps, and that none is there twice."""
-        ids = Counter(m.id for m in marks)
-        seen: set[tuple[object, ...]] = set()
-        for m in marks:
-            field, what = f"{kind}-{m.id}", self.names.get(m.step, f"this {kind}")
-            about: tuple[object, ...] = (m.step, m.start_s, m.end_s)
-            if isinstance(m, ActionMark):
-                about = (*about, m.verb.strip(), m.noun.strip())
-            if ids[m.id] > 1:
-                self.add(field, f"Two of the {kind}s have the id '{m.id}'.")
-            elif m.step not in self.names and (m.step or kind == "segment"):
-                self.add(field, f"There is no step '{m.step[:60]}' in this recording.")
-            elif fault := self.time_fault(m.start_s, m.end_s):
-                self.add(field, f"{what[:1].upper()}{what[1:]}: {fault}")
-            elif about in seen:
-                self.add(field, f"{what[:1].upper()}{what[1:]} is marked twice from {_clock(m.start_s)}.")
-            seen.add(about)
+_Errors = Iterator[tuple[str, str]]
 
-    def time_fault(self, start: float, end: float) -> str:
-        last = self.task.duration_s
-        if not (math.isfinite(start) and math.isfinite(end)):
-            return "a time is not a number."
-        if start < 0:
-            return "it starts before the video."
-        if end <= start:
-            return f"it ends at {_clock(end)}, not after its start at {_clock(start)}."
-        if end > last + _ROUNDING:
-            return f"it ends at {_clock(end)}, and the video at {_clock(last)}."
-        return ""
 
-    def steps(self) -> None:
-        """Check that every step is marked or missing."""
-        done = {s.step for s in self.sheet.segments}
-        tagged = {e.step for e in self.sheet.errors}
-        missing = {e.step for e in self.sheet.errors if e.tag == "missing"}
-        if not done and not missing:
-            self.add("segments", "Nothing is marked yet: mark a step, or tag steps that were left out.")
-            return
-        for step in self.task.steps:
-            wanted = (self.options.complete and not step.optional) or step.id in tagged
-            if wanted and step.id not in done | missing:
-                name = self.names[step.id]
-                self.add(f"step-{step.id}", f"Mark {name}, or tag it as a missing step.")
+def _spans(
+    kind: str, marks: Sequence[SegmentMark | ActionMark], names: Mapping[str, str], last: float
+) -> _Errors:
+    """Check the times of segments or actions, their steps, and that none is there twice."""
+    ids = Counter(m.id for m in marks)
+    seen: set[tuple[object, ...]] = set()
+    for m in marks:
+        field, what = f"{kind}-{m.id}", names.get(m.step, f"This {kind}")
+        words = (m.verb.strip(), m.noun.strip()) if isinstance(m, ActionMark) else ()
+        about = (m.step, m.start_s, m.end_s, *words)
+        if ids[m.id] > 1:
+            yield field, f"Two {kind}s have the id '{m.id}'."
+        elif m.step not in names and (m.step or kind == "segment"):
+            yield field, f"There is no step '{m.step[:60]}' in this recording."
+        elif not (math.isfinite(m.start_s) and math.isfinite(m.end_s)):
+            yield field, f"{what}: a time is not a number."
+        elif m.start_s < 0:
+            yield field, f"{what} starts before the video."
+        elif m.end_s <= m.start_s:
+            yield field, f"{what} ends at {_clock(m.end_s)}, not after its start at {_clock(m.start_s)}."
+        elif m.end_s > last + _ROUNDING:
+            yield field, f"{what} ends at {_clock(m.end_s)}, and the video at {_clock(last)}."
+        elif about in seen:
+            yield field, f"{what} is marked twice from {_clock(m.start_s)}."
+        seen.add(about)
 
-    def mistakes(self) -> None:
-        """Check error tags, and that proposed mistakes of order are decided."""
-        done = {s.step for s in self.sheet.segments}
-        seen: set[tuple[str, str, str]] = set()
-        for n, e in enumerate(self.sheet.errors):
-            name, about = self.names.get(e.step, ""), (e.step, e.tag, e.text.strip())
-            if not name:
-                self.add(f"error-{n}", f"The error '{TAGS[e.tag]}' belongs to no step of this recording.")
-            elif e.tag == "missing" and e.step in done:
-                self.add(f"error-{n}", f"{name[:1].upper()}{name[1:]} is tagged as missing, and is marked.")
-            elif about in seen:
-                self.add(f"error-{n}", f"The error '{TAGS[e.tag]}' stands twice at {name}.")
-            elif is_bad_text(e.text):
-                self.add(f"error-{n}", "The sentence is too long, or is no text.")
-            seen.add(about)
-        for m in timeline_notes(self.sheet, self.task).order:
-            if m.after not in self.names or m.before not in self.names:
-                continue  # said at the segment
-            self.add(
-                f"order-{m.before}-{m.after}",
-                f"{self.names[m.after]} began before {self.names[m.before]}: confirm the order mistake or dismiss it.",
-            )
 
-    def words(self) -> None:
-        """Check the texts of actions and narrations, and the note."""
-        for a in self.sheet.actions:
-            if not a.verb.strip():
-                self.add(f"action-{a.id}", f"The action at {_clock(a.start_s)} has no verb.")
-            elif any(len(t) > 200 or is_bad_text(t) for t in (a.verb, a.noun, a.source)):
-                self.add(f"action-{a.id}", f"A word of the action at {_clock(a.start_s)} is too long.")
-        ids = Counter(n.id for n in self.sheet.narrations)
-        for n in self.sheet.narrations:
-            if ids[n.id] > 1:
-                self.add(f"narration-{n.id}", f"Two narrations have the id '{n.id}'.")
-            elif not 0 <= n.video_s <= self.task.duration_s + _ROUNDING:  # NaN too
-                self.add(f"narration-{n.id}", "A narration belongs to a moment outside the video.")
-            elif is_bad_text(n.text):
-                self.add(f"narration-{n.id}", "A narration is too long, or is no text.")
-        if is_bad_text(self.sheet.note):
-            self.add("note", "The note is too long, or is no text.")
+def _steps(sheet: TimelineSheet, task: TimelineTask, names: Mapping[str, str], *, complete: bool) -> _Errors:
+    """Check that every step is marked or missing."""
+    done = {s.step for s in sheet.segments}
+    missing = {e.step for e in sheet.errors if e.tag == "missing"}
+    tagged = {e.step for e in sheet.errors}
+    if not done | missing:
+        yield "segments", "Nothing is marked yet: mark a step, or tag steps that were left out."
+        return
+    for step in task.steps:
+        if step.id not in done | missing and (step.id in tagged or (complete and not step.optional)):
+            yield f"step-{step.id}", f"{names[step.id]}: mark it, or tag it as a missing step."
+
+
+def _mistakes(sheet: TimelineSheet, names: Mapping[str, str], done: set[str]) -> _Errors:
+    seen: set[tuple[str, str, str]] = set()
+    for n, e in enumerate(sheet.errors):
+        name, about = names.get(e.step, ""), (e.step, e.tag, e.text.strip())
+        if not name:
+            yield f"error-{n}", f"The error '{TAGS[e.tag]}' belongs to no step of this recording."
+        elif e.tag == "missing" and e.step in done:
+            yield f"error-{n}", f"{name} is tagged as missing, and is marked."
+        elif about in seen:
+            yield f"error-{n}", f"The error '{TAGS[e.tag]}' stands twice at {name}."
+        elif is_bad_text(e.text):
+            yield f"error-{n}", f"{name}: the sentence is too long, or is no text."
+        seen.add(about)
+
+
+def _words(sheet: TimelineSheet, last: float) -> _Errors:
+    """Check the texts of actions and narrations, and the note."""
+    for a in sheet.actions:
+        if not a.verb.strip():
+            yield f"action-{a.id}", f"The action at {_clock(a.start_s)} has no verb."
+        elif any(len(t) > 200 or is_bad_text(t) for t in (a.verb, a.noun, a.source)):
+            yield f"action-{a.id}", f"A word of the action at {_clock(a.start_s)} is too long, or is no text."
+    ids = Counter(n.id for n in sheet.narrations)
+    for n in sheet.narrations:
+        if ids[n.id] > 1:
+            yield f"narration-{n.id}", f"Two narrations have the id '{n.id}'."
+        elif not 0 <= n.video_s <= last + _ROUNDING:  # NaN too
+            yield f"narration-{n.id}", "A narration belongs to a moment outside the video."
+        elif is_bad_text(n.text):
+            yield f"narration-{n.id}", "A narration is too long, or is no text."
+    if is_bad_text(sheet.note):
+        yield "note", "The note is too long, or is no text."
 
 
 def _clock(seconds: float) -> str:
     """Return a time as the page shows it: ``01:05.250``."""
-    if not math.isfinite(seconds) or abs(seconds) > 1e7:
-        return f"{seconds:g}"
-    milliseconds = round(abs(seconds) * 1000)
-    return f"{'-' if seconds < 0 else ''}{milliseconds // 60_000:02}:{milliseconds // 1000 % 60:02}.{milliseconds % 1000:03}"
+    minutes, rest = divmod(round(abs(seconds) * 1000), 60_000) if math.isfinite(seconds) else (0, 0)
+    return f"{'-' if seconds < 0 else ''}{minutes:02}:{rest // 1000:02}.{rest % 1000:03}"
 
 
 KIND: Final = Timeline()
