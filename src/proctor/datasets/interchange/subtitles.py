@@ -2,9 +2,8 @@
 
 A WebVTT cue has the identifier ``<number>/<step id>`` (identifiers must be unique, steps may be done twice), the
 times and the instruction; a ``NOTE proctor`` before the cues keeps id, activity, video, length and attributes of
-the recording as JSON. SubRip has neither identifiers nor notes: there the text is the step's id when it is read.
-Chapters are one line each: line breaks and runs of spaces in an instruction become one space. Fine-grained actions are
-cues with the identifier ``action <number>`` and a line ``verb: noun`` (``checks.render_action``).
+the recording, fine-grained actions included, as JSON. SubRip has neither identifiers nor notes: there the text is the step's id when it is read.
+Chapters are one line each: line breaks and runs of spaces in an instruction become one space.
 """
 
 from __future__ import annotations
@@ -12,20 +11,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from proctor.datasets.interchange.checks import (
-    UNKNOWN_ACTIVITY,
-    About,
-    Collector,
-    milliseconds,
-    parse_action,
-    render_action,
-)
+from proctor.datasets.interchange.checks import UNKNOWN_ACTIVITY, About, Collector, milliseconds
 from proctor.datasets.interchange.format import Format, Imported
 from proctor.datasets.interchange.per_recording import files_of, name_of, write_each
 from proctor.datasets.interchange.reading import load_text
@@ -41,7 +33,6 @@ _VTT_TIME: Final = re.compile(r"(?:(\d{2,6}):)?([0-5]\d):([0-5]\d)\.(\d{3})", re
 _SRT_TIME: Final = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d)[,.](\d{1,3})", re.ASCII)
 _VTT_TAG: Final = re.compile(r"<[^<>]{0,200}>")
 _SRT_TAG: Final = re.compile(r"</?(?:b|i|u|s|font)(?: [^<>]{0,200})?>|\{\\an?\d{1,2}\}", re.IGNORECASE)
-_ACTION_ID: Final = re.compile(r"action \d+")
 _OWN_ID: Final = re.compile(r"(\d+)/(.*)", re.DOTALL)
 _LAST: Final = 359_999.999
 """Last moment of a file whose hours have two digits, 99:59:59.999; SubRip has no more."""
@@ -163,19 +154,14 @@ def _add_file(
     time: re.Pattern[str],
 ) -> None:
     name = name_of(file)
-    segments, actions = [], []
+    segments = []
     for number, cue in enumerate(cues, start=1):
         segment = _segment(collector, f"{name}/line {cue.line}", cue, number if about else 0, time)
-        if segment is None or segment.start is None or segment.end is None:
-            continue
-        if about and _ACTION_ID.fullmatch(cue.id):
-            actions.append(parse_action(segment.text, segment.start, segment.end))
-        else:
+        if segment is not None:
             segments.append(segment)
     if about is None:
         collector.warn(f"the file names no activity for some recordings: '{activity[:80]}' is taken.")
         about = About(id=name, activity_id=activity, activity_name=activity)
-    about.actions = tuple(a for a in actions if a is not None)
     collector.add_about(about, segments)
 
 
@@ -238,8 +224,9 @@ def write_subrip(recordings: Iterable[Recording], path: Path) -> tuple[Dropped, 
 
 
 def _render_webvtt(recording: Recording, dropped: list[Dropped]) -> str:
-    about = About.of(replace(recording, actions=()))
-    note = msgspec.json.encode(about).decode().replace(">", "\\u003e").replace("\x85", "\\u0085")
+    note = (
+        msgspec.json.encode(About.of(recording)).decode().replace(">", "\\u003e").replace("\x85", "\\u0085")
+    )
     parts = [f"WEBVTT\n\n{_NOTE}{note}\n"]
     for number, s, text in _shown(recording, dropped):
         step = _one_line(s.step_id).replace(_ARROW, "->")
@@ -247,15 +234,6 @@ def _render_webvtt(recording: Recording, dropped: list[Dropped]) -> str:
             dropped.append(Dropped(f"{recording.id}/{step}"[:120], "step_id_changed", s.step_id[:120]))
         escaped = html.escape(text, quote=False)
         parts.append(f"{number}/{step}\n{_clock(s.start, '.')} {_ARROW} {_clock(s.end, '.')}\n{escaped}\n")
-    for number, a in enumerate(recording.actions, start=1):
-        line, where = _one_line(render_action(a)), f"{recording.id}/action {number}"[:120]
-        if milliseconds(a.end) <= milliseconds(a.start) or a.end > _LAST:
-            dropped.append(Dropped(where, "no_length" if a.end <= _LAST else "too_large", line[:120]))
-            continue
-        if line != render_action(a):
-            dropped.append(Dropped(where, "text_changed", line[:120]))
-        times = f"{_clock(a.start, '.')} {_ARROW} {_clock(a.end, '.')}"
-        parts.append(f"action {number}\n{times}\n{html.escape(line, quote=False)}\n")
     return "\n".join(parts)
 
 
@@ -338,12 +316,7 @@ FORMATS = (
         suffixes=(".srt",),
         kind="recordings",
         lossless=False,
-        loss=(
-            *_LOSS,
-            "fine-grained actions",
-            "step ids (the text stands for them)",
-            "activity, video, length and attributes",
-        ),
+        loss=(*_LOSS, "fine-grained actions", "step ids (the text stands for them)", "activity, video, length and attributes"),
         read=read_subrip,
         write=write_subrip,
         precision="1 ms",

@@ -3,8 +3,7 @@ r"""CSV: one row for each segment, for spreadsheets and data frames.
 Columns: ``recording_id``, ``activity_id``, ``activity_name``, ``duration``, ``video``, ``step_id``, ``text``,
 ``start``, ``end`` (seconds, empty for a skipped step), ``performed``, ``mistakes`` (JSON: ``[["order", "too
 early"]]``) and one ``attribute:<name>`` for each attribute. A recording without segments is one row with
-``segment`` empty; else ``segment`` counts from 1 within the recording. A row with a ``verb`` is a fine-grained action
-(``verb``, ``noun``, ``source``, the ``step_id`` where it is known). UTF-8 with a byte order mark, so that Excel
+``segment`` empty; else ``segment`` counts from 1 within the recording. UTF-8 with a byte order mark, so that Excel
 shows accents.
 
 Spreadsheets run cells that begin with ``=``, ``+``, ``-`` or ``@`` (also after a tab or line break, and as wide
@@ -29,7 +28,7 @@ from proctor.datasets.interchange.checks import UNKNOWN_ACTIVITY, Collector, mis
 from proctor.datasets.interchange.format import Format, Imported
 from proctor.datasets.interchange.reading import load_text
 from proctor.errors import UserError
-from proctor.procedure.recording import Action, Recording, Segment
+from proctor.procedure.recording import Recording, Segment
 from proctor.records import Dropped, atomic_write
 from proctor.spreadsheet import safe_cell, wide_cells
 
@@ -48,9 +47,6 @@ COLUMNS: Final = (
     "end",
     "performed",
     "mistakes",
-    "verb",
-    "noun",
-    "source",
 )
 _ATTRIBUTE: Final = "attribute:"
 _REQUIRED: Final = ("recording_id", "text", "start", "end")
@@ -174,7 +170,6 @@ def _add_recording(collector: Collector, id_: str, rows: list[_Row], activity: s
     named = activity if named is None else named
     attributes = {k.removeprefix(_ATTRIBUTE): _value(v) for k, v in first.items() if k.startswith(_ATTRIBUTE)}
     segments = (_segment(collector, f"{id_}/line {line}", row) for line, row in rows if not _bare(row))
-    actions = (_action(collector, f"{id_}/line {line}", row) for line, row in rows if row.get("verb"))
     collector.add(
         Recording(
             id=id_,
@@ -184,7 +179,6 @@ def _add_recording(collector: Collector, id_: str, rows: list[_Row], activity: s
             duration=collector.duration(id_, _seconds(first.get("duration", ""))),
             video=_value(first.get("video", "")),
             attributes={k: v for k, v in attributes.items() if v is not None},
-            actions=tuple(a for a in actions if a is not None),
         )
     )
 
@@ -195,9 +189,7 @@ def _about(row: Mapping[str, str]) -> dict[str, str]:
 
 
 def _bare(row: Mapping[str, str]) -> bool:
-    """True for the one row of a recording without segments, and for actions."""
-    if row.get("verb"):
-        return True
+    """True for the one row of a recording without segments."""
     keys = ("segment", "step_id", "text", "start", "end", "performed", "mistakes")
     return not any(row.get(key) for key in keys)
 
@@ -221,13 +213,6 @@ def _segment(collector: Collector, id_: str, row: Mapping[str, str]) -> Segment 
         return segment
     times = collector.times(id_, _seconds(row["start"]), _seconds(row["end"]))
     return None if times is None else replace(segment, start=times[0], end=times[1])
-
-
-def _action(collector: Collector, id_: str, row: Mapping[str, str]) -> Action | None:
-    times = collector.times(id_, _seconds(row["start"]), _seconds(row["end"]))
-    noun, source = (_value(row.get(key, "")) or "" for key in ("noun", "source"))
-    step = _value(row.get("step_id", ""))
-    return None if times is None else Action(*times, unguard(row["verb"]), noun, source, step)
 
 
 def _value(cell: str) -> str | None:
@@ -268,7 +253,7 @@ def write_table(recordings: Iterable[Recording], path: Path) -> tuple[Dropped, .
         UserError: if ids are not unique or the file cannot be written.
     """
     dropped: list[Dropped] = []
-    kept = list(writable(recordings, dropped, actions=True))
+    kept = list(writable(recordings, dropped))
     names = sorted({name for r in kept for name in r.attributes})
     out = io.StringIO(newline="")
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
@@ -291,7 +276,7 @@ def _lines(recording: Recording, names: list[str]) -> Iterator[list[str]]:
     ]
     tail = [_cell(recording.attributes.get(name)) for name in names]
     if not recording.segments:
-        yield [*head, *[""] * 10, *tail]
+        yield [*head, *[""] * 7, *tail]
     for number, s in enumerate(recording.segments, start=1):
         mistakes = msgspec.json.encode([(m.kind, m.text) for m in s.mistakes]).decode() if s.mistakes else ""
         yield [
@@ -303,14 +288,6 @@ def _lines(recording: Recording, names: list[str]) -> Iterator[list[str]]:
             _number(s.end),
             _cell(s.performed),
             mistakes,
-            *[""] * 3,
-            *tail,
-        ]
-    for a in recording.actions:
-        words = [guard(a.verb), guard(a.noun), guard(a.source)]
-        yield [
-            *[*head, "", _cell(a.step_id), "", _number(a.start), _number(a.end), "", ""],
-            *words,
             *tail,
         ]
 
@@ -330,6 +307,7 @@ FORMATS = (
         suffixes=(".csv", ".tsv"),
         kind="recordings",
         lossless=True,
+        loss=("fine-grained actions",),
         read=read_table,
         write=write_table,
         options=("activity",),

@@ -143,17 +143,17 @@ class TimelineSheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class TimelineOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How timelines are annotated.
+    """How timelines are annotated and settled.
 
     Attributes:
         complete: every step that is not optional has a segment or the tag *Missing step*.
-        actions: fine-grained actions are asked for.
-        narration: sound clips may be recorded.
+        least_iou: overlap from which two annotators' segments agree.
+        formats: in which settled timelines are written, beside the plain format.
     """
 
     complete: bool = True
-    actions: bool = True
-    narration: bool = True
+    least_iou: float = 0.5
+    formats: tuple[str, ...] = ()
 
 
 class OrderMistake(msgspec.Struct, frozen=True):
