@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,7 +28,6 @@ from proctor.verify.rounds.timeline import (
     TimelineSheet,
     TimelineStep,
     TimelineTask,
-    frame_at,
 )
 from proctor.verify.rounds.timeline_settle import Decision, Settled, settle, timeline_agreement
 from proctor.workspace import Workspace
@@ -38,11 +36,9 @@ __all__ = ["TimelineSettings", "collect", "make"]
 
 _FRAMES = "label-studio-frames"
 _INSTRUCTIONS = """\
-Mark each step from its first movement to its last, what belongs to it before and after included. Go through the steps in
-their order: `I` is the start, `O` the end. A step that is done in two stretches has two segments, and steps may overlap.
-
-Then say what went wrong. A step that was left out has no segment and the tag *Missing step*. A step may have several tags,
-each with a sentence of its own about what was seen. Review the boundaries before you submit (`R`).
+Mark each step from its first movement to its last: `I` is the start, `O` the end. A step that is done in two stretches has two
+segments, and steps may overlap. A step that was left out has no segment and the tag *Missing step*. A step may have several
+tags, each with a sentence about what was seen. Review the boundaries before you submit (`R`).
 """
 
 
@@ -50,13 +46,13 @@ class TimelineSettings(Given, frozen=True, kw_only=True):
     """Which recordings are annotated."""
 
     videos: Annotated[Path | None, option("Folder of the videos; that of the data set by default.")] = None
-    graph: Annotated[
-        str, option("Task graph of the workspace that all videos of the folder follow, recordings or not.")
-    ] = ""
     steps: Annotated[
-        Path | None,
-        option("The same from a file: a task graph, or text with one step a line.", metavar="FILE"),
-    ] = None
+        str,
+        option(
+            "All videos of the folder follow these steps, recordings or not: a task graph of the workspace, a file of one, "
+            "or a .txt with one step a line."
+        ),
+    ] = ""
     recording: Annotated[tuple[str, ...], option("Only this recording (repeatable).")] = ()
     prelabels: Annotated[
         Path | None, option("Segments to begin with: predictions of a localizer, as 'score' reads them.")
@@ -66,12 +62,9 @@ class TimelineSettings(Given, frozen=True, kw_only=True):
     format: Annotated[
         tuple[str, ...],
         option(
-            f"Write what is settled in this format, too (repeatable): elan, webvtt, label-studio, {_FRAMES}, …"
+            f"Write what is settled like this, too (repeatable): elan, webvtt, label-studio, {_FRAMES}, …"
         ),
     ] = ()
-
-
-# -- making ------------------------------------------------------------------------------------------------------
 
 
 def make(workspace: Workspace, settings: TimelineSettings) -> Made:
@@ -81,20 +74,18 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
         UserError: if there are no recordings or videos, or videos are not steady, with what makes them so.
     """
     for name in settings.format:
-        find_format(name.removesuffix("-frames") if name == _FRAMES else name)
+        find_format("label-studio" if name == _FRAMES else name)
     found = list(_recordings(workspace, settings))
-    unknown = set(settings.recording) - {id_ for id_, _, _ in found}
-    if unknown or not found:
-        seen = f"there is no recording '{min(unknown)[:60]}'." if unknown else "there are no recordings."
+    ids = [id_ for id_, _, _ in found if not settings.recording or id_ in settings.recording]
+    if unknown := sorted({*settings.recording} - {*ids}) or ([] if ids else ["…"]):
+        where = str(settings.videos or workspace.root)
         raise UserError(
-            seen, where=str(settings.videos or workspace.root), hint="see --videos, --graph and --steps"
+            f"there is no recording '{unknown[0][:60]}'.", where=where, hint="see --videos, --steps"
         )
-    videos = workspace_videos(workspace, settings.videos, [id_ for id_, _, _ in found])
+    videos = workspace_videos(workspace, settings.videos, ids)
     labels = _prelabels(settings.prelabels) if settings.prelabels else {}
     tasks, dropped, unsteady = [], [], []
-    for id_, graph, named in found:
-        if settings.recording and id_ not in settings.recording:
-            continue
+    for id_, graph, named in (one for one in found if one[0] in ids):
         try:
             path = videos.find(id_, named)
         except UserError as error:
@@ -115,17 +106,14 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
             script=tuple(s for s in graph.topological_order() if s not in (graph.start, graph.end)),
             before=tuple(e for e in graph.edges if graph.start not in e and graph.end not in e),
         )  # fmt: skip
-        marks = tuple(_marks(task, labels.get(id_, ())))
+        marks = tuple(_marks(task, labels.get(id_, [])))
         if labels and not marks:
-            dropped.append(Dropped(f"{id_}/prelabels", "no_prelabels", "no prediction names a step of it"))
-        tasks.append(
-            task_of(id_, msgspec.structs.replace(task, prelabels=marks), group=id_, stratum=graph.id)
-        )
+            dropped.append(Dropped(id_, "no_prelabels", "no prediction is of one of its steps"))
+        body = msgspec.structs.replace(task, prelabels=marks)
+        tasks.append(task_of(id_, body, group=id_, stratum=graph.id))
     if unsteady:
-        raise UserError(
-            "\n".join([f"{len(unsteady)} videos cannot be annotated by frames.", *unsteady]),
-            hint="make them so with the commands above, or choose others with --recording",
-        )
+        seen = f"{len(unsteady)} of the videos cannot be annotated by frames."
+        raise UserError("\n".join([seen, *unsteady]), hint="choose others with --recording")
     options = TimelineOptions(
         complete=not settings.incomplete, least_iou=settings.least_iou, formats=settings.format
     )
@@ -136,158 +124,117 @@ def _recordings(
     workspace: Workspace, settings: TimelineSettings
 ) -> Iterator[tuple[str, TaskGraph, str | None]]:
     """Yield ids with task graphs and named videos: of the workspace, or of a folder whose videos follow one graph."""
-    if settings.steps is None and not settings.graph:
+    if not settings.steps:
         graphs = workspace.graphs()
         for recording in workspace.load("recordings.jsonl", Recording):
             if recording.activity_id in graphs:
                 yield recording.id, graphs[recording.activity_id], recording.video
         return
-    if settings.steps is not None:
-        graph = _steps(settings.steps)
-    elif settings.graph in (graphs := workspace.graphs()):
-        graph = graphs[settings.graph]
-    else:
-        known = ", ".join(list(graphs)[:20])
-        raise UserError(
-            f"there is no task graph '{settings.graph[:60]}' in the workspace.", hint=f"known: {known}"
-        )
     if settings.videos is None or not settings.videos.is_dir():
-        raise UserError("a folder of videos is needed.", hint="say --videos FOLDER")
-    files = sorted(p for p in settings.videos.iterdir() if p.suffix.lower() in VIDEO_SUFFIXES)
-    yield from ((p.stem, graph, p.name) for p in files if not p.name.startswith("."))
+        raise UserError(
+            "a folder of videos is needed.", where=str(settings.videos), hint="say --videos FOLDER"
+        )
+    graph = _steps(workspace, settings.steps)
+    for path in sorted(settings.videos.iterdir()):
+        if path.suffix.lower() in VIDEO_SUFFIXES and not path.name.startswith("."):
+            yield path.stem, graph, path.name
 
 
-def _steps(path: Path) -> TaskGraph:
+def _steps(workspace: Workspace, name: str) -> TaskGraph:
+    known = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
+    if name in known:
+        return known[name]
+    path = Path(name)
     if path.suffix.lower() == ".txt":
         lines = read_bytes(path).decode("utf-8-sig", "replace").splitlines()
-        texts = [line.strip() for line in lines if line.strip()]
-        if not texts:
-            raise UserError("there are no steps in it.", where=str(path), hint="write one step a line")
-        return TaskGraph(path.stem, path.stem, tuple(Step(str(n), t) for n, t in enumerate(texts, 1)))
-    format_ = guess_format(path, "graph", to_read=True)
-    graphs = format_.read(path).objects if format_.read else ()
+        steps = [Step(str(n), text) for n, text in enumerate(filter(None, map(str.strip, lines)), 1)]
+        graphs: Sequence[object] = [TaskGraph(path.stem, path.stem, tuple(steps))] if steps else []
+    else:
+        read = guess_format(path, "graph", to_read=True).read
+        graphs = read(path).objects if read else ()
     if len(graphs) != 1 or not isinstance(graphs[0], TaskGraph):
-        raise UserError(
-            f"there are {len(graphs)} task graphs in it.", where=str(path), hint="give a file with one"
-        )
+        raise UserError(f"there are {len(graphs)} task graphs in it.", where=name, hint="give a file of one")
     return graphs[0]
 
 
-_Label = tuple[str, float, float, float]
-"""Name of a step, start and end in seconds, confidence."""
-
-
-def _prelabels(path: Path) -> dict[str, list[_Label]]:
-    """Return predictions by recording, the surest first."""
-    found: dict[str, list[_Label]] = {}
+def _prelabels(path: Path) -> dict[str, list[tuple[float, str, float, float]]]:
+    """Return predictions by recording, the surest first: minus their confidence, label, start and end."""
     rows = read_predictions(path)
-    score = [1.0] * len(rows) if rows.score is None else rows.score.tolist()
-    codes = (rows.video.tolist(), rows.label.tolist(), rows.start.tolist(), rows.end.tolist())
-    for video, label, start, end, sure in zip(*codes, score, strict=True):
-        found.setdefault(str(rows.videos[video]), []).append((str(rows.labels[label]), start, end, sure))
-    return {video: sorted(labels, key=lambda one: (-one[3], one[1:3])) for video, labels in found.items()}
+    found: dict[str, list[tuple[float, str, float, float]]] = {}
+    for n, video in enumerate(rows.video.tolist()):
+        sure = 0.0 if rows.score is None else float(rows.score[n])
+        label = (-sure, str(rows.labels[rows.label[n]]), float(rows.start[n]), float(rows.end[n]))
+        found.setdefault(str(rows.videos[video]), []).append(label)
+    return {video: sorted(labels) for video, labels in found.items()}
 
 
-def _marks(task: TimelineTask, labels: Sequence[_Label]) -> Iterator[SegmentMark]:
+def _marks(task: TimelineTask, labels: list[tuple[float, str, float, float]]) -> Iterator[SegmentMark]:
     """Yield the surest segment of each step; steps are named by id, ``activity/id`` or text."""
-    names = {s.text: s.id for s in task.steps}
-    names |= {name: s.id for s in task.steps for name in (s.id, f"{task.activity}/{s.id}")}
+    names = {name: s.id for s in task.steps for name in (s.text, f"{task.activity}/{s.id}")}
+    names |= {s.id: s.id for s in task.steps}
     seen: set[str] = set()
-    for label, start, end, _ in labels:
-        step, last = names.get(label), min(end, task.duration_s)
-        if step is not None and step not in seen and 0 <= start < last:
+    for _, label, start, end in labels:
+        step, last = names.get(label, ""), min(end, task.duration_s)
+        if step and step not in seen and 0 <= start < last:
             seen.add(step)
             yield SegmentMark(id=f"p{len(seen)}", step=step, start_s=start, end_s=last)
-
-
-# -- collecting --------------------------------------------------------------------------------------------------
 
 
 def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
     """Write one annotation of each recording, as a plain folder ``annotated`` for ``read plain``, and what is open.
 
-    Of recordings with an open step nothing is written but ``open.jsonl``; ``decisions.jsonl`` beside it, which people
-    write, says whose word counts (``Decision``).
+    A recording with an open step is in ``open.jsonl`` alone; ``decisions.jsonl`` beside it, which people write, says whose word
+    counts (``Decision``).
 
     Raises:
         UserError: if the decisions cannot be read, or a file cannot be written.
     """
     folder = out or workspace.root / "rounds" / round_.name
     options = msgspec.json.decode(round_.options, type=TimelineOptions)
-    marked: dict[str, tuple[TimelineTask, dict[str, TimelineSheet]]] = {}
     bodies = {t.name: msgspec.json.decode(t.body, type=TimelineTask) for t in round_.tasks}
+    marked: dict[str, tuple[TimelineTask, dict[str, TimelineSheet]]] = {}
     for one in readings:
         if one.counts:
-            by = marked.setdefault(one.task, (bodies[one.task], {}))[1]
-            by[one.person] = msgspec.json.decode(one.sheet, type=TimelineSheet)
+            sheet = msgspec.json.decode(one.sheet, type=TimelineSheet)
+            marked.setdefault(one.task, (bodies[one.task], {}))[1][one.person] = sheet
     path = folder / "decisions.jsonl"
-    decisions = read_jsonl(path, Decision) if is_there(path) else []
-    settled = {name: settle(task, by, decisions, options.least_iou) for name, (task, by) in marked.items()}
-    whole = [
-        _recording(marked[name][0], one, len(marked[name][1])) for name, one in settled.items() if one.whole
-    ]
-    left = [part for one in settled.values() for part in one.open]
-    write_jsonl(folder / "open.jsonl", left)
-    write_jsonl(folder / "segments.jsonl", _rows(marked))
-    files = [folder / "open.jsonl", folder / "segments.jsonl"]
+    decisions: list[Decision] = read_jsonl(path, Decision) if is_there(path) else []
+    settled = {n: settle(task, by, decisions, options.least_iou) for n, (task, by) in marked.items()}
+    whole = [_recording(marked[name][0], one) for name, one in settled.items() if one.whole]
+    open_ = [part for one in settled.values() for part in one.open]
     dropped: list[Dropped] = []
+    files = [folder / "open.jsonl"]
+    write_jsonl(files[0], open_)
     if whole:
-        graphs = {task.activity: _graph(task) for task, _ in marked.values()}
-        used = {r.activity_id: graphs[r.activity_id] for r in whole}
-        write_plain(_fresh(folder / "annotated"), whole, used)
-        files.append(folder / "annotated")
-        for name in options.formats:
-            files.append(_export(folder, name, whole, used, dropped))
+        tasks = {marked[r.id][0].activity: marked[r.id][0] for r in whole}
+        graphs = {id_: TaskGraph(id_, t.title, tuple(Step(s.id, s.text, s.optional) for s in t.steps), t.before) for id_, t in tasks.items()}  # fmt: skip
+        files.append(_fresh(folder / "annotated"))
+        write_plain(files[-1], whole, graphs)
+        files += [_export(folder, name, whole, graphs, dropped) for name in options.formats]
     write_jsonl(folder / "dropped.jsonl", dropped)
-    figures = timeline_agreement(marked)
-    steps = Counter(part.recording for part in left if part.step != "actions")
-    lines = [
-        f"{len(whole)} of {len(marked)} recordings are settled",
-        *(f"{name}: {count} steps are open, see open.jsonl" for name, count in sorted(steps.items())),
-        f"agreement over {figures.recordings} recordings: IoU per step {_said(figures.iou)}, boundaries "
-        f"{_said(figures.boundary_median)} s (median) and {_said(figures.boundary_p90)} s (90 %), F1 "
-        + ", ".join(f"{_said(f1)} at IoU {t}" for t, f1 in figures.f1.items()),
-        f"error tags: {_said(figures.tags)} the same, kappa {_said(figures.tags_kappa)}",
-        f"actions: F1 {_said(figures.actions_f1['0.5'])} at IoU 0.5; of {figures.actions} pairs "
-        f"{_said(figures.verbs)} the same verb, {_said(figures.nouns)} the same noun",
+    a = timeline_agreement(marked)
+    said = [
+        "–" if v is None else f"{v:.3f}" for v in (a.iou, a.boundary_median, a.boundary_p90, a.tags_kappa)
     ]
-    if dropped:
-        lines.append(f"{len(dropped)} things have no place in a format, see dropped.jsonl")
-    return Collected(files=tuple(files), lines=tuple(lines), figures=figures)
+    f1 = ["–" if v is None else f"{v:.3f}" for v in (*a.f1.values(), *a.actions_f1.values())]
+    lines = (
+        f"{len(whole)} of {len(marked)} recordings are settled, {len(open_)} entries are in open.jsonl",
+        f"agreement: IoU per step {said[0]}, boundaries {said[1]} s (median) and {said[2]} s (90 %), tags kappa {said[3]}",
+        f"F1 at IoU {', '.join(a.f1)}: segments {', '.join(f1[:3])}; actions {', '.join(f1[3:])}",
+        *([f"{len(dropped)} things have no place in a format: dropped.jsonl"] if dropped else []),
+    )
+    return Collected(files=tuple(files), lines=lines, figures=a)
 
 
-def _said(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _rows(marked: Mapping[str, tuple[TimelineTask, dict[str, TimelineSheet]]]) -> Iterator[dict[str, Any]]:
-    """Yield every segment of everybody with its frames, and narrations."""
-    for task, by in marked.values():
-        for person, sheet in sorted(by.items()):
-            head = {"recording": task.recording, "person": person}
-            fps = {"fps_num": task.fps_num, "fps_den": task.fps_den}
-            for s in sheet.segments:
-                frames = {
-                    "start_frame": frame_at(s.start_s, task.fps),
-                    "end_frame": frame_at(s.end_s, task.fps),
-                }
-                yield head | {"step": s.step, "start_s": s.start_s, "end_s": s.end_s} | frames | fps
-            yield from (head | {"video_s": n.video_s, "text": n.text, "asr": n.asr} for n in sheet.narrations)
-
-
-def _graph(task: TimelineTask) -> TaskGraph:
-    steps = tuple(Step(s.id, s.text, s.optional) for s in task.steps)
-    return TaskGraph(task.activity, task.title, steps, task.before)
-
-
-def _recording(task: TimelineTask, settled: Settled, people: int) -> Recording:
+def _recording(task: TimelineTask, settled: Settled) -> Recording:
     """Return the recording; errors of a step in several stretches stand at the first."""
     texts = {s.id: s.text for s in task.steps}
     segments = []
     for step, (spans, errors) in settled.steps.items():
         mistakes = tuple(Mistake(e.tag, e.text) for e in errors)
-        times: list[tuple[float, float] | tuple[None, None]] = [*spans]
-        for n, (start, end) in enumerate(times or ([(None, None)] if errors else [])):
+        if mistakes and not spans:
+            segments.append(Segment(step, texts[step], mistakes=mistakes))
+        for n, (start, end) in enumerate(spans):
             segments.append(Segment(step, texts[step], start, end, mistakes=() if n else mistakes))
     return Recording(
         id=task.recording,
@@ -296,7 +243,7 @@ def _recording(task: TimelineTask, settled: Settled, people: int) -> Recording:
         segments=tuple(sorted(segments, key=lambda s: -1.0 if s.start is None else s.start)),
         duration=task.duration_s,
         video=task.video or None,
-        attributes={"fps": str(task.fps), "annotators": str(people)},
+        attributes={"fps": str(task.fps)},
         actions=tuple(Action(*done[:5], done[5] or None) for done in settled.actions),
     )
 
@@ -305,19 +252,18 @@ def _export(
     folder: Path, name: str, whole: list[Recording], graphs: dict[str, TaskGraph], dropped: list[Dropped]
 ) -> Path:
     format_ = find_format("label-studio" if name == _FRAMES else name)
+    if format_.write is None or format_.kind != "recordings":
+        raise UserError(f"'{name}' is not written, or holds no recordings.", hint="begin a round without it")
     each = not format_.suffixes or format_.name in ("elan", "webvtt", "srt")
     path = _fresh(folder / (name if each else name + format_.suffixes[0]))
-    given: dict[str, Any] = {"convention": "frames"} if name == _FRAMES else {}
-    if format_.carries_graphs:
-        given["graphs"] = graphs
-    if format_.write is None or format_.kind != "recordings":
-        raise UserError(f"'{name}' holds no recordings, or is only read.", hint="choose another --format")
+    given: dict[str, Any] = {"graphs": graphs} if format_.carries_graphs else {}
+    given |= {"convention": "frames"} if name == _FRAMES else {}
     dropped.extend(format_.write(whole, path, **given))
     return path
 
 
 def _fresh(path: Path) -> Path:
-    """Return a place that an earlier collection may have filled, empty."""
+    """Return a place without the folder of an earlier collection."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     return path
