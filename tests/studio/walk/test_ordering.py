@@ -1,0 +1,357 @@
+"""Ordering in a real browser on the real studio: the tests D1 to D8 of the specification, and what comes out of a round."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.studio.walk.conftest import Site
+
+from proctor.media.paint import encode_png
+from proctor.records import write_jsonl
+from proctor.stages.rounds.opening import collect_round, open_round
+from proctor.stages.rounds.order_settings import AlternativesSettings, OrderSettings
+from proctor.stages.rounds.settings import Collect
+from proctor.stages.sequence_items import import_sequences
+from proctor.verify.desk import rounds
+
+SIGN = ("Sand the board", "Draw the letters", "Paint inside the lines", "Let it dry", "Hang it up")
+ROUNDS = {
+    "both": OrderSettings(shows=("both",), item=("sign",)),
+    "text": OrderSettings(shows=("text",), item=("sign",)),
+    "image": OrderSettings(shows=("image",), item=("sign",)),
+    "long": OrderSettings(shows=("text",), item=("long",)),
+    "week": OrderSettings(item=("sign", "tea"), batch=0),
+    "other": AlternativesSettings(shows=("both",), item=("sign", "tea"), batch=1),
+    "again": AlternativesSettings(shows=("both",), item=("sign",), votes=True, batch=1),
+}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A studio of three manuals, one with 200 steps, and a round of each sort."""
+    folder = tmp_path_factory.mktemp("ordering")
+    for n in range(8):
+        picture = np.full((60, 90, 3), (30 * n, 90, 200 - 20 * n), np.uint8)
+        (folder / f"{n}.png").write_bytes(encode_png(picture))
+    write_jsonl(folder / "manuals.jsonl", [
+        {"id": "sign", "goal": "Paint a sign", "steps": SIGN, "pictures": [f"{n}.png" for n in range(5)]},
+        {"id": "tea", "goal": "Make tea", "steps": ["Boil.", "Warm <b>it</b>.", "Pour."], "pictures": ["5.png", "6.png", "7.png"]},
+        {"id": "long", "goal": "Much to do", "steps": ["x" * 10_000, *(f"Do number {n}" for n in range(199))]},
+    ])  # fmt: skip
+    root = folder / "bench"
+    import_sequences(folder / "manuals.jsonl", root)
+    for name, settings in ROUNDS.items():
+        kind = "order" if isinstance(settings, OrderSettings) else "alternatives"
+        given = {**{f: getattr(settings, f) for f in settings.__struct_fields__}, "name": name, "people": 40}
+        open_round(root, kind, type(settings)(**given))
+    found = Site(root)
+    yield found
+    found.close()
+
+
+def take(site: Site, round_: str, person: Any) -> list[str]:
+    """Take a batch, and return the pids of its tasks; none where there is nothing for this person."""
+
+    def job(desk: Any, connection: Any) -> list[str]:
+        one = rounds.round_named(connection, round_)
+        batch = rounds.open_batch(desk, connection, one, person)
+        return [] if batch is None else [str(batch.id)]
+
+    return [row.pid for (number,) in [site.do(job)] for row in site.rows("assignments", batch_id=int(number))] if (site.do(job)) else []  # fmt: skip
+
+
+def opened(site: Site, visit: Any, round_: str, **options: Any) -> tuple[Any, str, Any]:
+    person = site.hire()
+    (pid,) = take(site, round_, person)
+    context = visit.context(site, person, **options)
+    return visit.open(context, f"/w/{pid}"), pid, context
+
+
+def shown(page: Any, within: str = ".reorder") -> list[str]:
+    return page.eval_on_selector_all(f"{within} > [data-id]", "cards => cards.map(card => card.dataset.id)")  # type: ignore[no-any-return]
+
+
+def grip(page: Any, place: int) -> Any:
+    return page.locator(".reorder > li").nth(place).locator(".grip")
+
+
+def finish(page: Any) -> None:
+    page.check("[name=field-confidence][value='4']")
+    page.check("[name=field-helped][value=text]")
+    with page.expect_response(lambda response: response.url.endswith("/submit")):
+        page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/r/*")
+
+
+def row(site: Site, pid: str) -> dict[str, Any]:
+    (found,) = site.responses(pid)
+    return dict(json.loads(found.sheet))
+
+
+def drag(page: Any, start: int, end: int) -> None:
+    """By mouse, from the middle of a grip to just past the middle of another card."""
+    a, b = (page.locator(".reorder > li").nth(n).bounding_box() for n in (start, end))
+    g = grip(page, start).bounding_box()
+    page.mouse.move(g["x"] + 5, g["y"] + g["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(g["x"] + 5, g["y"] + g["height"] / 2 + 20)
+    page.mouse.move(g["x"] + 9, b["y"] + b["height"] / 2 + (4 if b["y"] > a["y"] else -4), steps=5)
+
+
+def by_mouse(page: Any, _: Any) -> None:
+    drag(page, 0, 2)
+    page.mouse.up()
+
+
+def by_buttons(page: Any, _: Any) -> None:
+    for _n in range(1):
+        grip(page, 0).focus()
+    page.locator(".reorder > li").nth(0).locator(".step-text").click()  # tap a card, then its place
+    page.locator(".reorder > li").nth(2).locator(".step-text").click()
+
+
+def by_keys(page: Any, _: Any) -> None:
+    grip(page, 0).focus()
+    for key in ("Space", "ArrowDown", "ArrowDown", "Space"):
+        page.keyboard.press(key)
+
+
+def by_number(page: Any, _: Any) -> None:
+    grip(page, 0).focus()
+    page.keyboard.press("3")
+
+
+def by_finger(page: Any, context: Any) -> None:
+    client = context.new_cdp_session(page)
+    g, b = grip(page, 0).bounding_box(), page.locator(".reorder > li").nth(2).bounding_box()
+    x, y = g["x"] + 10, g["y"] + 10
+
+    def touch(kind: str, at: float) -> None:
+        points = [] if kind == "touchEnd" else [{"x": x, "y": at}]
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", y)
+    time.sleep(0.3)  # longer than the hold
+    for at in (y + 20, b["y"] + b["height"] / 2, b["y"] + b["height"] / 2 + 6):
+        touch("touchMove", at)
+    touch("touchEnd", 0)
+
+
+WAYS: dict[str, Callable[[Any, Any], None]] = {
+    "mouse": by_mouse, "tap": by_buttons, "keys": by_keys, "number": by_number, "finger": by_finger,
+}  # fmt: skip
+
+
+def test_d1_every_way_to_move_gives_the_same_row(bench: Site, visit: Any) -> None:
+    found = {}
+    for name, way in WAYS.items():
+        page, pid, context = opened(bench, visit, "both", has_touch=name == "finger")
+        before = shown(page)
+        way(page, context)
+        assert shown(page) == [*before[1:3], before[0], *before[3:]], name
+        assert before[0] == page.evaluate("document.activeElement.closest('li')?.dataset.id ?? ''"), name
+        assert "moved to 3 of 5" in page.text_content("#moves-said"), name
+        finish(page)
+        found[name] = row(bench, pid)
+    assert found["mouse"]["moves"] == [[before[0], 0, 2]]
+    assert all(sheet == found["mouse"] for sheet in found.values())
+
+
+def test_buttons_move_first_up_down_and_last(bench: Site, visit: Any) -> None:
+    page, _, _ = opened(bench, visit, "text")
+    a, b, c, d, e = shown(page)
+    for to, after in {"last": [b, c, d, e, a], "up": [b, c, d, a, e], "first": [a, b, c, d, e], "down": [b, a, c, d, e]}.items():  # fmt: skip
+        page.locator(f"[data-id='{a}'] [data-to={to}]").click()
+        assert shown(page) == after
+    page.locator(f"[data-id='{b}'] [data-to=up]").click()  # there is nothing above the first
+    assert shown(page) == [b, a, c, d, e]
+
+
+def test_d2_escape_restores(bench: Site, visit: Any) -> None:
+    page, _, _ = opened(bench, visit, "both")
+    before = shown(page)
+    grip(page, 1).focus()
+    for key in ("Space", "ArrowDown", "End"):
+        page.keyboard.press(key)
+    assert shown(page) != before
+    page.keyboard.press("Escape")
+    assert shown(page) == before
+    assert "is back at 2 of 5" in page.text_content("#moves-said")
+    drag(page, 0, 3)
+    assert shown(page) != before
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    assert shown(page) == before
+
+
+def test_d3_and_d4_who_gets_what(bench: Site) -> None:
+    person = bench.hire()
+    assert {r.item_id for r in bench.rows("assignments")} <= {None, 0}
+    first = take(bench, "week", person)
+    assert len(first) == 2  # one modality of each of the two samples, though each has three
+    groups = [t.cluster for pid in first for a in bench.rows("assignments", pid=pid) for t in bench.rows("tasks", id=a.task_id)]  # fmt: skip
+    assert sorted(groups) == ["sign", "tea"]
+    job = lambda d, c: rounds.stop_batch(d, c, rounds.current_batch(c, rounds.round_named(c, "week"), person), person)  # noqa: E731 # fmt: skip
+    bench.do(lambda d, c: None)
+    assert take(bench, "again", person) == take(bench, "other", person) == []  # D4: nothing that they put in order
+    bench.do(job)
+    assert take(bench, "week", bench.hire()) != []
+
+
+def test_d5_pictures_alone_tell_no_step(bench: Site, visit: Any) -> None:
+    page, _, _ = opened(bench, visit, "image")
+    html = page.content()
+    for text in SIGN:
+        assert text not in html
+    alts = page.eval_on_selector_all(".reorder img", "all => all.map(one => one.alt)")
+    assert alts == [f"step image {name}" for name in "ABCDE"]
+    assert page.eval_on_selector_all(".reorder img", "all => all.every(one => one.naturalWidth === 90)")
+    assert page.locator("[name=field-helped]").count() == 0
+
+
+def test_d6_names_and_axe(bench: Site, visit: Any) -> None:
+    pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
+    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+    for name in ("both", "image", "other", "again"):
+        for look in ({}, {"color_scheme": "dark"}, {"forced_colors": "active"}):
+            page, _, _ = opened(bench, visit, name, **look)
+            if name in ("other", "again"):
+                page.click("#lane-add")
+            else:
+                assert grip(page, 2).get_attribute("aria-label").endswith(", 3 of 5")
+            page.evaluate(axe)
+            found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+            assert [(v["id"], v["nodes"][0]["html"][:120]) for v in found] == [], (name, look)
+            page.set_viewport_size({"width": 320, "height": 640})  # C10
+            assert page.evaluate("document.documentElement.scrollWidth") <= 320, name
+
+
+def test_d7_a_reload_amid_a_drag_shows_the_last_dropped_order(bench: Site, visit: Any, wait_for: Any) -> None:
+    page, pid, _ = opened(bench, visit, "both")
+    grip(page, 0).focus()
+    page.keyboard.press("2")
+    dropped = shown(page)
+    wait_for(lambda: bench.draft(pid).get("order") == dropped, what="the draft")
+    drag(page, 0, 4)
+    assert shown(page) != dropped
+    page.reload()
+    wait_for(lambda: shown(page) == dropped, what="the order that was dropped")
+
+
+def test_d8_a_lane_that_is_there_is_refused(bench: Site, visit: Any) -> None:
+    page, pid, _ = opened(bench, visit, "other")
+    page.click("#lane-add")
+    page.keyboard.press("Control+Enter")
+    assert "Order 1 is the authored one" in page.text_content("#form-error")
+    page.locator(".lane .grip").nth(0).focus()
+    page.keyboard.press("2")
+    page.click("#lane-add")
+    page.locator(".lane").nth(1).locator(".grip").nth(0).focus()
+    page.keyboard.press("2")
+    assert page.locator(".lane.twin").count() == 2
+    page.keyboard.press("Control+Enter")
+    assert "Order 2 is the same as order 1" in page.text_content("#form-error")
+    page.locator(".lane").nth(1).get_by_text("Remove").click()
+    page.click("#submit")
+    page.wait_for_url("**/r/*")
+    sheet = row(bench, pid)
+    assert len(sheet["lanes"]) == 1
+    page.goto(f"/w/{pid}")
+    page.wait_for_selector(".lane")
+    assert shown(page, ".lane .reorder") == sheet["lanes"][0]
+
+
+def test_linked_neighbours_are_listed_as_they_are_kept(bench: Site, visit: Any) -> None:
+    page, pid, _ = opened(bench, visit, "again")
+    page.check("[value=swaps]")
+    for n in (0, 1, 3):
+        page.locator("[name=swap]").nth(n).check()
+    rows = page.locator("#follows li").all_text_contents()
+    assert page.text_content("#follows p") == "5 orders follow:"
+    page.check("[name=field-procedural][value=yes]")
+    page.check("[name=field-complementary][value=no]")
+    page.click("#submit")
+    page.wait_for_url("**/r/*")
+    authored = [step["id"] for t in bench.rows("tasks", name="sign (both)") for step in json.loads(t.body)["steps"]][-5:]  # fmt: skip
+    kept = [" → ".join(str(authored.index(i) + 1) for i in lane) for lane in row(bench, pid)["lanes"]]
+    assert kept == rows
+    assert len(kept) == 5
+
+
+def test_an_untouched_order_is_asked_about(bench: Site, visit: Any) -> None:
+    page, pid, _ = opened(bench, visit, "text")
+    assert not page.is_visible("#card-kept")
+    page.check("[name=field-confidence][value='1']")
+    page.click("#submit")
+    assert "Keep this order?" in page.text_content("#form-error")
+    page.check("[name=kept]")
+    page.click("#submit")
+    page.wait_for_url("**/r/*")
+    assert (row(bench, pid)["untouched"], row(bench, pid)["start"]) == (True, row(bench, pid)["order"])
+
+
+def test_a_picture_that_fails_is_said(bench: Site, visit: Any) -> None:
+    person = bench.hire()
+    (pid,) = take(bench, "image", person)
+    context = visit.context(bench, person)
+    context.route("**/picture?part=2", lambda route: route.abort())
+    page = visit.open(context, f"/w/{pid}")
+    assert "step image C does not load" in page.text_content(".no-picture")
+
+
+def test_two_hundred_steps_answer_a_key_at_once(bench: Site, visit: Any) -> None:
+    page, _, _ = opened(bench, visit, "long")
+    grip(page, 0).focus()
+    times = page.evaluate("""() => {
+      const grip = document.activeElement, found = [];
+      const press = key => {
+        const before = performance.now();
+        grip.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
+        document.body.offsetHeight;
+        found.push(performance.now() - before);
+      };
+      for (const key of [" ", "ArrowDown", "End", "Home", "ArrowDown", " "]) press(key);
+      return found;
+    }""")
+    print("ms by key with 200 steps:", [round(t, 1) for t in times])
+    assert len(shown(page)) == 200
+    page.keyboard.type("150")
+    page.wait_for_function("document.activeElement.getAttribute('aria-label').endsWith('150 of 200')")
+
+
+def test_a_plain_form_has_numbers(bench: Site, visit: Any) -> None:
+    person = bench.hire()
+    (pid,) = take(bench, "text", person)
+    page = visit.context(bench, person, java_script_enabled=False).new_page()
+    page.goto(f"/w/{pid}")
+    ids = shown_without(page)
+    for n, id_ in enumerate(reversed(ids), 1):
+        page.fill(f"[name=place-{id_}]", str(n))
+    page.check("[name=field-confidence][value='2']")
+    page.click("#submit")
+    assert row(bench, pid)["order"] == ids[::-1]
+
+
+def shown_without(page: Any) -> list[str]:
+    return [card.get_attribute("data-id") for card in page.locator(".reorder > li").all()]
+
+
+def test_what_people_did_comes_out(bench: Site, tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(bench.root, root)
+    _, both = collect_round(root, Collect(round="both"))
+    lines = [json.loads(line) for line in both.files[0].read_text().splitlines()]
+    assert {line["modality"] for line in lines} == {"both"}
+    assert all(sorted(line["submitted_order"]) == [0, 1, 2, 3, 4] == sorted(line["presented"]) for line in lines)  # fmt: skip
+    assert (root / "runs" / "people-both" / "predictions.jsonl").is_file()
+    assert any("agreement (tau)" in line for line in both.lines)
+    _, other = collect_round(root, Collect(round="again"))
+    assert json.loads(other.files[-1].read_text().splitlines()[0])["procedural"] is True
