@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proctor.cli.console import WorkspaceArgument
 from proctor.cli.options import Output, with_settings
-from proctor.cli.round import begin
+from proctor.cli.round_begin import begin
 from proctor.stages.rounds.graph_settings import GraphRoundSettings
 
 __all__ = ["graph"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.media.make_video import Recipe, make_video
 from tests.patience import wait_until
-from tests.studio.chromium import CHROMIUM, Chromium
+from tests.studio.chromium import Chromium
 from tests.studio.walk.conftest import Site, Visit
 
 from proctor.records import canonical_json
@@ -128,7 +128,10 @@ def test_e1_stored_frames_equal_the_picture(kitchen: Kitchen, visit: Visit) -> N
     segments = kitchen.sheet(address)["segments"]
     found = [(s["step"], round(s["start_s"] * 30), round(s["end_s"] * 30)) for s in segments]
     assert found == [("s1", 0, 1), ("s2", 1, 599)]
-    assert [s["end_s"] for s in segments] == [pytest.approx(1 / 30, abs=1e-6), pytest.approx(599 / 30, abs=1e-6)]
+    assert [s["end_s"] for s in segments] == [
+        pytest.approx(1 / 30, abs=1e-6),
+        pytest.approx(599 / 30, abs=1e-6),
+    ]
 
 
 def test_e3_two_tags_on_one_step_are_two_rows(kitchen: Kitchen, visit: Visit) -> None:
@@ -145,7 +148,10 @@ def test_e3_two_tags_on_one_step_are_two_rows(kitchen: Kitchen, visit: Visit) ->
     wait_until(lambda: len(draft(kitchen, address).get("errors", [])) == 2)
     wait_until(lambda: draft(kitchen, address)["errors"][1]["text"])
     errors = draft(kitchen, address)["errors"]
-    assert [(e["step"], e["tag"], e["text"][:8]) for e in errors] == [("s1", "preparation", "zucchini"), ("s1", "technique", "with <b>")]
+    assert [(e["step"], e["tag"], e["text"][:8]) for e in errors] == [
+        ("s1", "preparation", "zucchini"),
+        ("s1", "technique", "with <b>"),
+    ]
     assert len(draft(kitchen, address)["segments"]) == 1
     page.keyboard.press("Escape")
     page.click("[data-tag=missing]")
@@ -241,16 +247,34 @@ def test_e7_narration_survives_a_lost_network(kitchen: Kitchen, microphone: Any,
 
 
 def test_zz_look(kitchen: Kitchen, visit: Visit) -> None:
-    many = tuple(TimelineStep(id=f"s{n}", text=t) for n, t in enumerate((*STEPS, *(f"Another step with a rather long text, number {n}" for n in range(20))), 1))
+    many = tuple(
+        TimelineStep(id=f"s{n}", text=t)
+        for n, t in enumerate(
+            (*STEPS, *(f"Another step with a rather long text, number {n}" for n in range(20))), 1
+        )
+    )
     page, address = start(kitchen, visit, steps=many)
-    for frame, key in ((10, "i"), (70, "o"), (60, "i"), (150, "o"), (300, "i"), (380, "o"), (200, "i"), (280, "o")):
+    for frame, key in (
+        (10, "i"),
+        (70, "o"),
+        (60, "i"),
+        (150, "o"),
+        (300, "i"),
+        (380, "o"),
+        (200, "i"),
+        (280, "o"),
+    ):
         press(page, frame, key)
     page.keyboard.press("ArrowUp")
-    page.keyboard.press("1"); page.keyboard.press("3")
+    page.keyboard.press("1")
+    page.keyboard.press("3")
     page.keyboard.press("a")
     for frame, key in ((10, "i"), (40, "o")):
         press(page, frame, key)
-    page.keyboard.type("cut"); page.keyboard.press("Tab"); page.keyboard.type("zucchini"); page.keyboard.press("Escape")
+    page.keyboard.type("cut")
+    page.keyboard.press("Tab")
+    page.keyboard.type("zucchini")
+    page.keyboard.press("Escape")
     page.evaluate("document.activeElement.blur()")
     page.click("#steps-list li:nth-child(3) .time")
     page.wait_for_timeout(600)
@@ -270,4 +294,5 @@ def test_zz_look(kitchen: Kitchen, visit: Visit) -> None:
     print("W", page.evaluate("document.documentElement.scrollWidth"))
     page.set_viewport_size({"width": 1280, "height": 900})
     from axe_playwright_python.sync_playwright import Axe
+
     print(Axe().run(page).generate_report())

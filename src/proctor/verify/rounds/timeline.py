@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KIND", "TAGS", "ActionMark", "ErrorMark", "Narration", "OrderMistake", "SegmentMark", "TimelineLook", "TimelineOptions",
-    "TimelineSheet", "TimelineStep", "TimelineTask", "frame_at", "order_mistakes",
+    "TimelineSheet", "TimelineStep", "TimelineTask", "frame_at", "order_mistakes", "timeline_notes",
 ]  # fmt: skip
 
 Tag = Literal["preparation", "measurement", "timing", "technique", "temperature", "missing", "order", "other"]
 """A kind of mistake (``procedure.recording.MISTAKE_KINDS``)."""
+_GAP: Final = 2.0
+_MAX_OVERLAPS: Final = 500
 TAGS: Final = {tag: "Missing step" if tag == "missing" else tag.capitalize() for tag in get_args(Tag)}
 """Kinds of mistakes with their names, in the order of the keys 1 to 8."""
 
@@ -147,11 +149,15 @@ class TimelineOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     Attributes:
         complete: every step that is not optional has a segment or the tag *Missing step*.
+        actions: fine-grained actions are asked for.
+        narration: sound may be recorded.
         least_iou: overlap from which two annotators' segments agree.
         formats: in which settled timelines are written, beside the plain format.
     """
 
     complete: bool = True
+    actions: bool = True
+    narration: bool = True
     least_iou: float = 0.5
     formats: tuple[str, ...] = ()
 
@@ -164,9 +170,17 @@ class OrderMistake(msgspec.Struct, frozen=True):
 
 
 class TimelineLook(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands out on a timeline: mistakes of order that are neither confirmed nor dismissed."""
+    """What stands out on a timeline.
+
+    Attributes:
+        order: mistakes of order that are neither confirmed nor dismissed.
+        gaps: stretches of more than two seconds without a step: (start, end) in seconds.
+        overlaps: ids of two segments at the same time.
+    """
 
     order: tuple[OrderMistake, ...] = ()
+    gaps: tuple[tuple[float, float], ...] = ()
+    overlaps: tuple[tuple[str, str], ...] = ()
 
 
 def frame_at(seconds: float, fps: Fraction) -> int:
