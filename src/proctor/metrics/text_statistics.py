@@ -260,10 +260,10 @@ def distinct_n(texts: Iterable[str], n: int) -> Score:
 def drawn_variety(
     sets: Mapping[str, Mapping[str, Sequence[str]]], *, size: int = 50, draws: int = 1_000, seed: int = 0
 ) -> dict[str, Score]:
-    """Type-token ratio of collections of unlike size: the mean over repeated draws of equal size, without replacement.
+    """Type-token ratio of collections of unlike size: mean and 95 % of repeated draws of equal size, without replacement (ProMQA, A.3).
 
-    All draws hold the same number of texts of a stratum: of the strata that every collection has as many as the smallest has,
-    together at most ``size``. The interval holds 95 % of the draws; what every draw takes whole has none.
+    Of the strata that every collection has, draws hold the same number of texts each, together at most ``size``. What every draw
+    takes whole has no interval.
 
     Args:
         sets: the collections: stratum to texts.
@@ -273,8 +273,6 @@ def drawn_variety(
 
     Raises:
         MetricInputError: if ``size`` or ``draws`` is not positive.
-
-    Reference: ProMQA, Table 5, appendix A.3.
     """
     if size < 1 or draws < 1:
         raise MetricInputError(f"size and draws must be positive, got {size} and {draws}")

@@ -153,7 +153,7 @@ def test_answers_to_questions_that_changed_are_left_out_and_told(bench: Path) ->
     write_jsonl(bench / "items.jsonl", changed.values())
     figures, _, _ = collect(bench, "answer")
     assert figures.counts["questions"] == len(others)
-    assert figures.counts["answers to what is asked otherwise now"] == 1
+    assert sum(n for name, n in figures.counts.items() if "left out" in name) == 1
     write_jsonl(bench / "items.jsonl", [item for id_, item in changed.items() if id_ not in others])
     with pytest.raises(UserError, match="no answer is to a question"):
         collect(bench, "answer")
@@ -187,7 +187,7 @@ def test_marks_calibrate_the_judges_and_no_task_says_whose_answer_it_is(bench: P
     found = calibrate(bench, Workspace(bench).resolve(CalibrateSettings, human=(str(file),), resamples=100))
     assert len(found.file.calibration.human) == len({(row["item_id"], row["run"]) for row in rows})
     predict(bench, "constant", run="dice")
-    assert collect(bench, "mark")[0].counts["marks of answers that no run gives any more"] > 0
+    assert sum(n for name, n in collect(bench, "mark")[0].counts.items() if "left out" in name) > 0
 
 
 def test_equal_answers_of_two_systems_are_one_task_whose_mark_goes_to_both(bench: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,7 @@ from proctor.stages.naming import file_name
 from proctor.stages.predict import form_of, import_predictions
 from proctor.stages.rounds.exam_settings import AnswerSettings
 from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.verify.agreement import Estimate
 from proctor.verify.batches import Free, draw_tasks
 from proctor.verify.rounds.agreement import Figures, people_agreement
 from proctor.verify.rounds.answer import AnswerTask, given_answer
@@ -34,12 +35,9 @@ _CUTS: Final = ("noise", "level", "style")
 """What strata are cut by, of all that tables slice by (``Kind.slices``)."""
 _MOST_STEPS: Final = 21
 _INSTRUCTIONS: Final = """\
-You sit the exam that systems sit. Each page shows a question and what it is about. Watch the clip to its end, read what stands
-beside it, and answer.
-
-- Answer from what you see here and nothing else. One sentence is enough.
-- If you are unsure, give the answer that is most likely. *Can't judge* is for pages that are broken.
-- Work alone, and do not ask a chat assistant.
+You sit the exam that systems sit. Watch the clip to its end, read what stands beside it, and answer from that and nothing else; if you are
+unsure, give the answer that is most likely. One sentence is enough. *Can't do this* is for pages that are broken. Work alone, and do not
+ask a chat assistant.
 """
 
 
@@ -53,15 +51,14 @@ def make(workspace: Workspace, settings: AnswerSettings) -> Made:
     if not items:
         where = str(workspace.file("items.jsonl"))
         raise UserError(f"there are no items of the kind '{settings.kind[:40]}'.", where=where)
-    long = {i.id for i in items if isinstance(f := i.question.form, Order) and len(f.ids) > _MOST_STEPS}
+    long = {i.id for i in items if isinstance(form := i.question.form, Order) and len(form.ids) > _MOST_STEPS}
     strata = {id_: stratum for id_, stratum in _strata(items).items() if id_ not in long}
     chosen = draw_evenly(strata, settings.sample, settings.seed)
-    tasks = []
-    for item in items:
-        if item.id in chosen:
-            body = _task(item, settings.seed)
-            seen = content_hash(body)[:16]
-            tasks.append(task_of(item.id, body, group=item.id, variant=seen, stratum=strata[item.id]))
+    asked = {item.id: _task(item, settings.seed) for item in items if item.id in chosen}
+    tasks = [
+        task_of(id_, body, group=id_, variant=content_hash(body), stratum=strata[id_])
+        for id_, body in asked.items()
+    ]
     dropped = [Dropped(id_, "too-long", f"more than {_MOST_STEPS} steps") for id_ in sorted(long)]
     return Made(tasks=tasks, options=NoOptions(), dropped=dropped, instructions=_INSTRUCTIONS)
 
@@ -90,64 +87,62 @@ def draw_evenly(strata: Mapping[str, str], size: int, seed: int) -> set[str]:
 
 
 def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
-    """Write the answers as runs: ``people`` with one answer to each question, and where there are several people one run each.
+    """Write the answers as runs: ``people`` with one answer to each question, and one for each person where there are several.
 
-    Of several answers to one question the round's seed draws the one in ``people``. What nobody answered is in no run.
+    A round that is not called ``answer`` or ``people`` adds its name to that. Of several answers to one question the round's seed
+    draws the one in ``people``. What nobody answered is in no run.
 
     Raises:
-        UserError: if nobody has answered anything that is still among the items.
+        UserError: if nobody has answered anything that is still asked so.
     """
-    items = {item.id: item for item in load_all_items(workspace)}
+    items, seed = {item.id: item for item in load_all_items(workspace)}, round_.settings.seed
     lines: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
-    labels: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
-    dropped: list[str] = []
+    labels: dict[str, dict[str, dict[str, str | int]]] = defaultdict(lambda: defaultdict(dict))
     for reading in readings:
-        item, who = items.get(reading.task), reading.person
-        task = _task(item, round_.settings.seed) if item is not None else None
-        if item is None or task is None or content_hash(task)[:16] != reading.variant or not reading.counts:
-            dropped.append(
-                "answers to what is asked otherwise now" if reading.counts else "answers set aside"
-            )
-            continue
-        answer, details = given_answer(task, msgspec.json.decode(reading.sheet, type=FormSheet))
-        line = {"item_id": item.id, "answer": answer, "details": details, "person": who}
-        lines[who][item.id] = {**line, "seconds": reading.seconds}
-        words = "".join(c if c.isalnum() else " " for c in str(answer).casefold()).split()
-        labels[form_of(item)][who][item.id] = " ".join(words)
+        item = items.get(reading.task) if reading.counts else None
+        if item is not None and content_hash(task := _task(item, seed)) == reading.variant:
+            answer, details = given_answer(task, msgspec.json.decode(reading.sheet, type=FormSheet))
+            line = {"item_id": item.id, "answer": answer, "details": details, "seconds": reading.seconds}
+            lines[reading.person][item.id] = line
+            words = "".join(c if c.isalnum() else " " for c in str(answer).casefold()).split()
+            said = "words" if form_of(item) == "open" else form_of(item)
+            labels[said][reading.person][item.id] = " ".join(words)
+    counts = {"people": len(lines), "questions": len({id_ for own in lines.values() for id_ in own})}
+    counts["answers"] = sum(map(len, lines.values()))
+    counts["answers left out (set aside, or asked otherwise since)"] = len(readings) - counts["answers"]
     if not lines:
         hint = "items.jsonl was made anew since: begin another round"
         raise UserError("no answer is to a question that is still asked so.", where=round_.name, hint=hint)
-    answered: dict[str, list[str]] = defaultdict(list)
-    for who in sorted(lines):
-        for id_ in lines[who]:
-            answered[id_].append(who)
-    drawn = {
-        id_: item_rng(round_.settings.seed, f"people/{id_}").choice(who) for id_, who in answered.items()
-    }
-    files = {"people": [lines[who][id_] for id_, who in drawn.items()]}
-    files |= {f"people-{who[:6]}": [*own.values()] for who, own in lines.items() if len(lines) > 1}
+    drawn: dict[str, dict[str, Any]] = {}
+    for id_ in items:
+        if who := sorted(who for who, own in lines.items() if id_ in own):
+            drawn[id_] = lines[item_rng(seed, f"people/{id_}").choice(who)][id_]
+    base = "people" if round_.name in ("answer", "people") else file_name(f"people-{round_.name}")
+    files = {base: drawn} | {f"{base}-{who[:6]}": own for who, own in lines.items() if len(lines) > 1}
     folder, runs = out or workspace.file("rounds") / file_name(round_.name), list[str]()
     for name, rows in files.items():
-        write_jsonl(folder / f"{name}.jsonl", rows)
-        made = import_predictions(folder / f"{name}.jsonl", workspace.root, name, "human", sample=True)
-        runs += [run.run for run in made.runs]
+        path = folder / f"{name}.jsonl"
+        write_jsonl(path, rows.values())
+        made = import_predictions(path, workspace.root, name, "human", sample=True).runs
+        runs += [run.run for run in made]
+        if name != base:
+            labels["marks of answers"][name] = _marks(workspace, [run.run for run in made], items)
     clusters = {id_: item.question.cluster or id_ for id_, item in items.items()}
-    numbers = people_agreement("marks", _marks(workspace, runs, items), clusters, "ordinal")
-    for form, by in labels.items():
-        numbers |= people_agreement("same words" if form == "open" else form, by, clusters)
-    counts = {"people": len(lines), "questions": len(answered), "answers": sum(map(len, answered.values()))}
-    figures = Figures(counts={**counts, "runs": len(runs), **Counter(dropped)}, numbers=numbers)
+    numbers: dict[str, Estimate] = {}
+    for of, by in labels.items():
+        numbers |= people_agreement(of, by, clusters, "ordinal" if of == "marks of answers" else "nominal")
+    figures = Figures(counts=counts, numbers=numbers)
     again = f"runs {', '.join(runs)}; next: proctor judge {workspace.root}, proctor score {workspace.root}"
     paths = tuple(folder / f"{name}.jsonl" for name in files)
     return Collected(files=paths, lines=(*figures.lines(), again), figures=figures)
 
 
-def _marks(workspace: Workspace, runs: Sequence[str], items: Mapping[str, Item]) -> dict[str, dict[str, int]]:
-    """Return by run of one person the marks of its answers, where it is judged as it is now."""
-    found: dict[str, dict[str, int]] = {}
-    for run in (run for run in runs if "people-" in run):
+def _marks(workspace: Workspace, runs: Sequence[str], items: Mapping[str, Item]) -> dict[str, str | int]:
+    """Return the marks of runs that are judged as they are now."""
+    found: dict[str, str | int] = {}
+    for run in runs:
         file = workspace.run_folder(run) / "judgements.jsonl"
         if is_there(file) and not workspace.changed(f"judge/{run}"):
             made = load_judgements(file.parent, items.values())
-            found[run] = {mark.item_id: mark.score for mark in made if mark.score is not None}
+            found |= {mark.item_id: mark.score for mark in made if mark.score is not None}
     return found

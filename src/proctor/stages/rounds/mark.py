@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -22,14 +22,14 @@ from proctor.stages.rounds.opening import Collected, Made, task_of
 from proctor.verify.rounds.agreement import Figures, people_agreement
 from proctor.verify.rounds.form import FormSheet
 from proctor.verify.rounds.mark import MarkOptions, MarkTask
-from proctor.verify.rounds.records import Reading, Round
+from proctor.verify.rounds.records import Reading, Round, Task
 from proctor.workspace import Workspace
 
 __all__ = ["collect", "make"]
 
 _INSTRUCTIONS: Final = """\
-Each page shows a question, the answers that are known to be right, and one answer to be marked. Say whether it is right. Mark each
-answer on its own, whatever you said of another one to the same question: several systems and people may have answered it.
+Each page shows a question, the answers that are known to be right, and one answer to be marked. Mark each answer on its own, whatever you
+said of another one to the same question: several systems and people may have answered it.
 """
 
 
@@ -58,22 +58,18 @@ def make(workspace: Workspace, settings: MarkSettings) -> Made:
     if not found:
         hint = "answers to questions with options and orders are marked by rule"
         raise UserError("no run has answers in words.", where=str(workspace.runs), hint=hint)
-    tasks = {}
+    tasks: dict[str, Task] = {}
     for run in dict.fromkeys(run for run, *_ in found):
-        types = {item.id: type_of(item.question) for of, item, *_ in found if of == run}
-        chosen = draw_evenly(types, settings.per_system, settings.seed)
-        for of, item, text, name in found:
-            if of == run and item.id in chosen and name not in tasks:
-                question = (
-                    item.question
-                    if settings.evidence
-                    else kind_named(item.question.kind).blind(item.question)
-                )
-                body = MarkTask(
-                    question=question, golds=gold_texts(item), answer=text, evidence=settings.evidence
-                )
-                stratum = f"{run}/{types[item.id]}"
-                tasks[name] = task_of(name, body, group=name, variant=item.id, stratum=stratum)
+        own = {item.id: (item, text, name) for of, item, text, name in found if of == run}
+        types = {id_: type_of(item.question) for id_, (item, _, _) in own.items()}
+        for id_ in sorted(draw_evenly(types, settings.per_system, settings.seed)):
+            item, text, name = own[id_]
+            asked = (
+                item.question if settings.evidence else kind_named(item.question.kind).blind(item.question)
+            )
+            body = MarkTask(question=asked, golds=gold_texts(item), answer=text, evidence=settings.evidence)
+            task = task_of(name, body, group=name, variant=id_, stratum=f"{run}/{types[id_]}")
+            tasks.setdefault(name, task)
     return Made(
         tasks=[*tasks.values()], options=MarkOptions(scale=settings.scale), instructions=_INSTRUCTIONS
     )
@@ -83,28 +79,31 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     """Write the marks as ``proctor calibrate --human FILE`` takes them: to every run that gives a marked answer now.
 
     Raises:
-        UserError: if there are no runs.
+        UserError: if there are none.
     """
     runs: dict[str, list[tuple[str, Item]]] = {}
     for run, item, _, name in _answers(workspace, ()):
         runs.setdefault(name, []).append((run, item))
-    rows, marks, gone = list[dict[str, object]](), dict[str, dict[str, int]](), 0
+    rows, marks = list[dict[str, object]](), dict[str, dict[str, int]]()
     for reading in readings:
         sheet = msgspec.json.decode(reading.sheet, type=FormSheet)
-        gone += reading.task not in runs
         for run, item in runs.get(reading.task, ()) if reading.counts else ():
             mark = int(str(sheet.values["mark"]))
             marks.setdefault(reading.person, {})[reading.task] = mark
             said = {"item_id": item.id, "run": run, "human": mark, "annotator": reading.person}
             rows.append({**said, "reason": sheet.values.get("reason", ""), "seconds": reading.seconds})
+    if not rows:
+        raise UserError("no mark is of an answer that a run gives now.", where=round_.name)
     file = out or workspace.file("rounds") / file_name(round_.name) / "marks.jsonl"
     write_jsonl(file, rows)
-    options = msgspec.json.decode(round_.options, type=MarkOptions)
     clusters = {name: of[0][1].question.cluster or of[0][1].id for name, of in runs.items()}
     counts = {"people": len(marks), "marks": sum(map(len, marks.values()))}
     counts["answers"] = len({task for own in marks.values() for task in own})
-    counts["marks of answers that no run gives any more"] = gone
-    level: Literal["nominal", "ordinal"] = "ordinal" if options.scale == "ternary" else "nominal"
-    figures = Figures(counts=counts, numbers=people_agreement("marks", marks, clusters, level))
+    counts["marks left out (set aside, or no run gives the answer any more)"] = (
+        len(readings) - counts["marks"]
+    )
+    ternary = msgspec.json.decode(round_.options, type=MarkOptions).scale == "ternary"
+    numbers = people_agreement("marks", marks, clusters, "ordinal" if ternary else "nominal")
+    figures = Figures(counts=counts, numbers=numbers)
     again = f"next: proctor calibrate {workspace.root} --human {file}"
     return Collected(files=(file,), lines=(*figures.lines(), again), figures=figures)

@@ -32,11 +32,9 @@ from proctor.workspace import Workspace, is_there
 __all__ = ["collect", "make"]
 
 _INSTRUCTIONS: Final = """\
-You see somebody carrying out a procedure. Watch the clip to its end and read the steps. Write one question that this person could ask
-at this moment, of the sort that the page names, and all its right answers, one a row.
-
-- It needs both the recording and the instructions, and nothing from outside.
-- A helpful person could say each answer as it stands. Write alone; do not ask a chat assistant.
+You see somebody carrying out a procedure. Watch the clip to its end, read the steps, and write one question that this person could ask at
+this moment, of the sort that the page names, with all its right answers. It needs both the recording and the instructions, and nothing from
+outside. Write alone, and do not ask a chat assistant.
 """
 
 
@@ -70,27 +68,24 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         UserError: if not one question is about a moment as the workspace has it now.
     """
     known = {e.id: e for e in some_examples(workspace, workspace.graphs(), {r.task for r in readings})}
-    mine: list[Candidate] = []
-    gone = 0
-    for reading in readings:
-        example = known.get(reading.task)
-        if not reading.counts or example is None or content_hash(example) != reading.variant:
-            gone += 1
-            continue
-        mine.append(written(example, msgspec.json.decode(reading.sheet, type=FormSheet), reading))
+    mine = [
+        written(known[reading.task], msgspec.json.decode(reading.sheet, type=FormSheet), reading)
+        for reading in readings
+        if reading.counts and reading.task in known and content_hash(known[reading.task]) == reading.variant
+    ]
     if not mine:
         hint = "the examples were derived anew since: begin another round"
         raise UserError("no question is about a moment that is still there.", where=round_.name, hint=hint)
     file = out or workspace.file(PEOPLE)
     there: list[Candidate] = read_jsonl(file, Candidate) if is_there(file) else []
-    kept = [c for c in there if c.provenance.details.get("round") != round_.name]
-    write_jsonl(file, [*kept, *mine])
-    options = msgspec.json.decode(round_.options, type=WriteOptions)
-    counts = {"people": len({r.person for r in readings}), "questions": len(mine), "left out": gone}
-    figures = Figures(counts=counts, numbers=_compared(workspace, mine, options, round_.settings.seed))
+    write_jsonl(file, [*(c for c in there if c.provenance.details.get("round") != round_.name), *mine])
+    counts = {"people": len({c.provenance.details["writer"] for c in mine}), "questions": len(mine)}
+    counts["questions left out (set aside, or of a moment that changed)"] = len(readings) - len(mine)
     if out is None:
         told = {"round": round_.name}
         workspace.record("round collect", settings=told, counts=counts, outputs=(PEOPLE,))
+    options = msgspec.json.decode(round_.options, type=WriteOptions)
+    figures = Figures(counts=counts, numbers=_compared(workspace, mine, options, round_.settings.seed))
     again = "next: verify them (proctor verify, or start the studio again), build, and collect again"
     return Collected(files=(file,), lines=(*figures.lines(), again), figures=figures)
 
@@ -104,24 +99,24 @@ def _compared(
         who = q.provenance.get("model") or q.provenance.get("generator", "")
         if q.kind == MOMENT and who not in ("", GENERATOR):
             wrote.setdefault(who, []).append((q.id, q.facets["type"], q.text))
-    minutes = sum(float(c.provenance.details["seconds"]) for c in mine) / 60
-    spent = {GENERATOR: (minutes, minutes / 60 * options.wage)}
+    hours = sum(float(c.provenance.details["seconds"]) for c in mine) / 3600
+    spent = {GENERATOR: (60 * hours, hours * options.wage)}
     if is_there(workspace.file(CALLS)):
         with CallStore.open(workspace.file(CALLS), create=False) as store:
             for who in wrote:
-                calls = list(store.calls(Selection(stage="generate", model=who)))
-                dollars = sum(call.cost or 0 for call in calls) / 10**9
-                if calls:
-                    spent[who] = sum(call.seconds or 0 for call in calls) / 60, dollars
+                if calls := list(store.calls(Selection(stage="generate", model=who))):
+                    seconds, nano = (
+                        sum(getattr(c, name) or 0 for c in calls) for name in ("seconds", "cost")
+                    )
+                    spent[who] = seconds / 60, nano / 10**9
     items = load_all_items(workspace) if is_there(workspace.file("items.jsonl")) else []
     accepted = {moment_candidate(item.question) for item in items}
     found: dict[str, Estimate] = {}
-    for who, (time, money) in spent.items():
+    for who, totals in spent.items():
         passed = sum(id_ in accepted for id_, _, _ in wrote[who])
         for n, what in ((len(wrote[who]), "a question"), (passed, "an accepted question")):
-            for unit, total in (("minutes", time), ("dollars", money)):
-                if n:
-                    found[f"{who}: {unit} {what}"] = Estimate(total / n, n=n)
+            for unit, total in zip(("minutes", "dollars"), totals, strict=True):
+                found |= {f"{who}: {unit} {what}": Estimate(total / n, n=n)} if n else {}
     texts: dict[str, dict[str, list[str]]] = {who: defaultdict(list) for who in wrote}
     for who, questions in wrote.items():
         for _, type_, text in questions:

@@ -1,20 +1,10 @@
-"""The page of a question that is to be answered."""
-
-from __future__ import annotations
-
-from typing import NamedTuple
+"""The page of a question that is to be answered; what it is about is the card's."""
 
 from proctor.verify.rounds.answer import AnswerTask
 
-__all__ = ["Asked", "view"]
+__all__ = ["view"]
 
 
-class Asked(NamedTuple):
-    """What is asked."""
-
-    question: str
-
-
-def view(_studio: object, task: AnswerTask, *_: object) -> Asked:
-    """Return the question; what it is about is the card's."""
-    return Asked(task.question.text)
+def view(_studio: object, task: AnswerTask, *_: object) -> str:
+    """Return the question."""
+    return task.question.text

@@ -1,22 +1,10 @@
-"""The page of an answer that is to be marked."""
-
-from __future__ import annotations
-
-from typing import NamedTuple
+"""The page of an answer that is to be marked; it has no place for who gave it."""
 
 from proctor.verify.rounds.mark import MarkTask
 
-__all__ = ["Answered", "view"]
+__all__ = ["view"]
 
 
-class Answered(NamedTuple):
-    """A question with right answers, and the answer to be marked. There is no field for who gave it."""
-
-    question: str
-    golds: tuple[str, ...]
-    answer: str
-
-
-def view(_studio: object, task: MarkTask, *_: object) -> Answered:
-    """Return what is shown."""
-    return Answered(task.question.text, task.golds, task.answer)
+def view(_studio: object, task: MarkTask, *_: object) -> tuple[str, tuple[str, ...], str]:
+    """Return the question, its right answers, and the one to be marked."""
+    return task.question.text, task.golds, task.answer

@@ -5,13 +5,13 @@ Nobody gets a question that they judged, trained on, decided, marked, or wrote (
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from proctor.exam.choice import spell_order
-from proctor.exam.question import Choice, Order, Picture, Question, Words
+from proctor.exam.question import Choice, Order, Question, Words
 from proctor.metrics.choice.letters import LETTERS
 from proctor.verify.desk.records import InvalidError, Person
 from proctor.verify.rounds.form import Field, FormKind, FormSheet
@@ -47,11 +47,9 @@ class _Answer(FormKind[AnswerTask, NoOptions]):
             choices = {LETTERS[n]: form.options[place] for n, place in enumerate(task.order)}
             return (Field(name="answer", label="Your answer", type="choice", choices=choices),)
         if isinstance(form, Order):
-            labels = [f"Place of {label}" for label in _labels(task.question)]
-            high = len(labels)
             return tuple(
-                Field(name=f"place_{n}", label=label, type="scale", high=high)
-                for n, label in enumerate(labels)
+                Field(name=f"place_{n}", label=f"Place of {label}", type="scale", high=len(form.ids))
+                for n, label in enumerate(_labels(task.question, form))
             )
         if form.need == "all":
             return (Field(name="answer", label="Your answers, one a row", type="texts", rule=_RULE),)
@@ -76,10 +74,9 @@ class _Answer(FormKind[AnswerTask, NoOptions]):
 KIND = _Answer()
 
 
-def _labels(question: Question) -> list[str]:
+def _labels(question: Question, form: Order) -> list[str]:
     words = {part.id: f"“{part.text}”" for part in question.evidence if isinstance(part, Words)}
-    words |= {part.id: f"picture {part.id}" for part in question.evidence if isinstance(part, Picture)}
-    return [words[id_] for id_ in question.form.ids] if isinstance(question.form, Order) else []
+    return [words.get(id_, f"picture {id_}") for id_ in form.ids]
 
 
 def given_answer(task: AnswerTask, sheet: FormSheet) -> tuple[str | list[str], dict[str, str]]:
@@ -101,23 +98,20 @@ def written_id(assignment: str) -> str:
 def seen_questions(connection: Connection, person: Person) -> set[str]:
     """Return the ids of questions of which somebody may know what is right.
 
-    These are the questions that they have or had on their list for training, verification or adjudication (not those that went to
-    somebody else before they began), those whose answers they marked or rated, and those that they wrote.
+    They had them on their list for training, verification or adjudication (unless they went to somebody else before that), marked or
+    rated answers to them, or wrote them.
     """
     from sqlalchemy import or_, select
 
     t = tables()
     a = t.assignments
-    begun = or_(a.c.live.is_(True), a.c.state != "moved", a.c.started_at.is_not(None))
-    judged = select(t.items.c.candidate_id).join(a, a.c.item_id == t.items.c.id)
-    found = set(connection.execute(judged.where(a.c.person_id == person.id, begun)).scalars())
+    own = (a.c.person_id == person.id, or_(a.c.live, a.c.state != "moved", a.c.started_at.is_not(None)))
+    judged = select(t.items.c.candidate_id).join(a, a.c.item_id == t.items.c.id).where(*own)
     rounds = a.join(t.tasks, t.tasks.c.id == a.c.task_id).join(t.rounds, t.rounds.c.id == t.tasks.c.round_id)
-    knowing = t.rounds.c.kind.in_(("mark", "rate", "write"))
-    tasks = select(t.rounds.c.kind, t.tasks.c.body, a.c.pid).select_from(rounds)
-    for row in connection.execute(tasks.where(a.c.person_id == person.id, begun, knowing)):
-        body: Mapping[str, Any] = msgspec.json.decode(row.body)
-        if row.kind == "write":
-            found.add(written_id(row.pid))
-        elif isinstance(about := body.get("question"), dict):
-            found.add(about["id"])
+    tasks = select(t.rounds.c.kind, t.tasks.c.body, a.c.pid).select_from(rounds).where(*own)
+    found = set(connection.execute(judged).scalars())
+    for row in connection.execute(tasks.where(t.rounds.c.kind.in_(("mark", "rate", "write")))):
+        about = msgspec.json.decode(row.body, type=dict[str, Any]).get("question")
+        found |= {written_id(row.pid)} if row.kind == "write" else set()
+        found |= {about["id"]} if isinstance(about, dict) else set()
     return found
