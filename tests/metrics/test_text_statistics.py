@@ -11,7 +11,14 @@ from tests.patience import effort
 
 from proctor.metrics import text_statistics
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.text_statistics import METRICS, count_tokens, count_words, first_words, tokenize
+from proctor.metrics.text_statistics import (
+    METRICS,
+    count_tokens,
+    count_words,
+    drawn_variety,
+    first_words,
+    tokenize,
+)
 
 
 def value_of(name):
@@ -226,3 +233,23 @@ def test_distinct_texts():
 def test_entries_of_the_catalogue():
     assert {m.name for m in METRICS} >= {"type_token_ratio", "vocabulary_share", "hd_d", "distinct_n"}
     assert all(m.family == "text" for m in METRICS)
+
+
+def test_variety_is_compared_by_draws_of_one_size_and_make_up():
+    people = {"next": ["stir it", "pour it", "boil it"], "order": ["was that right"], "timing": ["how long"]}
+    machine = {"next": ["stir it"] * 40, "order": ["stir it"] * 40}
+    found = drawn_variety({"people": people, "machine": machine}, size=50, draws=50, seed=1)
+    assert {name: score.n for name, score in found.items()} == {"people": 4, "machine": 4}, "no timing there"
+    assert found["people"].value == pytest.approx(7 / 9), "stir it pour boil was that right, of nine words"
+    assert (found["people"].low, found["people"].note) == (None, "every draw is the whole collection")
+    assert found["machine"].value == found["machine"].low == found["machine"].high == pytest.approx(2 / 8)
+    few = drawn_variety({"people": people, "machine": machine}, size=2, draws=200, seed=1)["people"]
+    assert few.n == 2
+    assert few.low is not None
+    assert few.high is not None
+    assert 0.5 <= few.low <= few.value <= few.high <= 1
+    assert few == drawn_variety({"people": people, "machine": machine}, size=2, draws=200, seed=1)["people"]
+    nothing = drawn_variety({"people": {"next": ["a"]}, "machine": {"order": ["a"]}})
+    assert math.isnan(nothing["people"].value)
+    with pytest.raises(MetricInputError):
+        drawn_variety({}, size=0)

@@ -44,7 +44,9 @@ def add(bench: Path, *names: str) -> None:
     with open_desk(bench) as desk:
         for name in names:
             desk.write(
-                lambda c, n=name: people.add(desk, c, handle=n, name=n, role="annotator", actor="t", gate="open")
+                lambda c, n=name: people.add(
+                    desk, c, handle=n, name=n, role="annotator", actor="t", gate="open"
+                )
             ).result()
 
 
@@ -98,7 +100,17 @@ def test_people_become_a_row_of_the_leaderboard_over_what_they_answered(bench: P
     strata: list[set[str]] = []
     for who in ("ana", "ben", "cyd"):
         seen: list[str] = []
-        assert len(do(bench, "people", who, lambda w, a, s=seen: [s.append(a.task.stratum), right(bench)(w, a)][1])) == 5
+        assert (
+            len(
+                do(
+                    bench,
+                    "people",
+                    who,
+                    lambda w, a, s=seen: [s.append(a.task.stratum), right(bench)(w, a)][1],
+                )
+            )
+            == 5
+        )
         strata.append(set(seen))
     assert all({"clean", "noisy"} <= {part for s in own for part in s.split("/")} for own in strata)
     figures, lines, files = collect(bench, "people")
@@ -140,7 +152,9 @@ def test_nobody_gets_a_question_that_they_had_on_their_list(bench: Path) -> None
 
         desk.write(give).result()
     open_round(bench, "answer", AnswerSettings(batch=1000))
-    assert set(do(bench, "answer", "ana", right(bench))) == set(known[2:]), "the third went to somebody else, unseen"
+    assert set(do(bench, "answer", "ana", right(bench))) == set(known[2:]), (
+        "the third went to somebody else, unseen"
+    )
 
 
 def test_answers_to_questions_that_changed_are_left_out_and_told(bench: Path) -> None:
@@ -199,8 +213,8 @@ def test_equal_answers_of_two_systems_are_one_task_whose_mark_goes_to_both(bench
     assert len(done) == len(items(bench))
     rows = read_jsonl(collect(bench, "mark")[2][0], dict[str, Any])
     assert len(rows) == 2 * len(done)
+    open_round(bench, "mark", MarkSettings(scale="binary", people=1, name="again", run=("dice",)))
     with pytest.raises(UserError, match="Choose one"):
-        open_round(bench, "mark", MarkSettings(scale="binary", people=1, name="again", run=("dice",)))
         do(bench, "again", "ana", lambda who, asked: {"mark": "1"})
 
 
