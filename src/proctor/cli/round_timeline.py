@@ -5,7 +5,7 @@ from __future__ import annotations
 from proctor.cli.console import WorkspaceArgument
 from proctor.cli.options import Output, with_settings
 from proctor.cli.round_begin import begin
-from proctor.stages.rounds.timeline import TimelineSettings
+from proctor.stages.rounds.timeline_settings import TimelineSettings
 
 __all__ = ["timeline"]
 

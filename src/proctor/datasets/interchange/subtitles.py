@@ -316,7 +316,12 @@ FORMATS = (
         suffixes=(".srt",),
         kind="recordings",
         lossless=False,
-        loss=(*_LOSS, "fine-grained actions", "step ids (the text stands for them)", "activity, video, length and attributes"),
+        loss=(
+            *_LOSS,
+            "fine-grained actions",
+            "step ids (the text stands for them)",
+            "activity, video, length and attributes",
+        ),
         read=read_subrip,
         write=write_subrip,
         precision="1 ms",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
@@ -16,9 +16,8 @@ from proctor.media.steady import check_steady
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Action, Mistake, Recording, Segment
 from proctor.records import Dropped, is_there, read_bytes, read_jsonl, write_jsonl
-from proctor.settings import option
 from proctor.stages.rounds.opening import Collected, Made, task_of
-from proctor.stages.rounds.settings import Given
+from proctor.stages.rounds.timeline_settings import FRAMES, TimelineSettings
 from proctor.stages.scoring.localization import read_predictions
 from proctor.stages.videos import VIDEO_SUFFIXES, workspace_videos
 from proctor.verify.rounds.records import Reading, Round
@@ -32,39 +31,13 @@ from proctor.verify.rounds.timeline import (
 from proctor.verify.rounds.timeline_settle import Decision, Settled, settle, timeline_agreement
 from proctor.workspace import Workspace
 
-__all__ = ["TimelineSettings", "collect", "make"]
+__all__ = ["collect", "make"]
 
-_FRAMES = "label-studio-frames"
 _INSTRUCTIONS = """\
 Mark each step from its first movement to its last: `I` is the start, `O` the end. A step that is done in two stretches has two
 segments, and steps may overlap. A step that was left out has no segment and the tag *Missing step*. A step may have several
 tags, each with a sentence about what was seen. Review the boundaries before you submit (`R`).
 """
-
-
-class TimelineSettings(Given, frozen=True, kw_only=True):
-    """Which recordings are annotated."""
-
-    videos: Annotated[Path | None, option("Folder of the videos; that of the data set by default.")] = None
-    steps: Annotated[
-        str,
-        option(
-            "All videos of the folder follow these steps, recordings or not: a task graph of the workspace, a file of one, "
-            "or a .txt with one step a line."
-        ),
-    ] = ""
-    recording: Annotated[tuple[str, ...], option("Only this recording (repeatable).")] = ()
-    prelabels: Annotated[
-        Path | None, option("Segments to begin with: predictions of a localizer, as 'score' reads them.")
-    ] = None
-    incomplete: Annotated[bool, option("Steps may be left unmarked without being missing.")] = False
-    least_iou: Annotated[float, option("Overlap from which two segments agree.", ge=0.01, le=1)] = 0.5
-    format: Annotated[
-        tuple[str, ...],
-        option(
-            f"Write what is settled like this, too (repeatable): elan, webvtt, label-studio, {_FRAMES}, …"
-        ),
-    ] = ()
 
 
 def make(workspace: Workspace, settings: TimelineSettings) -> Made:
@@ -74,7 +47,7 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
         UserError: if there are no recordings or videos, or videos are not steady, with what makes them so.
     """
     for name in settings.format:
-        find_format("label-studio" if name == _FRAMES else name)
+        find_format("label-studio" if name == FRAMES else name)
     found = list(_recordings(workspace, settings))
     ids = [id_ for id_, _, _ in found if not settings.recording or id_ in settings.recording]
     if unknown := sorted({*settings.recording} - {*ids}) or ([] if ids else ["…"]):
@@ -103,7 +76,7 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
             duration_s=float(steady.duration), frames=steady.frames,
             fps_num=steady.fps.numerator, fps_den=steady.fps.denominator,
             steps=tuple(TimelineStep(id=s.id, text=s.text, optional=s.optional) for s in graph.actions),
-            script=tuple(s for s in graph.topological_order() if s not in (graph.start, graph.end)),
+            script=tuple(s for s in graph.topological_order if s not in (graph.start, graph.end)),
             before=tuple(e for e in graph.edges if graph.start not in e and graph.end not in e),
         )  # fmt: skip
         marks = tuple(_marks(task, labels.get(id_, [])))
@@ -191,12 +164,12 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     """
     folder = out or workspace.root / "rounds" / round_.name
     options = msgspec.json.decode(round_.options, type=TimelineOptions)
-    bodies = {t.name: msgspec.json.decode(t.body, type=TimelineTask) for t in round_.tasks}
     marked: dict[str, tuple[TimelineTask, dict[str, TimelineSheet]]] = {}
     for one in readings:
         if one.counts:
+            task = msgspec.json.decode(one.body, type=TimelineTask)
             sheet = msgspec.json.decode(one.sheet, type=TimelineSheet)
-            marked.setdefault(one.task, (bodies[one.task], {}))[1][one.person] = sheet
+            marked.setdefault(one.task, (task, {}))[1][one.person] = sheet
     path = folder / "decisions.jsonl"
     decisions: list[Decision] = read_jsonl(path, Decision) if is_there(path) else []
     settled = {n: settle(task, by, decisions, options.least_iou) for n, (task, by) in marked.items()}
@@ -251,13 +224,13 @@ def _recording(task: TimelineTask, settled: Settled) -> Recording:
 def _export(
     folder: Path, name: str, whole: list[Recording], graphs: dict[str, TaskGraph], dropped: list[Dropped]
 ) -> Path:
-    format_ = find_format("label-studio" if name == _FRAMES else name)
+    format_ = find_format("label-studio" if name == FRAMES else name)
     if format_.write is None or format_.kind != "recordings":
         raise UserError(f"'{name}' is not written, or holds no recordings.", hint="begin a round without it")
     each = not format_.suffixes or format_.name in ("elan", "webvtt", "srt")
     path = _fresh(folder / (name if each else name + format_.suffixes[0]))
     given: dict[str, Any] = {"graphs": graphs} if format_.carries_graphs else {}
-    given |= {"convention": "frames"} if name == _FRAMES else {}
+    given |= {"convention": "frames"} if name == FRAMES else {}
     dropped.extend(format_.write(whole, path, **given))
     return path
 
