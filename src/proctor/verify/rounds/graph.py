@@ -240,7 +240,8 @@ def _findings(sheet: GraphSheet, task: GraphTask) -> Iterator[Finding]:
     found = [f for f in lint_graph(draft) if f.rule not in ("no_start", "no_end")]
     for f in found:
         about = {int(n) - 1: None for n in re.findall(r"\d+", f.where) if 0 < int(n) <= len(steps)}
-        text = f"{f.where[:1].upper()}{f.where[1:]}: {GRAPH_RULES[f.rule]} ({f.seen})."
+        seen = "" if f.rule in ("alone", "empty_text", "implied_edge") else f" ({f.seen})"
+        text = f"{f.where[:1].upper()}{f.where[1:]}: {GRAPH_RULES[f.rule]}{seen}.".replace("'", "")
         yield Finding(text, tuple(steps[k].id for k in about), f.broken)
     if any(f.broken for f in found):
         return
