@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.cli.console import WorkspaceArgument
+from proctor.cli.console import WorkspaceArgument, emit
 from proctor.cli.options import Output, with_settings
 from proctor.cli.round_begin import begin
 from proctor.stages.rounds.order_settings import AlternativesSettings, OrderSettings
@@ -18,7 +18,16 @@ def order(workspace: WorkspaceArgument, settings: OrderSettings, output: Output)
 
     Example: proctor round order bench --people 3 --batch 5
     """
-    begin(workspace, "order", settings, output)
+    if (file := settings.label_studio) is None:
+        return begin(workspace, "order", settings, output)
+    from proctor.stages.order_exchange import write_label_studio_orders
+    from proctor.stages.rounds.order import ordered_items, sequence_of
+    from proctor.workspace import Workspace
+
+    items = ordered_items(Workspace(workspace))
+    count = write_label_studio_orders((sequence_of(items[i]) for i in settings.item or items), file)
+    text = f"{count:,} tasks: {file}, {file.with_suffix('.config.xml')}\n\nwhat comes back: proctor study order-table --people EXPORT.json"
+    emit({"tasks": count, "file": str(file)}, text, as_json=output.as_json)
 
 
 @with_settings

@@ -1,6 +1,6 @@
 """What people answered when they put steps in order, from a file: checked, worker ids hashed, careless assignments set apart.
 
-A line is an answer: ``{"item_id", "worker_id", "modality", "submitted_order", "phase", …}``, steps counted from 0 in the authored
+An export of Label Studio (``.json``) is read, too; see ``order_exchange``. Else a line is an answer: ``{"item_id", "worker_id", "modality", "submitted_order", "phase", …}``, steps counted from 0 in the authored
 order. In the phase ``alternative`` people saw the authored order and name another right one, a line each; null says that there is
 none. Source: Wu et al. 2022; docs/sequencing.md.
 """
@@ -96,6 +96,10 @@ def read_people(path: Path, sequences: Mapping[str, Sequence]) -> People:
     series: dict[tuple[str, Modality], dict[str, list[Order]]] = defaultdict(dict)
     dropped: list[Dropped] = []
     records: Iterable[OrderRecord] = iter_jsonl(path, OrderRecord)
+    if path.suffix == ".json":
+        from proctor.stages.order_exchange import read_label_studio_orders  # it knows this module's record
+
+        records = read_label_studio_orders(path, sequences, dropped)
     for number, record in enumerate(records, 1):
         worker = hashlib.sha256(record.worker_id.encode()).hexdigest()[:12]
         modality = MODALITY_NAMES[record.modality]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from proctor.settings import option
@@ -25,6 +26,7 @@ class SampleSettings(Given, frozen=True, kw_only=True):
 class OrderSettings(SampleSettings, frozen=True, kw_only=True):
     """Which manuals people put in order."""
 
+    label_studio: Annotated[Path | None, option("Write tasks for Label Studio to this file; no round.")] = None
     phase: Annotated[Literal["main", "qualification"], option("qualification: orders that do not count.")] = "main"  # fmt: skip
 
 
