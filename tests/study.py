@@ -18,9 +18,7 @@ STYLES = ("information-extraction", "compare-contrast", "numerical", "compound",
 MIXES = ((1, 0, 0), (0, 1, 0), (1, 1, 0))
 FORM = """\
 instructions = "Rate with care."
-[[examples]]
-title = "A dam"
-text = "Fluency **5**, for it reads well."
+examples = ["Fluency **5**, for it reads well."]
 [[quiz]]
 right = "no"
 why = "Only the sources count."

@@ -12,13 +12,17 @@ name or a count of judges, so that no template can show one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
 from proctor.drawing.view import GraphView
 from proctor.exam.card import Criterion, Exhibited
 from proctor.procedure.language import find_faults
+
+if TYPE_CHECKING:
+    from proctor.verify.desk.reviews import Rated, Reviewed
+    from proctor.verify.rounds.form import Field as FormField
 
 __all__ = [
     "Agreement",
@@ -66,14 +70,11 @@ __all__ = [
     "PeopleView",
     "PersonRow",
     "PolicyRow",
-    "RatedRow",
-    "ReviewRow",
     "ReviewView",
     "RevisionRow",
     "RoundRow",
     "RoundView",
     "RoundsView",
-    "SampleView",
     "SessionRow",
     "Setting",
     "SettledAnswer",
@@ -1373,56 +1374,22 @@ class MessageView:
     action: str = "Go on"
 
 
-# -- reviewing ratings ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewRow:
-    """A batch in the reviewer's list; ``why_kept``: why it cannot be set aside, empty when it can."""
-
-    href: str
-    label: str
-    state: str
-    rated: int
-    minutes: int
-    attention: str
-    tests: str
-    advice: str
-    corrected: int
-    why_kept: str
-    bonus: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RatedRow:
-    """A sample of a batch: as rated, and as corrected (empty where nobody did); ``check`` says how a test or check was done."""
-
-    href: str
-    question: str
-    check: str
-    values: tuple[Field, ...]
-    corrected: tuple[Field, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SampleView:
-    """One sample with its sources, what its rater said, and the form that corrects it; ``body`` is ``tasks.rate.RateView``."""
-
-    body: object
-    card: CardView
-    values: tuple[Field, ...]
-    fields: tuple[FieldView, ...]
-    note: str
-
-
 @dataclass(frozen=True, slots=True)
 class ReviewView:
-    """``review``: all batches of a round, one with its ratings, or one sample. There is no field for where one comes from."""
+    """``review``: the batches of a round of ratings, one of them, or one sample (with ``body``, ``card`` and the ``form`` that corrects it).
+
+    There is no stratum in what the desk gives a reviewer. ``kept`` says why the batch cannot be set aside.
+    """
 
     name: str
     address: str
-    rows: tuple[ReviewRow, ...]
-    rated: tuple[RatedRow, ...] = ()
-    log: tuple[Field, ...] = ()
-    sample: SampleView | None = None
-    errors: tuple[Field, ...] = ()
+    place: str
+    batches: tuple[Reviewed, ...]
+    batch: Reviewed | None
+    fields: tuple[FormField, ...]
+    kept: str
+    errors: tuple[Field, ...]
+    sample: Rated | None = None
+    body: object = None
+    card: CardView | None = None
+    form: tuple[FieldView, ...] = ()

@@ -207,10 +207,7 @@ def test_what_a_round_is_made_of(tmp_path: Path) -> None:
         assert {bodies[n].answer for n in bodies if "mmqa" in n} == {"a; b"}
         settings = found.round.settings
         assert (settings.wanted, settings.batch, settings.batches, settings.lease_minutes) == (1, 17, 1, 90)
-        assert (
-            settings.instructions
-            == "Rate with care.\n\n## Example: A dam\n\nFluency **5**, for it reads well."
-        )
+        assert settings.instructions == "Rate with care.\n\n## Example 1\n\nFluency **5**, for it reads well."
         assert [item.right for item in settings.quiz] == ["no"]
 
 

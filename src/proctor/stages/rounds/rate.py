@@ -101,12 +101,12 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
         tasks.append(task_of(q.id, body, stratum=stratum, role="test" if right else "real"))
         rights |= {q.id: right} if right else {}
     tasks += _attention(form, tasks, settings.seed)
-    examples = "\n\n".join(f"## Example: {e.title}\n\n{e.text}" for e in form.examples)
+    examples = (f"## Example {n}\n\n{text}" for n, text in enumerate(form.examples, 1))
     return Made(
         tasks=tasks,
         options=RateOptions(fields=form.fields, styles=styles, rights=rights),
         dropped=dropped,
-        instructions="\n\n".join(filter(None, (form.instructions or _INSTRUCTIONS, examples))),
+        instructions="\n\n".join((form.instructions or _INSTRUCTIONS, *examples)),
         quiz=form.quiz,
         tests=len(key),
         attention=len(form.attention),

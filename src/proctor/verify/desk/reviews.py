@@ -1,12 +1,11 @@
-"""What a reviewer says of a batch, and corrects in it; what was submitted stays as it was. docs/rounds.md.
+"""What a reviewer says of a batch of ratings, and corrects in it; what was submitted stays. docs/rounds.md.
 
-A reviewer sees neither the source nor the stratum of a sample (SMMQG: forms are reviewed blind).
+A reviewer is told neither the source nor the stratum of a sample (SMMQG: forms are reviewed blind).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from sqlalchemy import Connection, select
@@ -25,12 +24,11 @@ __all__ = ["Action", "Rated", "Reviewed", "decide", "review_batches"]
 
 
 class Action(NamedTuple):
-    """A line of the review: what was done, by whom (name), why, and when."""
+    """A line of the review: what was done, by whom (name), and why."""
 
     action: str
     by: str
     reason: str
-    at: float
 
 
 class Rated(NamedTuple):
@@ -56,42 +54,43 @@ class Reviewed(NamedTuple):
     actions: tuple[Action, ...]
     minutes: float
 
+    def did(self, action: str) -> bool:
+        """True when the review says so already."""
+        return any(one.action == action for one in self.actions)
+
 
 def review_batches(connection: Connection, round_: Round) -> list[Reviewed]:
     """Return the batches of a round in which something was submitted, in the order in which they were taken."""
     t, b, a = tables().tasks, tables().batches, tables().assignments
+    r, p = tables().reviews, tables().people
     rights = options_of(round_).rights
     query = select(t.c.name, t.c.body).where(t.c.round_id == round_.id)
     bodies = {row.name: msgspec.json.decode(row.body, type=RateTask) for row in connection.execute(query)}
-    readings = {r.assignment: r for r in rounds.read_readings(connection, round_)}
+    readings = {one.assignment: one for one in rounds.read_readings(connection, round_)}
     own = select(b.c.id, a.c.pid).join(a, a.c.batch_id == b.c.id).where(b.c.round_id == round_.id)
-    found: dict[int, list[Reading]] = {}
+    found: dict[int, list[tuple[Reading, Marked]]] = {}
     for number, pid in connection.execute(own.order_by(b.c.id, a.c.queue_pos)):
-        if pid in readings:
-            found.setdefault(number, []).append(readings[pid])
-    reviewed = []
-    for number, done in found.items():
-        batch = rounds.batch_of(connection, number)
-        marked = [Marked(r.task, r.role, msgspec.json.decode(r.sheet, type=FormSheet)) for r in done]
-        rated = tuple(
-            Rated(
-                r.assignment, bodies[r.task], r.role, m.sheet,
-                None if r.corrected is None else msgspec.json.decode(r.corrected, type=FormSheet),
-                m.faults(rights),
-            )
-            for r, m in zip(done, marked, strict=True)
-        )  # fmt: skip
-        actions = tuple(_actions(connection, batch))
-        minutes = sum(r.seconds for r in done) / 60
-        reviewed.append(Reviewed(batch, rated, batch_checks(marked, rights), actions, minutes))
-    return reviewed
+        if one := readings.get(pid):
+            marked = Marked(one.task, one.role, _sheet(one.sheet))
+            found.setdefault(number, []).append((one, marked))
+    said = select(r.c.action, p.c.name, r.c.reason).join(p, p.c.id == r.c.person_id).order_by(r.c.id)
+    return [
+        Reviewed(
+            rounds.batch_of(connection, number),
+            tuple(
+                Rated(o.assignment, bodies[o.task], o.role, m.sheet, _sheet(o.corrected) if o.corrected else None, m.faults(rights))
+                for o, m in done
+            ),
+            batch_checks((m for _, m in done), rights),
+            tuple(Action(*row) for row in connection.execute(said.where(r.c.batch_id == number))),
+            sum(o.seconds for o, _ in done) / 60,
+        )
+        for number, done in found.items()
+    ]  # fmt: skip
 
 
-def _actions(connection: Connection, batch: Batch) -> Iterator[Action]:
-    r, p = tables().reviews, tables().people
-    query = select(r.c.action, p.c.name, r.c.reason, r.c.created_at).join(p, p.c.id == r.c.person_id)
-    for row in connection.execute(query.where(r.c.batch_id == batch.id).order_by(r.c.id)):
-        yield Action(*row)
+def _sheet(raw: msgspec.Raw) -> FormSheet:
+    return msgspec.json.decode(raw, type=FormSheet)
 
 
 def decide(
@@ -113,18 +112,20 @@ def decide(
         InvalidError: if work is to be set aside with fewer failed attention checks than the rule asks for, a bonus is not due or was
             paid, a correction is incomplete, or no reason is given for what needs one.
     """
-    batch, done = reviewed.batch, [one.action for one in reviewed.actions]
-    before, after, number = str(batch.state), action, None
+    batch, number = reviewed.batch, None
+    before, after, wrong = str(batch.state), action, ("action", "")
     if action not in ("accept", "refuse", "bonus", "correct"):
-        raise InvalidError([("action", "There is no such action.")])
-    if action in ("refuse", "correct") and not 0 < len(reason) <= MAX_TEXT:
-        raise InvalidError([("reason", "Say why, in a sentence.")])
-    if action == "refuse" and (kept := reviewed.checks.why_kept(round_.settings)):
-        raise InvalidError([("action", f"{kept}. You can correct ratings instead.")])
-    if action == "bonus" and (not reviewed.checks.has_bonus or "bonus" in done):
-        raise InvalidError([("action", "The bonus is for all test samples right, and once.")])
-    if batch.state == "open":
-        raise InvalidError([("action", "This batch is still being worked on.")])
+        wrong = ("action", "There is no such action.")
+    elif batch.state == "open":
+        wrong = ("action", "This batch is still being worked on.")
+    elif action in ("refuse", "correct") and not 0 < len(reason) <= MAX_TEXT:
+        wrong = ("reason", "Say why, in a sentence.")
+    elif action == "refuse" and (kept := reviewed.checks.why_kept(round_.settings)):
+        wrong = ("action", f"{kept}. You can correct ratings instead.")
+    elif action == "bonus" and (not reviewed.checks.has_bonus or reviewed.did("bonus")):
+        wrong = ("action", "The bonus is for all test samples right, and once.")
+    if wrong[1]:
+        raise InvalidError([wrong])
     if action == "correct":
         if one is None or sheet is None:
             raise GoneError
@@ -132,30 +133,20 @@ def decide(
         after = canonical_json(check_form(sheet, options_of(round_).fields)).decode()
         a = tables().assignments
         number = connection.execute(select(a.c.id).where(a.c.pid == one.assignment)).scalar_one()
-    elif action == "refuse" or (action == "accept" and batch.state == "refused"):
-        _set_state(connection, batch, "refused" if action == "refuse" else "complete")
-    row: dict[str, Any] = {
-        "batch_id": batch.id,
-        "assignment_id": number,
-        "person_id": person.id,
-        "action": action,
-        "before": before,
-        "after": after,
-        "reason": reason,
-        "created_at": desk.now(),
-    }
+    elif (action == "refuse") != (batch.state == "refused") and action != "bonus":
+        _set_aside(connection, batch, refused=action == "refuse")
+    row = {"batch_id": batch.id, "assignment_id": number, "person_id": person.id, "action": action, "before": before,
+           "after": after, "reason": reason, "created_at": desk.now()}  # fmt: skip
     connection.execute(tables().reviews.insert(), row)
-    add_event(
-        desk, connection, f"batch.review-{action}", batch.pid, person.pid, rated=one.assignment if one else ""
-    )
+    rated = one.assignment if one else ""
+    add_event(desk, connection, f"batch.review-{action}", batch.pid, person.pid, rated=rated)
 
 
-def _set_state(connection: Connection, batch: Batch, state: str) -> None:
-    """Set a batch aside, or take it back; who rates its samples instead is one more person each."""
+def _set_aside(connection: Connection, batch: Batch, *, refused: bool) -> None:
+    """Set a batch aside, or take it back; its samples want one person more, or fewer."""
     b, t, a = tables().batches, tables().tasks, tables().assignments
-    more = (state == "refused") - (batch.state == "refused")
+    state = "refused" if refused else "complete"
     connection.execute(b.update().where(b.c.id == batch.id).values(state=state))
-    if more:
-        mine = select(a.c.task_id).where(a.c.batch_id == batch.id, a.c.live.is_(True))
-        change = t.update().where(t.c.id.in_(mine), t.c.role == "real")
-        connection.execute(change.values(wanted=t.c.wanted + more))
+    mine = select(a.c.task_id).where(a.c.batch_id == batch.id, a.c.live.is_(True))
+    change = t.update().where(t.c.id.in_(mine), t.c.role == "real")
+    connection.execute(change.values(wanted=t.c.wanted + (1 if refused else -1)))

@@ -1,6 +1,6 @@
 """Rating questions of any kind by a form: SMMQG's study with people, or fields, examples, quiz and checks of one's own.
 
-Source: SMMQG, human study and its appendix on the forms. A sample's source and role are in the task and never on the page.
+A sample's source and role are never on the page. Source: SMMQG, human study. docs/rounds.md.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.human_study import Scales, WorkerResult
+from proctor.exam.human_study import Scales
 from proctor.exam.question import Question
 from proctor.records import read_bytes
 from proctor.verify.desk.records import InvalidError
@@ -31,7 +31,6 @@ __all__ = [
     "RateOptions",
     "RateTask",
     "StyleText",
-    "WorkedExample",
     "batch_checks",
     "options_of",
     "read_form",
@@ -39,38 +38,22 @@ __all__ = [
 ]
 
 _LONG_MINUTES: Final = 5
-"""In studies above this two failed attention checks are needed to reject somebody (the rule of a platform for such studies)."""
-
-SMMQG_FIELDS: Final = (
-    Field(
-        name="fluency",
-        label="How fluent is the question?",
-        type="scale",
-        ends=("incomprehensible", "fluent"),
-        rule="Judge the language alone: is it grammatical, and would a person say it like this? 1: one cannot make out what is "
-        "asked. 5: nothing disturbs.",
-    ),
-    Field(
-        name="style",
-        label="Does the question keep to its style?",
-        rule="Yes when the question is of the style that is described above it.",
-    ),
-    Field(
-        name="relevance",
-        label="Are all sources relevant?",
-        rule="Yes when every source is of use for the answer. Two sources that are of use and say the same both count.",
-    ),
-    Field(
-        name="answerability",
-        label="Can it be answered from the sources alone?",
-        rule="Yes when the sources are enough. What you know yourself does not count.",
-    ),
-    Field(
-        name="correctness",
-        label="Is the answer right?",
-        rule="Yes when the answer is reasonable by the sources alone, whatever else you know.",
-    ),
+"""In studies above this two failed attention checks are needed to reject somebody (the rule of a platform)."""
+_YES_NO: Final = {
+    "style": "Does the question keep to its style?|Yes when it is of the style that is described above it.",
+    "relevance": "Are all sources relevant?|Yes when every source is of use for the answer. Two that are of use and say the same "
+    "both count.",
+    "answerability": "Can it be answered from the sources alone?|Yes when they are enough. What you know yourself does not count.",
+    "correctness": "Is the answer right?|Yes when it is reasonable by the sources alone, whatever else you know.",
+}
+_FLUENCY: Final = (
+    "Judge the language alone: is it grammatical, and would somebody say it like this? 1: one cannot make out what is asked. 5: "
+    "nothing disturbs."
 )
+SMMQG_FIELDS: Final = (
+    Field(name="fluency", label="How fluent is the question?", type="scale", ends=("incomprehensible", "fluent"), rule=_FLUENCY),
+    *(Field(name=name, label=text.partition("|")[0], rule=text.partition("|")[2]) for name, text in _YES_NO.items()),
+)  # fmt: skip
 """The paper's five, in its order; their names are those of ``exam.human_study.SMMQG``."""
 
 
@@ -79,13 +62,6 @@ class StyleText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     title: str
     description: str = ""
-
-
-class WorkedExample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A sample with its right ratings and why, Markdown, shown with the instructions."""
-
-    title: str
-    text: str
 
 
 class AttentionCheck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,15 +78,15 @@ class RateForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Attributes:
         fields: what is rated.
         instructions: Markdown.
-        examples: shown below the instructions; the paper has three.
+        examples: worked ones, Markdown, below the instructions; the paper has three.
         quiz: before the first batch; it never rejects anybody, a wrong answer is explained and asked again.
         attention: checks; they are tasks among the others.
-        styles: by the questions' style.
+        styles: what is said of the questions' styles.
     """
 
     fields: tuple[Field, ...] = SMMQG_FIELDS
     instructions: str = ""
-    examples: tuple[WorkedExample, ...] = ()
+    examples: tuple[str, ...] = ()
     quiz: tuple[QuizItem, ...] = ()
     attention: tuple[AttentionCheck, ...] = ()
     styles: dict[str, StyleText] = {}
@@ -125,13 +101,7 @@ class RateOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class RateTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A sample to rate.
-
-    Attributes:
-        question: with its sources.
-        answer: that is rated with it; empty where none is shown.
-        style: key of ``RateOptions.styles``; empty where none is shown.
-    """
+    """A sample: a question with its sources, the answer that is rated with it, and the key of its style (both may be empty)."""
 
     question: Question
     answer: str = ""
@@ -159,9 +129,6 @@ class _Rate(FormKind[RateTask, RateOptions]):
 KIND: Final = _Rate()
 
 
-# -- the file ----------------------------------------------------------------------------------------------------
-
-
 def read_form(path: Path) -> RateForm:
     """Read a rating form.
 
@@ -171,68 +138,54 @@ def read_form(path: Path) -> RateForm:
     """
     data = read_bytes(path)
     try:
-        if path.suffix == ".json":
-            form = msgspec.json.decode(data, type=RateForm)
-        else:
-            form = msgspec.convert(tomllib.loads(data.decode()), RateForm)
+        decoded = msgspec.json.decode(data) if path.suffix == ".json" else tomllib.loads(data.decode())
+        form = msgspec.convert(decoded, RateForm)
     except (msgspec.MsgspecError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         hint = "docs/rounds.md, 'A study', shows a whole file"
         raise UserError(f"this is no rating form: {error}.", where=str(path), hint=hint) from None
-    fields = check_fields(form.fields, str(path))
+    fields = {field.name: field for field in check_fields(form.fields, str(path))}
     if form.quiz:
-        check_fields([q.field for q in form.quiz], f"{path}: quiz")
-    for question in form.quiz:
-        _check_right({question.field.name: question.right}, [question.field], f"{path}: quiz")
+        check_fields([item.field for item in form.quiz], f"{path}: quiz")
+    for item in form.quiz:
+        _check_right({item.field.name: item.right}, {item.field.name: item.field}, f"{path}: quiz")
     names = Counter(check.name for check in form.attention)
     for check in form.attention:
         where = f"{path}: attention check '{check.name[:40]}'"
         if names[check.name] > 1:
             raise UserError("it is named twice.", where=where)
         _check_right(check.right, fields, where)
-        words = check.text.casefold()
-        if silent := [f.name for f in fields if f.name in check.right and not _says(words, f, check.right)]:
+        said = {
+            name: fields[name].choices.get(value, value).casefold() for name, value in check.right.items()
+        }
+        if silent := [name for name, word in said.items() if word not in check.text.casefold()]:
+            hint = "an attention check states the whole action in the question itself: name every value"
             raise UserError(
-                f"its text does not say what to choose for {', '.join(silent)}.",
-                where=where,
-                hint="an attention check states the whole action in the question itself: name every value",
+                f"its text does not say what to choose for {', '.join(silent)}.", where=where, hint=hint
             )
     return form
 
 
-def _check_right(right: Mapping[str, str], fields: Iterable[Field], where: str) -> None:
-    by_name = {field.name: field for field in fields}
-    if not right or (unknown := sorted(right.keys() - by_name.keys())):
-        raise UserError(
-            f"{'it has no right answer' if not right else f'there is no field {unknown[0][:40]!r}'}.",
-            where=where,
-            hint=f"fields: {', '.join(by_name)}",
-        )
+def _check_right(right: Mapping[str, str], fields: Mapping[str, Field], where: str) -> None:
     for name, value in right.items():
+        if name not in fields:
+            raise UserError(
+                f"there is no field '{name[:40]}'.", where=where, hint=f"fields: {', '.join(fields)}"
+            )
         try:
-            asked = msgspec.structs.replace(by_name[name], only_if="")
-            check_form(FormSheet(values={name: value}), (asked,))
+            check_form(FormSheet(values={name: value}), (msgspec.structs.replace(fields[name], only_if=""),))
         except InvalidError as error:
             raise UserError(f"its right answer for {name} is {value[:40]!r}: {error}", where=where) from None
 
 
-def _says(words: str, field: Field, right: Mapping[str, str]) -> bool:
-    value = right[field.name]
-    return field.choices.get(value, value).casefold() in words
-
-
 def scales_of(fields: Iterable[Field]) -> Scales:
     """Return what of a form is analysed: scales, and yes and no."""
-    return {
-        f.name: (f.low, f.high) if f.type == "scale" else None for f in fields if f.type in ("scale", "yesno")
-    }
+    known = (f for f in fields if f.type in ("scale", "yesno"))
+    return {f.name: (f.low, f.high) if f.type == "scale" else None for f in known}
 
 
 def options_of(round_: Round) -> RateOptions:
     """Return the options of a round of ratings."""
     return msgspec.json.decode(round_.options, type=RateOptions)
-
-
-# -- checks ------------------------------------------------------------------------------------------------------
 
 
 class Marked(NamedTuple):
@@ -249,7 +202,10 @@ class Marked(NamedTuple):
 
 
 class BatchChecks(NamedTuple):
-    """How somebody did on the checks of a batch: attention checks done and failed, test samples done and rated rightly."""
+    """How somebody did on the checks of a batch: attention checks done and failed, test samples done and rated rightly.
+
+    By the paper's rules all test samples right earn a bonus, and two wrong ones have the batch looked at by hand.
+    """
 
     attention: int = 0
     failed: int = 0
@@ -263,8 +219,8 @@ class BatchChecks(NamedTuple):
 
     @property
     def needs_review(self) -> bool:
-        """True when two or more test samples are wrong: looked at by hand, by the paper's rule."""
-        return WorkerResult(worker="", rated=0, right=self.right, tests=self.tests).needs_review
+        """True when two or more test samples are wrong."""
+        return self.tests - self.right >= 2
 
     def why_kept(self, settings: RoundSettings) -> str:
         """Return why the work cannot be set aside for its attention checks; empty when it can."""
