@@ -8,8 +8,11 @@ from typing import Annotated
 from proctor.cli.console import WorkspaceArgument, emit, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.cli.round_exam import answer, mark, write
+from proctor.cli.round_graph import graph
 from proctor.cli.round_order import alternatives, order
 from proctor.cli.round_rate import rate
+from proctor.cli.round_timeline import timeline
+from proctor.cli.round_transcribe import transcribe
 from proctor.settings import Settings, argument, option
 from proctor.stages.rounds.settings import Collect
 
@@ -22,7 +25,7 @@ app = group_app(
     "Example: proctor round answer bench --batch 20 --name people"
 )
 
-for _command in (answer, mark, write, rate, order, alternatives):
+for _command in (answer, mark, write, rate, order, alternatives, graph, timeline, transcribe):
     app.command()(_command)
 
 
