@@ -82,6 +82,7 @@ class GraphView:
         performed: how many of the rows were performed.
         folded: the drawing has frames of several steps.
         counts: how many steps are done, current and todo, and how many mistakes there were (``errors``).
+        plain: nothing is said of what was done: the procedure as such.
     """
 
     title: str
@@ -91,6 +92,7 @@ class GraphView:
     performed: int
     folded: bool = False
     counts: dict[str, int] = field(default_factory=dict)
+    plain: bool = False
 
 
 @cache
@@ -103,11 +105,11 @@ def view_graph(example: Example, graph: TaskGraph | None, layouts: Layouts | Non
     """Describe the moment of an example.
 
     Args:
-        example: what was done, when and how well.
+        example: what was done, when and how well; one without an id says nothing of that (``exam.kind.Kind.blind``).
         graph: of its activity; without one there is only the list of what was done.
         layouts: where layouts are kept; those of the process by default.
     """
-    rows = _rows(example, graph)
+    rows, plain = _rows(example, graph), not example.id
     done = sum(row.status != "todo" for row in rows)
     if graph is None:
         return GraphView(
@@ -123,8 +125,9 @@ def view_graph(example: Example, graph: TaskGraph | None, layouts: Layouts | Non
         return GraphView(
             title, Markup(), f"Not drawn: {error}. The list says the same.", rows, done, False, counts
         )
-    svg = draw_layout(layout, graph, marks, focusable=True, label=f"Task graph: {title}")
-    return GraphView(title, svg, "", rows, done, any(s.framed for s in layout.sketch.slots), counts)
+    shown = None if plain else marks
+    svg = draw_layout(layout, graph, shown, focusable=True, label=f"Task graph: {title}")
+    return GraphView(title, svg, "", rows, done, any(s.framed for s in layout.sketch.slots), counts, plain)
 
 
 def mark_steps(example: Example, graph: TaskGraph) -> dict[str, StepMark]:

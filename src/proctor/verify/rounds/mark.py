@@ -56,7 +56,7 @@ class _Mark(FormKind[MarkTask, MarkOptions]):
         marks = {mark: words for mark, words in _MARKS.items() if mark != "1" or options.scale == "ternary"}
         return (
             Field(name="mark", label="Is the answer right?", type="choice", rule=_RULE, choices=marks),
-            Field(name="reason", label="Why? (You need not say.)", type="text", required=False),
+            Field(name="reason", label="Why?", type="text", required=False),
         )
 
     def question(self, task: MarkTask) -> Question | None:
