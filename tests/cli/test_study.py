@@ -155,7 +155,7 @@ def test_tables_4_5_12_and_15_come_from_the_ratings_by_one_command(tmp_path: Pat
     text = proctor("study", "tables", *files, "--several", "--answers", five).out
     for words in (
         "Table 4",
-        "Table 15: multi-hop",
+        "Table 15, multi-hop",
         "Table 12",
         "Table 5, answers",
         "Agreement",

@@ -9,7 +9,7 @@ import msgspec
 
 from proctor.cli.console import WorkspaceArgument, emit, group_app, table, warn
 from proctor.cli.options import Output, with_settings
-from proctor.exam.human_study import PUBLISHED, PUBLISHED_TABLES, PUBLISHED_TAU
+from proctor.exam.human_study import METRICS, PUBLISHED, PUBLISHED_TAU
 from proctor.spreadsheet import csv_text
 from proctor.stages.order_tables import OrderTableSettings
 from proctor.stages.order_tables import order_table as make_order_table
@@ -79,42 +79,31 @@ def tables(settings: RatingSettings, output: Output) -> None:
 def _tables(found: StudyResult) -> Iterator[str]:
     """Yield comparisons with the published rows beside them, means of groups, agreement, and concurrence."""
     for pair in found.study.comparisons:
-        printed = PUBLISHED.get((pair.a, pair.b), {})
-        head = ("", pair.a, pair.b, "n", "n", "difference", "effect", "detectable", "p", "p (Holm)")
-        rows: list[tuple[object, ...]] = []
-        for r in pair.rows:
-            between = r.a - r.b if r.a is not None and r.b is not None else None
-            cells = (_number(r.effect, 2), _number(r.detectable, 2), _number(r.p, 4), _number(r.p_holm, 4))
-            row = (
-                r.metric,
-                _number(r.a, 2),
-                _number(r.b, 2),
-                r.n_a,
-                r.n_b,
-                _ends(between, r.low, r.high),
-                *cells,
+        title, text = PUBLISHED.get((pair.a, pair.b), (f"{pair.a} and {pair.b}", ""))
+        printed = dict(zip(METRICS, text.split("; "), strict=False))
+        rows = [
+            (
+                r.metric, _number(r.a, 2), _number(r.b, 2), r.n_a, r.n_b,
+                _ends(r.a - r.b if r.a is not None and r.b is not None else None, r.low, r.high), _number(r.effect, 2),
+                _number(r.detectable, 2), _number(r.p, 4), _number(r.p_holm, 4), printed.get(r.metric) or "–",
             )
-            rows.append((*row, printed.get(r.metric, "–")) if printed else row)
-        title = PUBLISHED_TABLES.get((pair.a, pair.b), f"{pair.a} and {pair.b}")
-        yield f"{title}\n{table(rows, (*head, 'paper') if printed else head)}"
-    if found.groups:
-        metrics = list(dict.fromkeys(m for own in found.groups.values() for m in own))
-        means = [
-            (name, *(_ends(*own[m]) if m in own else "–" for m in metrics))
-            for name, own in found.groups.items()
-        ]
-        yield f"Means, shares of yes in percent (Table 12 is such a row)\n{table(means, ('', *metrics))}"
-    if found.study.agreement:
-        agreed = [
-            (a.metric, a.samples, _number(a.raw, 3), _ends(a.alpha, a.low, a.high))
-            for a in found.study.agreement
-        ]
+            for r in pair.rows
+        ]  # fmt: skip
+        head = ("", pair.a, pair.b, "n", "n", "difference", "effect", "detectable", "p", "p (Holm)", "paper")
+        yield f"{title}\n{table(rows, head)}"
+    metrics = list(dict.fromkeys(metric for own in found.groups.values() for metric in own))
+    means = [
+        (name, *(_ends(*own[m]) if m in own else "–" for m in metrics)) for name, own in found.groups.items()
+    ]
+    yield f"Means, shares of yes in percent (Table 12 is such a row)\n{table(means, ('', *metrics))}"
+    agreed = [
+        (a.metric, a.samples, _number(a.raw, 3), _ends(a.alpha, a.low, a.high)) for a in found.study.agreement
+    ]
+    if agreed:
         yield f"Agreement where several rated\n{table(agreed, ('', 'samples', 'raw', 'alpha'))}"
     for by, c in found.concurrence.items():
-        yield (
-            f"Table 5, {by}: Kendall's tau-b {_ends(c.tau, c.low, c.high)}, p {_number(c.p, 4)}, "
-            f"{c.discordant} of {c.pairs} pairs in opposite order ({PUBLISHED_TAU[by]})"
-        )
+        tau = f"Table 5, {by}: Kendall's tau-b {_ends(c.tau, c.low, c.high)}, p {_number(c.p, 4)}"
+        yield f"{tau}, {c.discordant} of {c.pairs} pairs in opposite order ({PUBLISHED_TAU[by]})"
 
 
 @app.command()

@@ -30,7 +30,6 @@ from proctor.metrics.power import planned_difference
 __all__ = [
     "METRICS",
     "PUBLISHED",
-    "PUBLISHED_TABLES",
     "PUBLISHED_TAU",
     "SMMQG",
     "YES_NO",
@@ -62,28 +61,14 @@ Scales = Mapping[str, tuple[int, int] | None]
 SMMQG: Final[Scales] = {FLUENCY: (1, 5), **dict.fromkeys(YES_NO)}
 """The paper's."""
 
-PUBLISHED_TABLES: Final = {
-    ("generated", "data"): "Table 4: generated questions and the data set's",
-    ("generated/information-extraction", "data/single"): "Table 15: information extraction and single",
-    ("generated/multi-hop", "data/compose"): "Table 15: multi-hop and compose",
-}
-_PRINTED: Final = {
-    (
-        "generated",
-        "data",
-    ): "4.53 3.68 <0.001; 98.3 96.7 0.77; 93.0 85.8 0.07; 94.7 85.8 0.02; 92.7 80.0 0.001",
-    (
-        "generated/information-extraction",
-        "data/single",
-    ): " ; 100 100 1.0; 100 86.7 0.006; 96.7 86.7 0.09; 95 80 0.025",
-    ("generated/multi-hop", "data/compose"): " ; 98.3 93.3 0.44; 91.7 85 0.39; 100 85 0.003; 95 80 0.025",
-}
+_IE, _MH = ("generated/information-extraction", "data/single"), ("generated/multi-hop", "data/compose")
 PUBLISHED: Final = {
-    pair: {metric: text for metric, text in zip(METRICS, row.split("; "), strict=True) if text.strip()}
-    for pair, row in _PRINTED.items()
-}
-"""What the paper prints of both groups and p; none of Table 4's p of yes and no follows from its counts (0.283, 0.025, 0.004,
-0.0004), nor 0.44 of Table 15 (0.364). Fluency of Table 15 is not at hand."""
+    ("generated", "data"): ("Table 4", "4.53 3.68 <0.001; 98.3 96.7 0.77; 93.0 85.8 0.07; 94.7 85.8 0.02; 92.7 80.0 0.001"),
+    _IE: ("Table 15, information extraction", "; 100 100 1.0; 100 86.7 0.006; 96.7 86.7 0.09; 95 80 0.025"),
+    _MH: ("Table 15, multi-hop", "; 98.3 93.3 0.44; 91.7 85 0.39; 100 85 0.003; 95 80 0.025"),
+}  # fmt: skip
+"""By pair of groups its table, and what the paper prints for each metric: both groups and p. None of Table 4's p of yes and no
+follows from its counts (0.283, 0.025, 0.004, 0.0004), nor 0.44 of Table 15 (0.364); fluency of Table 15 is not at hand."""
 PUBLISHED_TAU: Final = {"retrieval": "paper: 0.87, p 0.02", "answers": "paper: 0.86, p 0.002"}
 
 _YES: Final = frozenset({"yes", "y", "true", "1"})
@@ -315,7 +300,7 @@ class StudyRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         n_b: ratings of the second group.
         p: two-sided p-value; None where it is undefined.
         p_holm: the same after Holm's correction over all rows of the study.
-        low: of a - b, lower end of the 95 % interval (Newcombe's hybrid score interval of two shares; Welch's, normal, of means).
+        low: of a - b, lower end of the 95 % interval, of the two groups' own ones (Newcombe's hybrid score interval).
         high: upper end.
         effect: on a scale Cliff's delta (how much likelier a rating of a is higher than lower, -1 to 1), else the odds ratio
             (None where it is not finite).
@@ -348,16 +333,10 @@ class GroupComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RatingAgreement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """How far people agree on what several of them rated, test samples among it.
+    """How far people agree on ``samples`` that several of them rated, test samples among them.
 
-    Attributes:
-        metric: its name.
-        samples: rated by two or more.
-        raw: share of equal pairs of ratings, pairs of every sample counted alike; None without any.
-        alpha: Krippendorff's, ordinal on a scale, else nominal; None where it is undefined.
-        low: lower end of its interval (bootstrap over samples).
-        high: upper end.
-        note: why it is undefined.
+    ``raw``: share of equal pairs, every sample counted alike; ``alpha``: Krippendorff's, ordinal on a scale, else nominal, with
+    its bootstrap interval over samples; None where it is undefined, and ``note`` says why.
     """
 
     metric: str
@@ -396,22 +375,9 @@ def compare_groups(
     return tuple(_row(metric, ends, a, b) for metric, ends in scales.items())
 
 
-def group_values(
-    group: Iterable[Rating], scales: Scales = SMMQG
-) -> dict[str, tuple[float, float | None, float | None]]:
+def group_values(group: Sequence[Rating], scales: Scales = SMMQG) -> dict[str, tuple[float, float, float]]:
     """Return the mean of each metric (percentage of yes), with the ends of its 95 % interval: Wilson's, or normal on a scale."""
-    found: dict[str, tuple[float, float | None, float | None]] = {}
-    own = list(group)
-    for metric, ends in scales.items():
-        if values := _said(own, metric):
-            mean, low, high = _mean_interval(values, ends)
-            scale = 1 if ends else 100
-            found[metric] = (
-                scale * mean,
-                None if low is None else scale * low,
-                None if high is None else scale * high,
-            )
-    return found
+    return {metric: _mean(said, ends) for metric, ends in scales.items() if (said := _said(group, metric))}
 
 
 def _said(group: Iterable[Rating], metric: str) -> list[float]:
@@ -419,53 +385,41 @@ def _said(group: Iterable[Rating], metric: str) -> list[float]:
 
 
 def _variance(values: Sequence[float]) -> float:
-    mean = sum(values) / len(values)
+    mean = math.fsum(values) / len(values)
     return math.fsum((v - mean) ** 2 for v in values) / max(1, len(values) - 1)
 
 
-def _mean_interval(
-    values: Sequence[float], ends: tuple[int, int] | None
-) -> tuple[float, float | None, float | None]:
-    mean = math.fsum(values) / len(values)
+def _mean(values: Sequence[float], ends: tuple[int, int] | None) -> tuple[float, float, float]:
+    n, mean = len(values), math.fsum(values) / len(values)
     if ends is None:
-        found = wilson_interval(round(math.fsum(values)), len(values))
-        return mean, found.low, found.high
-    half = normal_quantile(0.975) * math.sqrt(_variance(values) / len(values))
-    return (mean, mean - half, mean + half) if len(values) > 1 else (mean, None, None)
+        found = wilson_interval(round(n * mean), n)
+        return 100 * mean, 100 * (found.low or 0.0), 100 * (1.0 if found.high is None else found.high)
+    half = normal_quantile(0.975) * math.sqrt(_variance(values) / n) if n > 1 else math.inf
+    return mean, max(ends[0], mean - half), min(ends[1], mean + half)
 
 
 def _row(metric: str, ends: tuple[int, int] | None, a: Sequence[Rating], b: Sequence[Rating]) -> StudyRow:
     first, second = _said(a, metric), _said(b, metric)
     n, m = len(first), len(second)
-    found = (
-        mann_whitney(first, second, method="asymptotic")
-        if ends
-        else fisher_exact(round(sum(first)), n, round(sum(second)), m)
-    )
+    if ends:
+        found = mann_whitney(first, second, method="asymptotic")
+    else:
+        found = fisher_exact(round(sum(first)), n, round(sum(second)), m)
+    one, two = (_mean(own, ends) if own else None for own in (first, second))
     row = StudyRow(
-        metric=metric, a=None, b=None, n_a=n, n_b=m, p=found.p, test=str(found.signature), note=found.note
-    )
-    scale = 1 if ends else 100
-    if not (first and second):
-        means = [scale * math.fsum(own) / len(own) if own else None for own in (first, second)]
-        return msgspec.structs.replace(row, a=means[0], b=means[1])
-    (one, low1, high1), (two, low2, high2) = _mean_interval(first, ends), _mean_interval(second, ends)
-    low = high = None
-    if low1 is not None and high1 is not None and low2 is not None and high2 is not None:
-        low = one - two - math.hypot(one - low1, high2 - two)
-        high = one - two + math.hypot(high1 - one, two - low2)
-    effect = found.statistic
-    if ends and effect is not None:
-        effect = 2 * effect / (n * m) - 1
-    deviation = math.sqrt(_variance([*first, *second]) * (1 / n + 1 / m))
+        metric=metric, a=one and one[0], b=two and two[0], n_a=n, n_b=m, p=found.p,
+        test=str(found.signature), note=found.note,
+    )  # fmt: skip
+    if one is None or two is None:
+        return row
+    effect, between = found.statistic, one[0] - two[0]
+    deviation = math.sqrt(_variance([*first, *second]) * (1 / n + 1 / m)) * (1 if ends else 100)
     return msgspec.structs.replace(
         row,
-        a=scale * one,
-        b=scale * two,
-        low=None if low is None else scale * low,
-        high=None if high is None else scale * high,
-        effect=effect,
-        detectable=scale * planned_difference(1, deviation) if deviation else None,
+        low=between - math.hypot(one[0] - one[1], two[2] - two[0]),
+        high=between + math.hypot(one[2] - one[0], two[0] - two[1]),
+        effect=2 * effect / (n * m) - 1 if ends and effect is not None else effect,
+        detectable=planned_difference(1, deviation) if deviation else None,
     )
 
 
@@ -473,26 +427,16 @@ def _agreement(ratings: Iterable[Rating], scales: Scales) -> Iterator[RatingAgre
     by_sample: dict[str, list[Rating]] = {}
     for rating in ratings:
         by_sample.setdefault(rating.sample, []).append(rating)
-    if all(len(own) < 2 for own in by_sample.values()):
-        return
     for metric, ends in scales.items():
         units = [said for own in by_sample.values() if len(said := _said(own, metric)) > 1]
         if not units:
-            yield RatingAgreement(metric=metric, samples=0, note="nothing was rated twice")
             continue
-        equal = [
-            sum(n * (n - 1) for n in Counter(said).values()) / (len(said) * (len(said) - 1)) for said in units
-        ]
+        equal = [sum(n * (n - 1) for n in Counter(u).values()) / (len(u) * (len(u) - 1)) for u in units]
         alpha = krippendorff_alpha(units, level="ordinal" if ends else "nominal")
         yield RatingAgreement(
-            metric=metric,
-            samples=len(units),
-            raw=math.fsum(equal) / len(equal),
-            alpha=None if math.isnan(alpha.value) else alpha.value,
-            low=alpha.low,
-            high=alpha.high,
-            note=alpha.note,
-        )
+            metric=metric, samples=len(units), raw=math.fsum(equal) / len(equal),
+            alpha=None if math.isnan(alpha.value) else alpha.value, low=alpha.low, high=alpha.high, note=alpha.note,
+        )  # fmt: skip
 
 
 def analyse_study(

@@ -44,7 +44,9 @@ def write_label_studio_orders(sequences: Iterable[Sequence], path: Path) -> int:
                 "id": str(n),
                 "title": "",
                 "body": clean_text(step.text)[0],
-                "html": "".join(render_element("img", {"src": image, "height": "120"}) for image in step.images),
+                "html": "".join(
+                    render_element("img", {"src": image, "height": "120"}) for image in step.images
+                ),
             }
             for n, step in enumerate(shown, 1)
         ]

@@ -18,6 +18,7 @@ from proctor.errors import UserError
 from proctor.exam.concur import ConcurrenceTable, concur
 from proctor.exam.csv_rows import iter_csv_rows
 from proctor.exam.human_study import (
+    PUBLISHED,
     SMMQG,
     YES_NO,
     HumanStudy,
@@ -29,7 +30,7 @@ from proctor.exam.human_study import (
     read_ratings,
     settled_ratings,
 )
-from proctor.exam.question import Question, check_questions
+from proctor.exam.question import Question
 from proctor.exam.source_sampling import sample_evenly
 from proctor.learn.sequencing.data import undivided_keys
 from proctor.procedure.manual import Manual, Sequence
@@ -64,24 +65,17 @@ class DrawSettings(Settings, frozen=True, kw_only=True):
 
     out: Annotated[Path, argument("Folder to write: questions.jsonl, groups.csv, key.csv.", "FOLDER")]
     concurrence: Annotated[
-        bool,
-        option(
-            "Draw for ranking systems: 150 of each of two styles against 150 of each of the data set's two kinds."
-        ),
+        bool, option("For ranking systems: 150 of each of two styles, 150 of each of two kinds of the data.")
     ] = False
-    styles: Annotated[
-        tuple[str, ...], option("Styles of generated questions (repeatable; default: the study's).")
-    ] = ()
+    styles: Annotated[tuple[str, ...], option("Generated styles (repeatable; default: the study's).")] = ()
     per_style: Annotated[int | None, option("Generated questions of each style (60, 150).", ge=0)] = None
-    reference: Annotated[
-        int | None, option("Of the data set's questions of one source, and of several (60, 150).", ge=0)
-    ] = None
-    tests: Annotated[
-        int, option("Further generated ones, whose right ratings you write into key.csv.", ge=0)
-    ] = 0
-    ratings: Annotated[
-        Path | None, option("Draw again without what was rated as unanswerable or disfluent in this file.")
-    ] = None
+    reference: Annotated[int | None, option("The data's, of one source and of several (60, 150).", ge=0)] = (
+        None
+    )
+    tests: Annotated[int, option("Further generated ones; their right ratings go into key.csv.", ge=0)] = 0
+    ratings: Annotated[Path | None, option("Leave out what is unanswerable or disfluent by this file.")] = (
+        None
+    )
     fluent: Annotated[int, option("Fluency that is enough then.", ge=1, le=5)] = 3
     seed: Annotated[int, option("Equal seeds draw equal samples.")] = 0
 
@@ -95,24 +89,16 @@ class RatingSettings(Settings, frozen=True, kw_only=True):
             "CSV file with worker, sample, fluency (1 to 5), style, relevance, answerability, correctness (yes, no)."
         ),
     ]
-    groups: Annotated[
-        Path,
-        argument("CSV file with group, sample, as 'study draw' writes it; groups may overlap."),
-    ]
+    groups: Annotated[Path, argument("CSV file with group, sample, as 'study draw' writes it.")]
     compare: Annotated[
         tuple[str, ...],
         option("A=B: two groups, the reference first (repeatable; default: Tables 4 and 15).", metavar="A=B"),
     ] = ()
     fields: Annotated[Path | None, option("The rating form, where it is not SMMQG's.", metavar="FORM")] = None
-    several: Annotated[
-        bool, option("Make one rating of what several people said: the mean, the majority.")
-    ] = False
+    several: Annotated[bool, option("Of several ratings take the mean, or the majority.")] = False
     retrieval: Annotated[
         str,
-        option(
-            "Table 5: how A and B rank retrievers, over the questions of the groups; as 'concur' takes them.",
-            metavar="A=B",
-        ),
+        option("Table 5: rank retrievers by both over the groups' questions; see 'concur'.", metavar="A=B"),
     ] = ""
     answers: Annotated[str, option("Table 5: likewise, models that answer.", metavar="A=B")] = ""
     key: Annotated[
@@ -172,7 +158,7 @@ class StudyResult(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     study: HumanStudy
-    groups: dict[str, dict[str, tuple[float, float | None, float | None]]] = {}
+    groups: dict[str, dict[str, tuple[float, float, float]]] = {}
     concurrence: dict[str, ConcurrenceTable] = {}
     payment: Payment | None = None
 
@@ -185,14 +171,8 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     refused: int = 0
 
 
-GENERATED: Final = "generated"
-DATA: Final = "data"
 _KINDS: Final = {"single": "information-extraction", "compose": "multi-hop"}
 """Kinds of a data set's questions, and the style that their raters are told; the published study compares them so."""
-_PAIRS: Final = (
-    (GENERATED, DATA),
-    *((f"{GENERATED}/{style}", f"{DATA}/{kind}") for kind, style in _KINDS.items()),
-)
 
 
 def draw_study(root: Path, settings: DrawSettings) -> Drawn:
@@ -202,54 +182,54 @@ def draw_study(root: Path, settings: DrawSettings) -> Drawn:
     one source (TextQ, TableQ, ImageQ), ``compose`` those with several (Compose(…)); others of its types are not drawn.
 
     Raises:
-        UserError: if there are no questions, a style has too few, or the folder is there.
+        UserError: if there are no questions of a style, or too few, or something is in the folder.
     """
     workspace, rng = Workspace(root), random.Random(settings.seed)  # noqa: S311
-    refused = set() if settings.ratings is None else _refused(settings.ratings, settings.fluent)
-    usual = 150 if settings.concurrence else 60
-    wanted = settings.styles or (tuple(_KINDS.values()) if settings.concurrence else ())
-    drawn: dict[str, list[Question]] = {}
-    generated: list[Question] = []
-    for name, which, size in ((GENERATED, "styled", settings.per_style), (DATA, "data", settings.reference)):
-        count = usual if size is None else size
-        found = load_questions(workspace, which) if count else []
-        if which == "data":
-            found = [_facet(q, style=kind) for q in found if (kind := _kind_of(q))]
-        else:
-            found = generated = [q for q in found if not wanted or q.facets["style"] in wanted]
-        kept = [q for q in found if q.id not in refused]
-        if refused and kept:
-            count = min(count, *Counter(q.facets["style"] for q in kept).values())
-        drawn[name] = list(sample_evenly(kept, count, rng)) if count else []
-    taken = {q.id for q in drawn[GENERATED]}
-    left = sorted((q for q in generated if q.id not in taken | refused), key=lambda q: q.id)
+    rated = settled_ratings(read_ratings(settings.ratings))[0] if settings.ratings else []
+    refused = {
+        r.sample for r in rated if not r.values["answerability"] or r.values["fluency"] < settings.fluent
+    }
+    usual, styles = (150, tuple(_KINDS.values())) if settings.concurrence else (60, ())
+    wanted = settings.styles or styles
+    groups: dict[str, list[Question]] = {}
+    left: list[Question] = []
+    for name, size in (("generated", settings.per_style), ("data", settings.reference)):
+        if not (count := usual if size is None else size):
+            continue
+        found = load_questions(workspace, "styled" if name == "generated" else name)
+        if name == "data":
+            found, wanted = [_called(q, kind) for q in found if (kind := _kind_of(q))], tuple(_KINDS)
+        kept = [q for q in found if q.id not in refused and (not wanted or q.facets["style"] in wanted)]
+        there = Counter(q.facets["style"] for q in kept)
+        if missing := [style for style in wanted if not there[style]]:
+            raise UserError(f"there are no questions '{missing[0][:60]}' to draw.", where=f"{root}: {name}")
+        drawn = sample_evenly(kept, min(count, *there.values()) if refused else count, rng)
+        groups[name] = list(drawn)
+        for q in drawn:
+            groups.setdefault(f"{name}/{q.facets['style']}", []).append(q)
+        if name == "generated":
+            left = sorted((q for q in kept if q not in drawn), key=lambda q: q.id)
     if len(left) < settings.tests:
-        raise UserError(
-            f"{len(left)} generated questions are left for {settings.tests} tests.", hint="draw fewer"
-        )
+        raise UserError(f"{len(left)} questions are left for {settings.tests} tests.", hint="draw fewer")
     tests = rng.sample(left, settings.tests)
-    rows = [("tests", q.id) for q in tests]
-    for name, own in drawn.items():
-        rows += [row for q in own for row in ((name, q.id), (f"{name}/{q.facets['style']}", q.id))]
+    groups = ({"tests": tests} if tests else {}) | groups
+    own = {q.id: q for questions in groups.values() for q in questions}
+    if len(own) < sum(len(groups.get(name, ())) for name in ("tests", "generated", "data")):
+        raise UserError("a generated question and one of the data set have one id.", where=str(root))
     shown = [
-        msgspec.structs.replace(
-            _facet(q, style=_KINDS.get(q.facets["style"], q.facets["style"])), provenance={}
-        )
-        for q in (*drawn[GENERATED], *drawn[DATA], *tests)
+        msgspec.structs.replace(_called(q, _KINDS.get(q.facets["style"], q.facets["style"])), provenance={})
+        for _, q in sorted(own.items())
     ]
-    shown.sort(key=lambda q: q.id)
-    check_questions(shown)
+    rows = [(name, q.id) for name, questions in groups.items() for q in questions]
+    key = [(q.id, metric, "") for q in tests for metric in YES_NO]
     with atomic_folder(settings.out) as folder:
         write_jsonl(folder / "questions.jsonl", shown)
         (folder / "groups.csv").write_text(csv_text(("group", "sample"), rows))
-        key = [(q.id, metric, "") for q in tests for metric in YES_NO]
         (folder / "key.csv").write_text(csv_text(("sample", "metric", "right"), key))
-    return Drawn(
-        folder=str(settings.out), groups=dict(Counter(group for group, _ in rows)), refused=len(refused)
-    )
+    return Drawn(folder=str(settings.out), groups=dict(Counter(n for n, _ in rows)), refused=len(refused))
 
 
-def _facet(question: Question, *, style: str) -> Question:
+def _called(question: Question, style: str) -> Question:
     return msgspec.structs.replace(question, facets={**question.facets, "style": style})
 
 
@@ -258,11 +238,6 @@ def _kind_of(question: Question) -> str:
     if style == "untyped":
         return "single" if sources == 1 else "compose"
     return "single" if style in ("TextQ", "TableQ", "ImageQ") else "compose" * style.startswith("Compose(")
-
-
-def _refused(path: Path, fluent: int) -> set[str]:
-    settled, _ = settled_ratings(read_ratings(path))
-    return {r.sample for r in settled if not r.values["answerability"] or r.values["fluency"] < fluent}
 
 
 def evaluate_ratings(settings: RatingSettings) -> StudyResult:
@@ -282,40 +257,35 @@ def evaluate_ratings(settings: RatingSettings) -> StudyResult:
     study = analyse_study(
         ratings, groups, pairs, key=key, corrections=corrections, scales=scales, several=settings.several
     )
-    settled, _ = settled_ratings(corrected_ratings(ratings, corrections), scales)
+    settled = settled_ratings(corrected_ratings(ratings, corrections), scales)[0]
     means = {
         name: group_values([r for r in settled if r.sample in own and r.sample not in (key or ())], scales)
-        for name, own in ((name, set(samples)) for name, samples in groups.items())
+        for name, own in ((name, frozenset(samples)) for name, samples in groups.items())
     }
+    drawn = frozenset(sample for samples in groups.values() for sample in samples)
+    ranked = {"retrieval": settings.retrieval, "answers": settings.answers}
     return StudyResult(
         study=study,
         groups={name: values for name, values in means.items() if values},
-        concurrence={
-            by: _concurrence(text, by, {s for own in groups.values() for s in own})
-            for by, text in (("retrieval", settings.retrieval), ("answers", settings.answers))
-            if text
-        },
+        concurrence={by: _concurrence(text, by, drawn) for by, text in ranked.items() if text},
         payment=payments(study.workers, pay=settings.pay, bonus=settings.bonus) if key is not None else None,
     )
 
 
-def _concurrence(text: str, by: str, samples: Collection[str]) -> ConcurrenceTable:
+def _concurrence(text: str, by: str, drawn: Collection[str]) -> ConcurrenceTable:
     """Rank systems on both benchmarks by the questions that were drawn; printed scores have no questions."""
-    sheets = []
-    for name in _pair(text):
-        sheet = mark_sheet(name, by)
-        marks = {
-            system: {q: mark for q, mark in own.items() if len(own) == 1 or q in samples}
-            for system, own in sheet.marks.items()
-        }
-        sheets.append(msgspec.structs.replace(sheet, marks=marks))
-    return concur(*sheets)
+    sheets = [mark_sheet(name, by) for name in _pair(text)]
+    kept = [
+        {name: {q: m for q, m in own.items() if len(own) == 1 or q in drawn} for name, own in s.marks.items()}
+        for s in sheets
+    ]
+    return concur(*(msgspec.structs.replace(s, marks=m) for s, m in zip(sheets, kept, strict=True)))
 
 
 def _all_pairs(groups: Iterable[str]) -> list[tuple[str, str]]:
     """Those of the published tables that are there; else the two groups, where there are two."""
     names = list(groups)
-    if pairs := [pair for pair in _PAIRS if set(pair) <= set(names)]:
+    if pairs := [pair for pair in PUBLISHED if set(pair) <= set(names)]:
         return pairs
     return [(names[0], names[1])] if len(names) == 2 else []
 
@@ -336,10 +306,9 @@ def read_key(path: Path) -> Mapping[str, Mapping[str, bool]]:
     found: dict[str, dict[str, bool]] = {}
     for line, row in iter_csv_rows(path, ("sample", "metric", "right")):
         if (word := row["right"].casefold()) not in ("yes", "no"):
+            hint = "take out the rows of metrics that are open to taste"
             raise UserError(
-                f"right is yes or no, not {row['right'][:40]!r}.",
-                where=f"{path}:{line}",
-                hint="take out the rows of metrics that are open to taste",
+                f"right is yes or no, not {row['right'][:40]!r}.", where=f"{path}:{line}", hint=hint
             )
         if row["metric"] in found.setdefault(row["sample"], {}):
             raise UserError(f"'{row['sample']}' has {row['metric']} twice.", where=f"{path}:{line}")

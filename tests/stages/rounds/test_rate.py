@@ -243,8 +243,8 @@ def test_a_form_of_ones_own_and_what_the_key_must_say(tmp_path: Path) -> None:
         make(Workspace(bench), RateSettings(questions=drawn))
     key = (drawn / "key.csv").read_text()
     for text, message in (
-        ("sample,metric,right\nq9,style,yes\n", "no question 'q9'"),
-        (key.replace(",\n", ",yes\n").replace("style", "taste"), "no field 'taste'"),
+        ("sample,metric,right\nq9,style,yes\n", "is called 'q9'"),
+        (key.replace(",\n", ",yes\n").replace("style", "taste"), "is called 'taste'"),
     ):
         (drawn / "key.csv").write_text(text)
         with pytest.raises(UserError, match=message):

@@ -201,7 +201,9 @@ def test_d3_and_d4_who_gets_what(bench: Site) -> None:
     assert sorted(groups) == ["sign", "tea"]
     job = lambda d, c: rounds.stop_batch(d, c, rounds.current_batch(c, rounds.round_named(c, "week"), person), person)  # noqa: E731 # fmt: skip
     bench.do(lambda d, c: None)
-    assert take(bench, "again", person) == take(bench, "other", person) == []  # D4: nothing that they put in order
+    assert (
+        take(bench, "again", person) == take(bench, "other", person) == []
+    )  # D4: nothing that they put in order
     bench.do(job)
     assert take(bench, "week", bench.hire()) != []
 

@@ -162,7 +162,7 @@ def _proposed(task: GraphTask, draft: _Draft) -> GraphTask:
         spans = ((begin, begin + len(step.quote)),) if begin >= 0 else ()
         steps.append(GraphStep(id=f"d{n}", text=step.text.strip()[:1000], spans=spans))
     pairs = {
-        (e.before, e.after): e.sure for e in draft.edges if 0 < min(e.before, e.after) and e.before != e.after
+        (e.before, e.after): e.sure for e in draft.edges if min(e.before, e.after) > 0 and e.before != e.after
     }
     edges = [
         ProposedEdge(before=f"d{a}", after=f"d{b}", probability=sure)

@@ -26,7 +26,9 @@ class SampleSettings(Given, frozen=True, kw_only=True):
 class OrderSettings(SampleSettings, frozen=True, kw_only=True):
     """Which manuals people put in order."""
 
-    label_studio: Annotated[Path | None, option("Write tasks for Label Studio to this file; no round.")] = None
+    label_studio: Annotated[Path | None, option("Write tasks for Label Studio to this file; no round.")] = (
+        None
+    )
     phase: Annotated[Literal["main", "qualification"], option("qualification: orders that do not count.")] = "main"  # fmt: skip
 
 

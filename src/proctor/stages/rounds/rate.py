@@ -30,7 +30,7 @@ from proctor.verify.rounds.rate import (
     options_of,
     read_form,
 )
-from proctor.verify.rounds.records import Reading, Round, Task
+from proctor.verify.rounds.records import Reading, Round
 from proctor.workspace import Workspace
 
 __all__ = ["RateSettings", "collect", "make"]
@@ -71,7 +71,7 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
     """Make a task of each question; what a question is of (its stratum) keeps batches even and is shown to nobody.
 
     Raises:
-        UserError: if a file is wrong, or the key names a sample that is not among the questions.
+        UserError: if a file is wrong, or the key names a sample or a field that is not there.
     """
     folder = settings.questions if settings.questions.is_dir() else None
     questions: list[Question] = read_jsonl(
@@ -81,27 +81,37 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
     form = read_form(settings.form) if settings.form else RateForm()
     path = settings.key or (folder / "key.csv" if folder else None)
     key = {} if path is None or not is_there(path) else read_key(path)
-    if unknown := sorted(key.keys() - {q.id for q in questions}):
-        raise UserError(f"there is no question '{unknown[0][:60]}' among those to rate.", where=str(path))
-    if stray := sorted({name for right in key.values() for name in right} - {f.name for f in form.fields}):
-        raise UserError(f"the form has no field '{stray[0][:40]}'.", where=str(path))
-    strata = _strata(folder / "groups.csv") if folder and is_there(folder / "groups.csv") else {}
-    known = [load_style(name) for name in BUILTIN_STYLES]
-    styles = {s.name: StyleText(title=s.title, description=s.description) for s in known} | form.styles
-    rights = {check.name: check.right for check in form.attention}
+    stray = sorted(key.keys() - {q.id for q in questions})
+    stray += sorted({name for right in key.values() for name in right} - {f.name for f in form.fields})
+    if stray:
+        raise UserError(
+            f"neither a question nor a field of the form is called '{stray[0][:60]}'.", where=str(path)
+        )
+    groups = folder / "groups.csv" if folder and is_there(folder / "groups.csv") else None
+    rows = iter_csv_rows(groups, ("group", "sample")) if groups else ()
+    strata = {row["sample"]: row["group"] for _, row in rows}  # the narrowest group of each is the last
+    styles = {name: StyleText(title=s.title, description=s.description.partition("\n\n")[0])
+              for name in BUILTIN_STYLES for s in (load_style(name),)} | form.styles  # fmt: skip
+    rights = {q: {name: "yes" if v else "no" for name, v in right.items()} for q, right in key.items()}
     tasks, dropped = [], []
     for q in questions:
-        right = {name: "yes" if value else "no" for name, value in key.get(q.id, {}).items()}
         stratum = strata.get(q.id, type_of(q))
-        if stratum == "tests" and not right:
+        if stratum == "tests" and q.id not in rights:
             dropped.append(Dropped(q.id, "test-without-key", "write its right ratings into key.csv"))
             continue
-        style = q.facets.get("style", "") if q.facets.get("style") in styles else ""
-        body = RateTask(question=q, answer="; ".join(right_texts(q)), style=style)
-        tasks.append(task_of(q.id, body, stratum=stratum, role="test" if right else "real"))
-        rights |= {q.id: right} if right else {}
-    tasks += _attention(form, tasks, settings.seed)
+        style = q.facets.get("style", "")
+        body = RateTask(question=q, answer="; ".join(right_texts(q)), style=style if style in styles else "")
+        tasks.append(task_of(q.id, body, stratum=stratum, role="test" if q.id in rights else "real"))
+    rng, real = random.Random(settings.seed), [task for task in tasks if task.role == "real"]  # noqa: S311
+    for check in (
+        form.attention if real else ()
+    ):  # shown with the sources of a question, it looks like the others
+        body = msgspec.json.decode(rng.choice(real).body, type=RateTask)
+        question = msgspec.structs.replace(body.question, id=check.name, text=check.text)
+        body = msgspec.structs.replace(body, question=question)
+        tasks.append(task_of(check.name, body, role="attention"))
     examples = (f"## Example {n}\n\n{text}" for n, text in enumerate(form.examples, 1))
+    rights |= {check.name: check.right for check in form.attention}
     return Made(
         tasks=tasks,
         options=RateOptions(fields=form.fields, styles=styles, rights=rights),
@@ -113,32 +123,12 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
     )
 
 
-def _strata(path: Path) -> dict[str, str]:
-    """Return the narrowest group of each sample: the last that is named."""
-    return {row["sample"]: row["group"] for _, row in iter_csv_rows(path, ("group", "sample"))}
-
-
-def _attention(form: RateForm, tasks: Sequence[Task], seed: int) -> list[Task]:
-    """Put the text of each check into the place of a question whose sources it is shown with, so that it looks like the others."""
-    rng, found = random.Random(seed), []  # noqa: S311
-    real = [task for task in tasks if task.role == "real"]
-    for check in form.attention:
-        if not real:
-            break
-        body = msgspec.json.decode(rng.choice(real).body, type=RateTask)
-        question = msgspec.structs.replace(body.question, id=check.name, text=check.text)
-        body = msgspec.structs.replace(body, question=question)
-        found.append(task_of(check.name, body, role="attention"))
-    return found
-
-
 def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
     """Write ratings.csv as submitted, corrections.csv of the review, and checks.csv with a line for each batch.
 
     What a reviewer set aside is left out of the ratings; attention checks are no ratings.
     """
-    folder = out or workspace.file("studies") / round_.name
-    options = options_of(round_)
+    folder, options = out or workspace.file("studies") / round_.name, options_of(round_)
     names = tuple(field.name for field in options.fields)
     ratings: list[tuple[object, ...]] = []
     corrections: list[tuple[object, ...]] = []
@@ -151,41 +141,28 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
             if r.corrected is not None:
                 fixed = msgspec.json.decode(r.corrected, type=FormSheet)
                 corrections.append((r.person, r.task, *_cells(fixed, names)))
-    checks = []
-    for (batch, person, counts), done in batches.items():
-        c = batch_checks(done, options.rights)
-        state = "counts" if counts else "set aside"
-        checks.append(
-            (
-                batch,
-                person,
-                state,
-                len(done),
-                c.attention,
-                c.failed,
-                c.tests,
-                c.right,
-                ("no", "yes")[c.has_bonus],
-            )
-        )
+    checks = [
+        (batch, person, "counts" if counts else "set aside", len(done), *c, "yes" if c.has_bonus else "no")
+        for (batch, person, counts), done in batches.items()
+        for c in (batch_checks(done, options.rights),)
+    ]
     head = ("worker", "sample", *names)
     checked = ("batch", "worker", "state", "done", "attention", "failed", "tests", "right", "bonus")
     files = {
-        "ratings.csv": csv_text((*head, "seconds", "note"), ratings),
-        "corrections.csv": csv_text(head, corrections) if corrections else "",
-        "checks.csv": csv_text(checked, checks),
+        folder / "ratings.csv": csv_text((*head, "seconds", "note"), ratings),
+        **({folder / "corrections.csv": csv_text(head, corrections)} if corrections else {}),
+        folder / "checks.csv": csv_text(checked, checks),
     }
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        with atomic_write(folder / name) as file:
+    for path, text in files.items():
+        with atomic_write(path) as file:
             file.write(text.encode())
     given = f" --corrections {folder / 'corrections.csv'}" if corrections else ""
+    said = (
+        f"{len(ratings):,} ratings by {len({r[0] for r in ratings}):,} people, {len(corrections):,} corrected"
+    )
     return Collected(
-        files=tuple(folder / name for name in files),
-        lines=(
-            f"{len(ratings):,} ratings by {len({r[0] for r in ratings}):,} people, {len(corrections):,} corrected",
-            f"next: proctor study tables {folder / 'ratings.csv'} GROUPS{given}",
-        ),
+        files=tuple(files), lines=(said, f"next: proctor study tables {folder / 'ratings.csv'} GROUPS{given}")
     )
 
 

@@ -23,6 +23,6 @@ class GraphPage:
 
 def view(
     studio: Studio, task: GraphTask, sheet: GraphSheet, options: GraphOptions, address: str
-) -> GraphPage:  # noqa: ARG001
+) -> GraphPage:
     """Return the view of a task: all of it, since nothing of it is hidden."""
     return GraphPage(task.title, task.fixed, msgspec.json.encode(task).decode())
