@@ -139,7 +139,7 @@ def test_b8_a_correction_leaves_the_original_readable(tmp_path: Path) -> None:
         (again,) = found.review()
         (kept,) = [r for r in again.rated if r.assignment == sample.assignment]
         assert (kept.sheet, kept.corrected) == (sample.sheet, fixed)
-        assert [a.action for a in again.actions] == ["correct", "accept"]
+        assert [action for action, _, _ in again.actions] == ["correct", "accept"]
         (row, _) = found.desk.read(lambda c: c.execute(tables().reviews.select()).all())
         assert msgspec.json.decode(row.before)["values"]["correctness"] == "yes"
     _, collected = collect_round(bench, Collect(round="rate", out=tmp_path / "out"))

@@ -69,7 +69,7 @@ def submit(page: Any) -> None:
 
 
 def shown(page: Any) -> tuple[str, str]:
-    return page.title(), page.locator(".sample").inner_text()
+    return page.title(), page.locator("#sheet section.card").inner_text()
 
 
 def test_b1_five_metrics_are_required(study: Site, visit: Any) -> None:

@@ -19,17 +19,8 @@ from proctor.spreadsheet import csv_text
 from proctor.stages.rounds.opening import Collected, Made, task_of
 from proctor.stages.rounds.settings import Given
 from proctor.stages.study import read_key
+from proctor.verify.rounds import rate
 from proctor.verify.rounds.form import FormSheet
-from proctor.verify.rounds.rate import (
-    Marked,
-    RateForm,
-    RateOptions,
-    RateTask,
-    StyleText,
-    batch_checks,
-    options_of,
-    read_form,
-)
 from proctor.verify.rounds.records import Reading, Round
 from proctor.workspace import Workspace
 
@@ -78,7 +69,7 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
         folder / "questions.jsonl" if folder else settings.questions, Question
     )
     check_questions(questions)
-    form = read_form(settings.form) if settings.form else RateForm()
+    form = rate.read_form(settings.form) if settings.form else rate.RateForm()
     path = settings.key or (folder / "key.csv" if folder else None)
     key = {} if path is None or not is_there(path) else read_key(path)
     stray = sorted(key.keys() - {q.id for q in questions})
@@ -90,7 +81,7 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
     groups = folder / "groups.csv" if folder and is_there(folder / "groups.csv") else None
     rows = iter_csv_rows(groups, ("group", "sample")) if groups else ()
     strata = {row["sample"]: row["group"] for _, row in rows}  # the narrowest group of each is the last
-    styles = {name: StyleText(title=s.title, description=s.description.partition("\n\n")[0])
+    styles = {name: rate.StyleText(title=s.title, description=s.description.partition("\n\n")[0])
               for name in BUILTIN_STYLES for s in (load_style(name),)} | form.styles  # fmt: skip
     rights = {q: {name: "yes" if v else "no" for name, v in right.items()} for q, right in key.items()}
     tasks, dropped = [], []
@@ -100,13 +91,15 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
             dropped.append(Dropped(q.id, "test-without-key", "write its right ratings into key.csv"))
             continue
         style = q.facets.get("style", "")
-        body = RateTask(question=q, answer="; ".join(right_texts(q)), style=style if style in styles else "")
+        body = rate.RateTask(
+            question=q, answer="; ".join(right_texts(q)), style=style if style in styles else ""
+        )
         tasks.append(task_of(q.id, body, stratum=stratum, role="test" if q.id in rights else "real"))
     rng, real = random.Random(settings.seed), [task for task in tasks if task.role == "real"]  # noqa: S311
     for check in (
         form.attention if real else ()
     ):  # shown with the sources of a question, it looks like the others
-        body = msgspec.json.decode(rng.choice(real).body, type=RateTask)
+        body = msgspec.json.decode(rng.choice(real).body, type=rate.RateTask)
         question = msgspec.structs.replace(body.question, id=check.name, text=check.text)
         body = msgspec.structs.replace(body, question=question)
         tasks.append(task_of(check.name, body, role="attention"))
@@ -114,7 +107,7 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
     rights |= {check.name: check.right for check in form.attention}
     return Made(
         tasks=tasks,
-        options=RateOptions(fields=form.fields, styles=styles, rights=rights),
+        options=rate.RateOptions(fields=form.fields, styles=styles, rights=rights),
         dropped=dropped,
         instructions="\n\n".join((form.instructions or _INSTRUCTIONS, *examples)),
         quiz=form.quiz,
@@ -128,14 +121,14 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
 
     What a reviewer set aside is left out of the ratings; attention checks are no ratings.
     """
-    folder, options = out or workspace.file("studies") / round_.name, options_of(round_)
+    folder, options = out or workspace.file("studies") / round_.name, rate.options_of(round_)
     names = tuple(field.name for field in options.fields)
     ratings: list[tuple[object, ...]] = []
     corrections: list[tuple[object, ...]] = []
-    batches: dict[tuple[str, str, bool], list[Marked]] = {}
+    batches: dict[tuple[str, str, bool], list[rate.Marked]] = {}
     for r in readings:
         sheet = msgspec.json.decode(r.sheet, type=FormSheet)
-        batches.setdefault((r.batch, r.person, r.counts), []).append(Marked(r.task, r.role, sheet))
+        batches.setdefault((r.batch, r.person, r.counts), []).append(rate.Marked(r.task, r.role, sheet))
         if r.counts and r.role != "attention":
             ratings.append((r.person, r.task, *_cells(sheet, names), round(r.seconds, 1), sheet.note))
             if r.corrected is not None:
@@ -144,7 +137,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     checks = [
         (batch, person, "counts" if counts else "set aside", len(done), *c, "yes" if c.has_bonus else "no")
         for (batch, person, counts), done in batches.items()
-        for c in (batch_checks(done, options.rights),)
+        for c in (rate.batch_checks(done, options.rights),)
     ]
     head = ("worker", "sample", *names)
     checked = ("batch", "worker", "state", "done", "attention", "failed", "tests", "right", "bonus")

@@ -18,7 +18,7 @@ from proctor.studio.views import Field, ReviewView
 from proctor.verify.desk import reviews, rounds
 from proctor.verify.desk.records import GoneError, InvalidError
 from proctor.verify.desk.reviews import Rated, Reviewed
-from proctor.verify.rounds.form import FormSheet, form_sheet
+from proctor.verify.rounds.form import form_sheet
 from proctor.verify.rounds.rate import KIND, options_of
 from proctor.verify.rounds.records import Round
 
@@ -56,7 +56,7 @@ def _shown(request: Request, found: Found, error: InvalidError | None = None, fo
     if one is not None:
         sheet = one.corrected or one.sheet if form is None else form_sheet(options.fields, form)
         studio, own = studio_of(request), f"{place}/{one.assignment}"
-        body = rate.view(studio, one.body, FormSheet(), options, own)
+        body = rate.view(studio, one.body, sheet, options, own)
         card = card_of(studio, one.body.question, own)
         form = field_views(options.fields, sheet, errors)
         view = replace(view, sample=one, body=body, card=card, form=form)

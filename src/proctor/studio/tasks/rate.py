@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from proctor.verify.rounds.rate import RateOptions, RateTask, StyleText
-
-if TYPE_CHECKING:
-    from proctor.studio.context import Studio
-    from proctor.verify.rounds.form import FormSheet
 
 __all__ = ["RateView", "view"]
 
@@ -24,7 +19,7 @@ class RateView:
     description: str
 
 
-def view(studio: Studio, task: RateTask, sheet: FormSheet, options: RateOptions, address: str) -> RateView:  # noqa: ARG001 - as every page's
+def view(studio: object, task: RateTask, sheet: object, options: RateOptions, address: str) -> RateView:  # noqa: ARG001 - as every page's
     """Return what is rated."""
     style = options.styles.get(task.style, StyleText(title=task.style))
     return RateView(task.question.text, task.answer, style.title, style.description)

@@ -20,15 +20,7 @@ from proctor.verify.rounds.rate import BatchChecks, Marked, RateTask, batch_chec
 from proctor.verify.rounds.records import Batch, Reading, Round
 from proctor.verify.schema import tables
 
-__all__ = ["Action", "Rated", "Reviewed", "decide", "review_batches"]
-
-
-class Action(NamedTuple):
-    """A line of the review: what was done, by whom (name), and why."""
-
-    action: str
-    by: str
-    reason: str
+__all__ = ["Rated", "Reviewed", "decide", "review_batches"]
 
 
 class Rated(NamedTuple):
@@ -46,17 +38,17 @@ class Rated(NamedTuple):
 
 
 class Reviewed(NamedTuple):
-    """A batch as its reviewer sees it, in the order of its rater; ``minutes`` of work."""
+    """A batch as its reviewer sees it, in the order of its rater: ``minutes`` of work; what was done, by whom (name), and why."""
 
     batch: Batch
     rated: tuple[Rated, ...]
     checks: BatchChecks
-    actions: tuple[Action, ...]
+    actions: tuple[tuple[str, str, str], ...]
     minutes: float
 
     def did(self, action: str) -> bool:
         """True when the review says so already."""
-        return any(one.action == action for one in self.actions)
+        return any(done == action for done, _, _ in self.actions)
 
 
 def review_batches(connection: Connection, round_: Round) -> list[Reviewed]:
@@ -82,7 +74,7 @@ def review_batches(connection: Connection, round_: Round) -> list[Reviewed]:
                 for o, m in done
             ),
             batch_checks((m for _, m in done), rights),
-            tuple(Action(*row) for row in connection.execute(said.where(r.c.batch_id == number))),
+            tuple((row[0], row[1], row[2]) for row in connection.execute(said.where(r.c.batch_id == number))),
             sum(o.seconds for o, _ in done) / 60,
         )
         for number, done in found.items()
