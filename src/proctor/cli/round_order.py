@@ -18,16 +18,13 @@ def order(workspace: WorkspaceArgument, settings: OrderSettings, output: Output)
 
     Example: proctor round order bench --people 3 --batch 5
     """
-    if (file := settings.label_studio) is None:
-        return begin(workspace, "order", settings, output)
-    from proctor.stages.order_exchange import write_label_studio_orders
-    from proctor.stages.rounds.order import ordered_items, sequence_of
-    from proctor.workspace import Workspace
+    if settings.label_studio is None:
+        begin(workspace, "order", settings, output)
+    else:
+        from proctor.stages.rounds.order import write_tasks
 
-    items = ordered_items(Workspace(workspace))
-    count = write_label_studio_orders((sequence_of(items[i]) for i in settings.item or items), file)
-    text = f"{count:,} tasks: {file}, {file.with_suffix('.config.xml')}\n\nwhat comes back: proctor study order-table --people EXPORT.json"
-    emit({"tasks": count, "file": str(file)}, text, as_json=output.as_json)
+        text = f"{write_tasks(workspace, settings):,} tasks: {settings.label_studio}, and the configuration beside"
+        emit({"file": str(settings.label_studio)}, text, as_json=output.as_json)
 
 
 @with_settings

@@ -13,12 +13,11 @@ from proctor.verify.rounds.alternatives import (
     MOST,
     AlternativesOptions,
     AlternativesSheet,
-    AlternativesTask,
     orders_of_swaps,
 )
-from proctor.verify.rounds.order import Step
+from proctor.verify.rounds.order import OrderTask, Step
 
-TASK = AlternativesTask(item="sign", shows="text", steps=tuple(Step(id=i, text=i) for i in "abcd"))
+TASK = OrderTask(shows="text", steps=tuple(Step(id=i, text=i) for i in "abcd"))
 OPTIONS = AlternativesOptions()
 
 

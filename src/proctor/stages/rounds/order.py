@@ -24,6 +24,7 @@ from proctor.procedure import manual
 from proctor.records import Dropped, write_jsonl
 from proctor.stages.inputs import load_all_items
 from proctor.stages.naming import file_name
+from proctor.stages.order_exchange import write_label_studio_orders
 from proctor.stages.order_people import OrderRecord, read_people
 from proctor.stages.predict import import_predictions
 from proctor.stages.rounds.opening import Collected, Made, task_of
@@ -137,6 +138,15 @@ def sequence_of(item: Item) -> manual.Sequence:
     )  # fmt: skip
 
 
+def write_tasks(root: Path, settings: OrderSettings) -> int:
+    """Write the manuals for Label Studio, and return how many."""
+    items = ordered_items(Workspace(root))
+    assert settings.label_studio is not None
+    return write_label_studio_orders(
+        (sequence_of(items[i]) for i in settings.item or items), settings.label_studio
+    )
+
+
 def line_of(reading: Reading, item: Item, order: Sequence[str] | None, **more: object) -> OrderRecord:
     """Return a line of the file of people's orders, whose steps are counted from 0 in the authored order."""
     number = {id_: n for n, id_ in enumerate(authored(item))}
@@ -208,5 +218,5 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         f"--name again {' '.join(f'--item {id_}' for id_ in c.items)}"
         for c in people.censored
     ]
-    after = f"runs {', '.join(runs)}; next: proctor score {workspace.root}, or proctor study order-table people --people {files[0]}"
+    after = f"runs: {', '.join(runs) or 'none'}; next: proctor score {workspace.root}, or proctor study order-table people --people {files[0]}"
     return Collected(files=tuple(files), lines=(*figures.lines(), *again, after), figures=figures)

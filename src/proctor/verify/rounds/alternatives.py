@@ -75,7 +75,7 @@ class _Alternatives(TaskKind[OrderTask, AlternativesSheet, AlternativesOptions])
     """Naming other right orders."""
 
     name = "alternatives"
-    title = "Name other right orders"
+    title = "Other right orders"
     detail = "See the steps of a manual in their order, and say in which other orders they could be done."
     task = OrderTask
     sheet = AlternativesSheet

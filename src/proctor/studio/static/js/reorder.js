@@ -226,7 +226,7 @@ export function reorder(list, page) {
   }
 
   list.addEventListener("focusin", (event) => rove(cardOf(event.target)));
-  list.addEventListener("focusout", ({ relatedTarget }) => relatedTarget instanceof Node && !list.contains(relatedTarget) && drop());
+  list.addEventListener("focusout", ({ relatedTarget }) => relatedTarget instanceof Node && !list.contains(relatedTarget) && !relatedTarget.contains(list) && drop());
   number();
   for (const control of list.querySelectorAll("button")) control.tabIndex = -1;
   rove(cards()[0]);
