@@ -68,27 +68,27 @@ def make(workspace: Workspace, settings: GraphRoundSettings) -> Made:
         bodies = _drafted(workspace, bodies, settings.draft, dropped) if settings.draft else bodies
     else:
         raise UserError("either texts are needed or edges.", hint="--texts FOLDER, or --edges FILE alone")
+    if not bodies:
+        raise UserError("there is nothing in it.", where=str(settings.texts or settings.edges))
     options = rules.GraphOptions(write=settings.write)
     tasks = [task_of(body.id, body) for body in bodies]
     return Made(tasks=tasks, options=options, dropped=dropped, instructions=_INSTRUCTIONS)
 
 
-def _texts(path: Path) -> list[_Text]:
-    found: list[_Text] = read_jsonl(path, _Text) if path.suffix.lower() == ".jsonl" else []
-    for file in () if found else sorted(path.glob("*.txt")) if path.is_dir() else (path,):
-        found.append(
-            _Text(file.stem, file.stem.replace("_", " "), read_bytes(file).decode("utf-8-sig", "replace"))
-        )
-    if not found:
-        raise UserError("there are no texts in it.", where=str(path), hint="files that end in .txt, UTF-8")
-    return found
+def _texts(path: Path) -> Iterator[_Text]:
+    if path.suffix.lower() == ".jsonl":
+        yield from read_jsonl(path, _Text)
+        return
+    for file in sorted(path.glob("*.txt")) if path.is_dir() else (path,):
+        yield _Text(file.stem, file.stem.replace("_", " "), read_bytes(file).decode("utf-8-sig", "replace"))
 
 
 def _task(one: _Text) -> GraphTask:
     text = "\n".join(one.text.splitlines()).strip()
-    if _ID.fullmatch(one.id) is None or len(text) > rules.MAX_SOURCE:
-        problem = f"its text has {len(text):,} characters; ids are letters, digits and - . _, and {rules.MAX_SOURCE:,} characters fit."
-        raise UserError(problem, where=one.id[:80])
+    if _ID.fullmatch(one.id) is None:
+        raise UserError(f"'{one.id[:80]}' is no id: letters, digits and - . _, at most 100.")
+    if len(text) > rules.MAX_SOURCE:
+        raise UserError(f"the text '{one.id}' has {len(text):,} characters; {rules.MAX_SOURCE:,} fit.")
     return GraphTask(id=one.id, title=one.title or one.id, text=text)
 
 
@@ -106,14 +106,7 @@ def _reviews(path: Path) -> list[GraphTask]:
             for r in edges
         )  # fmt: skip
         tasks.append(GraphTask(id=graph, title=graph, steps=steps, edges=proposed, fixed=True))
-    if not tasks:
-        raise UserError(
-            "the table has no edges.", where=str(path), hint="see 'proctor graph induce --review'"
-        )
     return tasks
-
-
-# -- drafts ------------------------------------------------------------------------------------------------------
 
 
 class _DraftStep(msgspec.Struct, frozen=True):
@@ -124,7 +117,7 @@ class _DraftStep(msgspec.Struct, frozen=True):
 class _DraftEdge(msgspec.Struct, frozen=True):
     before: int
     after: int
-    sure: float = 1.0
+    sure: float | None = None
 
 
 class _Draft(msgspec.Struct, frozen=True):
@@ -146,9 +139,7 @@ def _drafted(
         said = outcomes.get(request.key)
         draft = read_object(said.text, _Draft, required=("steps",)) if isinstance(said, Reply) else None
         if not isinstance(draft, _Draft):
-            dropped.append(
-                Dropped(task.id, "no_draft", "the task has no proposals: the reply was none, or not as asked")
-            )
+            dropped.append(Dropped(task.id, "no_draft", "there was no reply, or it was not as asked"))
         made.append(_proposed(task, draft) if isinstance(draft, _Draft) else task)
     return made
 
@@ -161,18 +152,11 @@ def _proposed(task: GraphTask, draft: _Draft) -> GraphTask:
         at = max(at, begin)
         spans = ((begin, begin + len(step.quote)),) if begin >= 0 else ()
         steps.append(GraphStep(id=f"d{n}", text=step.text.strip()[:1000], spans=spans))
-    pairs = {
-        (e.before, e.after): e.sure for e in draft.edges if min(e.before, e.after) > 0 and e.before != e.after
-    }
-    edges = [
-        ProposedEdge(before=f"d{a}", after=f"d{b}", probability=sure)
-        for (a, b), sure in sorted(pairs.items(), key=lambda pair: (pair[1], pair[0]))
-        if max(a, b) <= len(steps)
-    ]
+    known = range(1, len(steps) + 1)
+    pairs = {(e.before, e.after): e.sure for e in draft.edges if e.before in known and e.after in known}
+    doubtful = sorted(pairs.items(), key=lambda pair: 1.0 if pair[1] is None else pair[1])
+    edges = [ProposedEdge(before=f"d{a}", after=f"d{b}", probability=p) for (a, b), p in doubtful if a != b]
     return msgspec.structs.replace(task, steps=tuple(steps), edges=tuple(edges))
-
-
-# -- collecting --------------------------------------------------------------------------------------------------
 
 
 def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
@@ -185,26 +169,23 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     files = [folder / "agreement.json", folder / "disagreements.csv"]
     found = GraphFigures(agreement={}, settled={}, disputes={})
     graphs: dict[str, TaskGraph] = {}
-    rows: list[tuple[str, ...]] = []
+    rows = [("task", "kind", "before", "after", "text", "said_by", "of")]
     decided: list[ReviewRow] = []
     lines: list[str] = []
     for id_, group in itertools.groupby((r for r in readings if r.counts), key=lambda r: r.task):
-        read = list(group)
-        task = msgspec.json.decode(read[0].body, type=GraphTask)
-        sheets = [msgspec.json.decode(r.sheet, type=GraphSheet) for r in read]
-        who = [rules.authored(r.person, sheet, task) for r, sheet in zip(read, sheets, strict=True)]
+        read = [(r, msgspec.json.decode(r.sheet, type=GraphSheet)) for r in group]
+        task = msgspec.json.decode(read[0][0].body, type=GraphTask)
+        who = [rules.authored(r.person, sheet, task) for r, sheet in read]
         settled = rules.settle(who)
-        found.agreement[id_] = [rules.agreement_of(a, b) for a, b in itertools.combinations(who, 2)]
-        found.disputes[id_] = len(settled.disputes)
         graph = settled.graph
+        found.agreement[id_] = [rules.agreement_of(a, b) for a, b in itertools.combinations(who, 2)]
         found.settled[id_] = (len(graph.steps), len(graph.edges)) if graph is not None else (0, 0)
-        rows += [
-            (id_, d.kind, d.before, d.after, d.text, " ".join(d.people), str(len(who)))
-            for d in settled.disputes
-        ]
+        found.disputes[id_] = len(settled.disputes)
+        of = str(len(who))
+        rows += [(id_, d.kind, d.before, d.after, d.text, " ".join(d.people), of) for d in settled.disputes]
         lines += _lines(id_, found, len(who))
         if task.fixed:
-            decided += _decided(task, sheets)
+            decided += _decided(task, [sheet for _, sheet in read])
             continue
         files += [_written(folder / "authors" / f"{id_}.{one.person}.json", one.graph) for one in who]
         if graph is not None:
@@ -213,9 +194,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     write_json(folder / "agreement.json", found)
     with atomic_write(folder / "disagreements.csv") as stream:
         text = io.StringIO()
-        csv.writer(text).writerows(
-            [("task", "kind", "before", "after", "text", "said_by", "of"), *(map(safe_cell, r) for r in rows)]
-        )
+        csv.writer(text).writerows(map(safe_cell, row) for row in rows)
         stream.write(text.getvalue().encode("utf-8-sig", "replace"))
     if decided:
         write_rows(folder / "edges.csv", decided)
@@ -234,9 +213,7 @@ def _written(path: Path, graph: TaskGraph) -> Path:
 def _lines(id_: str, found: GraphFigures, people: int) -> Iterator[str]:
     for one in found.agreement[id_]:
         shares = {"edge F1": one.edge_f1, "kappa": one.edge_kappa, "order F1": one.precedence_f1}
-        said = (
-            f"{name} {'undefined' if share is None else f'{share:.2f}'}" for name, share in shares.items()
-        )
+        said = [f"{name} {'undefined' if v is None else f'{v:.2f}'}" for name, v in shares.items()]
         yield f"{id_}: {one.matched} steps in common of {one.steps[0]} and {one.steps[1]}; {', '.join(said)}"
     steps, edges = found.settled[id_]
     yield f"{id_}: all {people} agree on {steps} steps and {edges} edges; {found.disputes[id_]} disagreements"

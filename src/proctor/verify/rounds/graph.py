@@ -26,25 +26,9 @@ from proctor.verify.desk.sheets import is_bad_text
 from proctor.verify.rounds.kind import TaskKind
 
 __all__ = [
-    "KIND",
-    "Authored",
-    "Dispute",
-    "GraphAgreement",
-    "GraphLook",
-    "GraphOptions",
-    "GraphSheet",
-    "GraphStep",
-]
-__all__ += [
-    "MAX_SOURCE",
-    "GraphTask",
-    "ProposedEdge",
-    "Settled",
-    "agreement_of",
-    "authored",
-    "match_steps",
-    "settle",
-]
+    "KIND", "MAX_SOURCE", "Authored", "Dispute", "GraphAgreement", "GraphLook", "GraphOptions", "GraphSheet", "GraphStep", "GraphTask",
+    "ProposedEdge", "Settled", "agreement_of", "authored", "match_steps", "settle",
+]  # fmt: skip
 
 Pair = tuple[str, str]
 MAX_SOURCE: Final = 30_000
@@ -75,15 +59,9 @@ class ProposedEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A text, and what was proposed.
+    """An activity's text (empty where people paste one), and steps and edges that are proposed, the most doubtful first.
 
-    Attributes:
-        id: of the activity.
-        title: of the activity.
-        text: empty where people paste one.
-        steps: proposed; those of the graph, where they are ``fixed``.
-        edges: proposed, the most doubtful first.
-        fixed: steps are not written here, only their order is decided on.
+    Where steps are ``fixed`` they are those of an inferred graph: only their order is decided on.
     """
 
     id: str
@@ -95,15 +73,7 @@ class GraphTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphSheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What somebody wrote.
-
-    Attributes:
-        text: pasted, where the task has none.
-        steps: in the order in which they are listed; empty where the task's are fixed.
-        edges: (before, after), accepted proposals among them.
-        refused_steps: ids of proposed steps.
-        refused: proposed edges.
-    """
+    """What somebody wrote, accepted proposals among it, and what they refuse; text and steps where the task leaves these to them."""
 
     text: str = ""
     steps: tuple[GraphStep, ...] = ()
@@ -144,12 +114,9 @@ class GraphLook(msgspec.Struct, frozen=True, kw_only=True):
 class GraphKind(TaskKind[GraphTask, GraphSheet, GraphOptions]):
     """Steps of a text and what must come before what."""
 
-    name = "graph"
-    title = "Task graphs"
+    name, title = "graph", "Task graphs"
     detail = "Mark the actions of a text, make them steps, and say which must come before which."
-    task = GraphTask
-    sheet = GraphSheet
-    options = GraphOptions
+    task, sheet, options = GraphTask, GraphSheet, GraphOptions
 
     def check(self, sheet: GraphSheet, task: GraphTask, options: GraphOptions) -> GraphSheet:  # noqa: ARG002
         """Return the sheet with trimmed texts, each link once, and no decision that nothing asked for.
@@ -158,16 +125,10 @@ class GraphKind(TaskKind[GraphTask, GraphSheet, GraphOptions]):
             InvalidError: if a step has no words or lies outside the text, steps wait for one another, or proposals are open.
         """
         text = task.text or sheet.text
-        steps = tuple(
-            msgspec.structs.replace(s, text=s.text.strip(), spans=tuple(sorted(set(s.spans))))
-            for s in sheet.steps
-        )
-        kept = msgspec.structs.replace(
-            sheet,
-            text="" if task.text else sheet.text,
-            steps=() if task.fixed else steps,
-            edges=tuple(dict.fromkeys(sheet.edges)),
-            note=sheet.note.strip(),
+        change = msgspec.structs.replace
+        steps = [change(s, text=s.text.strip(), spans=tuple(sorted({*s.spans}))) for s in sheet.steps]
+        kept = change(
+            sheet, steps=() if task.fixed else tuple(steps), edges=tuple(dict.fromkeys(sheet.edges))
         )
         errors = list(_wrong(kept, task, text))
         if not errors:
@@ -178,14 +139,13 @@ class GraphKind(TaskKind[GraphTask, GraphSheet, GraphOptions]):
         gone = tuple(s.id for s in task.steps if s.id in sheet.refused_steps and s.id not in ids)
         undecided = len(asked) - len(refused) - len({*asked} & {*kept.edges})
         if undecided := undecided + len({s.id for s in task.steps} - ids - {*gone}):
-            errors.append(
-                ("proposals", f"Accept or refuse what is proposed: {undecided} are not decided on.")
-            )
+            errors.append(("proposals", f"Accept or refuse each proposal: {undecided} are not decided on."))
         if is_bad_text(sheet.note):
             errors.append(("note", f"A note holds at most {MAX_TEXT:,} characters of text."))
         if errors:
             raise InvalidError(errors)
-        return msgspec.structs.replace(kept, refused=refused, refused_steps=gone)
+        pasted = "" if task.text else sheet.text
+        return change(kept, text=pasted, refused=refused, refused_steps=gone, note=sheet.note.strip())
 
     def look(self, sheet: GraphSheet, task: GraphTask, options: GraphOptions) -> GraphLook:  # noqa: ARG002
         """Return how a sheet stands, a draft as well."""
@@ -229,10 +189,7 @@ def _wrong(sheet: GraphSheet, task: GraphTask, text: str) -> Iterator[tuple[str,
         if not s.text or len(s.text) > LONG_TEXT or is_bad_text(s.text) or not 0 < len(s.id) <= 200:
             yield f"steps.{s.id}", f"Step {n} has no words, or more than {LONG_TEXT:,} characters."
         if any(not 0 <= begin < end <= len(text) for begin, end in s.spans):
-            yield (
-                f"steps.{s.id}",
-                f"Step {n} was made from words that the text does not have: choose them anew.",
-            )
+            yield f"steps.{s.id}", f"Step {n} is of words that the text does not have: choose them anew."
 
 
 def _findings(sheet: GraphSheet, task: GraphTask) -> Iterator[Finding]:
@@ -295,16 +252,10 @@ class Authored:
 
 
 class GraphAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How far two people wrote the same graph; of edges and order, over the steps that both have.
+    """How far two people wrote the same graph; None where undefined.
 
-    Attributes:
-        steps: of the first and of the second.
-        matched: steps that both have.
-        step_f1: of steps.
-        edge_f1: of edges of the reductions, those of START and END included (``compare_edges``).
-        edge_kappa: Cohen's, over unordered pairs of matched steps: an edge, its reverse, or none; None where undefined.
-        precedence_f1: of pairs that are ordered, implied ones included; None where nobody orders any.
-        reversed: pairs that they order the other way round.
+    Over the steps that both have (``matched``): F1 of the reductions' edges, those of START and END included (``compare_edges``); Cohen's
+    kappa of pairs of steps (an edge, its reverse, none); F1 of ordered pairs, implied ones included; pairs ordered the other way round.
     """
 
     people: Pair
@@ -381,20 +332,14 @@ def agreement_of(one: Authored, two: Authored) -> GraphAgreement:
     pairs = list(itertools.combinations(same, 2))
     labels = [[(p in g.edges) - (p[::-1] in g.edges) for p in pairs] for g in (a, b)]
     kappa = cohen_kappa(*labels, resamples=0).value
-    return msgspec.structs.replace(
-        found,
-        edge_f1=compare_edges(a, b).f1,
-        edge_kappa=None if kappa != kappa else kappa,
-        precedence_f1=order.f1,
-        reversed=len(order.reversed_),
-    )
+    edges = {"edge_f1": compare_edges(a, b).f1, "edge_kappa": None if kappa != kappa else kappa}
+    return msgspec.structs.replace(found, **edges, precedence_f1=order.f1, reversed=len(order.reversed_))
 
 
 def _within(graph: TaskGraph, names: Mapping[str, str]) -> TaskGraph:
     """Return the order of some of a graph's steps, under new names, reduced."""
-    edges = tuple(
-        (names[a], names[b]) for a, b in itertools.permutations(names, 2) if graph.comes_before(a, b)
-    )
+    pairs = (pair for pair in itertools.permutations(names, 2) if graph.comes_before(*pair))
+    edges = tuple((names[a], names[b]) for a, b in pairs)
     steps = tuple(Step(new, graph[old].text) for old, new in names.items())
     return TaskGraph(graph.id, graph.name, steps, edges).transitive_reduction()
 
@@ -420,9 +365,8 @@ def settle(people: Sequence[Authored]) -> Settled:
     if not agreed:
         return Settled(None, tuple(disputes))
     graphs = {who.person: _within(who.graph, {same[who.person][i]: i for i in agreed}) for who in people}
-    common = [
-        p for p in itertools.permutations(agreed, 2) if all(g.comes_before(*p) for g in graphs.values())
-    ]
+    pairs = itertools.permutations(agreed, 2)
+    common = dict.fromkeys(p for p in pairs if all(g.comes_before(*p) for g in graphs.values()))
     for a, b in dict.fromkeys(edge for g in graphs.values() for edge in g.edges):
         if (a, b) not in common:
             names = tuple(name for name, g in graphs.items() if g.comes_before(a, b))
