@@ -308,7 +308,7 @@ class _Task:
                 [one for one in labels if isinstance(one, str)] if isinstance(labels, list) else []
             )
             region.spans = self._spans(value)
-            if control == "actions" and region.actions is None:
+            if control == "actions" and region.labels == ["Action"] and region.actions is None:
                 region.actions = []
             return True
         lines = (

@@ -105,7 +105,7 @@ def _recordings(
         return
     if settings.videos is None or not settings.videos.is_dir():
         raise UserError(
-            "a folder of videos is needed.", where=str(settings.videos), hint="say --videos FOLDER"
+            "a folder of videos is needed.", hint="say --videos FOLDER"
         )
     graph = _steps(workspace, settings.steps)
     for path in sorted(settings.videos.iterdir()):
