@@ -255,7 +255,7 @@ def _wanted(writer: Format | None, given: Mapping[str, str], used: set[str]) -> 
 def _value(name: str, text: str) -> Json:
     if name in ("fps", "base"):
         try:
-            return float(Fraction(text)) if name == "fps" else int(text)
+            return int(text) if name == "base" else float(Fraction(text) if "/" in text else text)
         except (ValueError, ZeroDivisionError, OverflowError):
             raise UserError(
                 f"'{text[:40]}' is no number.", where=name, hint="for example fps=30000/1001, base=0"

@@ -186,7 +186,8 @@ def test_the_configuration_has_every_label(recordings: tuple[Recording, ...], tm
     for convention, tag in (("seconds", "Labels"), ("frames", "TimelineLabels")):
         write_label_studio(recordings, tmp_path / f"{convention}.json", convention=convention, fps=25)  # type: ignore[arg-type]
         root = parse_xml((tmp_path / f"{convention}.config.xml").read_bytes(), "config")
-        (control,) = root.findall(tag)
+        control, actions = root.findall(tag)
+        assert [one.get("value") for one in actions] == ["Action"]
         names = {one.get("value") for one in control}
         tasks = json.loads((tmp_path / f"{convention}.json").read_text(encoding="utf-8"))
         used = {

@@ -27,7 +27,7 @@ from proctor.stages.rounds.settings import Collect
 from proctor.stages.rounds.timeline import make
 from proctor.stages.rounds.timeline_settings import TimelineSettings
 from proctor.stages.studio import open_desk
-from proctor.verify.desk import people, rounds, work
+from proctor.verify.desk import people, rounds, tasks, work
 from proctor.verify.rounds.timeline import TimelineTask
 from proctor.verify.rounds.timeline_settle import OpenStep, TimelineAgreement
 from proctor.workspace import Workspace
@@ -60,8 +60,8 @@ def bench(tmp_path: Path) -> Path:
     return workspace.root
 
 
-def given(videos: Path, **more: Any) -> TimelineSettings:
-    return TimelineSettings(**{"videos": videos, "steps": "tea", **more})
+def given(folder: Path, **more: Any) -> TimelineSettings:
+    return TimelineSettings(**{"videos": folder, "steps": "tea", **more})
 
 
 def bodies(bench: Path, settings: TimelineSettings) -> list[TimelineTask]:
@@ -78,8 +78,8 @@ def submit(bench: Path, who: str, says: Callable[[str], dict[str, Any]]) -> str:
         found = desk.read(lambda c: rounds.round_named(c, "timeline"))
         batch: Any = desk.write(lambda c: rounds.open_batch(desk, c, found, person)).result()
         while pid := desk.read(lambda c: rounds.count_batch(c, batch).following):
-            task = desk.read(lambda c, p=pid: work.own_assignment(c, p, person)).item_name
-            sheet = msgspec.Raw(msgspec.json.encode(says(task)))
+            asked = desk.read(lambda c, p=pid: tasks.asked_of(c, work.own_assignment(c, p, person)))
+            sheet = msgspec.Raw(msgspec.json.encode(says(asked.task.name)))
             desk.write(
                 lambda c, p=pid, s=sheet: work.submit(desk, c, p, person, sheet=s, rev=0, key=p)
             ).result()
