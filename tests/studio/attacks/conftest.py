@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
+from tests.studio import roundwork
 
 from proctor.stages.studio import open_studio
 from proctor.studio.app import build_app
 from proctor.studio.auth import Auth, Limits, hash_token, new_token
 from proctor.studio.context import Settings
 from proctor.studio.passwords import Passwords
-from proctor.verify.desk import documents, flow, people, roster, work
+from proctor.verify.desk import documents, flow, people, roster, rounds, work
 from proctor.verify.desk.browse import Narrow, page_items
 from proctor.verify.desk.records import Person, Sheet
 from proctor.verify.policy import Policy
@@ -137,6 +139,17 @@ class House:
             work.submit, pid, self.person(handle), sheet=sheet, rev=rev, key=new_token(), protocol=protocol
         )
 
+    def task_of(self, handle: str, name: str) -> str:
+        """An open task of somebody in a round; a batch is taken where there is none."""
+        person = self.person(handle)
+        round_ = self.desk.read(lambda c: next(r for r in rounds.list_rounds(c) if r.name == name))
+        batch = self.do(rounds.open_batch, round_, person)
+        return str(self.desk.read(lambda c: rounds.count_batch(c, batch)).following)
+
+    def say_task(self, pid: str, handle: str, kind: str, note: str = "") -> None:
+        sheet = msgspec.Raw(msgspec.json.encode(roundwork.sheet_of(kind, note)))
+        self.do(work.submit, pid, self.person(handle), sheet=sheet, rev=0, key=new_token())
+
     def deal(self, handles: list[str], limit: int) -> None:
         chosen = [self.person(h) for h in handles]
 
@@ -204,6 +217,13 @@ def house(tmp_path_factory: pytest.TempPathFactory, demo_bench: Path) -> Iterato
     shutil.copytree(demo_bench, root)
     made = House(root)
     made.hire("gita", "coordinator", "Gita Coordinator")
+    made.hire("wanda", "worker")
+    for kind in roundwork.KINDS:  # ana has tasks of all kinds, wanda of a study for people of a platform
+        roundwork.begin(made.desk, kind, roundwork.make_tasks(kind, 6), wanted=3)
+    study = roundwork.make_tasks("rate", 60, prefix="w")
+    roundwork.begin(made.desk, "rate", study, name="study", wanted=1, batch=3, workers=True)
+    for _ in range(3):  # a batch is done, and can be reviewed
+        made.say_task(made.task_of("wanda", "study"), "wanda", "rate")
     yield made
     made.close()
 
@@ -212,7 +232,10 @@ def house(tmp_path_factory: pytest.TempPathFactory, demo_bench: Path) -> Iterato
 def crew(house: House) -> dict[str, Visitor]:
     """Somebody of every role, and nobody."""
     names = {"nobody": None, "annotator": "ana", "other": "ben", "adjudicator": "edda"}
-    return {role: house.visitor(h) for role, h in {**names, "coordinator": "gita", "owner": "farid"}.items()}
+    return {
+        role: house.visitor(h)
+        for role, h in {**names, "coordinator": "gita", "owner": "farid", "worker": "wanda"}.items()
+    }
 
 
 # -- texts ------------------------------------------------------------------------------------------------------
@@ -324,6 +347,16 @@ def _people_it(house: House, texts: tuple[str, ...]) -> None:
                 note, house.person(handle), house.desk.read(lambda c, k=kind: documents.latest(c, k)).version
             )
     house.deal(["ana", "ben"], 24)
+    for kind in roundwork.KINDS:
+        tasks = [
+            t
+            for n, text in enumerate(texts)
+            for t in roundwork.make_tasks(kind, 1, words=text, prefix=f"{n} {text[:60]}")
+        ]
+        told = {"instructions": "\n\n".join(texts), "consent": texts[0]}
+        roundwork.begin(house.desk, kind, tasks, **told)
+        for note in texts[:3]:
+            house.say_task(house.task_of("ana", kind), "ana", kind, note[:900])
     a = tables().assignments
     mine: dict[str, dict[int, str]] = {}
     for handle in ("ana", "ben"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 from typing import Any
 
 import pytest
 from tests.patience import Effort
+from tests.studio import roundwork
 
 from proctor.errors import UserError
 from proctor.studio.app import build_app
@@ -18,17 +20,37 @@ from proctor.studio.routes import ROUTES, StudioRoute, build_routes
 from proctor.verify.desk import people
 from proctor.verify.desk.people import COMMAND_LINE
 from proctor.verify.desk.records import at_least
+from proctor.verify.schema import tables
 
 TABLE = ROUTES()
-EVERYBODY = ("nobody", "annotator", "other", "adjudicator", "coordinator", "owner")
-HANDLES = {"annotator": "ana", "other": "ben", "adjudicator": "edda", "coordinator": "gita", "owner": "farid"}
-MAY_BE_EMPTY = {"/w/{pid}/clip.mp4", "/w/{pid}/poster.jpg", "/w/{pid}/feedback", "/w/{pid}/dispute"} | {
+EVERYBODY = ("nobody", "worker", "annotator", "other", "adjudicator", "coordinator", "owner")
+HANDLES = {
+    "annotator": "ana",
+    "other": "ben",
+    "adjudicator": "edda",
+    "coordinator": "gita",
+    "owner": "farid",
+    "worker": "wanda",
+}
+MAY_BE_EMPTY = {
+    "/w/{pid}/clip.mp4",
+    "/w/{pid}/poster.jpg",
+    "/w/{pid}/feedback",
+    "/w/{pid}/dispute",
+    "/w/{pid}/look",
+} | {
+    "/w/{pid}/narration/{name}",
+    "/narration/{pid}/{name}",
+    "/r/{round}/join",
+    "/r/{round}/start",
+    "/r/{round}/stop",
+    "/rounds/{round}/review/{batch}/{sample}/picture",
     "/items/{pid}/clip.mp4",
     "/items/{pid}/picture",
     "/w/{pid}/picture",
     "/items/{pid}/poster.jpg",
 }
-"""Of one's own assignment they say 404 where there is no recording, no training item, no case."""
+"""Of one's own assignment they say 404 where there is no recording, no training item, no case, no task, no batch."""
 
 FORMS = {
     "/guidelines": {"kind": "guideline", "body": "# Read", "base": "1"},
@@ -53,6 +75,10 @@ def body_for(route: StudioRoute) -> dict[str, Any]:
         return {"json": {"client_id": "x", "seq": 1, "base": 0, "sheet": sheet, "active_ms": 0}}
     if route.path == "/w/{pid}/submit":
         return {"json": {"sheet": sheet, "active_ms": 0, "client_id": "x"}}
+    if route.path == "/w/{pid}/look":
+        return {"json": {}}
+    if route.path == "/w/{pid}/narration/{name}" and route.method == "PUT":
+        return {"content": b"OggS"}
     if route.path == "/w/{pid}/cant":
         return {"json": {"reason": "media", "note": ""}}
     return {} if route.method == "GET" else {"data": FORMS.get(route.path, {"a": "b"})}
@@ -60,6 +86,8 @@ def body_for(route: StudioRoute) -> dict[str, Any]:
 
 def headers_for(route: StudioRoute, says: Any, *, page: bool) -> dict[str, str]:
     more = {"If-Match": '"0"', "Idempotency-Key": "k" * 20} if route.path.startswith("/w/") else {}
+    if route.path.endswith("/{name}") and route.method == "PUT":
+        more["Content-Type"] = "audio/ogg"
     return {**(says.page if page else says.data), **more}
 
 
@@ -77,10 +105,26 @@ class Ids:
             return path.replace("{token}", new_token())
         if "{" not in path:
             return path
+        path = path.replace("{name}", "said1")
+        if "{round}" in path:
+            names = zip(("{round}", "{batch}", "{sample}"), self._round(), strict=True)
+            return functools.reduce(lambda told, pair: told.replace(*pair), names, path)
         return path.replace("{pid}", self._pid(path, who)).replace("{id}", "1").replace("{version}", "1")
+
+    def _round(self) -> tuple[str, str, str]:
+        """The study of people of a platform, its batch, and a task in it."""
+        with self.house.desk.reading() as c:
+            t = tables()
+            study = c.execute(t.rounds.select().where(t.rounds.c.name == "study")).one()
+            of_it = t.batches.select().where(t.batches.c.round_id == study.id)
+            batch = c.execute(of_it.where(t.batches.c.state == "complete")).first()
+            sample = c.execute(t.assignments.select().where(t.assignments.c.batch_id == batch.id)).first()
+        return study.pid, batch.pid, sample.pid
 
     def _pid(self, path: str, who: str) -> str:
         if path.startswith("/w/"):
+            if who == "worker":
+                return self.house.task_of("wanda", "study")
             handle = {"annotator": "ana", "other": "ben"}.get(who)
             return self.house.work_of(handle) if handle else "aaaaaaaaaaaaaaaa"
         if path.startswith("/my/sessions/"):
@@ -141,6 +185,8 @@ def _judge(route: StudioRoute, who: str, page: bool, address: str, response: Any
             assert response.headers["content-type"] == "application/problem+json", told
     elif route.permission == "own-assignment" and "aaaaaaaa" in address:
         assert response.status_code == 404, told
+    elif who == "worker" and route.path == "/":
+        assert response.headers["location"] == "/r", told
     elif route.permission in ("signed-in", "own-assignment") or at_least(role_of(who), route.permission):
         assert response.status_code not in (401, 403), told
         assert response.status_code != 404 or route.path in MAY_BE_EMPTY, told
@@ -150,12 +196,13 @@ def _judge(route: StudioRoute, who: str, page: bool, address: str, response: Any
 
 def test_the_table_has_all_kinds_of_permissions() -> None:
     found = {route.permission for route in TABLE}
-    assert {"public", "signed-in", "own-assignment", "annotator", "coordinator"} <= found
+    assert {"public", "signed-in", "own-assignment", "worker", "annotator", "coordinator"} <= found
 
 
 def test_only_these_routes_are_public() -> None:
     public = {route.path for route in TABLE if route.permission == "public"}
-    assert public == {"/signin", "/signout", "/invite/{token}", "/setup/{token}", "/start/{token}"}
+    accounts = {"/signin", "/signout", "/invite/{token}", "/setup/{token}", "/start/{token}"}
+    assert public == {*accounts, "/r/{round}", "/r/{round}/join"}
 
 
 # -- objects of others ---------------------------------------------------------------------------------------------
@@ -171,7 +218,8 @@ OWN = [
 def test_what_is_somebody_elses_reads_like_what_is_not_there(
     route: StudioRoute, house: Any, crew: Any, says: Any
 ) -> None:
-    pids = [house.work_of("ana"), house.work_of("ana", "submitted")]
+    tasks = [house.task_of("ana", kind) for kind in roundwork.KINDS]
+    pids = [house.work_of("ana"), house.work_of("ana", "submitted"), *tasks, house.task_of("wanda", "study")]
     for who in ("other", "adjudicator", "coordinator", "owner"):
         crew[who].sign_in()
         for page in (True, False):
@@ -179,14 +227,14 @@ def test_what_is_somebody_elses_reads_like_what_is_not_there(
             for pid in (*pids, says.nowhere):
                 response = crew[who].send(
                     route.method,
-                    route.path.replace("{pid}", pid),
+                    route.path.replace("{pid}", pid).replace("{name}", "said1"),
                     headers=headers_for(route, says, page=page),
                     **body_for(route),
                 )
                 headers = {k: v for k, v in response.headers.items() if k != "server-timing"}
                 seen.append((response.status_code, headers, response.text.replace(pid, "PID")))
             assert seen[0][0] == 404, (who, seen[0])
-            assert seen[0] == seen[1] == seen[2], who
+            assert all(one == seen[0] for one in seen), who
 
 
 @pytest.mark.parametrize("path", ["/w/{pid}", "/w/{pid}/state"])
@@ -284,7 +332,7 @@ async def _nothing(request: Any) -> Any:
     raise AssertionError
 
 
-@pytest.mark.parametrize("permission", ["", None, "everybody", "Owner", "worker"])
+@pytest.mark.parametrize("permission", ["", None, "everybody", "Owner", "Worker"])
 def test_a_route_without_a_permission_fails_at_the_start(
     permission: Any, house: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
+from tests.studio import roundwork
 from tests.studio.chromium import CHROMIUM
 
 from proctor.studio.guard import POLICY
@@ -75,6 +76,8 @@ def pages_of(house: Any, who: str) -> list[str]:
         waiting += [
             f"/w/{house.work_of('ana')}",
             *(f"/w/{house.work_of('ana', 'submitted', at=n)}" for n in range(4)),
+            *(f"/w/{house.task_of('ana', kind)}" for kind in roundwork.KINDS),
+            *(f"/w/{house.work_of('ana', 'submitted', 'task', at=3 * n)}" for n in range(3)),
         ]
     if who == "edda":
         waiting += [
@@ -82,7 +85,7 @@ def pages_of(house: Any, who: str) -> list[str]:
             f"/w/{house.work_of('edda', 'submitted', 'adjudicate')}",
         ]
     kinds: dict[str, int] = {}
-    while waiting and len(found) < 90:
+    while waiting and len(found) < 110:
         path = waiting.pop(0)
         if path in found:
             continue

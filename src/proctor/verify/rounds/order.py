@@ -28,6 +28,7 @@ Shows = Literal["both", "text", "image"]
 MAX_STEPS: Final = 500
 StepId = Annotated[str, msgspec.Meta(max_length=200)]
 StepIds = Annotated[tuple[StepId, ...], msgspec.Meta(max_length=MAX_STEPS)]
+Place = Annotated[int, msgspec.Meta(ge=0, lt=MAX_STEPS)]
 _SURE: Final = Field(name="confidence", label="How sure are you?", type="scale", ends=("not at all", "very"))
 _SHOWN: Final = {"both": "Both", "text": "Text", "image": "Pictures", "neither": "Neither"}
 _HELPED: Final = Field(name="helped", label="What helped you?", type="choice", choices=_SHOWN)
@@ -61,7 +62,7 @@ class OrderSheet(FormSheet, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     order: StepIds = ()
     kept: bool = False
-    moves: Annotated[tuple[tuple[StepId, int, int], ...], msgspec.Meta(max_length=2_000)] = ()
+    moves: Annotated[tuple[tuple[StepId, Place, Place], ...], msgspec.Meta(max_length=2_000)] = ()
     start: StepIds = ()
     untouched: bool = False
 

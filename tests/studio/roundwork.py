@@ -1,0 +1,79 @@
+"""Small rounds of tasks for tests of the studio: a study, ordering and marking, and sheets that are complete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from proctor.exam.question import Open, Question, Words
+from proctor.verify.desk import rounds
+from proctor.verify.rounds.kind import task_kind
+from proctor.verify.rounds.mark import MarkTask
+from proctor.verify.rounds.order import OrderTask, Step
+from proctor.verify.rounds.rate import RateTask
+from proctor.verify.rounds.records import Round, RoundSettings, Task, TaskRole
+
+__all__ = ["KINDS", "begin", "make_tasks", "sheet_of"]
+
+KINDS = ("rate", "order", "mark")
+STEPS = ("Saw the board", "Sand it", "Draw the letters", "Paint them", "Let it dry")
+
+
+def question(name: str, words: str = "") -> Question:
+    """Return a question that has what is shown beside it with it, and needs nothing of the server."""
+    return Question(
+        id=name,
+        kind="documents",
+        text=f"What comes after {name}? {words}".strip(),
+        form=Open(),
+        evidence=(Words(id="w", text=f"First {name}. {words}"),),
+    )
+
+
+def make_tasks(
+    kind: str, count: int, *, words: str = "", role: TaskRole = "real", prefix: str = "t", **more: Any
+) -> list[Task]:
+    """Return tasks of a kind; ``words`` end every text of theirs."""
+    found = []
+    for n in range(count):
+        body: msgspec.Struct
+        if kind == "rate":
+            body = RateTask(question=question(f"q{n}", words), answer=f"Step {n} {words}", style="a style")
+        elif kind == "mark":
+            body = MarkTask(
+                question=question(f"q{n}", words), golds=(f"Step {n} {words}",), answer=f"A step {words}"
+            )
+        else:
+            steps = tuple(Step(id=f"s{k}", text=f"{text} {n} {words}") for k, text in enumerate(STEPS))
+            body = OrderTask(steps=steps, shows="text", goal=f"A sign {words}")
+        raw = msgspec.Raw(msgspec.json.encode(body))
+        values = {"stratum": f"stratum{n % 2}", "group": f"group {prefix}{n}", **more}
+        found.append(Task(name=f"{prefix}{n}", body=raw, role=role, **values))
+    return found  # fmt: skip
+
+
+def begin(desk: Any, kind: str, tasks: Sequence[Task], *, name: str = "", **settings: Any) -> Round:
+    """Begin a round of these tasks, with the settings of a kind as they are by default."""
+    options = task_kind(kind).options()
+    asked = {
+        "instructions": "# What to do\n\nRead all of it.",
+        "consent": "You take part freely.",
+        **settings,
+    }
+    return desk.write(  # type: ignore[no-any-return]
+        lambda c: rounds.add_round(
+            desk, c, name=name or kind, kind=kind, tasks=tasks, settings=RoundSettings(**asked), options=options, actor="cli"
+        )
+    ).result(60)  # fmt: skip
+
+
+def sheet_of(kind: str, note: str = "") -> dict[str, Any]:
+    """Return a complete sheet of a task of ``make_tasks``."""
+    if kind == "rate":
+        fields = {"style": "yes", "relevance": "yes", "answerability": "no", "correctness": "yes"}
+        return {"values": {"fluency": "4", **fields}, "note": note}
+    if kind == "mark":
+        return {"values": {"mark": "2"}, "note": note}
+    return {"order": ["s0", "s2", "s1", "s4", "s3"], "values": {"confidence": "4"}, "note": note}
