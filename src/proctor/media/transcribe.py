@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -13,35 +12,22 @@ from proctor.plugins import load_plugin, told
 __all__ = ["TRANSCRIBERS", "Transcriber", "load_transcriber", "whisper"]
 
 TRANSCRIBERS: Final = "proctor.transcribers"
-"""Group of entry points: functions of a folder with a model and a language ("" for whichever it hears)."""
+"""Group of entry points: functions of a folder with a model and a language ("" for whichever is spoken)."""
 _NO_SPEECH: Final = 0.6
 """Probability of no speech from which a segment is dropped: in silence Whisper invents text."""
 
 
 class Transcriber(Protocol):
-    """Writes down what is said.
-
-    Attributes:
-        name: with the model's, kept beside each text.
-    """
+    """Writes down what is said; ``name`` (with its model) is kept beside each text."""
 
     name: str
 
     def hear(self, sound: Path) -> str:
-        """Return what is said in a file; "" where nobody speaks.
-
-        Raises:
-            UserError: if it cannot be read.
-        """
+        """Return what is said in a file, "" where nobody speaks; raises UserError if it cannot be read."""
 
 
 def load_transcriber(backend: str, model: Path, language: str = "") -> Transcriber:
-    """Return a transcriber.
-
-    Args:
-        backend: name of the entry point.
-        model: folder of the model; nothing is fetched.
-        language: code such as ``en``; "" to let it find out.
+    """Return the transcriber of an entry point with a model from a folder; nothing is fetched.
 
     Raises:
         UserError: if there is no such backend, or the folder holds no model of it.
@@ -52,25 +38,19 @@ def load_transcriber(backend: str, model: Path, language: str = "") -> Transcrib
         known = ", ".join(sorted(points.names)) or "none"
         raise UserError(f"there is no transcriber '{backend[:60]}'.", hint=f"installed: {known}")
     if not model.is_dir():
-        raise UserError(
-            "there is no such folder; a transcriber's model is one on this machine.", where=str(model)
-        )
-    make: Callable[[Path, str], Transcriber] = load_plugin(
-        points.select(name=backend),
-        f"the transcriber '{backend}'",
-        "a function of a folder and a language",
-        callable,
-    )
-    return make(model, language)
+        raise UserError("there is no such folder with a model.", where=str(model))
+    what = f"the transcriber '{backend}'"
+    make = load_plugin(points.select(name=backend), what, "a function of a folder and a language", callable)
+    found: Transcriber = make(model, language)
+    return found
 
 
 def whisper(model: Path, language: str = "") -> Transcriber:
-    """Return faster-whisper with a model (CTranslate2) from a folder; the entry point ``faster-whisper``."""
+    """Return faster-whisper with a model of CTranslate2; the entry point ``faster-whisper``."""
     if not (model / "model.bin").is_file():
+        hint = "get a folder such as Systran/faster-whisper-small, or convert one with ct2-transformers-converter"
         raise UserError(
-            "there is no model.bin in it: this is no model of faster-whisper.",
-            where=str(model),
-            hint="download one such as Systran/faster-whisper-small into a folder, or convert one with ct2-transformers-converter",
+            "there is no model.bin in it: no model of faster-whisper.", where=str(model), hint=hint
         )
     try:
         from faster_whisper import WhisperModel
@@ -80,24 +60,19 @@ def whisper(model: Path, language: str = "") -> Transcriber:
         return _Whisper(
             f"faster-whisper {model.name}", WhisperModel(str(model), local_files_only=True), language
         )
-    except Exception as error:  # of CTranslate2, which raises RuntimeError for everything
+    except Exception as error:  # CTranslate2 raises RuntimeError for everything
         raise UserError(f"the model cannot be loaded: {told(error)}", where=str(model)) from error
 
 
 class _Whisper:
     def __init__(self, name: str, model: Any, language: str) -> None:
-        self.name, self._model, self._language = name, model, language
+        self.name, self._model, self._language = name, model, language or None
 
     def hear(self, sound: Path) -> str:
+        options = {"vad_filter": True, "temperature": 0.0, "condition_on_previous_text": False}
         try:
-            segments, _ = self._model.transcribe(
-                str(sound),
-                language=self._language or None,
-                vad_filter=True,
-                temperature=0.0,
-                condition_on_previous_text=False,
-            )
+            segments, _ = self._model.transcribe(str(sound), language=self._language, **options)
             spoken = [s.text.strip() for s in segments if s.no_speech_prob < _NO_SPEECH]
         except Exception as error:  # of its decoder, whatever the file holds
-            raise UserError(f"the sound cannot be transcribed: {told(error)}", where=str(sound)) from error
+            raise UserError(f"it cannot be transcribed: {told(error)}", where=str(sound)) from error
         return " ".join(filter(None, spoken))

@@ -1,13 +1,13 @@
-"""Sound that people recorded on a timeline: ``narrations/<assignment>/<id>.<ending>``, and beside it what a transcriber heard.
+"""Sound that people recorded on a timeline: ``narrations/<assignment>/<id>.<ending>``, and beside it what was heard in it.
 
-Both parts of a name are random ids that are checked for their form, so a name is no path. Nothing is overwritten.
+Both parts of a name are random ids, checked for their form, so a name is no path. Nothing is overwritten.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +20,10 @@ __all__ = ["Heard", "Sound", "forget_sounds", "heard_in", "keep_heard", "keep_so
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _PID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
-_KINDS: Final = {"webm": "audio/webm", "ogg": "audio/ogg", "m4a": "audio/mp4"}
+_KINDS: Final = {
+    ".webm": ("audio/webm", b"\x1a\x45\xdf\xa3", 0), ".ogg": ("audio/ogg", b"OggS", 0), ".m4a": ("audio/mp4", b"ftyp", 4),
+}  # fmt: skip
+"""Ending: type, how its contents begin, and at which byte."""
 _MOST: Final = 500
 """Sounds of one assignment."""
 _RESERVE: Final = 500_000_000
@@ -36,18 +39,18 @@ class Sound(msgspec.Struct, frozen=True):
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """What a transcriber heard, and which it was; an empty text where nobody speaks."""
+    """What a transcriber heard (nothing where nobody speaks), and which it was."""
 
     text: str
     by: str
 
 
-def list_sounds(folder: Path, pid: str) -> Iterator[Sound]:
-    """Yield the sounds of an assignment in the order of their ids; ``folder`` is the studio's."""
-    if _PID.fullmatch(pid):
-        for path in sorted((folder / "narrations" / pid).glob("*.*")):
-            if path.suffix[1:] in _KINDS and _ID.fullmatch(path.stem):
-                yield Sound(path.stem, path, _KINDS[path.suffix[1:]])
+def list_sounds(folder: Path, pid: str) -> list[Sound]:
+    """Return the sounds of an assignment by id; ``folder`` is the studio's."""
+    files = sorted((folder / "narrations" / pid).glob("*.*")) if _PID.fullmatch(pid) else []
+    return [
+        Sound(p.stem, p, _KINDS[p.suffix][0]) for p in files if p.suffix in _KINDS and _ID.fullmatch(p.stem)
+    ]
 
 
 def keep_sound(folder: Path, pid: str, name: str, data: bytes) -> bool:
@@ -57,12 +60,10 @@ def keep_sound(folder: Path, pid: str, name: str, data: bytes) -> bool:
         UserError: if its id is none, it is no WebM, Ogg or MP4, another one has its id, or there are too many.
         OSError: if the disk is full or cannot be written.
     """
-    ending = "webm" if data[:4] == b"\x1a\x45\xdf\xa3" else "ogg" if data[:4] == b"OggS" else "m4a" if data[4:8] == b"ftyp" else ""  # fmt: skip
-    if not (_ID.fullmatch(name) and _PID.fullmatch(pid)):
-        raise UserError("this is no id of a narration.")
-    if not ending:
-        raise UserError("this is no sound that browsers record (WebM, Ogg or MP4).")
+    ending = next((e for e, (_, magic, at) in _KINDS.items() if data[at : at + len(magic)] == magic), None)
     known = {sound.id: sound.path for sound in list_sounds(folder, pid)}
+    if not (ending and _ID.fullmatch(name) and _PID.fullmatch(pid)):
+        raise UserError("this is no sound that browsers record (WebM, Ogg or MP4).")
     if name in known:
         if known[name].read_bytes() == data:
             return False
@@ -73,13 +74,13 @@ def keep_sound(folder: Path, pid: str, name: str, data: bytes) -> bool:
     place.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(place).free < _RESERVE + len(data):
         raise OSError("the disk is nearly full")
-    with atomic_write(place / f"{name}.{ending}") as file:
+    with atomic_write(place / f"{name}{ending}") as file:
         file.write(data)
     return True
 
 
 def forget_sounds(folder: Path, pids: Iterable[str]) -> None:
-    """Remove every sound of some assignments, and what was heard in it: somebody's voice is no longer ours to keep."""
+    """Remove every sound of some assignments: somebody's voice is no longer ours to keep."""
     for pid in filter(_PID.fullmatch, pids):
         shutil.rmtree(folder / "narrations" / pid, ignore_errors=True)
 
@@ -92,9 +93,5 @@ def keep_heard(sound: Sound, heard: Heard) -> None:
 
 def heard_in(folder: Path, pid: str) -> dict[str, Heard]:
     """Return what was heard in the sounds of an assignment, by id of the sound."""
-    found = {}
-    for sound in list_sounds(folder, pid):
-        note = sound.path.with_suffix(".json")
-        if note.is_file():
-            found[sound.id] = msgspec.json.decode(note.read_bytes(), type=Heard)
-    return found
+    notes = {sound.id: sound.path.with_suffix(".json") for sound in list_sounds(folder, pid)}
+    return {name: msgspec.json.decode(p.read_bytes(), type=Heard) for name, p in notes.items() if p.is_file()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -26,12 +25,8 @@ class Transcribe(Settings, frozen=True, kw_only=True):
 
     round: Annotated[str, argument("Name of the round, whose tasks are timelines.", "ROUND")]
     model: Annotated[Path, option("Folder of the transcriber's model; nothing is fetched.")]
-    backend: Annotated[str, option("Transcriber: faster-whisper, or that of another package.")] = (
-        "faster-whisper"
-    )
-    language: Annotated[
-        str, option("Code of the language that is spoken, such as en; found out by default.")
-    ] = ""
+    backend: Annotated[str, option("Transcriber; other packages may bring some.")] = "faster-whisper"
+    language: Annotated[str, option("Code of the language, such as en; found out by default.")] = ""
     again: Annotated[bool, option("Write down again what was written down before.")] = False
     database: Annotated[
         str | None, option("Where work is kept: a file in the workspace, or a postgresql:// URL.")
@@ -39,7 +34,7 @@ class Transcribe(Settings, frozen=True, kw_only=True):
 
 
 class Transcribed(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the sounds of a round: written down, without speech, written down before; and what failed, by file."""
+    """How many sounds were written down, are without speech, were written down before; and why others were not, by file."""
 
     written: int
     silent: int
@@ -47,7 +42,7 @@ class Transcribed(msgspec.Struct, frozen=True, kw_only=True):
     failed: dict[str, str] = {}
 
 
-def transcribe_round(root: Path, settings: Transcribe, seen: Callable[[], None] | None = None) -> Transcribed:
+def transcribe_round(root: Path, settings: Transcribe) -> Transcribed:
     """Write down what was said in the narrations of a round; the page and ``collect`` show it where nobody typed anything.
 
     Raises:
@@ -56,31 +51,24 @@ def transcribe_round(root: Path, settings: Transcribe, seen: Callable[[], None] 
     with open_desk(root, settings.database, create=False) as desk, desk.reading() as connection:
         round_ = rounds.round_named(connection, settings.round)
         a, t = tables().assignments, tables().tasks
-        mine = (
-            select(a.c.pid).join(t, t.c.id == a.c.task_id).where(t.c.round_id == round_.id).order_by(a.c.id)
-        )
-        pids = list(connection.execute(mine).scalars())
+        mine = select(a.c.pid).join(t, t.c.id == a.c.task_id).where(t.c.round_id == round_.id)
+        pids = list(connection.execute(mine.order_by(a.c.id)).scalars())
     if round_.kind != "timeline":
         raise UserError(
-            f"the round '{round_.name}' is of the kind {round_.kind}; people speak on timelines alone."
+            f"'{round_.name}' is a round of the kind {round_.kind}; people speak on timelines alone."
         )
     folder = Workspace(root).file("studio")
     transcriber = load_transcriber(settings.backend, settings.model, settings.language)
-    written = silent = before = 0
-    failed: dict[str, str] = {}
+    counts, failed = {"written": 0, "silent": 0, "before": 0}, {}
     for pid in pids:
         known = {} if settings.again else heard_in(folder, pid)
         for sound in list_sounds(folder, pid):
-            if sound.id in known:
-                before += 1
-                continue
             try:
-                text = transcriber.hear(sound.path)
+                text = known[sound.id].text if sound.id in known else transcriber.hear(sound.path)
             except UserError as error:
                 failed[str(sound.path)] = error.message
                 continue
-            keep_heard(sound, Heard(text, transcriber.name))
-            written, silent = written + bool(text), silent + (not text)
-            if seen is not None:
-                seen()
-    return Transcribed(written=written, silent=silent, before=before, failed=failed)
+            if sound.id not in known:
+                keep_heard(sound, Heard(text, transcriber.name))
+            counts["before" if sound.id in known else "written" if text else "silent"] += 1
+    return Transcribed(**counts, failed=failed)

@@ -22,9 +22,8 @@ __all__ = ["ROUTES", "forget_voice"]
 
 async def put_sound(request: Request) -> Response:
     """Keep a sound, once; also of a task that is no longer its person's, for they spoke while it was."""
-    await _require_own(request)
+    pid, name = await _own(request)
     data, folder = await request.body(), studio_of(request).settings.folder
-    pid, name = request.path_params["pid"], request.path_params["name"]
     try:
         new = await to_thread.run_sync(keep_sound, folder, pid, name, data)
     except UserError as error:
@@ -36,34 +35,31 @@ async def put_sound(request: Request) -> Response:
 
 async def send_sound(request: Request) -> Response:
     """Send a sound to whoever spoke."""
-    await _require_own(request)
+    await _own(request)
     return await show_sound(request)
 
 
 async def show_sound(request: Request) -> Response:
     """Send a sound as a file: by its contents it is one, whatever somebody called it."""
-    pid, name = request.path_params["pid"], request.path_params["name"]
-    sounds = await to_thread.run_sync(lambda: list(list_sounds(studio_of(request).settings.folder, pid)))
-    sound = next((sound for sound in sounds if sound.id == name), None)
-    if sound is None:
-        raise GoneError
-    headers = {"Cache-Control": "private, no-store"}
-    return FileResponse(sound.path, media_type=sound.mime, filename=sound.path.name, headers=headers)
+    folder, pid, name = studio_of(request).settings.folder, *map(request.path_params.get, ("pid", "name"))
+    for sound in await to_thread.run_sync(list_sounds, folder, str(pid)):
+        if sound.id == name:
+            return FileResponse(sound.path, media_type=sound.mime, filename=sound.path.name)
+    raise GoneError
 
 
-async def _require_own(request: Request) -> None:
-    pid, person = request.path_params["pid"], person_of(request)
+async def _own(request: Request) -> tuple[str, str]:
+    """Return the assignment and id of the address; GoneError unless it is a timeline of the person's own."""
+    pid, name, person = request.path_params["pid"], request.path_params["name"], person_of(request)
 
-    def find(connection: Connection) -> bool:
+    def find(connection: Connection) -> str:
         found = work.find_assignment(connection, pid, person)
-        return (
-            found is not None
-            and found.stage == "task"
-            and tasks.asked_of(connection, found).kind.name == "timeline"
-        )
+        task = found is not None and found.stage == "task"
+        return tasks.asked_of(connection, found).kind.name if found and task else ""
 
-    if not await read(request, find):
+    if await read(request, find) != "timeline":
         raise GoneError
+    return pid, name
 
 
 async def forget_voice(request: Request, person: str) -> None:
@@ -79,4 +75,3 @@ ROUTES: Final = (
     ("/w/{pid}/narration/{name}", "GET", send_sound, "own-assignment"),
     ("/narration/{pid}/{name}", "GET", show_sound, "coordinator"),
 )
-"""Rows of the route table."""

@@ -21,19 +21,17 @@ __all__ = ["HEADERS", "TimelineView", "card", "view"]
 
 HEADERS: Final = {"permissions-policy": MICROPHONE}
 """People speak on this page."""
+_SHOWN: Final = (
+    "duration_s", "fps_num", "fps_den", "frames", "steps", "script", "prelabels", "planned",
+)  # fmt: skip
+"""Fields of the task that the page gets; neither where the recording is, nor who made the proposals."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineView:
-    """``task_timeline``.
-
-    Attributes:
-        title: of the activity.
-        tags: kinds of mistakes with their names, in the order of the keys 1 to 8.
-        actions: fine-grained actions are asked for.
-        narration: sound may be recorded.
-        data: everything that the page draws, as JSON.
-    """
+    """``task_timeline``: title of the activity, mistakes with their names in the order of the keys 1 to 8, what is asked for
+    beside steps, and all that the page draws, as JSON.
+    """  # noqa: D205
 
     title: str
     tags: tuple[tuple[str, str], ...]
@@ -43,43 +41,18 @@ class TimelineView:
 
 
 def view(
-    studio: Studio,
-    task: TimelineTask,
-    sheet: TimelineSheet,  # noqa: ARG001 - the page has it
-    options: TimelineOptions,
-    address: str,
+    studio: Studio, task: TimelineTask, sheet: TimelineSheet, options: TimelineOptions, address: str
 ) -> TimelineView:
-    """Return what the page shows; neither where the recording is, nor who made the proposals."""
+    """Return what the page shows; what a transcriber heard goes into the sheet there, to be corrected."""
     heard = heard_in(studio.settings.folder, address.removeprefix("/w/"))
-    data = {
-        "duration_s": task.duration_s,
-        "fps_num": task.fps_num,
-        "fps_den": task.fps_den,
-        "frames": task.frames,
-        "steps": task.steps,
-        "script": task.script,
-        "before": task.before,
-        "prelabels": task.prelabels,
-        "planned": task.planned,
-        "tags": TAGS,
-        "complete": options.complete,
-        "actions": options.actions,
-        "narration": options.narration,
-        "heard": {name: said.text for name, said in heard.items()},
-    }
-    return TimelineView(
-        task.title,
-        tuple(TAGS.items()),
-        options.actions,
-        options.narration,
-        msgspec.json.encode(data).decode(),
-    )
+    said = {n.id: heard[n.id].text for n in sheet.narrations if n.asr is None and n.id in heard}
+    data = {name: getattr(task, name) for name in _SHOWN} | msgspec.structs.asdict(options)
+    json = msgspec.json.encode({**data, "tags": TAGS, "heard": said}).decode()
+    return TimelineView(task.title, tuple(TAGS.items()), options.actions, options.narration, json)
 
 
 def card(studio: Studio, task: TimelineTask, address: str) -> CardView:
     """Return the recording, as it is shown beside the sheet."""
     clip = clip_state(studio, KIND.footage(task), rate=task.fps)
-    state = clip.state if clip is not None else ""
-    return CardView(
-        address=address, parts=(), span=f"of {clock_text(task.duration_s)}", clip=state, graph=None
-    )
+    span = f"of {clock_text(task.duration_s)}"
+    return CardView(address=address, parts=(), span=span, clip=clip.state if clip else "", graph=None)

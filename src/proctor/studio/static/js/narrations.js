@@ -28,10 +28,10 @@ class Narrations {
     on("signed-in", () => void this.drain());
   }
 
-  /** @param {string} pid @param {string} key @param {ArrayBuffer} bytes @param {string} type */
-  async keep(pid, key, bytes, type) {
+  /** @param {string} pid @param {{id: string, bytes: ArrayBuffer, type: string}} clip */
+  async keep(pid, { id, bytes, type }) {
     try {
-      await putClip({ person: this.#person, key, pid, bytes, type, at: Date.now() });
+      await putClip({ person: this.#person, key: id, pid, bytes, type, at: Date.now() });
     } catch (error) {
       if (!(error instanceof DeviceFull)) throw error;
       tellClips({ onDevice: false, why: error.why });

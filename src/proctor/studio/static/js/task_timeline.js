@@ -1,22 +1,23 @@
 /** Timelines: known steps of a recording, bracketed one after the other; mistakes, actions and narration beside them. */
 
-import { make } from "./dom.js";
 import { newId } from "./device.js";
-import { byTime, Frames, isOpen, rowsOf, standsOut } from "./marks.js";
+import { make } from "./dom.js";
+import { byTime, Frames, isOpen, keyed, put, rowsOf } from "./marks.js";
 import { Recorder, theNarrations } from "./narrations.js";
 import { startPage } from "./page.js";
 import { clockText } from "./player.js";
 import { showToast } from "./toast.js";
+import { send } from "./wire.js";
 
 /** @typedef {import("./marks.js").Span} Span */
+/** @typedef {"start_s" | "end_s"} Side */
 
 const AROUND_S = 1.5;
+const LOOK_MS = 300;
 const MAX_ROWS = 300;
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("sheet"));
 const task = JSON.parse(form.dataset.task ?? "{}");
-const video = document.getElementById("clip");
-if (video) video.dataset.fps = `${task.fps_num}/${task.fps_den}`;
 const frames = new Frames(task);
 const length = task.duration_s;
 /** Seconds of the zoomed window. */
@@ -25,7 +26,6 @@ const steps = new Map(task.steps.map((/** @type {any} */ s) => [s.id, s]));
 /** Steps in the order in which they are armed. @type {string[]} */
 const order = [...new Set([...task.script.filter((/** @type {string} */ id) => steps.has(id)), ...steps.keys()])];
 const numbers = new Map([...steps.keys()].map((id, n) => [id, n + 1]));
-const tags = Object.entries(task.tags);
 
 /** @type {any} */
 let sheet = { segments: [], errors: [], dismissed: [], actions: [], narrations: [], note: "" };
@@ -35,8 +35,10 @@ let chosen = "";
 /** @type {"segments" | "actions"} */
 let lane = "segments";
 let from = 0;
-/** @type {{at: number, list: {span: Span, end: boolean, time: number}[]} | null} */
+/** @type {{at: number, list: {span: Span, side: Side}[]} | null} */
 let review = null;
+/** What stands out, as the server sees it. @type {any} */
+let seen = { order: [], gaps: [], overlaps: [] };
 /** @type {Set<string>} */
 let unsent = new Set();
 const recorder = new Recorder();
@@ -46,6 +48,8 @@ const narrations = theNarrations();
 const byId = (id) => document.getElementById(id);
 /** @param {string} id */
 const nameOf = (id) => (steps.has(id) ? `${numbers.get(id)} ${steps.get(id).text}` : id);
+/** @param {Span} span */
+const textOf = (span) => `${clockText(span.start_s)} – ${isOpen(span) ? "…" : clockText(span.end_s)}`;
 const here = () => page.player?.frame ?? 0;
 /** @param {string} step @returns {Span[]} */
 const segmentsOf = (step) => sheet.segments.filter((/** @type {Span} */ s) => s.step === step).sort(byTime);
@@ -55,36 +59,33 @@ const errorsOf = (step) => sheet.errors.filter((/** @type {any} */ e) => e.step 
 const isMissing = (step) => errorsOf(step).some((e) => e.tag === "missing");
 /** @param {string} step */
 const isDone = (step) => isMissing(step) || segmentsOf(step).some((s) => !isOpen(s));
-/** @returns {Span | undefined} */
-const spanOf = (/** @type {string} */ id) => [...sheet.segments, ...sheet.actions].find((s) => s.id === id);
-/** @returns {Span | undefined} what I and O move: what was chosen, or what was begun last in this lane */
+/** @param {string} id @returns {Span | undefined} */
+const spanOf = (id) => [...sheet.segments, ...sheet.actions].find((s) => s.id === id);
+/** @returns {Span | undefined} what I and O move: what was chosen, or what was begun in this lane */
 const target = () => spanOf(chosen) ?? sheet[lane].findLast((/** @type {Span} */ s) => isOpen(s) && (lane === "actions" || s.step === armed));
-
 /** @param {string} text said softly, and to those who listen */
-function say(text) {
-  byId("marks-said").textContent = text;
+const say = (text) => put(byId("marks-said"), text);
+
+/** @param {() => void} change of the sheet, which is the person's @returns {boolean} whether it may be made */
+function edit(change) {
+  if (page.readOnly) say("The sheet can only be read here.");
+  else {
+    change();
+    page.changed();
+  }
+  return !page.readOnly;
 }
 
 /** @param {number} frame pause, and show it */
 function jump(frame) {
-  if (!page.player) return;
-  page.player.video.pause();
-  page.player.toFrame(Math.min(frame, frames.count - 1));
+  page.player?.video.pause();
+  page.player?.toFrame(Math.min(frame, frames.count - 1));
   follow(frames.seconds(frame));
 }
 
-/** @param {() => void} change of the sheet, which is counted as the person's */
-function edit(change) {
-  if (page.readOnly) return say("The sheet can only be read here.");
-  change();
-  page.changed();
-}
-
-/** @param {string} step */
-function arm(step) {
-  armed = step;
-  chosen = "";
-  lane = "segments";
+/** @param {string} step @param {string} [id] a segment of it that I and O move */
+function arm(step, id = "") {
+  [armed, chosen, lane] = [step, id, "segments"];
   show();
   byId("steps-list").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
 }
@@ -95,59 +96,47 @@ function armNext(by) {
   say(`Step ${nameOf(armed)} is armed.`);
 }
 
-/** @param {string} id choose a segment or an action, and show its start */
+/** @param {string} id of a segment or an action */
 function choose(id) {
   const span = spanOf(id);
   if (!span) return;
-  lane = sheet.actions.includes(span) ? "actions" : "segments";
-  if (lane === "segments") armed = span.step;
-  chosen = id;
+  if (span.verb === undefined) arm(span.step, id);
+  else [chosen, lane] = [id, "actions"];
   show();
-  jump(frames.at(span.start_s));
 }
 
-/** @param {boolean} stay pause at the frame that was set */
-function markStart(stay) {
+/** @param {Span} span @param {Side} side @param {number} frame @returns {boolean} whether it may be there, and was put there */
+function place(span, side, frame) {
+  const other = frames.at(side === "start_s" ? span.end_s : span.start_s);
+  const alone = side === "start_s" && isOpen(span);
+  if (Number.isNaN(frame)) say("A time is written as 1:02.500, a frame as f1875.");
+  else if (!alone && (side === "start_s" ? frame >= other : frame <= other)) say(`The start has to come before the end: ${textOf(span)}.`);
+  else if (frame >= 0 && frame <= frames.count) return edit(() => Object.assign(span, { [side]: frames.seconds(frame) }, alone ? { end_s: frames.seconds(frame) } : {}));
+  return false;
+}
+
+/** @param {Side} side @param {boolean} [stay] pause at the frame that was set */
+function mark(side, stay = false) {
   const frame = here();
   const span = target();
-  if (span && spanOf(chosen) && !isOpen(span) && frames.at(span.end_s) <= frame) return say(`It ends at ${clockText(span.end_s)}: the start has to come before.`);
+  const closes = side === "end_s" && span && isOpen(span);
+  if (!span && side === "end_s") return say("Mark the start first: I.");
   if (!span && lane === "segments" && isMissing(armed)) return say("This step is tagged as missing: take the tag off first.");
-  edit(() => {
-    const start_s = frames.seconds(frame);
-    if (span) Object.assign(span, { start_s, end_s: isOpen(span) ? start_s : span.end_s });
-    else if (lane === "segments") sheet.segments.push({ id: newId(), step: armed, start_s, end_s: start_s });
-    else sheet.actions.push({ id: newId(), start_s, end_s: start_s, verb: "", noun: "", source: "manual", step: armed });
-    say(`Start ${clockText(start_s)}: ${lane === "segments" ? nameOf(armed) : "action"}.`);
-  });
+  const begun = { id: newId(), step: armed, start_s: frames.seconds(frame), end_s: frames.seconds(frame) };
+  const kept = span ? place(span, side, frame) : edit(() => sheet[lane].push(lane === "segments" ? begun : { ...begun, verb: "", noun: "", source: "manual" }));
+  if (!kept) return;
+  say(`${side === "start_s" ? "Start" : "End"} ${clockText(begun.start_s)}: ${lane === "segments" ? nameOf(armed) : "action"}.`);
   if (stay) jump(frame);
-}
-
-/** @param {boolean} stay */
-function markEnd(stay) {
-  const frame = here();
-  const span = target();
-  if (!span) return say("Mark the start first: I.");
-  if (frame <= frames.at(span.start_s)) return say(`It starts at ${clockText(span.start_s)}: the end has to come after.`);
-  const wasOpen = isOpen(span);
-  edit(() => {
-    span.end_s = frames.seconds(frame);
-  });
-  say(`End ${clockText(span.end_s)}: ${lane === "segments" ? nameOf(span.step) : "action"}.`);
-  if (stay) jump(frame);
-  if (!wasOpen || page.readOnly) return;
-  if (lane === "actions") {
-    byId(`verb-${span.id}`)?.focus();
-    return;
-  }
-  const at = order.indexOf(span.step);
-  const next = [...order.slice(at + 1), ...order.slice(0, at)].find((id) => !isDone(id));
+  if (closes && lane === "actions") byId(`verb-${span.id}`)?.focus();
+  if (!closes || lane === "actions") return;
+  const at = order.indexOf(span.step) + 1;
+  const next = [...order.slice(at), ...order.slice(0, at)].find((id) => !isDone(id));
   if (next) arm(next);
 }
 
 function split() {
   const time = frames.seconds(here());
-  const inside = (/** @type {Span} */ s) => s.start_s < time && time < s.end_s;
-  const span = [spanOf(chosen), ...segmentsOf(armed), ...sheet.segments].find((s) => s && sheet.segments.includes(s) && inside(s));
+  const span = [spanOf(chosen), ...segmentsOf(armed), ...sheet.segments].find((s) => s && s.verb === undefined && s.start_s < time && time < s.end_s);
   if (!span) return say("No segment can be split here.");
   edit(() => {
     sheet.segments.push({ ...span, id: newId(), start_s: time });
@@ -156,25 +145,25 @@ function split() {
   });
 }
 
-/** @param {"segments"|"actions"|"errors"|"narrations"} list @param {any} item taken out, and back with Undo */
-function takeOut(list, item, what = "Removed.") {
+/** @param {"segments"|"actions"|"errors"|"narrations"} list @param {any} item taken out, and put back with Undo @param {string} what */
+function takeOut(list, item, what) {
   edit(() => {
     sheet[list] = sheet[list].filter((/** @type {any} */ one) => one !== item);
     if (chosen === item.id) chosen = "";
-    showToast(what, { label: "Undo", key: "z", run: () => edit(() => sheet[list].push(item)) }, 10);
+    showToast(`Removed: ${what}.`, { label: "Undo", key: "z", run: () => void edit(() => sheet[list].push(item)) }, 10);
   });
 }
 
 function remove() {
   const span = target();
   if (!span) return say("Choose a segment first.");
-  takeOut(sheet.actions.includes(span) ? "actions" : "segments", span, `Removed: ${span.verb ?? nameOf(span.step)}.`);
+  takeOut(span.verb === undefined ? "segments" : "actions", span, span.verb ?? nameOf(span.step));
 }
 
 /** @param {string} tag put on the armed step, or taken off */
 function toggleTag(tag) {
   const old = errorsOf(armed).findLast((e) => e.tag === tag);
-  if (old) return takeOut("errors", old, `Taken off: ${task.tags[tag]}.`);
+  if (old) return takeOut("errors", old, task.tags[tag]);
   if (tag === "missing" && segmentsOf(armed).length > 0) return say("This step is marked: remove its segments before you tag it as missing.");
   edit(() => {
     sheet.errors.push({ step: armed, tag, text: "", origin: "review" });
@@ -182,67 +171,45 @@ function toggleTag(tag) {
   });
 }
 
-/** @param {Span} span @param {"start_s"|"end_s"} side @param {number} frame @returns {boolean} whether it may be there */
-function place(span, side, frame) {
-  const other = frames.at(side === "start_s" ? span.end_s : span.start_s);
-  const fits = side === "start_s" ? frame >= 0 && (isOpen(span) || frame < other) : frame > other && frame <= frames.count;
-  if (!fits) say(side === "start_s" ? "The start has to come before the end." : "The end has to come after the start, within the video.");
-  else edit(() => Object.assign(span, { [side]: frames.seconds(frame) }, side === "start_s" && isOpen(span) ? { end_s: frames.seconds(frame) } : {}));
-  return fits;
-}
-
-// -- review pass --------------------------------------------------------------------------------------------------
+// -- review pass, playhead ------------------------------------------------------------------------------------------
 
 function toggleReview() {
-  if (review || !page.player) return endReview();
-  const list = sheet.segments.filter((/** @type {Span} */ s) => !isOpen(s))
-    .flatMap((/** @type {Span} */ span) => [{ span, end: false, time: span.start_s }, { span, end: true, time: span.end_s }])
-    .sort((/** @type {any} */ a, /** @type {any} */ b) => a.time - b.time);
+  const list = sheet.segments.filter((/** @type {Span} */ s) => !isOpen(s)).flatMap((/** @type {Span} */ span) => [{ span, side: "start_s" }, { span, side: "end_s" }]);
   if (list.length === 0) return say("Nothing is marked yet.");
-  review = { at: -1, list };
+  review = review ? null : { at: -1, list: list.sort((/** @type {any} */ a, /** @type {any} */ b) => a.span[a.side] - b.span[b.side]) };
   nextBoundary();
 }
 
+/** Play around the next boundary; at the end, or when the pass was stopped, stand still. */
 function nextBoundary() {
-  if (!review || !page.player) return;
-  review.at += 1;
-  const boundary = review.list[review.at];
-  if (!boundary) return endReview();
-  chosen = boundary.span.id;
-  armed = boundary.span.step;
-  lane = "segments";
-  say(`Boundary ${review.at + 1} of ${review.list.length}: ${boundary.end ? "end" : "start"} of ${nameOf(armed)}.`);
-  show();
-  page.player.toFrame(frames.at(Math.max(0, boundary.time - AROUND_S)));
-  void page.player.video.play().catch(() => {});
-}
-
-function endReview() {
-  if (review) say("Review ended.");
-  review = null;
-  page.player?.video.pause();
-  show();
+  const boundary = review?.list[review.at += 1];
+  if (!review || !boundary) {
+    review = null;
+    page.player?.video.pause();
+    return say("Review ended.");
+  }
+  arm(boundary.span.step, boundary.span.id);
+  say(`Boundary ${review.at + 1} of ${review.list.length}: ${boundary.side === "start_s" ? "start" : "end"} of ${nameOf(armed)}.`);
+  page.player?.toFrame(frames.at(Math.max(0, boundary.span[boundary.side] - AROUND_S)));
+  void page.player?.video.play().catch(() => {});
 }
 
 /** @param {number} time of the frame on the screen */
 function playhead(time) {
   const boundary = review?.list[review.at];
-  if (boundary && (time >= boundary.time + AROUND_S || page.player?.video.ended)) nextBoundary();
+  if (boundary && (time >= boundary.span[boundary.side] + AROUND_S || page.player?.video.ended)) nextBoundary();
   if (!page.player?.video.paused) follow(time);
   for (const head of document.querySelectorAll(".playhead")) {
-    const zoomed = head.parentElement?.id !== "overview";
-    const left = zoomed ? (time - from) / WINDOW_S : time / length;
+    const left = head.parentElement?.id === "overview" ? time / length : (time - from) / WINDOW_S;
     /** @type {HTMLElement} */ (head).hidden = left < 0 || left > 1;
     /** @type {HTMLElement} */ (head).style.left = `${100 * left}%`;
   }
-  const overview = byId("overview");
-  overview.setAttribute("aria-valuenow", time.toFixed(2));
-  overview.setAttribute("aria-valuetext", `${clockText(time)}, frame ${here()}`);
+  for (const [name, value] of [["max", length], ["now", time.toFixed(2)], ["text", `${clockText(time)}, frame ${here()}`]]) byId("overview").setAttribute(`aria-value${name}`, value);
 }
 
 /** @param {number} time to be inside the zoomed window */
 function follow(time) {
-  if (time < from || time > from + WINDOW_S * 0.95) pan(time - WINDOW_S * 0.1);
+  if (time < from || time > from + WINDOW_S) pan(time - WINDOW_S * 0.1);
 }
 
 /** @param {number} start of the zoomed window */
@@ -251,272 +218,205 @@ function pan(start) {
   lanes();
 }
 
-// -- showing ------------------------------------------------------------------------------------------------------
-
-/**
- * Show a list without remaking what is there, so that the focus and what is being typed stay.
- * @param {HTMLElement} box @param {any[]} items @param {(item: any) => string} key
- * @param {(key: string) => HTMLElement} create @param {(element: HTMLElement, item: any) => void} update
- */
-function keyed(box, items, key, create, update) {
-  const old = new Map([...box.children].map((child) => [/** @type {HTMLElement} */ (child).dataset.key, /** @type {HTMLElement} */ (child)]));
-  items.forEach((item, n) => {
-    const name = key(item);
-    const element = old.get(name) ?? create(name);
-    element.dataset.key = name;
-    old.delete(name);
-    if (box.children[n] !== element) box.insertBefore(element, box.children[n] ?? null);
-    update(element, item);
-  });
-  for (const gone of old.values()) gone.remove();
-}
-
-/** @param {HTMLElement | null} element @param {string} text */
-function put(element, text) {
-  if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) {
-    if (element !== document.activeElement && element.value !== text) element.value = text;
-  } else if (element && element.textContent !== text) element.textContent = text;
-}
+// -- showing --------------------------------------------------------------------------------------------------------
 
 /** @param {string} act @param {string} text @param {Record<string, any>} [more] */
 const button = (act, text, more = {}) => make("button", { type: "button", "data-act": act, ...more }, text);
+/** @param {string} value @param {string} what */
+const dropper = (value, what) => button("drop", "×", { value, "aria-label": `Remove this ${what}` });
+/** @param {string} tag @param {string} name @param {string} label @param {Record<string, any>} [more] */
+const field = (tag, name, label, more = {}) => make(tag, { "data-field": name, "aria-label": label, dir: "auto", ...(tag === "input" ? { type: "text", maxlength: "200", autocomplete: "off" } : { rows: "1", maxlength: "4000" }), ...more });
 
-/** @param {string} name @param {string} label @param {Record<string, any>} [more] */
-const field = (name, label, more = {}) => make("input", { type: "text", "data-field": name, "aria-label": label, autocomplete: "off", ...more });
+/** @param {any} chip @param {Span} span @param {string} of */
+function chipOf(chip, span, of) {
+  put(chip, textOf(span));
+  chip.setAttribute("aria-pressed", String(span.id === chosen));
+  chip.setAttribute("aria-label", `${of}, ${textOf(span)}`);
+}
 
 function showSteps() {
-  const marked = new Map(order.map((id) => [id, { spans: /** @type {Span[]} */ ([]), errors: 0, missing: false }]));
-  for (const s of [...sheet.segments].sort(byTime)) marked.get(s.step)?.spans.push(s);
-  for (const e of sheet.errors) {
-    const of = marked.get(e.step);
-    if (of) Object.assign(of, { errors: of.errors + 1, missing: of.missing || e.tag === "missing" });
-  }
-  keyed(byId("steps-list"), order, (id) => id, (id) => make("li", { id: `step-${id}` }, button("arm", "", { class: "arm", "data-step": null, value: id }), make("span", { class: "times" })), (row, id) => {
-    const { spans, errors, missing } = /** @type {any} */ (marked.get(id));
-    const arming = row.firstElementChild;
-    const done = missing || spans.some((/** @type {Span} */ s) => !isOpen(s));
-    row.className = missing ? "missing-step" : done ? "done" : "todo";
-    put(/** @type {HTMLElement} */ (arming), `${id === armed ? "▶" : missing ? "✕" : done ? "✓" : "┄"} ${nameOf(id)}${missing ? " · missing" : ""}${steps.get(id).optional ? " · optional" : ""}${errors ? ` · ▲${errors}` : ""}`);
-    if (id === armed) arming?.setAttribute("aria-current", "step");
-    else arming?.removeAttribute("aria-current");
-    keyed(/** @type {HTMLElement} */ (row.lastElementChild), spans, (s) => s.id, (key) => button("choose", "", { class: "time", value: key }), (chip, s) => {
-      put(chip, isOpen(s) ? `${clockText(s.start_s)} – …` : `${clockText(s.start_s)} – ${clockText(s.end_s)}`);
-      chip.setAttribute("aria-pressed", String(s.id === chosen));
-      chip.setAttribute("aria-label", `Segment ${chip.textContent} of ${nameOf(id)}`);
-    });
+  keyed(byId("steps-list"), order, String, (id) => make("li", { id: `step-${id}` }, button("arm", "", { class: "arm", value: id }), make("span", { class: "times" })), (row, id) => {
+    const [arming, times] = row.children;
+    const errors = errorsOf(id).length;
+    row.className = isMissing(id) ? "missing-step" : isDone(id) ? "done" : "todo";
+    const glyph = id === armed ? "▶" : { "missing-step": "✕", done: "✓", todo: "┄" }[/** @type {"done"} */ (row.className)];
+    put(arming, `${glyph} ${nameOf(id)}${isMissing(id) ? " · missing" : ""}${steps.get(id).optional ? " · optional" : ""}${errors ? ` · ▲${errors}` : ""}`);
+    arming.ariaCurrent = id === armed ? "step" : null;
+    keyed(times, segmentsOf(id), (s) => s.id, (s) => button("choose", "", { class: "time", value: s.id }), (chip, s) => chipOf(chip, s, nameOf(id)));
   });
   put(byId("steps-count"), `${order.filter(isDone).length} of ${order.length} done`);
 }
 
 function showEditor() {
   const span = target();
-  const step = lane === "actions" ? "Action" : `Step ${nameOf(armed)}`;
-  put(byId("edit-title"), step);
   const own = segmentsOf(armed);
-  const which = own.length > 1 && span ? `segment ${own.indexOf(span) + 1} of ${own.length}` : "the segment";
-  put(byId("edit-how"), !span ? `I marks the start of ${lane === "actions" ? "an action" : own.length ? "another segment" : "its segment"}.`
-    : spanOf(chosen) ? `I and O move ${lane === "actions" ? "the action" : which}; Esc lets go.` : "Start set. O marks the end.");
-  for (const side of ["start_s", "end_s"]) {
-    const none = !span || (side === "end_s" && isOpen(span));
-    const time = span ? /** @type {any} */ (span)[side] : 0;
-    put(byId(side), none ? "" : clockText(time));
-    put(byId(`${side}-frame`), none ? "–" : `frame ${frames.at(time)}`);
-    for (const control of document.querySelectorAll(`[data-side="${side}"]`)) /** @type {any} */ (control).disabled = page.readOnly || none;
+  const what = lane === "actions" ? "the action" : own.length > 1 && span ? `segment ${own.indexOf(span) + 1} of ${own.length}` : "the segment";
+  put(byId("edit-title"), lane === "actions" ? "Action" : `Step ${nameOf(armed)}`);
+  put(byId("edit-how"), spanOf(chosen) ? `I and O move ${what}; Esc lets go.` : span ? "Start set. O marks the end." : `I marks the start of ${lane === "actions" ? "an action" : own.length ? "another segment" : "its segment"}.`);
+  for (const side of /** @type {Side[]} */ (["start_s", "end_s"])) {
+    const time = span && (side === "start_s" || !isOpen(span)) ? span[side] : null;
+    put(byId(side), time === null ? "" : clockText(time));
+    put(byId(`${side}-frame`), time === null ? "–" : `frame ${frames.at(time)}`);
+    for (const control of document.querySelectorAll(`[data-side="${side}"]`)) /** @type {any} */ (control).disabled = page.readOnly || time === null;
   }
   const errors = errorsOf(armed);
-  for (const each of document.querySelectorAll("[data-tag]")) each.setAttribute("aria-pressed", String(errors.some((e) => e.tag === each.getAttribute("data-tag"))));
-  keyed(byId("errors"), errors, (e) => `${armed}/${e.tag}/${errors.filter((o) => o.tag === e.tag).indexOf(e)}`, () => make("li", {}, make("label", {}, make("span"), make("textarea", { rows: "1", maxlength: "4000", dir: "auto", "data-field": "error" }))), (row, e) => {
-    row.dataset.at = String(sheet.errors.indexOf(e));
-    row.id = `error-${row.dataset.at}`;
-    put(row.querySelector("span"), `▲ ${task.tags[e.tag]}`);
-    put(row.querySelector("textarea"), e.text);
+  for (const each of document.querySelectorAll("[data-tag]")) each.ariaPressed = String(errors.some((e) => e.tag === each.getAttribute("data-tag")));
+  const twin = (/** @type {any} */ e) => errors.filter((o) => o.tag === e.tag).indexOf(e);
+  keyed(byId("errors"), errors, (e) => `${armed}/${e.tag}/${twin(e)}`, (e) => make("li", {}, make("span", {}, `▲ ${task.tags[e.tag]}`), field("textarea", "text", task.tags[e.tag])), (row, e) => {
+    row.id = `error-${sheet.errors.indexOf(e)}`;
+    row.item = e;
+    put(row.lastElementChild, e.text);
   });
 }
 
 /** Bars of both windows and of the actions. */
 function lanes() {
   const span = target();
-  /** @param {string} id @param {Span[]} spans @param {number} start @param {number} width */
-  const bars = (id, spans, start, width) => {
+  for (const [id, spans, start, width] of /** @type {[string, Span[], number, number][]} */ ([["overview", sheet.segments, 0, length], ["zoom", sheet.segments, from, WINDOW_S], ["acts", sheet.actions, from, WINDOW_S]])) {
     const rows = rowsOf(spans);
-    const zoomed = id !== "overview";
-    const seen = spans.filter((s) => Math.max(s.end_s, s.start_s) >= start && s.start_s <= start + width);
+    if (!byId(id)) continue;
     byId(id).style.setProperty("--rows", String(Math.max(0, ...rows.values()) + 1));
-    keyed(byId(`${id}-bars`), seen, (s) => s.id, () => make("div", { class: "bar-of" }, make("span"), ...(zoomed ? ["start_s", "end_s"].map((side) => make("i", { "data-handle": side })) : [])), (bar, s) => {
-      bar.className = ["bar-of", isOpen(s) ? "open" : "", s === span ? "chosen" : "", s.step === armed ? "armed" : "", errorsOf(s.step).length && s.verb === undefined ? "wrong" : ""].join(" ");
+    const inside = spans.filter((s) => Math.max(s.end_s, s.start_s) >= start && s.start_s <= start + width);
+    keyed(byId(`${id}-bars`), inside, (s) => s.id, () => make("div", {}, make("span"), ...(id === "overview" ? [] : ["start_s", "end_s"].map((side) => make("i", { "data-handle": side })))), (bar, s) => {
+      bar.className = ["bar-of", isOpen(s) && "open", s === span && "chosen", s.step === armed && "armed", s.verb === undefined && errorsOf(s.step).length && "wrong"].filter(Boolean).join(" ");
       bar.style.left = `${(100 * (s.start_s - start)) / width}%`;
-      bar.style.width = `${(100 * (Math.max(s.end_s, s.start_s) - s.start_s)) / width}%`;
+      bar.style.width = `${(100 * Math.max(0, s.end_s - s.start_s)) / width}%`;
       bar.style.setProperty("--row", String(rows.get(s.id)));
-      put(bar.querySelector("span"), zoomed ? (s.verb === undefined ? nameOf(s.step) : `${s.verb} ${s.noun}`) : "");
+      put(bar.firstElementChild, id === "overview" ? "" : s.verb === undefined ? nameOf(s.step) : `${s.verb} ${s.noun}`);
     });
-  };
-  bars("overview", sheet.segments, 0, length);
-  bars("zoom", sheet.segments, from, WINDOW_S);
-  if (task.actions) bars("acts", sheet.actions, from, WINDOW_S);
-  const lens = byId("lens");
-  lens.style.left = `${(100 * from) / length}%`;
-  lens.style.width = `${Math.min(100, (100 * WINDOW_S) / length)}%`;
-  put(byId("zoom-range"), `${clockText(from)} – ${clockText(Math.min(length, from + WINDOW_S))}`);
+  }
+  byId("lens").style.left = `${(100 * from) / length}%`;
+  byId("lens").style.width = `${(100 * WINDOW_S) / length}%`;
+  put(byId("zoom-range"), `${clockText(from)} – ${clockText(from + WINDOW_S)}`);
 }
 
 function showNotes() {
-  const { order: mistakes, gaps, overlaps } = standsOut(sheet, task);
+  const at = (/** @type {string} */ id) => spanOf(id) ?? { step: "", start_s: 0 };
   const notes = [
-    ...mistakes.map(([a, b]) => ({ id: `order-${a}-${b}`, text: `Order? Step ${nameOf(b)} began before step ${nameOf(a)}.`, time: segmentsOf(b)[0].start_s, edge: JSON.stringify([a, b]) })),
-    ...gaps.map(([a, b]) => ({ id: `gap-${a}`, text: `Gap of ${(b - a).toFixed(1)} s`, time: a })),
-    ...overlaps.map(([a, b]) => ({ id: `over-${a.id}-${b.id}`, text: `Overlap: ${nameOf(a.step)} and ${nameOf(b.step)}`, time: b.start_s })),
+    ...seen.order.map((/** @type {any} */ m) => ({ id: `order-${m.before}-${m.after}`, text: `Order? Step ${nameOf(m.after)} began before step ${nameOf(m.before)}.`, time: segmentsOf(m.after)[0]?.start_s ?? 0, edge: JSON.stringify([m.before, m.after]) })),
+    ...seen.gaps.map((/** @type {any} */ [a, b]) => ({ id: `gap-${a}`, text: `Gap of ${(b - a).toFixed(1)} s`, time: a, edge: "" })),
+    ...seen.overlaps.map((/** @type {any} */ [a, b]) => ({ id: `over-${a}-${b}`, text: `Overlap: ${nameOf(at(a).step)} and ${nameOf(at(b).step)}`, time: at(b).start_s, edge: "" })),
   ];
-  put(byId("notes-count"), notes.length ? String(notes.length) : "none");
-  keyed(byId("notes"), notes.slice(0, MAX_ROWS), (n) => n.id, () => make("li", {}, button("to", ""), make("span")), (row, n) => {
-    row.id = n.id;
+  put(byId("notes-count"), notes.length ? String(notes.length) : "nothing");
+  keyed(byId("notes"), notes.slice(0, MAX_ROWS), (n) => n.id, (n) => make("li", { id: n.id }, button("to", "", { class: "time" }), make("span"), ...(n.edge ? [button("confirm", "A mistake", { value: n.edge }), button("dismiss", "No mistake", { value: n.edge })] : [])), (row, n) => {
     row.className = n.edge ? "proposal" : "";
-    const to = /** @type {HTMLButtonElement} */ (row.firstElementChild);
-    to.value = String(n.time);
-    put(to, clockText(n.time));
-    put(row.querySelector("span"), n.text);
-    if (n.edge && row.children.length === 2) row.append(button("confirm", "A mistake", { value: n.edge }), button("dismiss", "No mistake", { value: n.edge }));
+    row.firstElementChild.value = n.time;
+    put(row.firstElementChild, clockText(n.time));
+    put(row.children[1], n.text);
   });
 }
 
 function showActions() {
-  if (!task.actions) return;
-  for (const radio of form.querySelectorAll("[name=lane]")) /** @type {HTMLInputElement} */ (radio).checked = /** @type {HTMLInputElement} */ (radio).value === lane;
+  if (!byId("actions")) return;
+  byId(`lane-${lane}`).checked = true;
+  if (lane === "actions") byId("actions").closest("details").open = true;
   const all = [...sheet.actions].sort(byTime);
   const listed = all.length <= MAX_ROWS ? all : all.filter((a) => a.step === armed || a.id === chosen).slice(0, MAX_ROWS);
-  put(byId("actions-count"), listed.length < all.length ? `${all.length}, those of the armed step are listed` : String(all.length));
-  keyed(byId("actions"), listed, (a) => a.id, (id) => make("li", { id: `action-${id}` }, button("choose", "", { class: "time", value: id }),
-    field("verb", "Verb", { id: `verb-${id}`, list: "verbs", placeholder: "verb", maxlength: "200" }), field("noun", "Noun", { list: "nouns", placeholder: "noun", maxlength: "200" }),
-    button("drop-action", "×", { value: id, "aria-label": "Remove this action" })), (row, a) => {
-    const [time, verb, noun] = /** @type {HTMLElement[]} */ ([...row.children]);
-    put(time, isOpen(a) ? `${clockText(a.start_s)} – …` : `${clockText(a.start_s)} – ${clockText(a.end_s)}`);
-    time.setAttribute("aria-pressed", String(a.id === chosen));
-    put(verb, a.verb);
-    put(noun, a.noun);
+  put(byId("actions-count"), `${all.length}${listed.length < all.length ? ", those of the armed step are listed" : ""}`);
+  keyed(byId("actions"), listed, (a) => a.id, ({ id }) => make("li", { id: `action-${id}` }, button("choose", "", { class: "time", value: id }),
+    field("input", "verb", "Verb", { id: `verb-${id}`, list: "verbs", placeholder: "verb" }), field("input", "noun", "Noun", { list: "nouns", placeholder: "noun" }), dropper(id, "action")), (row, a) => {
+    row.item = a;
+    chipOf(row.children[0], a, "Action");
+    put(row.children[1], a.verb);
+    put(row.children[2], a.noun);
   });
-  for (const [id, key] of [["verbs", "verb"], ["nouns", "noun"]]) {
-    const words = [...new Set(all.map((a) => a[key]).filter(Boolean))].sort();
-    keyed(byId(id), words, String, (word) => make("option", { value: word }), () => {});
+  for (const word of ["verb", "noun"]) {
+    keyed(byId(`${word}s`), [...new Set(all.map((a) => a[word]).filter(Boolean))].sort(), String, (text) => make("option", { value: text }), () => {});
   }
 }
 
 function showNarrations() {
-  if (!task.narration) return;
+  if (!byId("narrations")) return;
   const said = [...sheet.narrations].sort((a, b) => a.video_s - b.video_s);
   put(byId("narrations-count"), String(said.length));
-  byId("record").setAttribute("aria-pressed", String(recorder.on));
-  keyed(byId("narrations"), said, (n) => n.id, (id) => make("li", { id: `narration-${id}` }, button("to", "", { class: "time" }), button("hear", "Listen", { value: id }),
-    make("textarea", { rows: "1", maxlength: "4000", dir: "auto", "data-field": "narration", "aria-label": "What was said" }), make("span", { class: "tiny muted" }), button("drop-narration", "×", { value: id, "aria-label": "Remove this narration" })), (row, n) => {
-    const to = /** @type {HTMLButtonElement} */ (row.firstElementChild);
-    to.value = String(n.video_s);
-    put(to, clockText(n.video_s));
+  byId("record").ariaPressed = String(recorder.on);
+  keyed(byId("narrations"), said, (n) => n.id, (n) => make("li", { id: `narration-${n.id}` }, button("to", clockText(n.video_s), { class: "time", value: String(n.video_s) }), button("hear", "Listen", { value: n.id }),
+    field("textarea", "text", "What was said"), make("span", { class: "tiny muted" }), dropper(n.id, "narration")), (row, n) => {
+    row.item = n;
     put(row.querySelector("textarea"), n.text);
     put(row.querySelector("span"), `${(n.ms / 1000).toFixed(1)} s · ${unsent.has(n.id) ? "on this device" : "sent"}`);
   });
 }
 
 function show() {
-  showSteps();
-  showEditor();
-  lanes();
-  showNotes();
-  showActions();
-  showNarrations();
-  const proposals = byId("proposals");
-  proposals.hidden = page.readOnly || sheet.segments.length + sheet.errors.length > 0 || task.prelabels.length + task.planned.length === 0;
-  for (const made of form.querySelectorAll("li :is(button, input, textarea)")) {
-    if (!made.matches("[data-act=choose], [data-act=to], [data-act=hear], [data-act=arm]")) /** @type {any} */ (made).disabled = page.readOnly;
-  }
+  for (const part of [showSteps, showEditor, lanes, showNotes, showActions, showNarrations]) part();
+  byId("proposals").hidden = page.readOnly || sheet.segments.length + sheet.errors.length > 0 || task.prelabels.length + task.planned.length === 0;
+  for (const made of document.querySelectorAll("li :is([data-field], [data-act=drop], [data-act=confirm], [data-act=dismiss])")) /** @type {any} */ (made).disabled = page.readOnly;
 }
 
-// -- what people do -----------------------------------------------------------------------------------------------
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let looking;
+/** Ask the server what stands out: the graph and its rules are there. */
+function look() {
+  clearTimeout(looking);
+  looking = setTimeout(async () => {
+    const answer = await send("POST", `${page.path}/look`, { body: sheet, person: page.person });
+    if (answer.kind === "ok") seen = answer.data;
+    showNotes();
+  }, LOOK_MS);
+}
+
+// -- what people do -------------------------------------------------------------------------------------------------
 
 /** @type {Record<string, (value: string) => void>} */
 const acts = {
-  arm,
-  choose,
-  start: () => markStart(false),
-  end: () => markEnd(false),
-  split,
-  remove,
-  review: toggleReview,
+  arm, choose, split, remove, tag: toggleTag, review: toggleReview,
+  start: () => mark("start_s"),
+  end: () => mark("end_s"),
   record: () => (recorder.on ? recorder.stop() : record()),
   to: (value) => jump(frames.at(Number(value))),
-  tag: toggleTag,
   hear: (id) => void hear(id),
-  confirm: (edge) => edit(() => {
-    const [before, step] = JSON.parse(edge);
-    sheet.errors.push({ step, tag: "order", text: `Begun before step ${nameOf(before)}.`, origin: "auto" });
-  }),
+  confirm: (edge) => edit(() => sheet.errors.push({ step: JSON.parse(edge)[1], tag: "order", text: `Begun before step ${nameOf(JSON.parse(edge)[0])}.`, origin: "auto" })),
   dismiss: (edge) => edit(() => sheet.dismissed.push(JSON.parse(edge))),
-  propose: () => edit(() => {
-    sheet.segments = structuredClone(task.prelabels);
-    sheet.errors = structuredClone(task.planned);
-  }),
-  "drop-action": (id) => takeOut("actions", spanOf(id)),
-  "drop-narration": (id) => takeOut("narrations", sheet.narrations.find((/** @type {any} */ n) => n.id === id)),
+  propose: () => edit(() => Object.assign(sheet, structuredClone({ segments: task.prelabels, errors: task.planned }))),
+  drop: (id) => (spanOf(id) ? takeOut("actions", spanOf(id), "action") : takeOut("narrations", sheet.narrations.find((/** @type {any} */ n) => n.id === id), "narration")),
 };
 
 document.addEventListener("click", (event) => {
-  const pressed = event.target instanceof Element ? event.target.closest("[data-act]") : null;
-  if (pressed instanceof HTMLButtonElement) acts[pressed.dataset.act ?? ""]?.(pressed.value);
-  const nudge = event.target instanceof Element ? event.target.closest("[data-nudge]") : null;
+  const pressed = event.target instanceof Element ? event.target.closest("button") : null;
   const span = target();
-  if (!(nudge instanceof HTMLElement) || !span) return;
-  const side = /** @type {"start_s"|"end_s"} */ (nudge.dataset.side);
-  const frame = frames.at(span[side]) + Number(nudge.dataset.nudge);
-  if (place(span, side, frame)) jump(frame);
+  const { act, nudge, side } = pressed?.dataset ?? {};
+  if (pressed && act) acts[act]?.(pressed.value);
+  if (act === "choose" && spanOf(chosen)) jump(frames.at(/** @type {Span} */ (spanOf(chosen)).start_s));
+  if (!nudge || !span) return;
+  const frame = frames.at(span[/** @type {Side} */ (side)]) + Number(nudge);
+  if (place(span, /** @type {Side} */ (side), frame)) jump(frame);
 });
 
 form.addEventListener("input", (event) => {
   const input = /** @type {HTMLInputElement} */ (event.target);
-  const row = /** @type {HTMLElement} */ (input.closest("li"));
-  if (input.dataset.field === "error") sheet.errors[Number(row.dataset.at)].text = input.value;
-  else if (input.dataset.field === "narration") sheet.narrations.find((/** @type {any} */ n) => n.id === row.dataset.key).text = input.value;
-  else if (input.dataset.field) Object.assign(sheet.actions.find((/** @type {any} */ a) => a.id === row.dataset.key), { [input.dataset.field]: input.value });
+  const item = /** @type {any} */ (input.closest("li"))?.item;
+  if (item && input.dataset.field) item[input.dataset.field] = input.value;
   else if (input.name === "note") sheet.note = input.value;
   else event.stopImmediatePropagation(); // A time that is being typed is no change yet.
 });
 
 form.addEventListener("change", (event) => {
-  const input = /** @type {HTMLInputElement} */ (event.target);
+  const input = /** @type {any} */ (event.target);
   const span = target();
   if (input.name === "lane") {
-    lane = /** @type {"segments"|"actions"} */ (input.value);
-    chosen = "";
+    [lane, chosen] = [input.value, ""];
     show();
-  } else if (span && (input.id === "start_s" || input.id === "end_s")) {
+  } else if (span && input.dataset.side) {
     const frame = frames.parse(input.value);
-    if (frame === null) say("A time is written as 1:02.500, a frame as f1875.");
-    else if (place(span, input.id, frame)) jump(frame);
-    input.value = clockText(span[input.id]);
+    if (place(span, input.dataset.side, frame)) jump(frame);
+    input.value = clockText(span[/** @type {Side} */ (input.dataset.side)]);
   }
 });
-
-/** @param {PointerEvent} event @param {HTMLElement} box @returns {number} frame below the pointer */
-function frameBelow(event, box) {
-  const area = box.getBoundingClientRect();
-  const share = Math.min(1, Math.max(0, (event.clientX - area.left) / area.width));
-  return Math.min(frames.count, Math.max(0, Math.floor((box.id === "overview" ? share * length : from + share * WINDOW_S) * frames.rate)));
-}
 
 for (const id of ["overview", "zoom", "acts"]) {
   const box = byId(id);
   box?.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
     if (event.button !== 0 || !(event.target instanceof Element)) return;
+    const side = /** @type {Side | null} */ (event.target.getAttribute("data-handle"));
     const bar = event.target.closest(".bar-of");
-    const side = event.target.getAttribute("data-handle");
-    if (bar instanceof HTMLElement && id !== "overview") {
-      chosen = bar.dataset.key ?? "";
-      const span = spanOf(chosen);
-      lane = id === "acts" ? "actions" : "segments";
-      if (span && lane === "segments") armed = span.step;
-      show();
-    }
+    if (bar instanceof HTMLElement && id !== "overview") choose(bar.dataset.key ?? "");
     const span = spanOf(chosen);
     const move = (/** @type {PointerEvent} */ now) => {
-      const frame = frameBelow(now, box);
-      if (!side || !span) page.player?.toFrame(frame);
-      else if (place(span, /** @type {any} */ (side), frame)) page.player?.toFrame(frame);
+      const area = box.getBoundingClientRect();
+      const share = Math.min(1, Math.max(0, (now.clientX - area.left) / area.width));
+      const frame = Math.min(frames.count, Math.floor((id === "overview" ? share * length : from + share * WINDOW_S) * frames.rate));
+      if (!side || !span || place(span, side, frame)) page.player?.toFrame(frame);
     };
     page.player?.video.pause();
     if (!side) move(event);
@@ -524,152 +424,134 @@ for (const id of ["overview", "zoom", "acts"]) {
     box.addEventListener("pointermove", move);
     for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => box.removeEventListener("pointermove", move), { once: true });
   });
+  box?.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: 60, PageDown: -60 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    if (id === "overview") jump(Math.max(0, here() + Math.round(by * frames.rate)));
+    else pan(from + 10 * by);
+    playhead(frames.seconds(here()));
+  });
 }
 
-byId("overview").setAttribute("aria-valuemax", String(length));
-byId("overview").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-  const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: 60, PageDown: -60 }[event.key];
-  if (by === undefined) return;
-  event.preventDefault();
-  jump(Math.max(0, here() + Math.round(by * frames.rate)));
-});
-byId("zoom").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-  if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-  event.preventDefault();
-  pan(from + (event.key === "ArrowLeft" ? -10 : 10));
-  playhead(frames.seconds(here()));
-});
-
-// -- narration ----------------------------------------------------------------------------------------------------
+// -- narration ------------------------------------------------------------------------------------------------------
 
 function record() {
   if (!narrations || page.readOnly || !task.narration) return;
-  const playing = page.player && !page.player.video.paused;
-  page.player?.video.pause();
+  const plays = page.player && !page.player.video.paused;
   const frame = here();
+  jump(frame);
   void recorder.start({
     begun: () => {
       say("Recording. Speak; the video stands still.");
       showNarrations();
     },
     done: (clip, why) => {
-      say(why || "Kept. It is sent by itself.");
       if (clip) {
         unsent.add(clip.id);
-        void narrations.keep(page.pid, clip.id, clip.bytes, clip.type);
+        void narrations.keep(page.pid, clip);
         edit(() => sheet.narrations.push({ id: clip.id, video_s: frames.seconds(frame), text: "", asr: null, ms: clip.ms }));
       }
+      say(why || "Kept. It is sent by itself.");
       showNarrations();
       page.player?.toFrame(frame);
-      if (playing) void page.player?.video.play().catch(() => {});
+      if (plays) void page.player?.video.play().catch(() => {});
     },
   });
 }
 
 /** @param {string} id */
 async function hear(id) {
-  const bytes = await narrations?.bytes(page.pid, id);
-  if (!bytes) return say("The sound is not on this device, and the server does not have it.");
   const sound = new AudioContext();
-  const source = sound.createBufferSource();
   try {
-    source.buffer = await sound.decodeAudioData(bytes);
+    const source = sound.createBufferSource();
+    source.buffer = await sound.decodeAudioData(/** @type {ArrayBuffer} */ (await narrations?.bytes(page.pid, id)));
+    source.connect(sound.destination);
+    source.onended = () => void sound.close();
+    source.start();
   } catch {
-    return say("This browser cannot play the sound.");
+    say("The sound is not on this device, and the server does not have it yet.");
   }
-  source.connect(sound.destination);
-  source.onended = () => void sound.close();
-  source.start();
 }
 
 /** @param {KeyboardEvent} press hold to record */
 function hold(press) {
-  record();
   const release = (/** @type {KeyboardEvent} */ event) => {
     if (event.code !== press.code) return;
     removeEventListener("keyup", release);
     recorder.stop();
   };
   addEventListener("keyup", release);
+  record();
 }
-addEventListener("blur", () => recorder.stop());
-addEventListener("pagehide", () => recorder.stop());
+for (const name of ["blur", "pagehide"]) addEventListener(name, () => recorder.stop());
 narrations?.heard.addEventListener("change", async () => {
   unsent = await narrations.waiting();
   showNarrations();
 });
 
-// -- the page -----------------------------------------------------------------------------------------------------
+// -- the page -------------------------------------------------------------------------------------------------------
 
-/** @returns {{message: string, card: HTMLElement | null} | null} */
+/** @returns {{message: string, card: HTMLElement | null} | null} what the server cannot say better */
 function missing() {
   const open = [...sheet.segments, ...sheet.actions].find(isOpen);
-  const wanted = order.find((id) => !isDone(id) && ((task.complete && !steps.get(id).optional) || errorsOf(id).length > 0));
-  const [proposal] = standsOut(sheet, task).order;
-  const verbless = sheet.actions.find((/** @type {any} */ a) => !a.verb.trim());
+  const undone = order.find((id) => !isDone(id) && ((task.complete && !steps.get(id).optional) || errorsOf(id).length > 0));
   if (recorder.on) return { message: "A narration is being recorded: end it first.", card: byId("narration-card") };
   if (open) return { message: `${open.verb === undefined ? `Step ${nameOf(open.step)}` : "An action"} has a start and no end: press O at its end, or remove it.`, card: byId(`step-${open.step}`) };
-  if (!order.some(isDone)) return { message: "Nothing is marked yet: mark a step, or tag steps that were left out.", card: byId("steps-list") };
-  if (wanted) return { message: `Mark step ${nameOf(wanted)}, or tag it as a missing step.`, card: byId(`step-${wanted}`) };
-  if (proposal) return { message: `Step ${nameOf(proposal[1])} began before step ${nameOf(proposal[0])}: say whether that is a mistake.`, card: byId(`order-${proposal.join("-")}`) };
-  if (verbless) return { message: `The action at ${clockText(verbless.start_s)} has no verb.`, card: byId(`action-${verbless.id}`) };
-  return null;
+  return undone ? { message: `Mark step ${nameOf(undone)}, or tag it as a missing step.`, card: byId(`step-${undone}`) } : null;
 }
 
 /** @param {any} value @returns {string} a part of the sheet in words */
 function inWords(value) {
   if (!Array.isArray(value)) return value || "empty";
-  return value.map((one) => {
-    if (Array.isArray(one)) return one.map(nameOf).join(" → ");
-    const what = one.tag ? `${task.tags[one.tag]}, ${nameOf(one.step)} ${one.text}` : one.verb ?? (one.step ? nameOf(one.step) : one.text);
-    return one.start_s === undefined ? what : `${clockText(one.start_s)}–${clockText(one.end_s)} ${what} ${one.noun ?? ""}`;
-  }).join("\n") || "none";
+  const lines = value.map((one) => (Array.isArray(one) ? one.map(nameOf).join(" → ")
+    : [one.start_s === undefined ? "" : textOf(one), task.tags[one.tag], one.verb, one.noun, one.step && nameOf(one.step), one.text].filter(Boolean).join(" ")));
+  return lines.join("\n") || "none";
 }
 
-/** @type {[string, string][]} */
-const PARTS = [["segments", "Segments"], ["errors", "Mistakes"], ["dismissed", "Order proposals dismissed"], ["actions", "Actions"], ["narrations", "Narrations"], ["note", "Note"]];
-const keys = [
-  { id: "start", label: "Start here", keys: ["i"], run: () => markStart(false) },
-  { id: "end", label: "End here, and on to the next step", keys: ["o"], run: () => markEnd(false) },
-  { id: "start-stay", label: "Start here, and stop at it", keys: ["Shift+i"], run: () => markStart(true) },
-  { id: "end-stay", label: "End here, and stop at it", keys: ["Shift+o"], run: () => markEnd(true) },
-  { id: "split", label: "Split the segment", keys: ["s"], run: split },
-  { id: "remove", label: "Remove the segment", keys: ["Delete"], run: remove },
-  { id: "step-before", label: "Step before", keys: ["ArrowUp"], run: () => armNext(-1), repeat: true },
-  { id: "step-after", label: "Step after", keys: ["ArrowDown"], run: () => armNext(1), repeat: true },
-  { id: "errors", label: "Mistakes of the step", keys: ["e"], run: () => document.querySelector("[data-tag]")?.focus() },
-  ...tags.map(([tag, label], n) => ({ id: `tag-${tag}`, label: `Mistake: ${label}`, keys: [String(n + 1)], run: () => toggleTag(tag) })),
-  { id: "review", label: "Review pass", keys: ["r"], run: toggleReview },
-  { id: "lane", label: "Steps or actions", keys: ["a"], run: () => byId(lane === "segments" ? "lane-actions" : "lane-segments")?.click() },
-  { id: "narrate", label: "Hold and speak", keys: ["n"], run: hold },
-  {
-    id: "let-go", label: "Let go of the segment", keys: ["Escape"], run: () => {
-      if (review) return endReview();
-      chosen = "";
-      show();
-    },
-  },
-].map((action) => ({ group: "Timeline", ...action }));
+const PARTS = { segments: "Segments", errors: "Mistakes", dismissed: "Order proposals dismissed", actions: "Actions", narrations: "Narrations", note: "Note" };
+/** @type {[string, string, string, (event: KeyboardEvent) => boolean | void][]} */
+const KEYS = [
+  ["start", "Start here", "i", () => mark("start_s")],
+  ["end", "End here, and on to the next step", "o", () => mark("end_s")],
+  ["start-stay", "Start here, and stop at it", "Shift+i", () => mark("start_s", true)],
+  ["end-stay", "End here, and stop at it", "Shift+o", () => mark("end_s", true)],
+  ["split", "Split the segment", "s", split],
+  ["remove", "Remove the segment", "Delete", remove],
+  ["step-before", "Step before", "ArrowUp", () => armNext(-1)],
+  ["step-after", "Step after", "ArrowDown", () => armNext(1)],
+  ["errors", "Mistakes of the step", "e", () => /** @type {HTMLElement | null} */ (document.querySelector("[data-tag]"))?.focus()],
+  ...Object.entries(task.tags).map(([tag, label], n) => /** @type {[string, string, string, () => void]} */ ([`tag-${tag}`, `Mistake: ${label}`, String(n + 1), () => toggleTag(tag)])),
+  ["review", "Review pass", "r", toggleReview],
+  ["lane", "Steps or actions", "a", () => byId(lane === "segments" ? "lane-actions" : "lane-segments")?.click()],
+  ["narrate", "Hold and speak", "n", hold],
+  ["let-go", "Let go of the segment; end the review", "Escape", () => {
+    if (review) return toggleReview();
+    chosen = "";
+    show();
+  }],
+];
 
+const clip = byId("clip");
+if (clip) clip.dataset.fps = `${task.fps_num}/${task.fps_den}`;
 const page = startPage({
   read: () => sheet,
   fill: (given) => {
     const first = sheet.segments.length === 0;
     sheet = { ...sheet, ...structuredClone(given) };
-    for (const said of sheet.narrations) {
-      const heard = task.heard?.[said.id];
-      if (heard !== undefined && said.asr === null) Object.assign(said, { asr: heard, text: said.text || heard });
-    }
-    if (form.elements.namedItem("note")) /** @type {HTMLTextAreaElement} */ (form.elements.namedItem("note")).value = sheet.note;
-    if (first) armed = order.find((id) => !isDone(id)) ?? order[0] ?? "";
+    for (const n of sheet.narrations) if (n.asr === null && task.heard[n.id] !== undefined) Object.assign(n, { asr: task.heard[n.id], text: n.text || task.heard[n.id] });
+    byId("sheet").elements.note.value = sheet.note;
+    if (first) armed = order.find((id) => !isDone(id)) ?? armed;
   },
   missing,
-  changed: () => show(),
-  differences: (mine, theirs) => PARTS.filter(([id]) => JSON.stringify(mine[id]) !== JSON.stringify(theirs?.[id]))
+  changed: () => {
+    show();
+    look();
+  },
+  differences: (mine, theirs) => Object.entries(PARTS).filter(([id]) => JSON.stringify(mine[id]) !== JSON.stringify(theirs?.[id]))
     .map(([id, name]) => ({ id, name, mine: mine[id], theirs: theirs?.[id] ?? (id === "note" ? "" : []), show: inWords })),
   cardOf: (name) => byId(name.startsWith("segment-") ? `step-${spanOf(name.slice(8))?.step}` : name === "segments" ? "steps-list" : name),
   nameOf: () => "",
-  keys,
-  group: "Page",
+  keys: KEYS.map(([id, label, key, run]) => ({ id, group: "Timeline", label, keys: [key], run, repeat: key.startsWith("Arrow") })),
 });
-page.player?.video.addEventListener("clip-at", (/** @type {any} */ event) => playhead(event.detail));
+clip?.addEventListener("clip-at", (/** @type {any} */ event) => playhead(event.detail));
