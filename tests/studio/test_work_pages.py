@@ -20,7 +20,9 @@ class Shop:
     def __init__(self) -> None:
         self.asked: list[tuple[float, bool]] = []
 
-    def ask(self, video: Path, end: float, start: float = 0.0, *, urgent: bool = True) -> ClipState:
+    def ask(
+        self, video: Path, end: float, start: float = 0.0, *, rate: Any = None, urgent: bool = True
+    ) -> ClipState:
         self.asked.append((end, urgent))
         return ClipState("making", progress=0.4)
 

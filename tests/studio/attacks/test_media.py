@@ -36,7 +36,9 @@ class Shop:
         (folder / f"{Clip.key}.jpg").write_bytes(b"\xff\xd8jpeg")
         (folder.parent / "evil").mkdir(exist_ok=True)
 
-    def ask(self, video: Path, end: float, start: float = 0.0, *, urgent: bool = True) -> State:
+    def ask(
+        self, video: Path, end: float, start: float = 0.0, *, rate: Any = None, urgent: bool = True
+    ) -> State:
         return State()
 
     def close(self) -> None:
