@@ -218,6 +218,33 @@ def order_mistakes(
     return tuple(found)
 
 
+def timeline_notes(sheet: TimelineSheet, task: TimelineTask) -> TimelineLook:
+    """Return what stands out on a timeline; none of it is wrong by itself."""
+    marked = [s for s in sheet.segments if s.start_s < s.end_s]
+    marked.sort(key=lambda s: (s.start_s, s.end_s, s.id))
+    starts: dict[str, float] = {}
+    for s in marked:
+        starts.setdefault(s.step, s.start_s)
+    confirmed = {e.step for e in sheet.errors if e.tag == "order"}
+    order = tuple(
+        m
+        for m in order_mistakes(starts, task.before)
+        if m.after not in confirmed and (m.before, m.after) not in sheet.dismissed
+    )
+    gaps: list[tuple[float, float]] = []
+    overlaps: list[tuple[str, str]] = []
+    upto = 0.0
+    for n, s in enumerate(marked):
+        if s.start_s - upto > _GAP:
+            gaps.append((upto, s.start_s))
+        upto = max(upto, s.end_s)
+        for later in marked[n + 1 :]:
+            if later.start_s >= s.end_s or len(overlaps) == _MAX_OVERLAPS:
+                break
+            overlaps.append((s.id, later.id))
+    return TimelineLook(order=order, gaps=tuple(gaps), overlaps=tuple(overlaps))
+
+
 class Timeline(TaskKind[TimelineTask, TimelineSheet, TimelineOptions]):
     """Timelines of recordings."""
 
@@ -240,15 +267,7 @@ class Timeline(TaskKind[TimelineTask, TimelineSheet, TimelineOptions]):
 
     def look(self, sheet: TimelineSheet, task: TimelineTask, options: TimelineOptions) -> TimelineLook:  # noqa: ARG002
         """Return what stands out on a timeline that is being filled in."""
-        starts: dict[str, float] = {}
-        for s in sheet.segments:
-            if s.start_s < s.end_s:
-                starts[s.step] = min(s.start_s, starts.get(s.step, s.start_s))
-        decided = set(sheet.dismissed)
-        confirmed = {e.step for e in sheet.errors if e.tag == "order"}
-        found = order_mistakes(starts, task.before)
-        kept = (m for m in found if m.after not in confirmed and (m.before, m.after) not in decided)
-        return TimelineLook(order=tuple(kept))
+        return timeline_notes(sheet, task)
 
     def check(self, sheet: TimelineSheet, task: TimelineTask, options: TimelineOptions) -> TimelineSheet:
         """Return the sheet in the order of time, texts trimmed.
