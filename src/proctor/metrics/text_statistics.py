@@ -260,16 +260,10 @@ def distinct_n(texts: Iterable[str], n: int) -> Score:
 def drawn_variety(
     sets: Mapping[str, Mapping[str, Sequence[str]]], *, size: int = 50, draws: int = 1_000, seed: int = 0
 ) -> dict[str, Score]:
-    """Type-token ratio of collections of unlike size: mean and 95 % of repeated draws of equal size, without replacement (ProMQA, A.3).
+    """Type-token ratio of collections (stratum to texts): mean and 95 % of draws of equal size, without replacement (ProMQA, A.3).
 
     Of the strata that every collection has, draws hold the same number of texts each, together at most ``size``. What every draw
     takes whole has no interval.
-
-    Args:
-        sets: the collections: stratum to texts.
-        size: texts of a draw at most.
-        draws: that are made.
-        seed: of the draws.
 
     Raises:
         MetricInputError: if ``size`` or ``draws`` is not positive.

@@ -100,9 +100,9 @@ def test_an_order_is_answered_by_places_each_of_them_once() -> None:
     labels = [field.label for field in answer.KIND.fields(task, NoOptions())]
     assert labels == ["Place of “Boil.”", "Place of “Pour.”", "Place of picture c"]
     assert given_answer(task, check(task, place_0="2", place_1="3", place_2="1")) == (["c", "a", "b"], {})
-    with pytest.raises(InvalidError, match="Two steps stand at place 2") as wrong:
+    with pytest.raises(InvalidError, match="a place of its own, from 1 to 3") as wrong:
         check(task, place_0="2", place_1="1", place_2="2")
-    assert wrong.value.errors[0][0] == "place_2"
+    assert wrong.value.errors[0][0] == "place_0"
     with pytest.raises(InvalidError):
         check(task, place_0="1", place_1="2", place_2="4")
 

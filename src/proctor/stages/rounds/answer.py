@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -13,8 +13,8 @@ from proctor.errors import UserError
 from proctor.exam.choice import shown_order
 from proctor.exam.kind import kind_named
 from proctor.exam.predict import item_rng
-from proctor.exam.question import Choice, Item, Order
-from proctor.records import Dropped, content_hash, write_jsonl
+from proctor.exam.question import Choice, Item
+from proctor.records import content_hash, write_jsonl
 from proctor.stages.inputs import load_all_items, load_judgements
 from proctor.stages.naming import file_name
 from proctor.stages.predict import form_of, import_predictions
@@ -33,7 +33,6 @@ __all__ = ["collect", "draw_evenly", "make"]
 
 _CUTS: Final = ("noise", "level", "style")
 """What strata are cut by, of all that tables slice by (``Kind.slices``)."""
-_MOST_STEPS: Final = 21
 _INSTRUCTIONS: Final = """\
 You sit the exam that systems sit. Watch the clip to its end, read what stands beside it, and answer from that and nothing else; if you are
 unsure, give the answer that is most likely. One sentence is enough. *Can't do this* is for pages that are broken. Work alone, and do not
@@ -49,18 +48,16 @@ def make(workspace: Workspace, settings: AnswerSettings) -> Made:
     """
     items = [i for i in load_all_items(workspace) if settings.kind in ("", i.question.kind)]
     if not items:
-        where = str(workspace.file("items.jsonl"))
-        raise UserError(f"there are no items of the kind '{settings.kind[:40]}'.", where=where)
-    long = {i.id for i in items if isinstance(form := i.question.form, Order) and len(form.ids) > _MOST_STEPS}
-    strata = {id_: stratum for id_, stratum in _strata(items).items() if id_ not in long}
+        where, hint = str(workspace.file("items.jsonl")), "leave out --kind"
+        raise UserError(f"there are no items of the kind '{settings.kind[:40]}'.", where=where, hint=hint)
+    strata = _strata(items)
     chosen = draw_evenly(strata, settings.sample, settings.seed)
     asked = {item.id: _task(item, settings.seed) for item in items if item.id in chosen}
     tasks = [
         task_of(id_, body, group=id_, variant=content_hash(body), stratum=strata[id_])
         for id_, body in asked.items()
     ]
-    dropped = [Dropped(id_, "too-long", f"more than {_MOST_STEPS} steps") for id_ in sorted(long)]
-    return Made(tasks=tasks, options=NoOptions(), dropped=dropped, instructions=_INSTRUCTIONS)
+    return Made(tasks=tasks, options=NoOptions(), instructions=_INSTRUCTIONS)
 
 
 def _task(item: Item, seed: int) -> AnswerTask:
@@ -125,24 +122,18 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         write_jsonl(path, rows.values())
         made = import_predictions(path, workspace.root, name, "human", sample=True).runs
         runs += [run.run for run in made]
-        if name != base:
-            labels["marks of answers"][name] = _marks(workspace, [run.run for run in made], items)
+        for run in made if name != base else ():
+            file = workspace.run_folder(run.run) / "judgements.jsonl"
+            if is_there(file) and not workspace.changed(f"judge/{run.run}"):
+                marks = load_judgements(file.parent, items.values())
+                labels["marks of answers"][name] |= {m.item_id: m.score for m in marks if m.score is not None}
     clusters = {id_: item.question.cluster or id_ for id_, item in items.items()}
     numbers: dict[str, Estimate] = {}
     for of, by in labels.items():
-        numbers |= people_agreement(of, by, clusters, "ordinal" if of == "marks of answers" else "nominal")
+        level: Literal["nominal", "ordinal"] = "ordinal" if of == "marks of answers" else "nominal"
+        found = people_agreement(of, by, clusters, level)
+        numbers |= {name: n for name, n in found.items() if of != "words" or "raw" in name}
     figures = Figures(counts=counts, numbers=numbers)
     again = f"runs {', '.join(runs)}; next: proctor judge {workspace.root}, proctor score {workspace.root}"
     paths = tuple(folder / f"{name}.jsonl" for name in files)
     return Collected(files=paths, lines=(*figures.lines(), again), figures=figures)
-
-
-def _marks(workspace: Workspace, runs: Sequence[str], items: Mapping[str, Item]) -> dict[str, str | int]:
-    """Return the marks of runs that are judged as they are now."""
-    found: dict[str, str | int] = {}
-    for run in runs:
-        file = workspace.run_folder(run) / "judgements.jsonl"
-        if is_there(file) and not workspace.changed(f"judge/{run}"):
-            made = load_judgements(file.parent, items.values())
-            found |= {mark.item_id: mark.score for mark in made if mark.score is not None}
-    return found

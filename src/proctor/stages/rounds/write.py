@@ -10,8 +10,10 @@ from typing import Final
 import msgspec
 
 from proctor.ask.moment.candidate import Candidate
+from proctor.ask.moment.question import moment_question
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import MOMENT, moment_candidate
+from proctor.exam.question import Question
 from proctor.llm.store import CallStore, Selection
 from proctor.metrics.text_statistics import drawn_variety
 from proctor.records import content_hash, read_jsonl, write_jsonl
@@ -94,11 +96,11 @@ def _compared(
     workspace: Workspace, mine: Sequence[Candidate], options: WriteOptions, seed: int
 ) -> dict[str, Estimate]:
     """Return minutes and dollars for a question that was written and for one that was accepted, and variety, by who wrote it."""
-    wrote: dict[str, list[tuple[str, str, str]]] = {GENERATOR: [(c.id, c.type, c.question) for c in mine]}
+    wrote: dict[str, list[Question]] = {GENERATOR: [moment_question(c) for c in mine]}
     for q in workspace_questions(workspace):
         who = q.provenance.get("model") or q.provenance.get("generator", "")
         if q.kind == MOMENT and who not in ("", GENERATOR):
-            wrote.setdefault(who, []).append((q.id, q.facets["type"], q.text))
+            wrote.setdefault(who, []).append(q)
     hours = sum(float(c.provenance.details["seconds"]) for c in mine) / 3600
     spent = {GENERATOR: (60 * hours, hours * options.wage)}
     if is_there(workspace.file(CALLS)):
@@ -113,13 +115,12 @@ def _compared(
     accepted = {moment_candidate(item.question) for item in items}
     found: dict[str, Estimate] = {}
     for who, totals in spent.items():
-        passed = sum(id_ in accepted for id_, _, _ in wrote[who])
+        passed = sum(q.id in accepted for q in wrote[who])
         for n, what in ((len(wrote[who]), "a question"), (passed, "an accepted question")):
             for unit, total in zip(("minutes", "dollars"), totals, strict=True):
                 found |= {f"{who}: {unit} {what}": Estimate(total / n, n=n)} if n else {}
     texts: dict[str, dict[str, list[str]]] = {who: defaultdict(list) for who in wrote}
-    for who, questions in wrote.items():
-        for _, type_, text in questions:
-            texts[who][type_].append(text)
+    for who, q in ((who, q) for who, questions in wrote.items() for q in questions):
+        texts[who][q.facets["type"]].append(q.text)
     drawn = drawn_variety(texts, size=options.draw, seed=seed)
     return found | {f"{who}: type-token ratio": as_estimate(score) for who, score in drawn.items()}

@@ -47,21 +47,20 @@ class _Answer(FormKind[AnswerTask, NoOptions]):
             choices = {LETTERS[n]: form.options[place] for n, place in enumerate(task.order)}
             return (Field(name="answer", label="Your answer", type="choice", choices=choices),)
         if isinstance(form, Order):
-            return tuple(
-                Field(name=f"place_{n}", label=f"Place of {label}", type="scale", high=len(form.ids))
-                for n, label in enumerate(_labels(task.question, form))
-            )
+            words = {part.id: f"“{part.text}”" for part in task.question.evidence if isinstance(part, Words)}
+            labels = [f"Place of {words.get(id_, f'picture {id_}')}" for id_ in form.ids]
+            return tuple(Field(name=f"place_{n}", label=t, type="number") for n, t in enumerate(labels))
         if form.need == "all":
             return (Field(name="answer", label="Your answers, one a row", type="texts", rule=_RULE),)
         return (Field(name="answer", label="Your answer, in a sentence", type="text", rule=_RULE),)
 
     def check(self, sheet: FormSheet, task: AnswerTask, options: NoOptions) -> FormSheet:
         kept = super().check(sheet, task, options)
-        seen: set[str] = set()
-        for name, value in kept.values.items():
-            if name.startswith("place_") and str(value) in seen:
-                raise InvalidError([(name, f"Two steps stand at place {value}.")])
-            seen.add(str(value))
+        given = {name: str(v) for name, v in kept.values.items() if name.startswith("place_")}
+        values = [*given.values()]
+        for name, value in given.items():
+            if value not in map(str, range(1, len(given) + 1)) or values.count(value) > 1:
+                raise InvalidError([(name, f"Give each step a place of its own, from 1 to {len(given)}.")])
         return kept
 
     def question(self, task: AnswerTask) -> Question:
@@ -72,11 +71,6 @@ class _Answer(FormKind[AnswerTask, NoOptions]):
 
 
 KIND = _Answer()
-
-
-def _labels(question: Question, form: Order) -> list[str]:
-    words = {part.id: f"“{part.text}”" for part in question.evidence if isinstance(part, Words)}
-    return [words.get(id_, f"picture {id_}") for id_ in form.ids]
 
 
 def given_answer(task: AnswerTask, sheet: FormSheet) -> tuple[str | list[str], dict[str, str]]:
