@@ -27,8 +27,9 @@ from proctor.stages.score import score
 from proctor.stages.settings import BuildSettings, GenerateSettings
 from proctor.stages.studio import open_desk, sync_desk
 from proctor.stages.verify import verify
-from proctor.verify.desk import people, rounds, tasks, work
+from proctor.verify.desk import people, roster, rounds, tasks, work
 from proctor.verify.desk.records import Person
+from proctor.verify.policy import Policy
 from proctor.verify.rounds.agreement import Figures
 from proctor.workspace import Workspace
 
@@ -253,6 +254,14 @@ def test_what_people_write_is_verified_built_and_costed_beside_generation(bench:
     assert "people: minutes an accepted question" not in figures.numbers, "nobody has verified them"
     drawn = [figures.numbers[f"{who}: type-token ratio"] for who in ("people", "rules")]
     assert drawn[0].n == drawn[1].n <= 5
+    add(bench, "ben", "cyd")
+    with open_desk(bench) as desk:
+        sync_desk(bench, desk)
+        who = {n: desk.read(lambda c, n=n: people.by_handle(desk, c, n)) for n in ("ana", "ben", "cyd")}
+        deal = desk.read(lambda c: roster.plan_deal(desk, c, [*who.values()], Policy())).deal
+        mine = {c.id for c in wrote}
+        assert deal is not None
+        assert all(who["ana"].pid not in pair for name, pair in deal.assignment.items() if name in mine)
     ids = {q.id for q in workspace_questions(Workspace(bench))}
     assert {c.id for c in wrote} <= ids
     generate(bench, GenerateSettings(sample="all", seed=1), limit=40)

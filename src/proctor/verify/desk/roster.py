@@ -164,7 +164,9 @@ def plan_deal(
             seed=desk.seed,
             strata=strata,
             per_item=policy.people,
-            constraints=_constraints(annotators, clusters, every, most or {}, loads),
+            constraints=_constraints(
+                annotators, clusters, every, most or {}, loads, _written_pairs(connection)
+            ),
         )
     return DealPlan(
         policy=policy,
@@ -192,6 +194,16 @@ def barred_pairs(connection: Connection) -> set[Barred]:
     query = e.select().with_only_columns(e.c.body).where(e.c.subject == "items", e.c.kind == "items.dealt")
     bodies = [msgspec.json.decode(row.body) for row in connection.execute(query)]
     return {(who, recording) for body in bodies for who, recording in body.get("barred", ())}
+
+
+def _written_pairs(connection: Connection) -> set[tuple[str, str]]:
+    """Return who wrote which items in a round: nobody judges their own."""
+    from proctor.verify.rounds.answer import written_id
+
+    a, p, t, r = (getattr(tables(), name) for name in ("assignments", "people", "tasks", "rounds"))
+    rounds = a.join(p, p.c.id == a.c.person_id).join(t, t.c.id == a.c.task_id).join(r, r.c.id == t.c.round_id)
+    query = select(p.c.pid, a.c.pid).select_from(rounds).where(r.c.kind == "write", a.c.state == "submitted")
+    return {(row[0], written_id(row[1])) for row in connection.execute(query)}
 
 
 def judge_loads(connection: Connection) -> dict[str, int]:
@@ -229,12 +241,14 @@ def _constraints(
     barred: Sequence[Barred],
     most: Mapping[str, int],
     loads: Mapping[str, int],
+    wrote: Collection[tuple[str, str]],
 ) -> Constraints:
     mine = {p.pid for p in annotators}
     items: dict[str, list[str]] = {}
     for name, cluster in clusters.items():
         items.setdefault(cluster, []).append(name)
     forbidden = {(who, name) for who, cluster in barred if who in mine for name in items.get(cluster, ())}
+    forbidden |= {(who, name) for who, name in wrote if who in mine and name in clusters}
     capacity = {who: max(0, n - loads.get(who, 0)) for who, n in most.items() if who in mine}
     return Constraints(forbidden=forbidden, capacity=capacity)
 
@@ -575,6 +589,7 @@ def _standing_rules(connection: Connection, items: Collection[str]) -> Constrain
         .where(a.c.stage == "adjudicate")
     )
     forbidden |= {(row.pid, row.candidate_id) for row in connection.execute(decided)}
+    forbidden |= {(who, name) for who, name in _written_pairs(connection) if name in items}
     deals = e.select().with_only_columns(e.c.body).where(e.c.subject == "items", e.c.kind == "items.dealt")
     most: dict[str, int] = {}
     for row in connection.execute(deals.order_by(e.c.id)):
