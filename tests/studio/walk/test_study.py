@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +147,47 @@ def test_b6_the_code_is_shown_once_a_batch_and_the_same_on_reload(study: Site, v
     assert back == f"https://platform.example/done?cc={code}"
     person = study.do(rounds.worker, "b6")
     assert [row.code for row in study.rows("batches", person_id=person.id)] == [code]
+
+
+def sound(page: Any) -> list[Any]:
+    """What axe has to say in three looks, and whether the page is too wide for a phone."""
+    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+    found: list[Any] = []
+    page.evaluate(axe)
+    for look in ({"color_scheme": "light"}, {"color_scheme": "dark"}, {"forced_colors": "active"}):
+        page.emulate_media(**look)
+        violations = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        found += [(v["id"], v["nodes"][0]["html"][:120]) for v in violations]
+    page.set_viewport_size({"width": 320, "height": 640})
+    found += ["too wide"] * (page.evaluate("document.documentElement.scrollWidth") > 320)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    return found
+
+
+def test_pages_of_a_study_are_accessible_and_a_reviewer_corrects_blind(study: Site, visit: Any) -> None:
+    _, page = begin(study, visit, "seen")
+    assert sound(page) == []
+    while "/w/" in page.url:
+        rate(page, "2", "No")
+        submit(page)
+    (row,) = study.rows("rounds")
+    page = visit.open(visit.context(study, study.hire("coordinator")), f"/rounds/{row.pid}/review")
+    assert sound(page) == []
+    page.locator("tbody a").last.click()
+    page.get_by_role("button", name="Accept the batch").wait_for()
+    assert page.get_by_role("button", name="Set the batch aside").count() == 0
+    assert "for 2 or more" in page.inner_text("main")
+    assert sound(page) == []
+    batch = page.url
+    page.get_by_role("group", name="Ratings").get_by_role("link").first.click()
+    page.get_by_label("Why").wait_for()
+    assert sound(page) == []
+    assert not [word for word in HIDDEN if word in page.content()]
+    page.locator("#card-correctness").get_by_text("Yes", exact=True).click()
+    page.get_by_label("Why").fill("The answer is right: 2 < 3.")
+    page.get_by_role("button", name="Keep the correction").click()
+    page.wait_for_url(f"{batch}*")
+    assert (page.locator("del").inner_text(), page.locator("ins").inner_text()) == ("no", "yes")
+    page.get_by_role("button", name="Accept the batch").click()
+    page.get_by_text("accepted").wait_for()
+    assert "2 < 3" in page.inner_text("main")
