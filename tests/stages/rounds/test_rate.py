@@ -221,6 +221,7 @@ def test_what_a_round_is_made_of(tmp_path: Path) -> None:
         ('name = "look-2"', 'name = "look-1"', "named twice"),
         ("instructions =", "instruction =", "unknown field `instruction`"),
         ("[[quiz]]", "[[quiz", "no rating form"),
+        ("[[quiz]]", '[[fields]]\nname = "note"\nlabel = "?"\n[[quiz]]', "the name of a column"),
     ],
 )  # fmt: skip
 def test_a_form_that_is_wrong_says_where(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -252,6 +253,12 @@ def test_a_form_of_ones_own_and_what_the_key_must_say(tmp_path: Path) -> None:
     (drawn / "key.csv").unlink()
     made = make(Workspace(bench), RateSettings(questions=drawn))
     assert [(d.reason, len(made.tasks)) for d in made.dropped] == [("test-without-key", 10)]
+
+
+def test_the_form_of_the_docs_is_one(tmp_path: Path) -> None:
+    shown = (Path(__file__).parents[3] / "docs" / "rounds.md").read_text().partition("```toml\n")[2]
+    (tmp_path / "form.toml").write_text(shown.partition("```")[0])
+    assert [f.name for f in read_form(tmp_path / "form.toml").fields] == ["useful"]
 
 
 def test_ratings_of_a_form_of_ones_own_make_its_tables(tmp_path: Path) -> None:

@@ -177,6 +177,7 @@ def test_pages_of_a_study_are_accessible_and_a_reviewer_corrects_blind(study: Si
     page.get_by_role("button", name="Accept the batch").wait_for()
     assert page.get_by_role("button", name="Set the batch aside").count() == 0
     assert "for 2 or more" in page.inner_text("main")
+    assert "platform: seen" in page.inner_text("main")
     assert sound(page) == []
     batch = page.url
     page.get_by_role("group", name="Ratings").get_by_role("link").first.click()

@@ -104,9 +104,7 @@ def _recordings(
                 yield recording.id, graphs[recording.activity_id], recording.video
         return
     if settings.videos is None or not settings.videos.is_dir():
-        raise UserError(
-            "a folder of videos is needed.", hint="say --videos FOLDER"
-        )
+        raise UserError("a folder of videos is needed.", hint="say --videos FOLDER")
     graph = _steps(workspace, settings.steps)
     for path in sorted(settings.videos.iterdir()):
         if path.suffix.lower() in VIDEO_SUFFIXES and not path.name.startswith("."):

@@ -38,13 +38,17 @@ class Rated(NamedTuple):
 
 
 class Reviewed(NamedTuple):
-    """A batch as its reviewer sees it, in the order of its rater: ``minutes`` of work; what was done, by whom (name), and why."""
+    """A batch as its reviewer sees it, in the order of its rater.
+
+    ``actions``: what was done, by whom (name), and why; ``minutes`` of work; ``platform``: the rater's id there, to be paid.
+    """
 
     batch: Batch
     rated: tuple[Rated, ...]
     checks: BatchChecks
     actions: tuple[tuple[str, str, str], ...]
     minutes: float
+    platform: str
 
     def did(self, action: str) -> bool:
         """True when the review says so already."""
@@ -65,6 +69,13 @@ def review_batches(connection: Connection, round_: Round) -> list[Reviewed]:
         if one := readings.get(pid):
             marked = Marked(one.task, one.role, _sheet(one.sheet))
             found.setdefault(number, []).append((one, marked))
+    i = tables().platform_ids
+    ids = (
+        select(b.c.id, i.c.platform_id)
+        .join(i, i.c.person_id == b.c.person_id)
+        .where(b.c.round_id == round_.id)
+    )
+    known = {row[0]: row[1] for row in connection.execute(ids)}
     said = select(r.c.action, p.c.name, r.c.reason).join(p, p.c.id == r.c.person_id).order_by(r.c.id)
     return [
         Reviewed(
@@ -76,6 +87,7 @@ def review_batches(connection: Connection, round_: Round) -> list[Reviewed]:
             batch_checks((m for _, m in done), rights),
             tuple((row[0], row[1], row[2]) for row in connection.execute(said.where(r.c.batch_id == number))),
             sum(o.seconds for o, _ in done) / 60,
+            known.get(number, ""),
         )
         for number, done in found.items()
     ]  # fmt: skip

@@ -144,6 +144,8 @@ def read_form(path: Path) -> RateForm:
         hint = "docs/rounds.md, 'A study', shows a whole file"
         raise UserError(f"this is no rating form: {error}.", where=str(path), hint=hint) from None
     fields = {field.name: field for field in check_fields(form.fields, str(path))}
+    if taken := sorted({"worker", "sample", "seconds", "note"} & fields.keys()):
+        raise UserError(f"the field '{taken[0]}' has the name of a column of ratings.csv.", where=str(path))
     if form.quiz:
         check_fields([item.field for item in form.quiz], f"{path}: quiz")
     for item in form.quiz:
