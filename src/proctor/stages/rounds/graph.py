@@ -24,6 +24,7 @@ from proctor.stages.graph_review import ReviewRow, review_rows, write_rows
 from proctor.stages.models import open_models
 from proctor.stages.rounds.graph_settings import GraphRoundSettings
 from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.verify.desk.records import InvalidError
 from proctor.verify.llm_prompt import verification_prompts
 from proctor.verify.rounds import graph as rules
 from proctor.verify.rounds.graph import GraphSheet, GraphStep, GraphTask, ProposedEdge
@@ -48,12 +49,6 @@ class GraphFigures(msgspec.Struct, frozen=True, kw_only=True):
     disputes: dict[str, int]
 
 
-class _Text(msgspec.Struct, frozen=True):
-    id: str
-    title: str = ""
-    text: str = ""
-
-
 def make(workspace: Workspace, settings: GraphRoundSettings) -> Made:
     """Return a task for every text, or for every graph of a table of edges.
 
@@ -64,7 +59,7 @@ def make(workspace: Workspace, settings: GraphRoundSettings) -> Made:
     if settings.edges is not None and settings.texts is None and settings.draft is None:
         bodies = _reviews(settings.edges)
     elif settings.texts is not None and settings.edges is None:
-        bodies = [_task(one) for one in _texts(settings.texts)]
+        bodies = [_checked(task) for task in _texts(settings.texts)]
         bodies = _drafted(workspace, bodies, settings.draft, dropped) if settings.draft else bodies
     else:
         raise UserError("either texts are needed or edges.", hint="--texts FOLDER, or --edges FILE alone")
@@ -75,21 +70,27 @@ def make(workspace: Workspace, settings: GraphRoundSettings) -> Made:
     return Made(tasks=tasks, options=options, dropped=dropped, instructions=_INSTRUCTIONS)
 
 
-def _texts(path: Path) -> Iterator[_Text]:
+def _texts(path: Path) -> Iterator[GraphTask]:
     if path.suffix.lower() == ".jsonl":
-        yield from read_jsonl(path, _Text)
+        yield from read_jsonl(path, GraphTask)
         return
     for file in sorted(path.glob("*.txt")) if path.is_dir() else (path,):
-        yield _Text(file.stem, file.stem.replace("_", " "), read_bytes(file).decode("utf-8-sig", "replace"))
+        text = read_bytes(file).decode("utf-8-sig", "replace")
+        text = "\n".join(text.splitlines()).strip()
+        yield GraphTask(id=file.stem, title=file.stem.replace("_", " "), text=text)
 
 
-def _task(one: _Text) -> GraphTask:
-    text = "\n".join(one.text.splitlines()).strip()
-    if _ID.fullmatch(one.id) is None:
-        raise UserError(f"'{one.id[:80]}' is no id: letters, digits and - . _, at most 100.")
-    if len(text) > rules.MAX_SOURCE:
-        raise UserError(f"the text '{one.id}' has {len(text):,} characters; {rules.MAX_SOURCE:,} fit.")
-    return GraphTask(id=one.id, title=one.title or one.id, text=text)
+def _checked(task: GraphTask) -> GraphTask:
+    """Return a task whose proposals could be accepted."""
+    if _ID.fullmatch(task.id) is None:
+        raise UserError(f"'{task.id[:80]}' is no id: letters, digits and - . _, at most 100.")
+    steps = task.steps or (GraphStep(id="s1", text="-"),)
+    pairs = tuple((e.before, e.after) for e in task.edges)
+    try:
+        rules.KIND.check(GraphSheet(steps=steps, refused=pairs), task, rules.GraphOptions())
+    except InvalidError as error:
+        raise UserError(error.message, where=f"the text '{task.id}'") from None
+    return msgspec.structs.replace(task, title=task.title or task.id, fixed=False)
 
 
 def _reviews(path: Path) -> list[GraphTask]:

@@ -65,7 +65,7 @@ class GraphTask(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     id: str
-    title: str
+    title: str = ""
     text: str = ""
     steps: tuple[GraphStep, ...] = ()
     edges: tuple[ProposedEdge, ...] = ()

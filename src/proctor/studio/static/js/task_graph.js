@@ -180,22 +180,25 @@ function stepCard(step, n) {
   const box = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "1", maxlength: "1000", dir: "auto", "aria-label": `Wording of ${name}` }));
   box.value = step.text;
   box.addEventListener("input", () => void (step.text = box.value));
-  const before = steps().filter((other) => has(sheet.edges, [other.id, step.id]));
-  const list = make("details", { dir: "auto" }, make("summary", {}, before.length > 0 ? `After ${before.map(({ id }) => named(id)).join("; ")}` : "After no other step"));
-  list.addEventListener("toggle", () => {
+  const isBefore = (/** @type {Step} */ other) => has(sheet.edges, [other.id, step.id]);
+  const waits = () => `After ${steps().filter(isBefore).map(({ id }) => named(id)).join("; ") || "no other step"}`;
+  const summary = make("summary", {}, waits());
+  const list = make("details", { dir: "auto" }, summary);
+  summary.addEventListener("click", () => {
     if (list.childElementCount > 1) return;
     list.append(...steps().filter((other) => other !== step).map((other) => {
-      const tick = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: before.includes(other) }));
+      const tick = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: isBefore(other) }));
       tick.addEventListener("change", () => {
         const wrong = setEdge(other.id, step.id, tick.checked);
-        tick.checked &&= wrong === "";
+        tick.checked = isBefore(other);
+        summary.textContent = waits();
+        showProposals();
         page.changed();
         page.say(wrong);
       });
       return make("label", { class: "tick" }, tick, make("span", {}, named(other.id)));
     }));
   });
-  list.addEventListener("focusout", ({ relatedTarget }) => relatedTarget && !list.contains(/** @type {Node} */ (relatedTarget)) && edited());
   const acts = Object.entries(task.fixed ? {} : ACTS).map(([label, run]) =>
     button(label, () => edited(run(step, n, box)), { "aria-label": `${label} ${name}` }, n === (label === "Down" ? sheet.steps.length - 1 : ["Up", "Merge up"].includes(label) ? 0 : -1)));
   const linking = button("Link", () => linkAt(step.id), { "aria-label": `Link ${link ? "to" : "from"} ${name}`, "aria-pressed": String(link === step.id) });
@@ -265,7 +268,7 @@ function render() {
   if (!task.fixed) showText();
   if (!id && !key) return;
   const card = (id && (one("id", id) ?? one("id", current))) || (key && one("key", key)) || null;
-  /** @type {HTMLElement | null | undefined} */ (card?.querySelector(`[data-act="${focused?.dataset.act}"]:enabled`) ?? card?.querySelector("textarea, button"))?.focus({ preventScroll: true });
+  /** @type {HTMLElement | null | undefined} */ (card?.querySelector(`[data-act="${focused?.dataset.act}"]:enabled`) ?? card?.querySelector(focused?.tagName ?? "") ?? card?.querySelector("textarea, button"))?.focus({ preventScroll: true });
 }
 
 /** @param {string} [said] aloud @param {string} [wrong] in place of it */
@@ -362,6 +365,6 @@ if (!task.fixed) {
     event.preventDefault();
     if (by === 0) makeStep();
     else if (event.shiftKey && chosen.first >= 0) choose(chosen.first, Math.max(chosen.first, chosen.last + by));
-    else choose(chosen.first < 0 ? 0 : chosen.last + by);
+    else choose(chosen.last + by);
   });
 }

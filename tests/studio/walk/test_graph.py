@@ -1,0 +1,225 @@
+"""Task graphs from texts in a real browser on the real studio: by keyboard, by pointer, from proposals, and with bad input."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from playwright.sync_api import expect
+from tests.studio.walk.conftest import Site
+
+from proctor.stages.graph_induce import induce_graphs
+from proctor.stages.graph_settings import InduceSettings
+from proctor.stages.rounds.graph_settings import GraphRoundSettings
+from proctor.stages.rounds.opening import collect_round, open_round
+from proctor.stages.rounds.settings import Collect
+from proctor.verify.desk import rounds
+from proctor.verify.rounds.graph import GraphStep, GraphTask, ProposedEdge
+
+TEXT = "Boil the water. Chop the onion, heat oil & fry it.\nPour <b>water</b> over the rice."
+SPANS = {"d1": "Boil the water", "d2": "Chop the onion", "d3": "fry it"}
+
+
+@pytest.fixture(scope="module")
+def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A studio with rounds of a text, of a draft, of a text to be pasted, and of inferred edges."""
+    folder = tmp_path_factory.mktemp("graphs")
+    (folder / "bench").mkdir()
+    steps = tuple(
+        GraphStep(id=i, text=t.capitalize(), spans=((TEXT.find(t), TEXT.find(t) + len(t)),))
+        for i, t in SPANS.items()
+    )
+    edges = tuple(
+        ProposedEdge(before=a, after=b, probability=p) for a, b, p in (("d1", "d3", 0.3), ("d2", "d3", 0.9))
+    )
+    bodies = {
+        "text": {"id": "rice", "title": "Rice", "text": TEXT},
+        "draft": GraphTask(id="rice", title="Rice", text=TEXT, steps=steps, edges=edges),
+        "paste": {"id": "soup", "title": "Soup"},
+    }
+    for name, body in bodies.items():
+        (folder / f"{name}.jsonl").write_bytes(msgspec.json.encode(body))
+        settings = GraphRoundSettings(texts=folder / f"{name}.jsonl", name=name, people=40)
+        open_round(folder / "bench", "graph", settings)
+    orders = [["boil", "leaf", "pour"], ["boil", "leaf", "pour"], ["leaf", "boil", "pour"]]
+    (folder / "tea.json").write_text(json.dumps(orders))
+    induce_graphs(InduceSettings(source=folder / "tea.json", review=folder / "review.csv"))
+    open_round(
+        folder / "bench", "graph", GraphRoundSettings(edges=folder / "review.csv", name="review", people=40)
+    )
+    found = Site(folder / "bench")
+    yield found
+    found.close()
+
+
+def opened(site: Site, visit: Any, name: str, **options: Any) -> tuple[Any, str]:
+    person = site.hire()
+    batch = site.do(lambda d, c: rounds.open_batch(d, c, rounds.round_named(c, name), person))
+    pid = site.rows("assignments", batch_id=batch.id)[0].pid
+    return visit.open(visit.context(site, person, **options), f"/w/{pid}"), pid
+
+
+def submitted(site: Site, page: Any, pid: str) -> dict[str, Any]:
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/r/*")
+    sheet: dict[str, Any] = json.loads(site.responses(pid)[-1].sheet)
+    return sheet
+
+
+def wording(page: Any) -> list[str]:
+    return page.eval_on_selector_all(".graph-card textarea", "all => all.map(one => one.value)")  # type: ignore[no-any-return]
+
+
+def act(page: Any, step: int, label: str) -> None:
+    page.click(f".graph-card:nth-child({step}) [data-act='{label}']")
+
+
+def test_by_keyboard_alone(kitchen: Site, visit: Any) -> None:
+    page, pid = opened(kitchen, visit, "text")
+    page.locator("#words").focus()
+    keys = "ArrowRight Shift+ArrowRight Shift+ArrowRight Enter ArrowRight Shift+ArrowRight Shift+ArrowRight Enter End Shift+Home End Enter"
+    for key in keys.split():
+        page.keyboard.press(key)
+    assert wording(page) == ["Boil the water", "Chop the onion", "Rice"]
+    assert page.text_content("#graph-said") == "Step 3 Rice"
+    page.locator(".graph-card:nth-child(3) summary").focus()
+    page.keyboard.press("Enter")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+    expect(page.locator("#orders-said")).to_have_text("2 of 2 possible orders:")
+    page.locator(".graph-card:nth-child(1) summary").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    expect(page.locator("#form-error")).to_have_text(
+        "Not linked: 3 Rice → 1 Boil the water → 3 Rice would be a circle."
+    )
+    sheet = submitted(kitchen, page, pid)
+    assert [s["spans"] for s in sheet["steps"]] == [[[0, 14]], [[16, 30]], [[77, 81]]]
+    assert sheet["edges"] == [["s1", "s3"], ["s2", "s3"]]
+
+
+def test_by_pointer_and_by_numbers(kitchen: Site, visit: Any, wait_for: Any) -> None:
+    page, pid = opened(kitchen, visit, "text")
+    for first, last in ((3, 5), (0, 2)):  # two clicks, no drag
+        page.click(f"[data-word='{first}']")
+        page.click(f"[data-word='{last}']")
+        page.click("#make-step")
+    assert wording(page) == ["Boil the water", "Chop the onion"]  # in order of appearance
+    box = page.locator("[data-word='6']").bounding_box(), page.locator("[data-word='7']").bounding_box()
+    page.mouse.move(box[0]["x"] + 2, box[0]["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(box[1]["x"] + box[1]["width"] - 2, box[1]["y"] + 8)
+    page.mouse.up()
+    page.click("#make-step")
+    page.fill("#first", "9")
+    page.fill("#last", "10")
+    assert page.text_content("#word-said") == "Chosen: “fry it”"
+    page.click("#make-step")
+    assert wording(page)[2:] == ["Heat oil", "Fry it"]
+    act(page, 4, "Merge up")
+    assert wording(page)[2:] == ["Heat oil Fry it"]
+    page.locator(".graph-card:nth-child(3) textarea").evaluate("box => box.setSelectionRange(8, 8)")
+    act(page, 3, "Split")
+    assert wording(page)[2:] == ["Heat oil", "Fry it"]
+    act(page, 4, "Up")
+    assert (
+        page.evaluate("document.activeElement.dataset.act") == "Up"
+    )  # the focus stays with what was pressed
+    act(page, 3, "Down")
+    act(page, 2, "Link")
+    act(page, 4, "Link")
+    act(page, 4, "Link")
+    act(page, 2, "Link")
+    expect(page.locator("#form-error")).to_contain_text(
+        "4 Fry it → 2 Chop the onion → 4 Fry it would be a circle"
+    )
+    expect(page.locator("#findings li").last).to_contain_text("no edge leads to or from the step")
+    page.locator("#findings button").last.click()
+    assert page.evaluate("document.activeElement.value") == "Heat oil"
+    page.click("#drawing [data-step='1']")
+    assert page.evaluate("document.activeElement.value") == "Boil the water"
+    act(page, 1, "Delete")
+    wait_for(lambda: len(kitchen.draft(pid).get("steps", ())) == 3, what="the draft")
+    page.reload()
+    expect(page.locator(".graph-card")).to_have_count(3)
+    assert wording(page) == ["Chop the onion", "Heat oil", "Fry it"]
+    sheet = submitted(kitchen, page, pid)
+    assert sheet["edges"] == [[sheet["steps"][0]["id"], sheet["steps"][2]["id"]]]
+
+
+def test_a_draft_is_accepted_piece_by_piece(kitchen: Site, visit: Any) -> None:
+    page, pid = opened(kitchen, visit, "draft")
+    assert wording(page) == []
+    page.click("#submit")
+    expect(page.locator("#form-error")).to_contain_text("no step yet")
+    page.keyboard.press("y")
+    page.keyboard.press("n")
+    page.keyboard.press("y")
+    assert wording(page) == ["Boil the water", "Fry it"]
+    page.click("#submit")
+    expect(page.locator("#form-error")).to_contain_text("1 are not decided on")
+    expect(page.locator(".proposal .small").last).to_have_text("30 % sure")
+    page.click("#accept-rest")
+    sheet = submitted(kitchen, page, pid)
+    assert (sheet["edges"], sheet["refused_steps"]) == ([["d1", "d3"]], ["d2"])
+
+
+def test_inferred_edges_are_reviewed_here_and_go_back(kitchen: Site, visit: Any, tmp_path: Path) -> None:
+    page, pid = opened(kitchen, visit, "review")
+    sure = page.locator(".proposal .small").all_text_contents()
+    assert all("sure" in words and "of 3 recordings" in words for words in sure)
+    page.click("#refuse-rest")
+    page.click(".proposal:nth-child(2) [data-act='Accept']")
+    sheet = submitted(kitchen, page, pid)
+    assert len(sheet["edges"]) == 1
+    assert len(sheet["refused"]) == len(sure) - 1
+    _, found = collect_round(kitchen.root, Collect(round="review", out=tmp_path / "out"))
+    assert tmp_path / "out" / "edges.csv" in found.files
+    with (tmp_path / "out" / "edges.csv").open(encoding="utf-8-sig", newline="") as file:
+        decisions = [row["decision"] for row in csv.DictReader(file)]
+    assert decisions.count("accept") == 1
+    assert decisions.count("refuse") == len(sure) - 1
+
+
+def test_bad_texts_are_inert_and_fit(kitchen: Site, visit: Any) -> None:
+    page, pid = opened(kitchen, visit, "paste")
+    page.fill("#pasted", "x" * 10_000)
+    assert page.locator("[data-word]").count() == 334
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    page.fill("#pasted", "<script>boom()</script> קח שתי ביצים 𝄞 היטב")
+    assert page.locator("#words script").count() == 0
+    page.focus("#words")
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    act(page, 1, "Link")
+    expect(page.locator("#drawing svg")).to_have_count(1)
+    sheet = submitted(kitchen, page, pid)
+    (begin, end), text = sheet["steps"][0]["spans"][0], sheet["text"]
+    assert text[begin:end] == "היטב"  # counted in code points: the clef before it is one
+
+
+@pytest.mark.parametrize("look", [{}, {"color_scheme": "dark"}, {"forced_colors": "active"}])
+def test_axe(kitchen: Site, visit: Any, look: Any) -> None:
+    pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
+    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+    for name in ("draft", "review"):
+        page, _ = opened(kitchen, visit, name, **look)
+        page.click("#accept-rest")
+        expect(page.locator("#drawing svg")).to_have_count(1)
+        if name == "draft":
+            page.click("[data-word='0']")
+        page.evaluate(axe)
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        assert [(v["id"], v["nodes"][0]["html"][:120]) for v in found] == [], (name, look)
+        page.set_viewport_size({"width": 320, "height": 640})
+        wide = "[...document.querySelectorAll('main *')].filter(e => !e.closest('#drawing') && e.getBoundingClientRect().right > 321).length"
+        assert page.evaluate(wide) == 0
