@@ -164,7 +164,7 @@ def test_two_people_are_settled_and_read_back(bench: Path, videos: Path) -> None
     folder = bench / "rounds" / "timeline"
     assert found.lines[0] == "1 of 2 recordings are settled, 1 entries are in open.jsonl"
     assert isinstance(found.figures, TimelineAgreement)
-    assert found.figures.verbs == 1.0
+    assert found.figures.figures["verbs"] == 1.0
     result = read_plain(folder / "annotated", "published")
     assert [r.id for r in result.recordings] == ["tea_1"]
     recording = result.recordings[0]

@@ -84,8 +84,8 @@ def test_a_fine_sheet_comes_back_in_the_order_of_time() -> None:
         (math.nan, 2, "not a number"),
         (0, math.inf, "not a number"),
         (-0.5, 2, "before the video"),
-        (3, 2, "not after its start"),
-        (2, 2, "not after its start"),
+        (3, 2, "not end after its start"),
+        (2, 2, "not end after its start"),
         (8, 10.5, "and the video at 00:10.000"),
     ],
 )
@@ -154,16 +154,13 @@ def test_an_order_mistake_is_proposed_if_and_only_if_the_graph_is_violated() -> 
             wrong = any(graph.comes_before(b, a) for n, a in enumerate(order) for b in order[n + 1 :])
             found = order_mistakes(starts, edges)
             assert bool(found) == wrong
-            assert all(starts[m.before] > starts[m.after] for m in found)
+            assert all(starts[a] > starts[b] for a, b in found)
     assert order_mistakes({"a": 1.0, "b": 1.0}, edges) == ()
 
 
 def test_an_order_mistake_is_confirmed_or_dismissed() -> None:
     swapped = (mark(0, 1, "2", "a"), mark(2, 3, "1", "b"))
     assert "confirm" in said(segments=swapped)["order-1-2"]
-    assert [
-        (m.before, m.after) for m in KIND.look(TimelineSheet(segments=swapped), TASK, TimelineOptions()).order
-    ] == [("1", "2")]
     confirmed = (ErrorMark(step="2", tag="order", origin="auto"),)
     for sheet in (
         TimelineSheet(segments=swapped, errors=confirmed),

@@ -14,7 +14,7 @@ from proctor.datasets.plain import write_plain
 from proctor.errors import UserError
 from proctor.media.steady import check_steady
 from proctor.procedure.graph import Step, TaskGraph
-from proctor.procedure.recording import Action, Mistake, Recording, Segment
+from proctor.procedure.recording import Recording
 from proctor.records import Dropped, is_there, read_bytes, read_jsonl, write_jsonl
 from proctor.stages.rounds.opening import Collected, Made, task_of
 from proctor.stages.rounds.timeline_settings import FRAMES, TimelineSettings
@@ -28,7 +28,7 @@ from proctor.verify.rounds.timeline import (
     TimelineStep,
     TimelineTask,
 )
-from proctor.verify.rounds.timeline_settle import Decision, Settled, settle, timeline_agreement
+from proctor.verify.rounds.timeline_settle import ACTIONS, Decision, settle, timeline_agreement
 from proctor.workspace import Workspace
 
 __all__ = ["collect", "make"]
@@ -170,53 +170,31 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
             marked.setdefault(one.task, (task, {}))[1][one.person] = sheet
     path = folder / "decisions.jsonl"
     decisions: list[Decision] = read_jsonl(path, Decision) if is_there(path) else []
-    settled = {n: settle(task, by, decisions, options.least_iou) for n, (task, by) in marked.items()}
-    whole = [_recording(marked[name][0], one) for name, one in settled.items() if one.whole]
-    open_ = [part for one in settled.values() for part in one.open]
+    found = [settle(task, by, decisions, options.least_iou) for task, by in marked.values()]
+    open_ = [part for _, parts in found for part in parts]
+    whole = [recording for recording, parts in found if all(part.step == ACTIONS for part in parts)]
     dropped: list[Dropped] = []
     files = [folder / "open.jsonl"]
     write_jsonl(files[0], open_)
     if whole:
-        tasks = {marked[r.id][0].activity: marked[r.id][0] for r in whole}
-        graphs = {id_: TaskGraph(id_, t.title, tuple(Step(s.id, s.text, s.optional) for s in t.steps), t.before) for id_, t in tasks.items()}  # fmt: skip
+        graphs = {t.activity: _graph(t) for t in (marked[r.id][0] for r in whole)}
         files.append(_fresh(folder / "annotated"))
         write_plain(files[-1], whole, graphs)
         files += [_export(folder, name, whole, graphs, dropped) for name in options.formats]
     write_jsonl(folder / "dropped.jsonl", dropped)
-    a = timeline_agreement(marked)
-    said = [
-        "–" if v is None else f"{v:.3f}" for v in (a.iou, a.boundary_median, a.boundary_p90, a.tags_kappa)
-    ]
-    f1 = ["–" if v is None else f"{v:.3f}" for v in (*a.f1.values(), *a.actions_f1.values())]
+    agreement = timeline_agreement(marked)
+    said = (f"{name} {'–' if value is None else f'{value:.3f}'}" for name, value in agreement.figures.items())
     lines = (
         f"{len(whole)} of {len(marked)} recordings are settled, {len(open_)} entries are in open.jsonl",
-        f"agreement: IoU per step {said[0]}, boundaries {said[1]} s (median) and {said[2]} s (90 %), tags kappa {said[3]}",
-        f"F1 at IoU {', '.join(a.f1)}: segments {', '.join(f1[:3])}; actions {', '.join(f1[3:])}",
+        f"agreement over {agreement.recordings} recordings: {', '.join(said)}",
         *([f"{len(dropped)} things have no place in a format: dropped.jsonl"] if dropped else []),
     )
-    return Collected(files=tuple(files), lines=lines, figures=a)
+    return Collected(files=tuple(files), lines=lines, figures=agreement)
 
 
-def _recording(task: TimelineTask, settled: Settled) -> Recording:
-    """Return the recording; errors of a step in several stretches stand at the first."""
-    texts = {s.id: s.text for s in task.steps}
-    segments = []
-    for step, (spans, errors) in settled.steps.items():
-        mistakes = tuple(Mistake(e.tag, e.text) for e in errors)
-        if mistakes and not spans:
-            segments.append(Segment(step, texts[step], mistakes=mistakes))
-        for n, (start, end) in enumerate(spans):
-            segments.append(Segment(step, texts[step], start, end, mistakes=() if n else mistakes))
-    return Recording(
-        id=task.recording,
-        activity_id=task.activity,
-        activity_name=task.title,
-        segments=tuple(sorted(segments, key=lambda s: -1.0 if s.start is None else s.start)),
-        duration=task.duration_s,
-        video=task.video or None,
-        attributes={"fps": str(task.fps)},
-        actions=tuple(Action(*done[:5], done[5] or None) for done in settled.actions),
-    )
+def _graph(task: TimelineTask) -> TaskGraph:
+    steps = tuple(Step(s.id, s.text, s.optional) for s in task.steps)
+    return TaskGraph(task.activity, task.title, steps, task.before)
 
 
 def _export(

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from proctor.exam.question import Footage
 
 __all__ = [
-    "KIND", "TAGS", "ActionMark", "ErrorMark", "Narration", "OrderMistake", "SegmentMark", "TimelineLook", "TimelineOptions",
-    "TimelineSheet", "TimelineStep", "TimelineTask", "frame_at", "order_mistakes", "timeline_notes",
+    "KIND", "TAGS", "ActionMark", "ErrorMark", "Narration", "SegmentMark", "TimelineOptions", "TimelineSheet",
+    "TimelineStep", "TimelineTask", "frame_at", "order_mistakes",
 ]  # fmt: skip
 
 Tag = Literal["preparation", "measurement", "timing", "technique", "temperature", "missing", "order", "other"]
@@ -56,11 +56,7 @@ class SegmentMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class ErrorMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One thing that went wrong in a step.
-
-    Its ``origin``: ``script`` (planned), ``live`` (noted while it was recorded), ``review`` (by the annotator), ``auto``
-    (proposed by the page and confirmed).
-    """
+    """One thing that went wrong in a step: planned, noted while it was recorded, by the annotator, or proposed and confirmed."""
 
     step: str
     tag: Tag
@@ -81,10 +77,7 @@ class ActionMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Narration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What somebody said while the video stood at ``video_s`` seconds, in a sound clip of ``ms`` milliseconds.
-
-    ``asr`` is what a transcriber wrote, None before that; ``text`` as it stands, corrected by hand.
-    """
+    """What somebody said while the video stood at ``video_s``, in ``ms`` of sound; ``asr`` is what a transcriber wrote."""
 
     id: MarkId
     video_s: float
@@ -162,23 +155,16 @@ class TimelineOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     formats: tuple[str, ...] = ()
 
 
-class OrderMistake(msgspec.Struct, frozen=True):
-    """Step ``after`` began before ``before``, which the graph wants first; the mistake is that of ``after``."""
-
-    before: str
-    after: str
-
-
 class TimelineLook(msgspec.Struct, frozen=True, kw_only=True):
     """What stands out on a timeline.
 
     Attributes:
-        order: mistakes of order that are neither confirmed nor dismissed.
+        order: (before, after) of mistakes of order that are neither confirmed nor dismissed.
         gaps: stretches of more than two seconds without a step: (start, end) in seconds.
         overlaps: ids of two segments at the same time.
     """
 
-    order: tuple[OrderMistake, ...] = ()
+    order: tuple[tuple[str, str], ...] = ()
     gaps: tuple[tuple[float, float], ...] = ()
     overlaps: tuple[tuple[str, str], ...] = ()
 
@@ -190,31 +176,27 @@ def frame_at(seconds: float, fps: Fraction) -> int:
 
 def order_mistakes(
     starts: Mapping[str, float], before: Iterable[tuple[str, str]]
-) -> tuple[OrderMistake, ...]:
-    """Return the edges of a graph that were violated: a step began before one that has to come first.
+) -> tuple[tuple[str, str], ...]:
+    """Return (before, after) where a step began before one that has to come first; the mistake is that of ``after``.
 
     A prerequisite that was not done stands for its own prerequisites: with a → x → b and x missing, a has to come
     before b. There is a mistake if and only if the steps that were done are in no order of the graph.
 
     Args:
         starts: first start of each step that was done, in seconds.
-        before: edges of the task graph, (before, after).
+        before: edges of the task graph.
     """
     needs: dict[str, list[str]] = defaultdict(list)
     for a, b in before:
         needs[b].append(a)
     found = []
     for step in starts:
-        open_, seen = list(needs[step]), {step}
-        while open_:
-            earlier = open_.pop(0)
-            if earlier in seen:
-                continue
-            seen.add(earlier)
+        open_ = list(needs[step])
+        for earlier in open_:
             if earlier not in starts:
-                open_ += needs.get(earlier, ())
+                open_ += [one for one in needs[earlier] if one not in open_]
             elif starts[earlier] > starts[step]:
-                found.append(OrderMistake(earlier, step))
+                found.append((earlier, step))
     return tuple(found)
 
 
@@ -227,9 +209,9 @@ def timeline_notes(sheet: TimelineSheet, task: TimelineTask) -> TimelineLook:
         starts.setdefault(s.step, s.start_s)
     confirmed = {e.step for e in sheet.errors if e.tag == "order"}
     order = tuple(
-        m
-        for m in order_mistakes(starts, task.before)
-        if m.after not in confirmed and (m.before, m.after) not in sheet.dismissed
+        (a, b)
+        for a, b in order_mistakes(starts, task.before)
+        if b not in confirmed and (a, b) not in sheet.dismissed
     )
     gaps: list[tuple[float, float]] = []
     overlaps: list[tuple[str, str]] = []
@@ -277,29 +259,13 @@ class Timeline(TaskKind[TimelineTask, TimelineSheet, TimelineOptions]):
                 ``error-<position>``, ``action-<id>``, ``narration-<id>``, ``step-<id>``, ``order-<before>-<after>``,
                 ``segments`` and ``note``.
         """
-        names = {s.id: f"Step {n} ({s.text[:60]})" for n, s in enumerate(task.steps, 1)}
-        done = {s.step for s in sheet.segments}
-        errors = [
-            *_spans("segment", sheet.segments, names, task.duration_s),
-            *_steps(sheet, task, names, complete=options.complete),
-            *_mistakes(sheet, names, done),
-            *(
-                (
-                    f"order-{m.before}-{m.after}",
-                    f"{names[m.after]} began before {names[m.before]}: confirm the order mistake or dismiss it.",
-                )
-                for m in self.look(sheet, task, options).order
-                if names.keys() >= {m.before, m.after}
-            ),
-            *_spans("action", sheet.actions, names, task.duration_s),
-            *_words(sheet, task.duration_s),
-        ]
+        errors = list(_faults(sheet, task, complete=options.complete))
         if errors:
             raise InvalidError(errors)
-        put = msgspec.structs.replace
-        actions = (
+        put, done = msgspec.structs.replace, {s.step for s in sheet.segments}
+        actions = [
             put(a, verb=a.verb.strip(), noun=a.noun.strip(), source=a.source.strip()) for a in sheet.actions
-        )
+        ]
         return TimelineSheet(
             segments=tuple(sorted(sheet.segments, key=lambda s: (s.start_s, s.end_s, s.step, s.id))),
             errors=tuple(put(e, text=e.text.strip()) for e in sheet.errors),
@@ -310,19 +276,65 @@ class Timeline(TaskKind[TimelineTask, TimelineSheet, TimelineOptions]):
         )
 
 
-_Errors = Iterator[tuple[str, str]]
+_Faults = Iterator[tuple[str, str]]
+
+
+def _faults(sheet: TimelineSheet, task: TimelineTask, *, complete: bool) -> _Faults:
+    """Yield what is missing or wrong, with its field."""
+    names = {s.id: f"Step {n} ({s.text[:60]})" for n, s in enumerate(task.steps, 1)}
+    done: dict[str, float] = {}
+    for s in sheet.segments:
+        done[s.step] = min(s.start_s, done.get(s.step, s.start_s))
+    missing = {e.step for e in sheet.errors if e.tag == "missing"}
+    yield from _spans("segment", sheet.segments, names, task.duration_s)
+    if not done and not missing:
+        yield "segments", "Nothing is marked yet: mark a step, or tag steps that were left out."
+    for step in task.steps if done or missing else ():
+        wanted = (complete and not step.optional) or any(e.step == step.id for e in sheet.errors)
+        if wanted and step.id not in done and step.id not in missing:
+            yield f"step-{step.id}", f"{names[step.id]}: mark it, or tag it as a missing step."
+    told = Counter((e.step, e.tag, e.text.strip()) for e in sheet.errors)
+    for n, e in enumerate(sheet.errors):
+        name, field = names.get(e.step, ""), f"error-{n}"
+        if not name:
+            yield field, f"The error '{TAGS[e.tag]}' belongs to no step of this recording."
+        elif e.tag == "missing" and e.step in done:
+            yield field, f"{name} is tagged as missing, and is marked."
+        elif told[e.step, e.tag, e.text.strip()] > 1:
+            yield field, f"The error '{TAGS[e.tag]}' stands twice at {name}."
+        elif is_bad_text(e.text):
+            yield field, f"{name}: the sentence is too long, or is no text."
+    decided = {(a, e.step) for e in sheet.errors if e.tag == "order" for a in names} | {*sheet.dismissed}
+    known = {step: start for step, start in done.items() if step in names}
+    for a, b in order_mistakes(known, task.before):
+        if (a, b) not in decided:
+            yield (
+                f"order-{a}-{b}",
+                f"{names[b]} began before {names[a]}: confirm the order mistake or dismiss it.",
+            )
+    yield from _spans("action", sheet.actions, names, task.duration_s)
+    ids = Counter(n.id for n in sheet.narrations)
+    for said in sheet.narrations:
+        if ids[said.id] > 1:
+            yield f"narration-{said.id}", f"Two narrations have the id '{said.id}'."
+        elif not 0 <= said.video_s <= task.duration_s + _ROUNDING:  # NaN too
+            yield f"narration-{said.id}", "A narration belongs to a moment outside the video."
+        elif is_bad_text(said.text):
+            yield f"narration-{said.id}", "A narration is too long, or is no text."
+    if is_bad_text(sheet.note):
+        yield "note", "The note is too long, or is no text."
 
 
 def _spans(
     kind: str, marks: Sequence[SegmentMark | ActionMark], names: Mapping[str, str], last: float
-) -> _Errors:
-    """Check the times of segments or actions, their steps, and that none is there twice."""
+) -> _Faults:
+    """Yield what is wrong with segments or actions: times, steps, words, and what is there twice."""
     ids = Counter(m.id for m in marks)
     seen: set[tuple[object, ...]] = set()
     for m in marks:
         field, what = f"{kind}-{m.id}", names.get(m.step, f"This {kind}")
-        words = (m.verb.strip(), m.noun.strip()) if isinstance(m, ActionMark) else ()
-        about = (m.step, m.start_s, m.end_s, *words)
+        words = (m.verb.strip(), m.noun.strip(), m.source) if isinstance(m, ActionMark) else ("-",)
+        about = (m.step, m.start_s, m.end_s, *words[:2])
         if ids[m.id] > 1:
             yield field, f"Two {kind}s have the id '{m.id}'."
         elif m.step not in names and (m.step or kind == "segment"):
@@ -332,65 +344,22 @@ def _spans(
         elif m.start_s < 0:
             yield field, f"{what} starts before the video."
         elif m.end_s <= m.start_s:
-            yield field, f"{what} ends at {_clock(m.end_s)}, not after its start at {_clock(m.start_s)}."
+            yield field, f"{what} does not end after its start at {_clock(m.start_s)}."
         elif m.end_s > last + _ROUNDING:
             yield field, f"{what} ends at {_clock(m.end_s)}, and the video at {_clock(last)}."
         elif about in seen:
             yield field, f"{what} is marked twice from {_clock(m.start_s)}."
+        elif not words[0]:
+            yield field, f"The action at {_clock(m.start_s)} has no verb."
+        elif any(len(text) > 200 or is_bad_text(text) for text in words):
+            yield field, f"A word of the action at {_clock(m.start_s)} is too long, or is no text."
         seen.add(about)
-
-
-def _steps(sheet: TimelineSheet, task: TimelineTask, names: Mapping[str, str], *, complete: bool) -> _Errors:
-    """Check that every step is marked or missing."""
-    done = {s.step for s in sheet.segments}
-    missing = {e.step for e in sheet.errors if e.tag == "missing"}
-    tagged = {e.step for e in sheet.errors}
-    if not done | missing:
-        yield "segments", "Nothing is marked yet: mark a step, or tag steps that were left out."
-        return
-    for step in task.steps:
-        if step.id not in done | missing and (step.id in tagged or (complete and not step.optional)):
-            yield f"step-{step.id}", f"{names[step.id]}: mark it, or tag it as a missing step."
-
-
-def _mistakes(sheet: TimelineSheet, names: Mapping[str, str], done: set[str]) -> _Errors:
-    seen: set[tuple[str, str, str]] = set()
-    for n, e in enumerate(sheet.errors):
-        name, about = names.get(e.step, ""), (e.step, e.tag, e.text.strip())
-        if not name:
-            yield f"error-{n}", f"The error '{TAGS[e.tag]}' belongs to no step of this recording."
-        elif e.tag == "missing" and e.step in done:
-            yield f"error-{n}", f"{name} is tagged as missing, and is marked."
-        elif about in seen:
-            yield f"error-{n}", f"The error '{TAGS[e.tag]}' stands twice at {name}."
-        elif is_bad_text(e.text):
-            yield f"error-{n}", f"{name}: the sentence is too long, or is no text."
-        seen.add(about)
-
-
-def _words(sheet: TimelineSheet, last: float) -> _Errors:
-    """Check the texts of actions and narrations, and the note."""
-    for a in sheet.actions:
-        if not a.verb.strip():
-            yield f"action-{a.id}", f"The action at {_clock(a.start_s)} has no verb."
-        elif any(len(t) > 200 or is_bad_text(t) for t in (a.verb, a.noun, a.source)):
-            yield f"action-{a.id}", f"A word of the action at {_clock(a.start_s)} is too long, or is no text."
-    ids = Counter(n.id for n in sheet.narrations)
-    for n in sheet.narrations:
-        if ids[n.id] > 1:
-            yield f"narration-{n.id}", f"Two narrations have the id '{n.id}'."
-        elif not 0 <= n.video_s <= last + _ROUNDING:  # NaN too
-            yield f"narration-{n.id}", "A narration belongs to a moment outside the video."
-        elif is_bad_text(n.text):
-            yield f"narration-{n.id}", "A narration is too long, or is no text."
-    if is_bad_text(sheet.note):
-        yield "note", "The note is too long, or is no text."
 
 
 def _clock(seconds: float) -> str:
     """Return a time as the page shows it: ``01:05.250``."""
-    minutes, rest = divmod(round(abs(seconds) * 1000), 60_000) if math.isfinite(seconds) else (0, 0)
-    return f"{'-' if seconds < 0 else ''}{minutes:02}:{rest // 1000:02}.{rest % 1000:03}"
+    minutes, rest = divmod(round(seconds * 1000), 60_000)
+    return f"{minutes:02}:{rest // 1000:02}.{rest % 1000:03}"
 
 
 KIND: Final = Timeline()

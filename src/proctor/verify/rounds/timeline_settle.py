@@ -1,4 +1,4 @@
-"""Timelines of several annotators: how far they agree, and one timeline where they do. docs/rounds.md, *Timelines*."""
+"""Timelines of several annotators: how far they agree, and one recording where they do. docs/rounds.md, *Timelines*."""
 
 from __future__ import annotations
 
@@ -10,28 +10,17 @@ from typing import Any, Final
 
 import msgspec
 
+from proctor.metrics import segment_agreement as metric
 from proctor.metrics.agreement import fleiss_kappa
-from proctor.metrics.score import Score
-from proctor.metrics.segment_agreement import (
-    StepComparison,
-    TimedStep,
-    boundary_error,
-    compare_segments,
-    detection_agreement,
-    mean_segment_iou,
-    segment_counts,
-)
-from proctor.verify.rounds.timeline import TAGS, ErrorMark, TimelineSheet, TimelineTask, frame_at
+from proctor.procedure.recording import Action, Mistake, Recording, Segment
+from proctor.verify.rounds.timeline import TAGS, TimelineSheet, TimelineTask, frame_at
 
-__all__ = ["Decision", "OpenStep", "Settled", "TimelineAgreement", "settle", "timeline_agreement"]
+__all__ = ["Decision", "OpenStep", "TimelineAgreement", "settle", "timeline_agreement"]
 
 Sheets = Mapping[str, TimelineSheet]
 Span = tuple[float, float]
-Done = tuple[float, float, str, str, str, str]
-"""An action: start, end, verb, noun, source, step."""
 ACTIONS: Final = "actions"
 """Stands for a step where actions are meant."""
-_THRESHOLDS: Final = (0.1, 0.25, 0.5)
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,146 +32,135 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class OpenStep(msgspec.Struct, frozen=True, kw_only=True):
-    """A step on which no two annotators agree (or ``actions``), and what each of them ``said``."""
+    """A step on which no two annotators agree, or ``actions`` that one alone has, and what each of them ``said``."""
 
     recording: str
     step: str
     said: dict[str, list[Any]]
 
 
-class Settled(msgspec.Struct, frozen=True, kw_only=True):
-    """One timeline of a recording: steps with their segments and errors, actions, and what is open.
-
-    It is ``whole`` when every step is settled; of actions those are left out, and open, that one annotator alone has.
-    """
-
-    steps: dict[str, tuple[list[Span], list[ErrorMark]]] = {}
-    actions: list[Done] = []
-    open: list[OpenStep] = []
-
-    @property
-    def whole(self) -> bool:
-        """Whether every step is settled."""
-        return all(one.step == ACTIONS for one in self.open)
-
-
 class TimelineAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How far every two annotators of a recording agree; None where there is nothing to compare.
+    """How far every two annotators of a recording agree.
 
     Attributes:
         recordings: done by two or more.
         counts: of ``metrics.segment_agreement.segment_counts``.
-        iou: mean IoU per step.
-        boundary_median: absolute difference of matched boundaries in seconds; ``boundary_p90`` its 90 % quantile.
-        f1: of segments by threshold of IoU.
-        tags: share of (step, tag) on which two agree; ``tags_kappa`` the same beyond chance (Fleiss).
-        actions: pairs of them that overlap; ``actions_f1`` as ``f1``, whatever they are called.
-        verbs: share of the pairs with the same verb; ``nouns`` likewise.
+        figures: ``iou`` per step; ``boundary_median`` and ``boundary_p90``, seconds between matched boundaries; ``f1@<IoU>`` of segments;
+            ``tags``, the share of (step, tag) on which two agree, and ``tags_kappa`` (Fleiss); ``actions_f1@<IoU>`` whatever actions are
+            called, ``verbs`` and ``nouns``, shares of those that overlap. None where there is nothing to compare.
     """
 
     recordings: int
     counts: dict[str, int]
-    iou: float | None
-    boundary_median: float | None
-    boundary_p90: float | None
-    f1: dict[str, float | None]
-    tags: float | None
-    tags_kappa: float | None
-    actions: int
-    actions_f1: dict[str, float | None]
-    verbs: float | None
-    nouns: float | None
+    figures: dict[str, float | None]
 
 
 def timeline_agreement(recordings: Mapping[str, tuple[TimelineTask, Sheets]]) -> TimelineAgreement:
     """Compare every two annotators of every recording."""
     several = {name: (task, by) for name, (task, by) in recordings.items() if len(by) > 1}
-    steps = compare_segments({n: {p: _timed(s) for p, s in by.items()} for n, (_, by) in several.items()})
-    acts = compare_segments({n: {p: _acted(s) for p, s in by.items()} for n, (_, by) in several.items()})
+    steps = metric.compare_segments(
+        {n: {p: _timed(s) for p, s in by.items()} for n, (_, by) in several.items()}
+    )
+    acts = metric.compare_segments(
+        {n: {p: _acted(s) for p, s in by.items()} for n, (_, by) in several.items()}
+    )
     tags = [
         pair
         for task, by in several.values()
         for step in task.steps
         for tag in TAGS
-        for pair in combinations([tag in _tags(s, step.id) for _, s in sorted(by.items())], 2)
+        for pair in combinations(
+            [any((e.step, e.tag) == (step.id, tag) for e in s.errors) for _, s in sorted(by.items())], 2
+        )
     ]
-    words = [pair for c in acts for pair in _named(c, several[c.recording][1]) if pair[0] > 0]
-    return TimelineAgreement(
-        recordings=len(several),
-        counts=segment_counts(steps),
-        iou=_value(mean_segment_iou(steps, resamples=0)),
-        boundary_median=_value(boundary_error(steps, resamples=0)),
-        boundary_p90=_value(boundary_error(steps, 0.9, resamples=0)),
-        f1={f"{t:g}": _value(detection_agreement(steps, t, resamples=0)) for t in _THRESHOLDS},
-        tags=sum(a == b for a, b in tags) / len(tags) if tags else None,
-        tags_kappa=_value(fleiss_kappa(tags, resamples=0)) if tags else None,
-        actions=len(words),
-        actions_f1={f"{t:g}": _value(detection_agreement(acts, t, resamples=0)) for t in _THRESHOLDS},
-        verbs=sum(a[2] == b[2] for _, a, b in words) / len(words) if words else None,
-        nouns=sum(a[3] == b[3] for _, a, b in words) / len(words) if words else None,
-    )
+    pairs = [(a, b) for c in acts for iou, a, b in _named(c, several[c.recording][1]) if iou > 0]
+    scores = {
+        "iou": metric.mean_segment_iou(steps, resamples=0),
+        "boundary_median": metric.boundary_error(steps, resamples=0),
+        "boundary_p90": metric.boundary_error(steps, 0.9, resamples=0),
+        "tags_kappa": fleiss_kappa(tags, resamples=0),
+    }
+    for t in (0.1, 0.25, 0.5):
+        scores[f"f1@{t:g}"] = metric.detection_agreement(steps, t, resamples=0)
+        scores[f"actions_f1@{t:g}"] = metric.detection_agreement(acts, t, resamples=0)
+    shares = {
+        "tags": [a == b for a, b in tags],
+        "verbs": [a.verb.lower() == b.verb.lower() for a, b in pairs],
+        "nouns": [a.noun.lower() == b.noun.lower() for a, b in pairs],
+    }
+    figures = {name: None if math.isnan(score.value) else score.value for name, score in scores.items()}
+    figures |= {name: sum(same) / len(same) if same else None for name, same in shares.items()}
+    return TimelineAgreement(recordings=len(several), counts=metric.segment_counts(steps), figures=figures)
 
 
 def settle(
     task: TimelineTask, sheets: Sheets, decisions: Sequence[Decision] = (), least: float = 0.5
-) -> Settled:
-    """Make one timeline of several.
+) -> tuple[Recording, list[OpenStep]]:
+    """Make one recording of the timelines of several, and say what is open.
 
     A step is settled where two annotators have the same tags and equally many segments that overlap with an IoU of at
     least ``least`` (of several pairs the one with the largest): by the middle between their boundaries, to a frame. Where
-    no two agree the last decision that fits counts, and what one annotator did alone counts as it is.
+    no two agree the last decision that fits counts, and what one annotator did alone counts as it is. Mistakes of a step in
+    several stretches stand at the first.
     """
     people = sorted(sheets)
-    result = Settled(steps={}, actions=[], open=[])
+    segments: list[Segment] = []
+    open_: list[OpenStep] = []
 
     def taken(step: str) -> str | None:
-        here = (task.recording, step)
-        fits = [
-            d.take
-            for d in decisions
-            if d.take in sheets and d.recording in ("*", here[0]) and d.step in ("*", step)
-        ]
+        here = {(name, id_) for name in ("*", task.recording) for id_ in ("*", step)}
+        fits = [d.take for d in decisions if d.take in sheets and (d.recording, d.step) in here]
         return people[0] if len(people) == 1 else fits[-1] if fits else None
 
     timed = {p: sorted(_timed(sheets[p])) for p in people}
-    compared = {(c.step, c.a, c.b): c for c in compare_segments({task.recording: timed})}
-    for step in [s.id for s in task.steps]:
-        spans = {p: [(start, end) for name, start, end in timed[p] if name == step] for p in people}
-        errors = {p: [e for e in sheets[p].errors if e.step == step] for p in people}
+    compared = {(c.step, c.a, c.b): c for c in metric.compare_segments({task.recording: timed})}
+    for step in task.steps:
+        spans = {p: [(start, end) for name, start, end in timed[p] if name == step.id] for p in people}
+        wrong = {p: [Mistake(e.tag, e.text) for e in sheets[p].errors if e.step == step.id] for p in people}
         found = [
             (worst, a, b)
             for a, b in combinations(people, 2)
-            if _tags(sheets[a], step) == _tags(sheets[b], step)
-            and (worst := _worst(compared.get((step, a, b)))) >= least
+            if {m.kind for m in wrong[a]} == {m.kind for m in wrong[b]}
+            and (worst := _worst(compared.get((step.id, a, b)))) >= least
         ]
-        one = taken(step)
+        one = taken(step.id)
         if found:
-            _, a, b = max(found, key=lambda pair: pair[0])
-            c, texts = compared.get((step, a, b)), {e.tag: e.text for e in errors[b]}
-            middle = [_middle(spans[a][i], spans[b][j], task) for i, j in (c.matched if c else ())]
-            said = [msgspec.structs.replace(e, text=e.text or texts[e.tag]) for e in errors[a]]
-            result.steps[step] = middle, said
+            _, one, b = max(found, key=lambda pair: pair[0])
+            c, texts = compared.get((step.id, one, b)), {m.kind: m.text for m in wrong[b]}
+            times = [_middle(spans[one][i], spans[b][j], task) for i, j in (c.matched if c else ())]
+            mistakes = [Mistake(m.kind, m.text or texts[m.kind]) for m in wrong[one]]
         elif one is not None:
-            result.steps[step] = spans[one], errors[one]
+            times, mistakes = spans[one], wrong[one]
         else:
-            said_of = {p: [*spans[p], *([e.tag, e.text] for e in errors[p])] for p in people}
-            result.open.append(OpenStep(recording=task.recording, step=step, said=said_of))
-    left = {p: _actions(sheets[p]) for p in people}
-    for c in compare_segments({task.recording: {p: _acted(sheets[p]) for p in people}}):
-        for overlap, x, y in _named(c, sheets):
-            if overlap >= least and x[2:4] == y[2:4] and x in left[c.a] and y in left[c.b]:
+            said = {p: [*spans[p], *([m.kind, m.text] for m in wrong[p])] for p in people}
+            open_.append(OpenStep(recording=task.recording, step=step.id, said=said))
+            continue
+        for n, (start, end) in enumerate(times):
+            segments.append(Segment(step.id, step.text, start, end, mistakes=() if n else tuple(mistakes)))
+        if mistakes and not times:
+            segments.append(Segment(step.id, step.text, mistakes=tuple(mistakes)))
+    left, done = {p: _actions(sheets[p]) for p in people}, []
+    for c in metric.compare_segments({task.recording: {p: _acted(sheets[p]) for p in people}}):
+        for iou, x, y in _named(c, sheets):
+            same = (x.verb.lower(), x.noun.lower()) == (y.verb.lower(), y.noun.lower())
+            if same and iou >= least and x in left[c.a] and y in left[c.b]:
                 left[c.a].remove(x)
                 left[c.b].remove(y)
-                result.actions.append((*_middle(x[:2], y[:2], task), *x[2:]))
+                times = [_middle((x.start, x.end), (y.start, y.end), task)]
+                done.append(Action(*times[0], x.verb, x.noun, x.source, x.step_id))
     if (one := taken(ACTIONS)) is not None:
-        result.actions.extend(left[one])
+        done += left[one]
     elif any(left.values()):
-        result.open.append(OpenStep(recording=task.recording, step=ACTIONS, said=dict(left)))
-    result.actions.sort()
-    return result
+        open_.append(OpenStep(recording=task.recording, step=ACTIONS, said=dict(left)))
+    recording = Recording(
+        task.recording, task.activity, task.title,
+        tuple(sorted(segments, key=lambda s: -1.0 if s.start is None else s.start)),
+        task.duration_s, task.video or None, {"fps": str(task.fps)}, tuple(sorted(done, key=lambda a: a.start)),
+    )  # fmt: skip
+    return recording, open_
 
 
-def _worst(c: StepComparison | None) -> float:
+def _worst(c: metric.StepComparison | None) -> float:
     """Return the smallest IoU of two annotators' segments of a step: 1 where neither has any, 0 where one has more."""
     return 1.0 if c is None else 0.0 if c.missing else min(float(c.overlap[pair]) for pair in c.matched)
 
@@ -194,38 +172,31 @@ def _middle(one: Span, two: Span, task: TimelineTask) -> Span:
     return start, one[1] if one[1] == two[1] else float(max(last, first + 1) / task.fps)
 
 
-def _value(score: Score) -> float | None:
-    return None if math.isnan(score.value) else score.value
-
-
-def _timed(sheet: TimelineSheet) -> list[TimedStep]:
+def _timed(sheet: TimelineSheet) -> list[metric.TimedStep]:
     return [(s.step, s.start_s, s.end_s) for s in sheet.segments]
 
 
-def _tags(sheet: TimelineSheet, step: str) -> set[str]:
-    return {e.tag for e in sheet.errors if e.step == step}
-
-
-def _actions(sheet: TimelineSheet) -> list[Done]:
-    return sorted(
-        (a.start_s, a.end_s, a.verb.lower(), a.noun.lower(), a.source, a.step) for a in sheet.actions
+def _actions(sheet: TimelineSheet) -> list[Action]:
+    listed = sorted(
+        sheet.actions, key=lambda a: (a.start_s, a.end_s, a.verb.lower(), a.noun.lower(), a.source)
     )
+    return [Action(a.start_s, a.end_s, a.verb, a.noun, a.source, a.step or None) for a in listed]
 
 
-def _acted(sheet: TimelineSheet) -> list[TimedStep]:
+def _acted(sheet: TimelineSheet) -> list[metric.TimedStep]:
     """Return actions as segments of one step; of several at the very same time every one is a step of its own."""
     seen: Counter[Span] = Counter()
-    found = []
-    for start, end, *_ in _actions(sheet):
-        found.append((f"{seen[start, end]}", start, end))
-        seen[start, end] += 1
-    return found
+    for a in _actions(sheet):
+        seen[a.start, a.end] += 1
+    return [(str(n), *times) for times, count in seen.items() for n in range(count)]
 
 
-def _named(c: StepComparison, sheets: Sheets) -> Iterator[tuple[float, Done, Done]]:
+def _named(c: metric.StepComparison, sheets: Sheets) -> Iterator[tuple[float, Action, Action]]:
     """Yield matched actions with their IoU."""
-    of = []
-    for sheet in (sheets[c.a], sheets[c.b]):
-        steps = _acted(sheet)
-        of.append([a for a, (step, *_) in zip(_actions(sheet), steps, strict=True) if step == c.step])
+    of: list[list[Action]] = []
+    for who in (c.a, c.b):
+        at: dict[Span, list[Action]] = {}
+        for action in _actions(sheets[who]):
+            at.setdefault((action.start, action.end), []).append(action)
+        of.append([same[int(c.step)] for same in at.values() if len(same) > int(c.step)])
     yield from ((float(c.overlap[i, j]), of[0][i], of[1][j]) for i, j in c.matched)

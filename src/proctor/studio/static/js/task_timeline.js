@@ -293,7 +293,7 @@ function lanes() {
 function showNotes() {
   const at = (/** @type {string} */ id) => spanOf(id) ?? { step: "", start_s: 0 };
   const notes = [
-    ...seen.order.map((/** @type {any} */ m) => ({ id: `order-${m.before}-${m.after}`, text: `Order? Step ${nameOf(m.after)} began before step ${nameOf(m.before)}.`, time: segmentsOf(m.after)[0]?.start_s ?? 0, edge: JSON.stringify([m.before, m.after]) })),
+    ...seen.order.map((/** @type {any} */ [a, b]) => ({ id: `order-${a}-${b}`, text: `Order? Step ${nameOf(b)} began before step ${nameOf(a)}.`, time: segmentsOf(b)[0]?.start_s ?? 0, edge: JSON.stringify([a, b]) })),
     ...seen.gaps.map((/** @type {any} */ [a, b]) => ({ id: `gap-${a}`, text: `Gap of ${(b - a).toFixed(1)} s`, time: a, edge: "" })),
     ...seen.overlaps.map((/** @type {any} */ [a, b]) => ({ id: `over-${a}-${b}`, text: `Overlap: ${nameOf(at(a).step)} and ${nameOf(at(b).step)}`, time: at(b).start_s, edge: "" })),
   ];
