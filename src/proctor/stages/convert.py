@@ -156,6 +156,7 @@ def convert(
     counts: dict[str, int] = {kind: len(objects)}
     if kind == "recordings":
         counts["segments"] = sum(len(r.segments) for r in objects)
+        counts |= {"actions": done} if (done := sum(len(r.actions) for r in objects)) else {}
     if found.graphs and (writer is None or writer.carries_graphs):
         counts["graphs"] = len(found.graphs)
         counts["edges"] = sum(len(g.edges) for g in found.graphs.values())

@@ -173,8 +173,7 @@ class Collector:
         """Keep the recording of a file of ours, as ``add`` does."""
         found = msgspec.structs.asdict(about) | {"segments": tuple(segments)}
         found["duration"] = self.duration(about.id, about.duration)
-        where = f"{about.id}/action"
-        found["actions"] = tuple(a for a in about.actions if self.times(where, a.start, a.end))
+        found["actions"] = tuple(a for a in about.actions if self.times(about.id, a.start, a.end))
         self.add(Recording(**found))
 
     def stored(self, text: str, type_: type[T], id_: str, where: str) -> T | None:
@@ -217,10 +216,7 @@ def writable(
 ) -> Iterator[Recording]:
     """Yield recordings whose segments another tool can read; what cannot be said is listed in ``dropped``.
 
-    Args:
-        recordings: with unique ids.
-        dropped: takes what cannot be said.
-        actions: the format has a place for fine-grained actions.
+    ``actions`` says that the format has a place for fine-grained ones.
 
     Raises:
         UserError: if two recordings have one id, a recording has none, or a text is no Unicode text.
@@ -241,13 +237,10 @@ def writable(
             else:
                 dropped.append(Dropped(f"{id_}/{segment.step_id}"[:_SHOWN], *fault))
         done = []
-        for action in recording.actions:
-            fault = fault_of(action.start, action.end) if actions else ("action_lost", render_action(action))
-            if fault is None:
-                done.append(action)
-            else:
-                dropped.append(Dropped(f"{id_}/action"[:_SHOWN], fault[0], fault[1][:_SHOWN]))
-        done.sort(key=lambda a: a.start)
+        for a in recording.actions:
+            fault = fault_of(a.start, a.end) if actions else ("action_lost", render_action(a)[:_SHOWN])
+            done += [a] if fault is None else []
+            dropped += [] if fault is None else [Dropped(f"{id_}/action"[:_SHOWN], *fault)]
         duration = recording.duration
         if duration is not None and not 0 <= duration <= MAX_SECONDS:
             dropped.append(Dropped(id_[:_SHOWN], "bad_field", f"duration: {duration!r}"))
@@ -310,9 +303,6 @@ def parse_mistake(text: str) -> Mistake:
         return Mistake(re.sub(r"\\([\s\S])", r"\1", found[1]), text[found.end() :])
     word = text.strip().lower()
     return Mistake(word) if word in MISTAKE_KINDS else Mistake("other", text.strip())
-
-
-# -- fine-grained actions as one line of text: ``cut: onion | step 3 | narration`` ---------------------------------
 
 
 def render_action(action: Action) -> str:

@@ -121,11 +121,8 @@ def read_label_studio(
 
 def _check_frames(base: object, end: object) -> None:
     if base not in (0, 1) or end not in ("inclusive", "exclusive"):
-        raise UserError(
-            f"frames from {base!r} with {end!r} ends are not known.",
-            where="base, end",
-            hint="base is 0 or 1, end is inclusive or exclusive",
-        )
+        seen = f"frames from {base!r} with {end!r} ends are not known."
+        raise UserError(seen, where="base, end", hint="base is 0 or 1, end is inclusive or exclusive")
 
 
 def _is_task(task: Mapping[str, Any]) -> bool:
@@ -364,10 +361,10 @@ class _Task:
     def _actions(self, where: str, region: _Region) -> Iterator[Action]:
         for start, end in region.spans if region.actions is not None else ():
             times = self.collector.times(where, start, end)
-            found = [parse_action(line, *times) for line in region.actions or ()] if times else []
-            if times is not None and not any(found):
-                self.collector.drop(where, "no_label", "an action without a text")
+            found = [parse_action(line, *times) for line in region.actions or [""]] if times else []
             yield from (a for a in found if a is not None)
+            if None in found:
+                self.collector.drop(where, "no_label", "an action without a verb")
 
     def _step(self, label: str) -> tuple[str, str]:
         steps = self.data.get("steps")

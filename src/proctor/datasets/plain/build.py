@@ -237,15 +237,14 @@ def build_recording(
 def _build_action(
     plain: PlainAction, names: StepNames | None, place: Place, problems: Problems
 ) -> Action | None:
-    before = problems.count
     start, end = (_time(t, place / key, problems) for key, t in (("start", plain.start), ("end", plain.end)))
     _check_order(start, end, place, problems)
     _checked_text(plain.verb, place / "verb", problems)
     step = None
     if plain.step is not None and names is not None:
         step = names.find(plain.step, place / "step", problems)
-    if problems.count > before or start is None or end is None:
-        return None
+    if start is None or end is None:
+        return None  # the recording is refused whole
     return Action(start, end, plain.verb, plain.noun, plain.source, step)
 
 
