@@ -44,6 +44,7 @@ class Plan:
         pages: fetch the page of each assignment first, as a browser does.
         retry: send again, with the same key, what was not answered.
         seed: of sheets, keys and thinking.
+        tasks: kind of the sheets: ``rate``, ``order``, or those of the verification page where it is empty.
     """
 
     host: str
@@ -55,6 +56,7 @@ class Plan:
     pages: bool = False
     retry: bool = False
     seed: int = 1
+    tasks: str = ""
 
 
 @dataclass
@@ -139,6 +141,16 @@ class Desk:
         return str(told["next"]).removeprefix("/w/")
 
     def _sheet(self, pid: str, number: int) -> dict[str, Any]:
+        note = f"note {self.who}.{number}.{pid}"
+        if self.plan.tasks == "rate":
+            asked = ("style", "relevance", "answerability", "correctness")
+            values = {name: self.dice.choice(("yes", "no")) for name in asked}
+            return {"values": {"fluency": str(self.dice.randint(1, 5)), **values}, "note": note}
+        if self.plan.tasks == "order":
+            order = [f"s{n}" for n in range(1, 10)]
+            self.dice.shuffle(order)
+            moves = [[name, n, n + 1] for n, name in enumerate(order)]
+            return {"order": [*order, "s0"], "moves": moves, "values": {"confidence": "4"}, "note": note}
         right = self.dice.random() < 0.8
         answers = [
             self.dice.choice(("right", "right", "wrong")) if right else None
@@ -150,7 +162,7 @@ class Desk:
             "reasons": [],
             "answers": answers,
             "own_answers": own,
-            "note": f"note {self.who}.{number}.{pid}",
+            "note": note,
         }
 
     async def _think(self) -> None:

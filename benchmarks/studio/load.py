@@ -31,6 +31,8 @@ from process import Usage, free_port, server, usage
 HERE = Path(__file__).resolve().parent
 USUAL = ((8, 500, 0.0), (50, 500, 0.0), (50, 40, 1.0))
 """Annotators, saves of each, mean seconds of thinking."""
+TASKS = ((8, 500, 0.0, "rate"), (8, 500, 0.0, "order"))
+"""The same with sheets of tasks, and their kind."""
 TARGET = {8: "p95 < 20 ms, last tenth like the first, nothing lost", 50: "nothing lost"}
 
 
@@ -45,6 +47,7 @@ class Case:
         database: ``sqlite``, ``postgresql`` or ``bare`` (no studio at all: see bare.py).
         items: in the store; as many as the saves need when 0.
         pages: fetch the page of each item, too.
+        tasks: kind of tasks whose sheets are saved, in place of verified items.
     """
 
     annotators: int
@@ -53,6 +56,7 @@ class Case:
     database: str = "sqlite"
     items: int = 0
     pages: bool = False
+    tasks: str = ""
 
     @property
     def name(self) -> str:
@@ -64,7 +68,8 @@ class Case:
         }
         how = f"thinking {self.think:g} s" if self.think else "closed loop"
         many = f", {self.items:,} items" if self.items else ""
-        return f"{self.annotators} annotators × {self.saves} saves, {store[self.database]}, {how}{many}"
+        saves = {"rate": "ratings of samples", "order": "orders of 10 steps"}.get(self.tasks, "saves")
+        return f"{self.annotators} annotators × {self.saves} {saves}, {store[self.database]}, {how}{many}"
 
 
 def play(folder: Path, plan: dict[str, Any]) -> dict[str, Any]:
@@ -128,15 +133,16 @@ def measure(case: Case) -> list[str]:
         site = site_under_test.build(
             folder,
             target,
-            items=case.items or enough_items(case.annotators, case.saves),
+            items=case.items or (64 if case.tasks else enough_items(case.annotators, case.saves)),
             annotators=case.annotators,
             saves=case.saves,
+            tasks=case.tasks,
         )
         with server(site.unlimited, site.port, folder) as (process, _):
             before = usage(process.pid)
             result = play(folder, {**site.plan(case.saves), "think": case.think, "pages": case.pages})
             used = usage(process.pid) - before
-        found = examine(target, result["acknowledged"], result["unanswered"])
+        found = examine(target, result["acknowledged"], result["unanswered"], tasks=bool(case.tasks))
         return list(rows(case, result, str(found), used))
 
 
@@ -181,12 +187,16 @@ def main() -> None:
         "--think", type=float, default=0.0, help="mean seconds between two requests of a person"
     )
     parser.add_argument("--items", type=int, default=0, help="in the store (as many as needed when 0)")
+    parser.add_argument(
+        "--tasks", choices=("rate", "order"), default="", help="sheets of tasks, not of items"
+    )
     parser.add_argument("--pages", action="store_true", help="fetch the page of each item, too")
     given = parser.parse_args()
     plain = [(int(k), int(m), given.think) for k, _, m in (case.partition("x") for case in given.case)]
     databases = given.database or (["bare", "sqlite", "postgresql"] if not plain else ["sqlite"])
     for database in databases:
-        for annotators, saves, think in plain or (USUAL[:1] if database == "bare" else USUAL):
+        usual = USUAL[:1] if database == "bare" else (*USUAL, *TASKS)
+        for annotators, saves, think, *kind in plain or usual:
             case = Case(
                 annotators=annotators,
                 saves=saves,
@@ -194,6 +204,7 @@ def main() -> None:
                 database=database,
                 items=given.items,
                 pages=given.pages,
+                tasks=kind[0] if kind else given.tasks,
             )
             try:
                 print("\n".join(measure(case)), flush=True)

@@ -34,6 +34,7 @@ class Site:
         target: of the store: a file or a URL.
         people: who works where.
         cookie: name of the session's cookie.
+        tasks: kind of tasks that people do; empty where they verify items.
     """
 
     command: tuple[str, ...]
@@ -43,6 +44,7 @@ class Site:
     target: str
     people: workplace.Workplace
     cookie: str
+    tasks: str = ""
 
     def plan(self, saves: int) -> dict[str, Any]:
         """Return the plan of a load (see annotators.py)."""
@@ -56,6 +58,7 @@ class Site:
             "people": entries,
             "cards": self.people.cards,
             "saves": saves,
+            "tasks": self.tasks,
         }
 
 
@@ -66,7 +69,7 @@ def settle(desk: Desk) -> None:
         connection.exec_driver_sql("CHECKPOINT")
 
 
-def build(folder: Path, target: str, *, items: int, annotators: int, saves: int) -> Site:
+def build(folder: Path, target: str, *, items: int, annotators: int, saves: int, tasks: str = "") -> Site:
     """Make a workspace and fill its store.
 
     Args:
@@ -75,12 +78,13 @@ def build(folder: Path, target: str, *, items: int, annotators: int, saves: int)
         items: how many.
         annotators: how many people.
         saves: assignments of each that there must be at least.
+        tasks: see ``Site``.
     """
     workspace = Workspace(folder / "workspace")
     material.write_workspace(workspace, items)
     port = free_port()
     with open_desk(workspace.root, target) as desk:
-        people = workplace.furnish(desk, workspace.root, annotators=annotators, saves=saves)
+        people = workplace.furnish(desk, workspace.root, annotators=annotators, saves=saves, tasks=tasks)
         if not desk.database.is_sqlite:
             settle(desk)
     command = [str(Path(sys.executable).with_name("proctor")), "studio", str(workspace.root)]
@@ -93,4 +97,5 @@ def build(folder: Path, target: str, *, items: int, annotators: int, saves: int)
         target=target,
         people=people,
         cookie=f"proctor-{port}",
+        tasks=tasks,
     )

@@ -16,15 +16,22 @@ from typing import Any
 
 import msgspec
 
+from proctor.exam.question import Open, Question
 from proctor.stages.studio import sync_desk
-from proctor.verify.desk import documents, people, work
+from proctor.verify.desk import documents, people, rounds, work
 from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.records import Person, Sheet
+from proctor.verify.rounds.kind import task_kind
+from proctor.verify.rounds.order import OrderTask, Step
+from proctor.verify.rounds.rate import RateTask
+from proctor.verify.rounds.records import RoundSettings, Task
 from proctor.verify.schema import tables
 
 ACTOR = people.COMMAND_LINE
 CHUNK = 5_000
 TOGETHER = 500
+ORDERED = 10
+"""Steps of a task of ordering, called ``s0``, ``s1``, …"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +51,7 @@ class Workplace:
     cards: dict[str, int]
 
 
-def furnish(desk: Desk, root: Path, *, annotators: int, saves: int) -> Workplace:
+def furnish(desk: Desk, root: Path, *, annotators: int, saves: int, tasks: str = "") -> Workplace:
     """Fill an empty desk.
 
     Args:
@@ -52,6 +59,7 @@ def furnish(desk: Desk, root: Path, *, annotators: int, saves: int) -> Workplace
         root: of the workspace, with candidates as ``material.write_workspace`` makes them.
         annotators: how many people.
         saves: assignments of each that there must be at least.
+        tasks: kind of tasks that are done instead of items (``rate``, ``order``).
 
     Raises:
         ValueError: if the items do not give everybody so many.
@@ -59,7 +67,7 @@ def furnish(desk: Desk, root: Path, *, annotators: int, saves: int) -> Workplace
     sync_desk(root, desk)
     persons = [_person(desk, f"person{n}", "annotator") for n in range(annotators)]
     owner = _person(desk, "owner", "owner")
-    queues, cards = _deal(desk, persons)
+    queues, cards = _begin_round(desk, persons, tasks, saves) if tasks else _deal(desk, persons)
     if min(map(len, queues)) < saves:
         raise ValueError(f"somebody got {min(map(len, queues))} items, {saves} are asked for")
     tokens = [_session(desk, person) for person in (*persons, owner)]
@@ -91,10 +99,10 @@ def _deal(desk: Desk, persons: Sequence[Person]) -> tuple[tuple[tuple[str, ...],
     cards: dict[str, int] = {}
 
     def write(connection: Any) -> None:
-        found = connection.execute(t.select().with_only_columns(t.c.id, t.c.candidate).order_by(t.c.id)).all()
+        found = connection.execute(t.select().with_only_columns(t.c.id, t.c.body).order_by(t.c.id)).all()
         now, rows = desk.now(), []
-        for n, (item_id, candidate) in enumerate(found):
-            answers = len(msgspec.json.decode(candidate)["answers"])
+        for n, (item_id, body) in enumerate(found):
+            answers = len(msgspec.json.decode(body)["proposals"])
             for slot, who in enumerate(pairs[n % len(pairs)]):
                 pid = new_pid()
                 rows.append(
@@ -115,6 +123,40 @@ def _deal(desk: Desk, persons: Sequence[Person]) -> tuple[tuple[tuple[str, ...],
 
     desk.write(write).result()
     return tuple(map(tuple, queues)), cards
+
+
+def _begin_round(
+    desk: Desk, persons: Sequence[Person], kind: str, each: int
+) -> tuple[tuple[tuple[str, ...], ...], dict[str, int]]:
+    """Give everybody a batch of tasks, by the desk's own rules."""
+    body: msgspec.Struct
+    if kind == "rate":
+        question = Question(id="q", kind="documents", text="What is stirred before it is used?", form=Open())
+        body = RateTask(question=question, answer="The curd.", style="one source")
+    else:
+        body = OrderTask(
+            steps=tuple(Step(id=f"s{n}", text=f"Step {n}") for n in range(ORDERED)), shows="text"
+        )
+    raw = msgspec.Raw(msgspec.json.encode(body))
+    tasks = [Task(name=f"t{n}", body=raw) for n in range(len(persons) * each)]
+    settings = RoundSettings(wanted=1, batch=each)
+    options = task_kind(kind).options()
+    given = {
+        "name": kind,
+        "kind": kind,
+        "tasks": tasks,
+        "settings": settings,
+        "options": options,
+        "actor": ACTOR,
+    }
+    round_ = desk.write(lambda c: rounds.add_round(desk, c, **given)).result()
+    a, queues = tables().assignments, []
+    for person in persons:
+        batch = desk.write(lambda c, p=person: rounds.open_batch(desk, c, round_, p)).result()
+        assert batch is not None
+        query = a.select().where(a.c.batch_id == batch.id).order_by(a.c.queue_pos)
+        queues.append(tuple(row.pid for row in desk.read(lambda c, q=query: c.execute(q).all())))
+    return tuple(queues), {pid: 0 for queue in queues for pid in queue}
 
 
 def judge(desk: Desk, workplace: Workplace, *, each: int, seed: int = 1) -> None:
