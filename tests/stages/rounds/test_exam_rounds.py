@@ -208,7 +208,9 @@ def test_marks_calibrate_the_judges_and_no_task_says_whose_answer_it_is(bench: P
 def test_equal_answers_of_two_systems_are_one_task_whose_mark_goes_to_both(bench: Path) -> None:
     predict(bench, "constant")
     shutil.copytree(bench / "runs/constant", bench / "runs/twin")
-    open_round(bench, "mark", MarkSettings(run=("constant", "twin"), per_system=0, scale="binary", people=1))
+    open_round(
+        bench, "mark", MarkSettings(run=("constant", "twin"), per_system=0, batch=0, scale="binary", people=1)
+    )
     add(bench, "ana")
     done = do(bench, "mark", "ana", lambda who, asked: {"mark": "0"})
     assert len(done) == len(items(bench))
@@ -223,7 +225,7 @@ def test_who_answered_a_question_marks_no_answer_to_it(bench: Path) -> None:
     open_round(bench, "answer", AnswerSettings(batch=4))
     add(bench, "ana")
     answered = do(bench, "answer", "ana", right(bench))
-    open_round(bench, "mark", MarkSettings(per_system=0, people=1))
+    open_round(bench, "mark", MarkSettings(per_system=0, batch=0, people=1))
     marked: list[str] = []
     do(bench, "mark", "ana", lambda w, asked: [marked.append(asked.task.variant), {"mark": "0"}][1])
     assert marked
@@ -234,7 +236,7 @@ def test_who_answered_a_question_marks_no_answer_to_it(bench: Path) -> None:
 
 
 def test_what_people_write_is_verified_built_and_costed_beside_generation(bench: Path) -> None:
-    open_round(bench, "write", WriteSettings(questions=60, wage=30, draw=5, seed=2))
+    open_round(bench, "write", WriteSettings(questions=60, batch=0, wage=30, draw=5, seed=2))
     add(bench, "ana")
     golds = {q.facts["id"]: q for q in workspace_questions(Workspace(bench))}
 

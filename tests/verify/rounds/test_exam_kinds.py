@@ -98,7 +98,7 @@ def test_an_order_is_answered_by_places_each_of_them_once() -> None:
     parts = (Words(id="a", text="Boil."), Words(id="b", text="Pour."), Picture(path="p", id="c"))
     task = AnswerTask(question=a_question(Order(ids=("a", "b", "c")), evidence=parts))
     labels = [field.label for field in answer.KIND.fields(task, NoOptions())]
-    assert labels == ["Place of “Boil.”", "Place of “Pour.”", "Place of picture c"]
+    assert labels == [f"Place of {what}, 1 to 3" for what in ("“Boil.”", "“Pour.”", "picture c")]
     assert given_answer(task, check(task, place_0="2", place_1="3", place_2="1")) == (["c", "a", "b"], {})
     with pytest.raises(InvalidError, match="a place of its own, from 1 to 3") as wrong:
         check(task, place_0="2", place_1="1", place_2="2")

@@ -52,11 +52,10 @@ def make(workspace: Workspace, settings: AnswerSettings) -> Made:
         raise UserError(f"there are no items of the kind '{settings.kind[:40]}'.", where=where, hint=hint)
     strata = _strata(items)
     chosen = draw_evenly(strata, settings.sample, settings.seed)
-    asked = {item.id: _task(item, settings.seed) for item in items if item.id in chosen}
-    tasks = [
-        task_of(id_, body, group=id_, variant=content_hash(body), stratum=strata[id_])
-        for id_, body in asked.items()
-    ]
+    tasks = []
+    for item in (item for item in items if item.id in chosen):
+        body, stratum = _task(item, settings.seed), strata[item.id]
+        tasks.append(task_of(item.id, body, group=item.id, variant=content_hash(body), stratum=stratum))
     return Made(tasks=tasks, options=NoOptions(), instructions=_INSTRUCTIONS)
 
 

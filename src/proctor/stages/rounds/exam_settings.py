@@ -23,6 +23,7 @@ class AnswerSettings(Given, frozen=True, kw_only=True):
 class MarkSettings(Given, frozen=True, kw_only=True):
     """Which answers people mark."""
 
+    batch: Annotated[int, option("Answers that a person takes on together; 0 for all.", ge=0)] = 25
     run: Annotated[
         tuple[str, ...], option("Run whose answers are marked (repeatable; default: all).", "-r")
     ] = ()
@@ -38,6 +39,7 @@ class MarkSettings(Given, frozen=True, kw_only=True):
 class WriteSettings(Given, frozen=True, kw_only=True):
     """Which moments people write questions about."""
 
+    batch: Annotated[int, option("Moments that a person takes on together; 0 for all.", ge=0)] = 10
     people: Annotated[int, option("People who write about each moment.", ge=1)] = 1
     questions: Annotated[int, option("Moments in all, drawn as generation draws them by quota.", ge=1)] = 50
     wage: Annotated[float, option("What an hour of a person costs, in dollars.", ge=0)] = 20.0

@@ -64,15 +64,13 @@ def make(workspace: Workspace, settings: MarkSettings) -> Made:
         types = {id_: type_of(item.question) for id_, (item, _, _) in own.items()}
         for id_ in sorted(draw_evenly(types, settings.per_system, settings.seed)):
             item, text, name = own[id_]
-            asked = (
-                item.question if settings.evidence else kind_named(item.question.kind).blind(item.question)
-            )
+            q, kind = item.question, kind_named(item.question.kind)
+            asked = q if settings.evidence else kind.blind(q)
             body = MarkTask(question=asked, golds=gold_texts(item), answer=text, evidence=settings.evidence)
             task = task_of(name, body, group=name, variant=id_, stratum=f"{run}/{types[id_]}")
             tasks.setdefault(name, task)
-    return Made(
-        tasks=[*tasks.values()], options=MarkOptions(scale=settings.scale), instructions=_INSTRUCTIONS
-    )
+    options = MarkOptions(scale=settings.scale)
+    return Made(tasks=[*tasks.values()], options=options, instructions=_INSTRUCTIONS)
 
 
 def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
@@ -97,11 +95,13 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     file = out or workspace.file("rounds") / file_name(round_.name) / "marks.jsonl"
     write_jsonl(file, rows)
     clusters = {name: of[0][1].question.cluster or of[0][1].id for name, of in runs.items()}
-    counts = {"people": len(marks), "marks": sum(map(len, marks.values()))}
-    counts["answers"] = len({task for own in marks.values() for task in own})
-    counts["marks left out (set aside, or no run gives the answer any more)"] = (
-        len(readings) - counts["marks"]
-    )
+    given = sum(map(len, marks.values()))
+    counts = {
+        "people": len(marks),
+        "marks": given,
+        "answers": len({t for own in marks.values() for t in own}),
+    }
+    counts["marks left out (set aside, or no run gives the answer any more)"] = len(readings) - given
     ternary = msgspec.json.decode(round_.options, type=MarkOptions).scale == "ternary"
     numbers = people_agreement("marks", marks, clusters, "ordinal" if ternary else "nominal")
     figures = Figures(counts=counts, numbers=numbers)

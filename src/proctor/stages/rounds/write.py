@@ -47,16 +47,10 @@ def make(workspace: Workspace, settings: WriteSettings) -> Made:
         UserError: if the workspace has no examples.
     """
     wanted = GenerateSettings(sample="quota", examples=settings.questions, seed=settings.seed)
-    tasks = [
-        task_of(
-            example.id,
-            WriteTask(example=example),
-            group=example.id,
-            variant=content_hash(example),
-            stratum=f"{example.type}/{'noisy' if example.noisy else 'clean'}",
-        )
-        for example in sample_examples(workspace, workspace.graphs(), wanted, None)[0]
-    ]
+    tasks = []
+    for one in sample_examples(workspace, workspace.graphs(), wanted, None)[0]:
+        stratum, seen = f"{one.type}/{'noisy' if one.noisy else 'clean'}", content_hash(one)
+        tasks.append(task_of(one.id, WriteTask(example=one), group=one.id, variant=seen, stratum=stratum))
     options = WriteOptions(wage=settings.wage, draw=settings.draw)
     return Made(tasks=tasks, options=options, instructions=_INSTRUCTIONS)
 
@@ -84,8 +78,8 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     counts = {"people": len({c.provenance.details["writer"] for c in mine}), "questions": len(mine)}
     counts["questions left out (set aside, or of a moment that changed)"] = len(readings) - len(mine)
     if out is None:
-        told = {"round": round_.name}
-        workspace.record("round collect", settings=told, counts=counts, outputs=(PEOPLE,))
+        said = {"round": round_.name}
+        workspace.record("round collect", settings=said, counts=counts, outputs=(PEOPLE,))
     options = msgspec.json.decode(round_.options, type=WriteOptions)
     figures = Figures(counts=counts, numbers=_compared(workspace, mine, options, round_.settings.seed))
     again = "next: verify them (proctor verify, or start the studio again), build, and collect again"
@@ -93,7 +87,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
 
 
 def _compared(
-    workspace: Workspace, mine: Sequence[Candidate], options: WriteOptions, seed: int
+    workspace: Workspace, mine: Sequence[Candidate], to: WriteOptions, seed: int
 ) -> dict[str, Estimate]:
     """Return minutes and dollars for a question that was written and for one that was accepted, and variety, by who wrote it."""
     wrote: dict[str, list[Question]] = {GENERATOR: [moment_question(c) for c in mine]}
@@ -102,15 +96,13 @@ def _compared(
         if q.kind == MOMENT and who not in ("", GENERATOR):
             wrote.setdefault(who, []).append(q)
     hours = sum(float(c.provenance.details["seconds"]) for c in mine) / 3600
-    spent = {GENERATOR: (60 * hours, hours * options.wage)}
+    spent = {GENERATOR: (60 * hours, hours * to.wage)}
     if is_there(workspace.file(CALLS)):
         with CallStore.open(workspace.file(CALLS), create=False) as store:
             for who in wrote:
                 if calls := list(store.calls(Selection(stage="generate", model=who))):
-                    seconds, nano = (
-                        sum(getattr(c, name) or 0 for c in calls) for name in ("seconds", "cost")
-                    )
-                    spent[who] = seconds / 60, nano / 10**9
+                    nano = sum(call.cost or 0 for call in calls)
+                    spent[who] = sum(call.seconds or 0 for call in calls) / 60, nano / 10**9
     items = load_all_items(workspace) if is_there(workspace.file("items.jsonl")) else []
     accepted = {moment_candidate(item.question) for item in items}
     found: dict[str, Estimate] = {}
@@ -122,5 +114,5 @@ def _compared(
     texts: dict[str, dict[str, list[str]]] = {who: defaultdict(list) for who in wrote}
     for who, q in ((who, q) for who, questions in wrote.items() for q in questions):
         texts[who][q.facets["type"]].append(q.text)
-    drawn = drawn_variety(texts, size=options.draw, seed=seed)
+    drawn = drawn_variety(texts, size=to.draw, seed=seed)
     return found | {f"{who}: type-token ratio": as_estimate(score) for who, score in drawn.items()}

@@ -48,7 +48,9 @@ class _Answer(FormKind[AnswerTask, NoOptions]):
             return (Field(name="answer", label="Your answer", type="choice", choices=choices),)
         if isinstance(form, Order):
             words = {part.id: f"“{part.text}”" for part in task.question.evidence if isinstance(part, Words)}
-            labels = [f"Place of {words.get(id_, f'picture {id_}')}" for id_ in form.ids]
+            labels = [
+                f"Place of {words.get(id_, f'picture {id_}')}, 1 to {len(form.ids)}" for id_ in form.ids
+            ]
             return tuple(Field(name=f"place_{n}", label=t, type="number") for n, t in enumerate(labels))
         if form.need == "all":
             return (Field(name="answer", label="Your answers, one a row", type="texts", rule=_RULE),)
