@@ -22,7 +22,7 @@ app = group_app(
     "Give tasks to people, each to so many of them, and collect what they said.\n\n"
     "A round has tasks of one kind; people do them in the studio (proctor studio WORKSPACE), with an account or by the link "
     "of a platform. Begin a round with the command of its kind, then 'list', 'collect', 'close'. More: docs/rounds.md\n\n"
-    "Example: proctor round answer bench --batch 20 --name people"
+    "Example: proctor round answer bench --questions 20 --name people"
 )
 
 for _command in (answer, mark, write, rate, order, alternatives, graph, timeline, transcribe):

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.stages.asking import ask
 from tests.taking import judge, predict
 
 from proctor.ask.moment.candidate import Candidate
@@ -32,6 +33,7 @@ from proctor.verify.desk.records import Person
 from proctor.verify.policy import Policy
 from proctor.verify.rounds.agreement import Figures
 from proctor.workspace import Workspace
+from proctor_rehearsal.standin import Standin
 
 Says = Callable[[str, tasks.Asked], dict[str, Any] | None]
 
@@ -266,8 +268,13 @@ def test_what_people_write_is_verified_built_and_costed_beside_generation(bench:
         assert all(who["ana"].pid not in pair for name, pair in deal.assignment.items() if name in mine)
     ids = {q.id for q in workspace_questions(Workspace(bench))}
     assert {c.id for c in wrote} <= ids
-    generate(bench, GenerateSettings(sample="all", seed=1), limit=40)
+    with Standin(answer=ask) as standin:
+        model = f"compat/asker@{standin.url}/v1"
+        generate(bench, GenerateSettings(generator=("rules", model), sample="all", seed=1), limit=40)
     assert read_jsonl(file, Candidate) == wrote, "generation leaves them alone"
+    beside = collect(bench, "write")[0].numbers
+    assert beside[f"{model}: dollars a question"].value is None, "its price is not known"
+    assert (beside[f"{model}: minutes a question"].value or 0) > 0
     verify(bench)
     from proctor.stages.build import build
 

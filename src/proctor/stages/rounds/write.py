@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,8 +102,10 @@ def _compared(
         with CallStore.open(workspace.file(CALLS), create=False) as store:
             for who in wrote:
                 if calls := list(store.calls(Selection(stage="generate", model=who))):
-                    nano = sum(call.cost or 0 for call in calls)
-                    spent[who] = sum(call.seconds or 0 for call in calls) / 60, nano / 10**9
+                    costs = [call.cost for call in calls if call.outcome is not None]
+                    nano = [cost for cost in costs if cost is not None]
+                    dollars = sum(nano) / 10**9 if len(nano) == len(costs) else math.nan
+                    spent[who] = sum(call.seconds or 0 for call in calls) / 60, dollars
     items = load_all_items(workspace) if is_there(workspace.file("items.jsonl")) else []
     accepted = {moment_candidate(item.question) for item in items}
     found: dict[str, Estimate] = {}
@@ -110,7 +113,8 @@ def _compared(
         passed = sum(q.id in accepted for q in wrote[who])
         for n, what in ((len(wrote[who]), "a question"), (passed, "an accepted question")):
             for unit, total in zip(("minutes", "dollars"), totals, strict=True):
-                found |= {f"{who}: {unit} {what}": Estimate(total / n, n=n)} if n else {}
+                known = (total / n, "") if n and not math.isnan(total) else (None, "a price is not known")
+                found |= {f"{who}: {unit} {what}": Estimate(known[0], n=n, note=known[1])} if n else {}
     texts: dict[str, dict[str, list[str]]] = {who: defaultdict(list) for who in wrote}
     for who, q in ((who, q) for who, questions in wrote.items() for q in questions):
         texts[who][q.facets["type"]].append(q.text)
