@@ -14,6 +14,7 @@ from tests.study import FORM, open_study, study_bench
 from tests.typed import proctor
 
 from proctor.errors import UserError
+from proctor.exam.human_study import SMMQG
 from proctor.stages.rounds.opening import collect_round
 from proctor.stages.rounds.rate import RateSettings, make
 from proctor.stages.rounds.settings import Collect
@@ -252,13 +253,16 @@ def test_a_form_of_ones_own_and_what_the_key_must_say(tmp_path: Path) -> None:
             make(Workspace(bench), RateSettings(questions=drawn))
     (drawn / "key.csv").unlink()
     made = make(Workspace(bench), RateSettings(questions=drawn))
-    assert [(d.reason, len(made.tasks)) for d in made.dropped] == [("test-without-key", 10)]
+    assert [(d.reason, len(made.tasks)) for d in made.dropped] == [("test-without-key", 13)]
 
 
-def test_the_form_of_the_docs_is_one(tmp_path: Path) -> None:
+def test_the_shipped_form_and_that_of_the_docs(tmp_path: Path) -> None:
     shown = (Path(__file__).parents[3] / "docs" / "rounds.md").read_text().partition("```toml\n")[2]
     (tmp_path / "form.toml").write_text(shown.partition("```")[0])
     assert [f.name for f in read_form(tmp_path / "form.toml").fields] == ["useful"]
+    shipped = read_form()
+    assert scales_of(shipped.fields) == SMMQG
+    assert [len(x) for x in (shipped.examples, shipped.quiz, shipped.attention)] == [3, 3, 3]
 
 
 def test_ratings_of_a_form_of_ones_own_make_its_tables(tmp_path: Path) -> None:

@@ -26,15 +26,6 @@ from proctor.workspace import Workspace
 
 __all__ = ["RateSettings", "collect", "make"]
 
-_INSTRUCTIONS = """\
-Each page shows sources, and a question that was asked about them with its answer. Read all of them, then rate.
-
-- Judge by the sources that you see, not by what you know.
-- *How to decide* below each rating says what counts. `I` shows these instructions again.
-- You can go back and change what you rated until you are done. *Can't do this* is for pages that are broken.
-- Work alone, and do not ask a chat assistant.
-"""
-
 
 class RateSettings(Given, frozen=True, kw_only=True):
     """Which questions are rated, and by which form."""
@@ -44,9 +35,7 @@ class RateSettings(Given, frozen=True, kw_only=True):
     ]
     form: Annotated[
         Path | None,
-        option(
-            "TOML or JSON: fields, instructions, examples, quiz, attention checks; SMMQG's fields by default."
-        ),
+        option("Fields, instructions, examples, quiz, attention checks (TOML, JSON); SMMQG's by default."),
     ] = None
     key: Annotated[
         Path | None,
@@ -69,7 +58,7 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
         folder / "questions.jsonl" if folder else settings.questions, Question
     )
     check_questions(questions)
-    form = rate.read_form(settings.form) if settings.form else rate.RateForm()
+    form = rate.read_form(settings.form)
     path = settings.key or (folder / "key.csv" if folder else None)
     key = {} if path is None or not is_there(path) else read_key(path)
     stray = sorted(key.keys() - {q.id for q in questions})
@@ -109,7 +98,7 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
         tasks=tasks,
         options=rate.RateOptions(fields=form.fields, styles=styles, rights=rights),
         dropped=dropped,
-        instructions="\n\n".join((form.instructions or _INSTRUCTIONS, *examples)),
+        instructions="\n\n".join((form.instructions, *examples)),
         quiz=form.quiz,
         tests=len(key),
         attention=len(form.attention),

@@ -23,7 +23,6 @@ from proctor.verify.rounds.records import QuizItem, Round, RoundSettings
 
 __all__ = [
     "KIND",
-    "SMMQG_FIELDS",
     "AttentionCheck",
     "BatchChecks",
     "Marked",
@@ -39,22 +38,7 @@ __all__ = [
 
 _LONG_MINUTES: Final = 5
 """In studies above this two failed attention checks are needed to reject somebody (the rule of a platform)."""
-_YES_NO: Final = {
-    "style": "Does the question keep to its style?|Yes when it is of the style that is described above it.",
-    "relevance": "Are all sources relevant?|Yes when every source is of use for the answer. Two that are of use and say the same "
-    "both count.",
-    "answerability": "Can it be answered from the sources alone?|Yes when they are enough. What you know yourself does not count.",
-    "correctness": "Is the answer right?|Yes when it is reasonable by the sources alone, whatever else you know.",
-}
-_FLUENCY: Final = (
-    "Judge the language alone: is it grammatical, and would somebody say it like this? 1: one cannot make out what is asked. 5: "
-    "nothing disturbs."
-)
-SMMQG_FIELDS: Final = (
-    Field(name="fluency", label="How fluent is the question?", type="scale", ends=("incomprehensible", "fluent"), rule=_FLUENCY),
-    *(Field(name=name, label=text.partition("|")[0], rule=text.partition("|")[2]) for name, text in _YES_NO.items()),
-)  # fmt: skip
-"""The paper's five, in its order; their names are those of ``exam.human_study.SMMQG``."""
+_SHIPPED: Final = Path(__file__).with_name("smmqg.toml")
 
 
 class StyleText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,18 +57,14 @@ class AttentionCheck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class RateForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A rating form as a file describes it (TOML or JSON); what is left out is SMMQG's, or empty.
+    """A rating form as a file describes it (TOML or JSON).
 
-    Attributes:
-        fields: what is rated.
-        instructions: Markdown.
-        examples: worked ones, Markdown, below the instructions; the paper has three.
-        quiz: before the first batch; it never rejects anybody, a wrong answer is explained and asked again.
-        attention: checks; they are tasks among the others.
-        styles: what is said of the questions' styles.
+    ``fields`` and ``instructions`` (Markdown) that are left out are SMMQG's. ``examples`` are worked ones (Markdown). The ``quiz``
+    stands before the first batch and rejects nobody. ``attention`` checks are tasks among the others. ``styles``: what is said of
+    the questions' styles.
     """
 
-    fields: tuple[Field, ...] = SMMQG_FIELDS
+    fields: tuple[Field, ...] = ()
     instructions: str = ""
     examples: tuple[str, ...] = ()
     quiz: tuple[QuizItem, ...] = ()
@@ -95,7 +75,7 @@ class RateForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class RateOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A round's: see ``RateForm``; ``rights`` are known ratings by task, of tests and attention checks, never shown."""
 
-    fields: tuple[Field, ...] = SMMQG_FIELDS
+    fields: tuple[Field, ...]
     styles: dict[str, StyleText] = {}
     rights: dict[str, dict[str, str]] = {}
 
@@ -129,13 +109,15 @@ class _Rate(FormKind[RateTask, RateOptions]):
 KIND: Final = _Rate()
 
 
-def read_form(path: Path) -> RateForm:
-    """Read a rating form.
+def read_form(path: Path | None = None) -> RateForm:
+    """Read a rating form, SMMQG's by default.
 
     Raises:
         UserError: if it is neither TOML nor JSON of that form, a field or a quiz question is wrong, or an attention check does not
             say in its own text every value that is to be chosen.
     """
+    if path is None:
+        return read_form(_SHIPPED)
     data = read_bytes(path)
     try:
         decoded = msgspec.json.decode(data) if path.suffix == ".json" else tomllib.loads(data.decode())
@@ -143,6 +125,11 @@ def read_form(path: Path) -> RateForm:
     except (msgspec.MsgspecError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         hint = "docs/rounds.md, 'A study', shows a whole file"
         raise UserError(f"this is no rating form: {error}.", where=str(path), hint=hint) from None
+    if path != _SHIPPED:
+        usual = read_form()
+        form = msgspec.structs.replace(
+            form, fields=form.fields or usual.fields, instructions=form.instructions or usual.instructions
+        )
     fields = {field.name: field for field in check_fields(form.fields, str(path))}
     if taken := sorted({"worker", "sample", "seconds", "note"} & fields.keys()):
         raise UserError(f"the field '{taken[0]}' has the name of a column of ratings.csv.", where=str(path))
