@@ -12,17 +12,13 @@ name or a count of judges, so that no template can show one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from markupsafe import Markup
 
 from proctor.drawing.view import GraphView
 from proctor.exam.card import Criterion, Exhibited
 from proctor.procedure.language import find_faults
-
-if TYPE_CHECKING:
-    from proctor.verify.desk.reviews import Rated, Reviewed
-    from proctor.verify.rounds.form import Field as FormField
 
 __all__ = [
     "Agreement",
@@ -70,7 +66,6 @@ __all__ = [
     "PeopleView",
     "PersonRow",
     "PolicyRow",
-    "ReviewView",
     "RevisionRow",
     "RoundRow",
     "RoundView",
@@ -1372,24 +1367,3 @@ class MessageView:
     text: str
     href: str = "/"
     action: str = "Go on"
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewView:
-    """``review``: the batches of a round of ratings, one of them, or one sample (with ``body``, ``card`` and the ``form`` that corrects it).
-
-    There is no stratum in what the desk gives a reviewer. ``kept`` says why the batch cannot be set aside.
-    """
-
-    name: str
-    address: str
-    place: str
-    batches: tuple[Reviewed, ...]
-    batch: Reviewed | None
-    fields: tuple[FormField, ...]
-    kept: str
-    errors: tuple[Field, ...]
-    sample: Rated | None = None
-    body: object = None
-    card: CardView | None = None
-    form: tuple[FieldView, ...] = ()

@@ -103,7 +103,11 @@ def test_by_keyboard_alone(kitchen: Site, visit: Any) -> None:
         "Not linked: 3 Rice → 1 Boil the water → 3 Rice would be a circle."
     )
     sheet = submitted(kitchen, page, pid)
-    assert [s["spans"] for s in sheet["steps"]] == [[[0, 14]], [[16, 30]], [[TEXT.find("rice"), TEXT.find("rice") + 4]]]
+    assert [s["spans"] for s in sheet["steps"]] == [
+        [[0, 14]],
+        [[16, 30]],
+        [[TEXT.find("rice"), TEXT.find("rice") + 4]],
+    ]
     assert sheet["edges"] == [["s1", "s3"], ["s2", "s3"]]
 
 

@@ -114,10 +114,10 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     names = tuple(field.name for field in options.fields)
     ratings: list[tuple[object, ...]] = []
     corrections: list[tuple[object, ...]] = []
-    batches: dict[tuple[str, str, bool], list[rate.Marked]] = {}
+    batches: dict[tuple[str, str, bool], list[rate.Done]] = {}
     for r in readings:
         sheet = msgspec.json.decode(r.sheet, type=FormSheet)
-        batches.setdefault((r.batch, r.person, r.counts), []).append(rate.Marked(r.task, r.role, sheet))
+        batches.setdefault((r.batch, r.person, r.counts), []).append((r.task, r.role, sheet))
         if r.counts and r.role != "attention":
             ratings.append((r.person, r.task, *_cells(sheet, names), round(r.seconds, 1), sheet.note))
             if r.corrected is not None:

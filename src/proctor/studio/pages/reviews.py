@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection
 from starlette.requests import Request
@@ -14,15 +13,34 @@ from proctor.studio.context import desk_of, number_in, person_of, read, studio_o
 from proctor.studio.pages.tasks import field_views
 from proctor.studio.rendering import render, see_other
 from proctor.studio.tasks import rate
-from proctor.studio.views import Field, ReviewView
+from proctor.studio.views import CardView, Field, FieldView
 from proctor.verify.desk import reviews, rounds
 from proctor.verify.desk.records import GoneError, InvalidError
 from proctor.verify.desk.reviews import Rated, Reviewed
+from proctor.verify.rounds.form import Field as FormField
 from proctor.verify.rounds.form import form_sheet
 from proctor.verify.rounds.rate import KIND, options_of
 from proctor.verify.rounds.records import Round
 
 __all__ = ["ROUTES"]
+
+
+class ReviewView(NamedTuple):
+    """``review``: the batches of a round, one of them, or one sample with what corrects it; ``kept``: why it cannot be set aside."""
+
+    name: str
+    address: str
+    place: str
+    batches: list[Reviewed]
+    batch: Reviewed | None
+    fields: tuple[FormField, ...]
+    kept: str
+    errors: tuple[Field, ...]
+    sample: Rated | None = None
+    body: object = None
+    card: CardView | None = None
+    form: tuple[FieldView, ...] = ()
+
 
 Found = tuple[Round, list[Reviewed], Reviewed | None, Rated | None]
 
@@ -51,7 +69,7 @@ def _shown(request: Request, found: Found, error: InvalidError | None = None, fo
     options, address = options_of(round_), f"/rounds/{round_.pid}/review"
     errors = tuple(Field(name, text) for name, text in error.errors) if error else ()
     place = f"{address}/{batch.batch.pid}" if batch else address
-    view = ReviewView(name=round_.name, address=address, place=place, batches=tuple(batches), batch=batch,
+    view = ReviewView(name=round_.name, address=address, place=place, batches=batches, batch=batch,
                       fields=options.fields, kept=batch.checks.why_kept(round_.settings) if batch else "", errors=errors)  # fmt: skip
     if one is not None:
         sheet = one.corrected or one.sheet if form is None else form_sheet(options.fields, form)
@@ -59,7 +77,7 @@ def _shown(request: Request, found: Found, error: InvalidError | None = None, fo
         body = rate.view(studio, one.body, sheet, options, own)
         card = card_of(studio, one.body.question, own)
         form = field_views(options.fields, sheet, errors)
-        view = replace(view, sample=one, body=body, card=card, form=form)
+        view = view._replace(sample=one, body=body, card=card, form=form)
     return render(request, "review", view, status=422 if error else 200)
 
 

@@ -16,7 +16,7 @@ from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import MAX_TEXT, GoneError, InvalidError, Person
 from proctor.verify.rounds.form import FormSheet, check_form
-from proctor.verify.rounds.rate import BatchChecks, Marked, RateTask, batch_checks, options_of
+from proctor.verify.rounds.rate import BatchChecks, RateTask, batch_checks, faults, options_of
 from proctor.verify.rounds.records import Batch, Reading, Round
 from proctor.verify.schema import tables
 
@@ -64,11 +64,10 @@ def review_batches(connection: Connection, round_: Round) -> list[Reviewed]:
     bodies = {row.name: msgspec.json.decode(row.body, type=RateTask) for row in connection.execute(query)}
     readings = {one.assignment: one for one in rounds.read_readings(connection, round_)}
     own = select(b.c.id, a.c.pid).join(a, a.c.batch_id == b.c.id).where(b.c.round_id == round_.id)
-    found: dict[int, list[tuple[Reading, Marked]]] = {}
+    found: dict[int, list[Reading]] = {}
     for number, pid in connection.execute(own.order_by(b.c.id, a.c.queue_pos)):
-        if one := readings.get(pid):
-            marked = Marked(one.task, one.role, _sheet(one.sheet))
-            found.setdefault(number, []).append((one, marked))
+        if pid in readings:
+            found.setdefault(number, []).append(readings[pid])
     i = tables().platform_ids
     ids = (
         select(b.c.id, i.c.platform_id)
@@ -77,20 +76,21 @@ def review_batches(connection: Connection, round_: Round) -> list[Reviewed]:
     )
     known = {row[0]: row[1] for row in connection.execute(ids)}
     said = select(r.c.action, p.c.name, r.c.reason).join(p, p.c.id == r.c.person_id).order_by(r.c.id)
-    return [
-        Reviewed(
-            rounds.batch_of(connection, number),
-            tuple(
-                Rated(o.assignment, bodies[o.task], o.role, m.sheet, _sheet(o.corrected) if o.corrected else None, m.faults(rights))
-                for o, m in done
-            ),
-            batch_checks((m for _, m in done), rights),
-            tuple((row[0], row[1], row[2]) for row in connection.execute(said.where(r.c.batch_id == number))),
-            sum(o.seconds for o, _ in done) / 60,
-            known.get(number, ""),
+    reviewed = []
+    for number, done in found.items():
+        sheets = [_sheet(o.sheet) for o in done]
+        rated = tuple(
+            Rated(o.assignment, bodies[o.task], o.role, s, _sheet(o.corrected) if o.corrected else None, faults(o.task, s, rights))
+            for o, s in zip(done, sheets, strict=True)
+        )  # fmt: skip
+        checks = batch_checks(((o.task, o.role, s) for o, s in zip(done, sheets, strict=True)), rights)
+        actions = tuple(
+            (row[0], row[1], row[2]) for row in connection.execute(said.where(r.c.batch_id == number))
         )
-        for number, done in found.items()
-    ]  # fmt: skip
+        minutes = sum(o.seconds for o in done) / 60
+        batch = rounds.batch_of(connection, number)
+        reviewed.append(Reviewed(batch, rated, checks, actions, minutes, known.get(number, "")))
+    return reviewed
 
 
 def _sheet(raw: msgspec.Raw) -> FormSheet:

@@ -25,12 +25,13 @@ __all__ = [
     "KIND",
     "AttentionCheck",
     "BatchChecks",
-    "Marked",
+    "Done",
     "RateForm",
     "RateOptions",
     "RateTask",
     "StyleText",
     "batch_checks",
+    "faults",
     "options_of",
     "read_form",
     "scales_of",
@@ -177,17 +178,15 @@ def options_of(round_: Round) -> RateOptions:
     return msgspec.json.decode(round_.options, type=RateOptions)
 
 
-class Marked(NamedTuple):
-    """Something that was done in a batch: its task, the task's role, and the ratings."""
+Done = tuple[str, str, FormSheet]
+"""Something that was done in a batch: its task, the task's role, and the ratings."""
+Rights = Mapping[str, Mapping[str, str]]
+"""What is known to be right, by task and field."""
 
-    task: str
-    role: str
-    sheet: FormSheet
 
-    def faults(self, rights: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-        """Return the fields in which the ratings differ from what is known to be right."""
-        right = rights.get(self.task, {})
-        return tuple(name for name, value in right.items() if self.sheet.values.get(name) != value)
+def faults(task: str, sheet: FormSheet, rights: Rights) -> tuple[str, ...]:
+    """Return the fields in which ratings differ from what is known to be right."""
+    return tuple(name for name, value in rights.get(task, {}).items() if sheet.values.get(name) != value)
 
 
 class BatchChecks(NamedTuple):
@@ -219,7 +218,9 @@ class BatchChecks(NamedTuple):
         return f"{self.failed} of {self.attention} attention checks failed, and work is set aside for {needed} or more"
 
 
-def batch_checks(done: Iterable[Marked], rights: Mapping[str, Mapping[str, str]]) -> BatchChecks:
+def batch_checks(done: Iterable[Done], rights: Rights) -> BatchChecks:
     """Mark the checks of a batch."""
-    count = Counter(kind for one in done for kind in (one.role, f"{one.role} {bool(one.faults(rights))}"))
+    count = Counter(
+        k for task, role, sheet in done for k in (role, f"{role} {bool(faults(task, sheet, rights))}")
+    )
     return BatchChecks(count["attention"], count["attention True"], count["test"], count["test False"])
