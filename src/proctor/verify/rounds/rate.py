@@ -76,7 +76,7 @@ class RateForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class RateOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A round's: see ``RateForm``; ``rights`` are known ratings by task, of tests and attention checks, never shown."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[Field, ...] = msgspec.field(default_factory=lambda: read_form().fields)
     styles: dict[str, StyleText] = {}
     rights: dict[str, dict[str, str]] = {}
 
