@@ -167,14 +167,17 @@ def test_work_is_set_aside_for_two_failed_attention_checks_alone_and_then_rated_
         (one,) = found.review()
         with pytest.raises(InvalidError, match="Say why"):
             found.decide(one, "refuse")
-        found.decide(one, "refuse", reason="Both checks failed.")
+        for action in ("refuse", "accept", "refuse"):  # it can be taken back until others have its samples
+            found.decide(found.review()[0], action, reason="Both checks failed.")
         ben, batch = found.come("ben")
         assert sum(row.role == "real" for row in found.rows(batch)) == 7
         for row in found.rows(batch):
             found.rate(ben, row)
         readings = found.desk.read(lambda c: list(rounds.read_readings(c, found.round)))
         assert Counter(r.counts for r in readings if r.role == "real") == {True: 7, False: 7}
-        _, good = found.review()
+        bad, good = found.review()
+        with pytest.raises(InvalidError, match="Others have got"):
+            found.decide(bad, "accept")
         with pytest.raises(
             InvalidError, match="0 of 2 attention checks failed, and work is set aside for 2 or more"
         ):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from proctor.records import canonical_json
 from proctor.verify.desk import rounds
@@ -21,6 +21,8 @@ from proctor.verify.rounds.records import Batch, Reading, Round
 from proctor.verify.schema import tables
 
 __all__ = ["Rated", "Reviewed", "decide", "review_batches"]
+
+_TABLES = ("tasks", "batches", "assignments", "reviews", "people", "platform_ids")
 
 
 class Rated(NamedTuple):
@@ -46,50 +48,40 @@ class Reviewed(NamedTuple):
     batch: Batch
     rated: tuple[Rated, ...]
     checks: BatchChecks
-    actions: tuple[tuple[str, str, str], ...]
+    actions: tuple[tuple[str, ...], ...]
     minutes: float
     platform: str
 
     def did(self, action: str) -> bool:
         """True when the review says so already."""
-        return any(done == action for done, _, _ in self.actions)
+        return any(done[0] == action for done in self.actions)
 
 
 def review_batches(connection: Connection, round_: Round) -> list[Reviewed]:
     """Return the batches of a round in which something was submitted, in the order in which they were taken."""
-    t, b, a = tables().tasks, tables().batches, tables().assignments
-    r, p = tables().reviews, tables().people
+    t, b, a, r, p, i = (getattr(tables(), name) for name in _TABLES)
     rights = options_of(round_).rights
     query = select(t.c.name, t.c.body).where(t.c.round_id == round_.id)
     bodies = {row.name: msgspec.json.decode(row.body, type=RateTask) for row in connection.execute(query)}
     readings = {one.assignment: one for one in rounds.read_readings(connection, round_)}
-    own = select(b.c.id, a.c.pid).join(a, a.c.batch_id == b.c.id).where(b.c.round_id == round_.id)
-    found: dict[int, list[Reading]] = {}
-    for number, pid in connection.execute(own.order_by(b.c.id, a.c.queue_pos)):
+    joined = b.join(a, a.c.batch_id == b.c.id).outerjoin(i, i.c.person_id == b.c.person_id)
+    own = select(b.c.id, i.c.platform_id, a.c.pid).select_from(joined).where(b.c.round_id == round_.id)
+    found: dict[tuple[int, str | None], list[Reading]] = {}
+    for number, platform, pid in connection.execute(own.order_by(b.c.id, a.c.queue_pos)):
         if pid in readings:
-            found.setdefault(number, []).append(readings[pid])
-    i = tables().platform_ids
-    ids = (
-        select(b.c.id, i.c.platform_id)
-        .join(i, i.c.person_id == b.c.person_id)
-        .where(b.c.round_id == round_.id)
-    )
-    known = {row[0]: row[1] for row in connection.execute(ids)}
+            found.setdefault((number, platform), []).append(readings[pid])
     said = select(r.c.action, p.c.name, r.c.reason).join(p, p.c.id == r.c.person_id).order_by(r.c.id)
     reviewed = []
-    for number, done in found.items():
-        sheets = [_sheet(o.sheet) for o in done]
-        rated = tuple(
-            Rated(o.assignment, bodies[o.task], o.role, s, _sheet(o.corrected) if o.corrected else None, faults(o.task, s, rights))
-            for o, s in zip(done, sheets, strict=True)
-        )  # fmt: skip
-        checks = batch_checks(((o.task, o.role, s) for o, s in zip(done, sheets, strict=True)), rights)
-        actions = tuple(
-            (row[0], row[1], row[2]) for row in connection.execute(said.where(r.c.batch_id == number))
+    for (number, platform), done in found.items():
+        sheets = [(o, _sheet(o.sheet), _sheet(o.corrected) if o.corrected else None) for o in done]
+        rated = (
+            Rated(o.assignment, bodies[o.task], o.role, s, c, faults(o.task, s, rights)) for o, s, c in sheets
         )
+        checks = batch_checks(((o.task, o.role, s) for o, s, _ in sheets), rights)
+        actions = (tuple(row) for row in connection.execute(said.where(r.c.batch_id == number)))
         minutes = sum(o.seconds for o in done) / 60
         batch = rounds.batch_of(connection, number)
-        reviewed.append(Reviewed(batch, rated, checks, actions, minutes, known.get(number, "")))
+        reviewed.append(Reviewed(batch, tuple(rated), checks, tuple(actions), minutes, platform or ""))
     return reviewed
 
 
@@ -152,5 +144,9 @@ def _set_aside(connection: Connection, batch: Batch, *, refused: bool) -> None:
     state = "refused" if refused else "complete"
     connection.execute(b.update().where(b.c.id == batch.id).values(state=state))
     mine = select(a.c.task_id).where(a.c.batch_id == batch.id, a.c.live.is_(True))
-    change = t.update().where(t.c.id.in_(mine), t.c.role == "real")
-    connection.execute(change.values(wanted=t.c.wanted + (1 if refused else -1)))
+    real = t.c.id.in_(mine) & (t.c.role == "real")
+    theirs = select(func.count()).where(a.c.task_id == t.c.id, a.c.live.is_(True)).scalar_subquery()
+    if not refused and connection.execute(select(t.c.id).where(real, theirs >= t.c.wanted)).first():
+        raise InvalidError([("action", "Others have got its samples already.")])
+    change = t.update().where(real).values(wanted=t.c.wanted + (1 if refused else -1))
+    connection.execute(change)
