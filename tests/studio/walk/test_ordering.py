@@ -1,4 +1,4 @@
-"""Ordering in a real browser on the real studio: the tests D1 to D8 of the specification, and what comes out of a round."""
+"""Ordering in a real browser on the real studio (D1 to D8): ways to move, who gets what, what the pages tell and refuse."""
 
 from __future__ import annotations
 
