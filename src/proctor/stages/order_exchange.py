@@ -15,22 +15,14 @@ import msgspec
 from proctor.datasets.interchange.safe_xml import clean_text, render_element
 from proctor.procedure.manual import Sequence, fixed_shuffle
 from proctor.records import Dropped, atomic_write, read_json
-from proctor.stages.order_people import HELPED, OrderRecord
+from proctor.stages.order_people import OrderRecord
 
 __all__ = ["read_label_studio_orders", "write_label_studio_orders"]
 
-_RANK: Final = {"toName": "steps"}
 _CONFIG: Final = (
     render_element("Header", {"value": "$goal"}, indent=1),
     render_element("List", {"name": "steps", "value": "$steps", "title": "First at the top"}, indent=1),
-    render_element("Ranker", {"name": "order", **_RANK}, indent=1),
-    render_element("Rating", {"name": "confidence", **_RANK, "maxRating": "5"}, indent=1),
-    render_element(
-        "Choices",
-        {"name": "helped", **_RANK, "choice": "single"},
-        [render_element("Choice", {"value": word}, indent=2) for word in HELPED],
-        indent=1,
-    ),
+    render_element("Ranker", {"name": "order", "toName": "steps"}, indent=1),
 )
 
 
@@ -83,7 +75,6 @@ def read_label_studio_orders(
             line = {
                 "item_id": sequence.id, "modality": modality, "submitted_order": order, "presented": steps, "seconds": one.lead_time,
                 "worker_id": str(who.get("email", who.get("id")) if isinstance(who, dict) else who),
-                "confidence": said.get("confidence", {}).get("rating"), "helped": (said.get("helped", {}).get("choices") or [None])[0],
             }  # fmt: skip
             try:
                 if order is None or one.was_cancelled:

@@ -80,7 +80,7 @@ def test_orders_become_the_peoples_file_runs_and_a_list_of_what_is_done_again(ro
     ]  # fmt: skip
     assert all(line["presented"] != sorted(line["presented"]) and line["confidence"] == 4 for line in lines)
     figures: Any = found.figures
-    assert figures.counts == {"orders": 4, "batches set aside": 1}
+    assert figures.counts == {"orders": 6, "that count": 4, "batches set aside": 1}
     assert figures.numbers["text, agreement (tau)"].value == pytest.approx((0.8 + 2 / 3) / 2)
     assert figures.numbers["text, right places"].value == pytest.approx((1 + 1 + 0.6 + 0.5) / 4)
     (again,) = [line for line in found.lines if line.startswith("set aside")]
@@ -124,10 +124,7 @@ def test_label_studio_gets_tasks_and_gives_orders_back_in_both_shapes(root: Path
         ids = {step["body"]: step["id"] for step in made[id_]["data"]["steps"]}
         ranked = [ids[text] for text in texts.split("|")]
         wrapped = ranked if id_ == "tea" else {"rank": ranked}
-        result = [
-            {"from_name": "order", "type": "ranker", "value": {"ranker": wrapped}},
-            {"from_name": "confidence", "type": "rating", "value": {"rating": 5}},
-        ]
+        result = [{"from_name": "order", "type": "ranker", "value": {"ranker": wrapped}}]
         shapes.append({**made[id_], "annotations": [{"result": result, "completed_by": {"email": "a@b"}, "lead_time": 3.5}]})  # fmt: skip
     shapes[2]["annotations"][0]["result"][0]["value"]["ranker"] = ["1"]
     export = root.parent / "export.json"
@@ -135,5 +132,5 @@ def test_label_studio_gets_tasks_and_gives_orders_back_in_both_shapes(root: Path
     known = {s.id: s for s in read_sequences(root.parent / "manuals.jsonl").sequences}
     found = read_people(export, known)
     assert {a.item.id: a.order for a in found.main} == {"tea": (0, 1, 2, 3, 4), "bed": (0, 1, 2, 3)}
-    assert {a.record.confidence for a in found.main} == {5}
+    assert {a.record.seconds for a in found.main} == {3.5}
     assert sorted(d.reason for d in found.dropped) == ["no-permutation", "unknown-item", "unknown-item"]

@@ -19,10 +19,10 @@ from proctor.stages.order_people import OrderRecord, read_people
 from proctor.stages.rounds.opening import Collected, Made
 from proctor.stages.rounds.order import (
     SHOWN,
-    authored,
     line_of,
     ordered_items,
     sequence_of,
+    still_asked,
     tasks_of,
 )
 from proctor.stages.rounds.order_settings import AlternativesSettings
@@ -60,14 +60,9 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     options = msgspec.json.decode(round_.options, type=AlternativesOptions)
     lines, ballots = list[OrderRecord](), list[Ballot]()
     for reading in readings:
-        sheet, item = msgspec.json.decode(reading.sheet, type=AlternativesSheet), items.get(reading.group)
-        if (
-            item is None
-            or any(set(lane) != set(authored(item)) for lane in sheet.lanes)
-            or not reading.counts
-        ):
-            left["readings set aside, or of steps that are others now"] += 1
+        if (item := still_asked(reading, items, left)) is None:
             continue
+        sheet = msgspec.json.decode(reading.sheet, type=AlternativesSheet)
         lines += [line_of(reading, item, lane, phase="alternative") for lane in sheet.lanes or (None,)]
         if sheet.values and all(ballot.id != item.id or ballot.rater != reading.person for ballot in ballots):
             said = (sheet.values[name] == "yes" for name in ("procedural", "complementary"))

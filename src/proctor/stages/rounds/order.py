@@ -21,7 +21,7 @@ from proctor.exam.question import Item, Order, Picture, Words
 from proctor.metrics.order_agreement import order_agreement
 from proctor.metrics.ordering import measure_orders
 from proctor.procedure import manual
-from proctor.records import Dropped, write_jsonl
+from proctor.records import Dropped, content_hash, write_jsonl
 from proctor.stages.inputs import load_all_items
 from proctor.stages.naming import file_name
 from proctor.stages.order_exchange import write_label_studio_orders
@@ -35,7 +35,7 @@ from proctor.verify.rounds.order import MAX_STEPS, OrderOptions, OrderSheet, Ord
 from proctor.verify.rounds.records import Reading, Round, Task
 from proctor.workspace import Workspace
 
-__all__ = ["SHOWN", "authored", "collect", "line_of", "make", "ordered_items", "sequence_of", "tasks_of"]  # fmt: skip
+__all__ = ["SHOWN", "authored", "collect", "line_of", "make", "ordered_items", "sequence_of", "still_asked", "tasks_of"]  # fmt: skip
 
 SHOWN: Final[Mapping[str, Shows]] = {"multimodal": "both", "text": "text", "image": "image"}
 _INSTRUCTIONS: Final = """\
@@ -75,6 +75,23 @@ def _steps(item: Item, shows: Shows) -> tuple[Step, ...]:
     return tuple(Step(id=i, text="\n".join(texts[i]), pictures=tuple(pictures[i])) for i in authored(item))
 
 
+def task_name(item: Item, shows: Shows) -> str:
+    """Return the name of a task, which changes when the steps do: orders of others are not taken for orders of these."""
+    return f"{item.id} ({shows}, {content_hash(_steps(item, shows))[:8]})"
+
+
+def still_asked(reading: Reading, items: Mapping[str, Item], left: Counter[str]) -> Item | None:
+    """Return the item of a reading; None, counted, where it is another one now or the reading was set aside."""
+    item = items.get(reading.group)
+    if item is not None and reading.task == task_name(item, msgspec.convert(reading.variant, Shows)):
+        if reading.counts:
+            return item
+        left["set aside by a reviewer"] += 1
+    else:
+        left["of steps that are others now"] += 1
+    return None
+
+
 def tasks_of(workspace: Workspace, settings: SampleSettings, *, shuffled: bool) -> tuple[list[Task], list[Dropped]]:  # fmt: skip
     """Return the tasks of a round and what cannot be one: a group for each item, a variant for each modality, strata of equal length.
 
@@ -108,8 +125,9 @@ def tasks_of(workspace: Workspace, settings: SampleSettings, *, shuffled: bool) 
                 steps = tuple(by_id[i] for i in presented(ids, right, settings.seed, item.id, shows))
             goal = str(item.question.facts.get("goal", ""))
             body = OrderTask(shows=shows, goal=goal, steps=steps)
-            name = f"{item.id} ({shows})"
-            tasks.append(task_of(name, body, group=item.id, variant=shows, stratum=length[item.id]))
+            tasks.append(
+                task_of(task_name(item, shows), body, group=item.id, variant=shows, stratum=length[item.id])
+            )
     return tasks, dropped
 
 
@@ -159,18 +177,18 @@ def line_of(reading: Reading, item: Item, order: Sequence[str] | None, **more: o
 
 def _lines(readings: Sequence[Reading], items: Mapping[str, Item], phase: str, left: Counter[str]) -> Iterator[OrderRecord]:  # fmt: skip
     for reading in readings:
-        sheet, item = msgspec.json.decode(reading.sheet, type=OrderSheet), items.get(reading.group)
-        if item is None or set(sheet.order) != set(authored(item)):
-            left["orders of steps that are others now"] += 1
-        elif not reading.counts:
-            left["orders set aside"] += 1
-        else:
+        if (item := still_asked(reading, items, left)) is not None:
+            sheet = msgspec.json.decode(reading.sheet, type=OrderSheet)
+            said = {**msgspec.convert(sheet.values, dict[str, str])}
             number = {id_: n for n, id_ in enumerate(authored(item))}
-            said = msgspec.convert(sheet.values, dict[str, str])
-            yield line_of(
-                reading, item, sheet.order, phase=phase, helped=said.get("helped"),
-                confidence=int(said["confidence"]), presented=[number[i] for i in sheet.start],
-            )  # fmt: skip
+            start = [number[id_] for id_ in sheet.start]
+            more = {
+                "phase": phase,
+                "presented": start,
+                "confidence": int(said["confidence"]),
+                "helped": said.get("helped"),
+            }
+            yield line_of(reading, item, sheet.order, **more)
 
 
 def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
@@ -185,7 +203,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     folder = out or workspace.file("rounds") / file_name(round_.name)
     phase = msgspec.json.decode(round_.options, type=OrderOptions).phase
     files = [folder / "people.jsonl"]
-    if not write_jsonl(files[0], _lines(readings, items, phase, left)):
+    if not (written := write_jsonl(files[0], _lines(readings, items, phase, left))):
         hint = "items.jsonl was made anew since: begin another round"
         raise UserError("no order is of steps that are still asked about.", where=round_.name, hint=hint)
     people = read_people(files[0], {id_: sequence_of(item) for id_, item in items.items()})
@@ -211,7 +229,12 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         write_jsonl(files[-1], rows)
         made = import_predictions(files[-1], workspace.root, f"people-{shows}", "human", sample=True)
         runs += [run.run for run in made.runs]
-    counts = {"orders": len(people.main), "batches set aside": len(people.censored), **left}
+    counts = {
+        "orders": written,
+        "that count": len(people.main),
+        "batches set aside": len(people.censored),
+        **left,
+    }
     figures = Figures(counts=counts, numbers=numbers)
     again = [
         f"set aside: batch {c.assignment}, {c.accuracy:.0%} right; again: proctor round order {workspace.root} "

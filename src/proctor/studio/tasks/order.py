@@ -24,12 +24,17 @@ class StepCard:
 
 @dataclass(frozen=True, slots=True)
 class OrderView:
-    """Cards as they stand, what they lead to, whether the presented order was confirmed; ``data`` is for the page's module."""
+    """Cards as they stand, and what they lead to; ``data`` is for the page's module.
+
+    ``kept``: the presented order was confirmed. Of other orders: ``none`` exist, or neighbours may swap (places of the first, from 0).
+    """
 
     goal: str
     steps: tuple[StepCard, ...]
-    kept: bool
-    data: str
+    kept: bool = False
+    none: bool = False
+    swaps: frozenset[int] = frozenset()
+    data: str = "{}"
 
 
 def view(studio: Studio, task: OrderTask, sheet: OrderSheet, options: OrderOptions, address: str) -> OrderView:  # noqa: ARG001  # fmt: skip
@@ -37,7 +42,7 @@ def view(studio: Studio, task: OrderTask, sheet: OrderSheet, options: OrderOptio
     place = {id_: n for n, id_ in enumerate(sheet.order)}
     cards = sorted(step_cards(task.steps, address), key=lambda card: place.get(card.id, 0))
     data = json.dumps({"start": [step.id for step in task.steps]})
-    return OrderView(task.goal, tuple(cards), sheet.kept, data)
+    return OrderView(task.goal, tuple(cards), kept=sheet.kept, data=data)
 
 
 def step_cards(steps: Sequence[Step], address: str) -> list[StepCard]:

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import msgspec
 
 from proctor.metrics.ordering.partial import PartialOrder
-from proctor.verify.desk.records import InvalidError
-from proctor.verify.rounds.form import Field, FormSheet, check_form, form_sheet
+from proctor.verify.rounds.form import Field, FormSheet, form_sheet
 from proctor.verify.rounds.kind import Fields, TaskKind
-from proctor.verify.rounds.order import OrderTask, StepId, StepIds, begun, fault_of
+from proctor.verify.rounds.order import OrderTask, StepId, StepIds, begun, fault_of, filled
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -103,13 +102,7 @@ class _Alternatives(TaskKind[OrderTask, AlternativesSheet, AlternativesOptions])
             errors = [("none", "You say that there is no other order, and name some. Take one back.")]
         elif not (sheet.none or lanes or errors):
             errors.append(("lanes", "Name another order, or say that there is none."))
-        form = FormSheet(values=sheet.values, note=sheet.note)
-        try:
-            form = check_form(form, self.fields(task, options))
-        except InvalidError as error:
-            errors += error.errors
-        if errors:
-            raise InvalidError(errors)
+        form = filled(sheet, self.fields(task, options), errors)
         return AlternativesSheet(
             mode=sheet.mode, lanes=lanes, swaps=swaps, none=sheet.none, values=form.values, note=form.note
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from proctor.verify.desk.records import Person
     from proctor.verify.rounds.records import Round
 
-__all__ = ["KIND", "MAX_STEPS", "OrderOptions", "OrderSheet", "OrderTask", "Shows", "Step", "begun", "presented"]  # fmt: skip
+__all__ = ["KIND", "MAX_STEPS", "OrderOptions", "OrderSheet", "OrderTask", "Shows", "Step", "begun", "fault_of", "filled", "presented"]  # fmt: skip
 
 Shows = Literal["both", "text", "image"]
 MAX_STEPS: Final = 500
@@ -93,6 +93,17 @@ def fault_of(order: Sequence[str], steps: Sequence[Step]) -> str:
     )
 
 
+def filled(sheet: FormSheet, fields: Sequence[Field], errors: Sequence[tuple[str, str]]) -> FormSheet:
+    """Return what was chosen below the cards; what is missing there is raised together with the errors above it."""
+    try:
+        form = check_form(FormSheet(values=sheet.values, note=sheet.note), fields)
+    except InvalidError as error:
+        raise InvalidError([*errors, *error.errors]) from None
+    if errors:
+        raise InvalidError([*errors])
+    return form
+
+
 def begun(connection: Connection, person: Person, kind: str) -> set[str]:
     """Return the groups of tasks that a person has or has begun in rounds of a kind, whatever became of them."""
     from sqlalchemy import or_, select
@@ -125,14 +136,7 @@ class _Order(TaskKind[OrderTask, OrderSheet, OrderOptions]):
             errors.append(
                 ("kept", "You have not moved a card. Keep this order? Tick the box, or move cards.")
             )
-        form = FormSheet(values=sheet.values, note=sheet.note)
-        try:
-            form = check_form(form, self.fields(task, options))
-        except InvalidError as error:
-            errors += error.errors
-        if errors:
-            raise InvalidError(errors)
-        same = order == start
+        form, same = filled(sheet, self.fields(task, options), errors), order == start
         return OrderSheet(
             order=order, kept=same, moves=sheet.moves, start=start, untouched=same, values=form.values, note=form.note
         )  # fmt: skip
