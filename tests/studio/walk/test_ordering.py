@@ -329,6 +329,8 @@ def test_two_hundred_steps_answer_a_key_at_once(bench: Site, visit: Any) -> None
     }""")
     print("ms by key with 200 steps:", [round(t, 1) for t in times])
     assert len(shown(page)) == 200
+    page.set_viewport_size({"width": 320, "height": 640})  # one step is a word of 10,000 letters
+    assert page.evaluate("document.querySelector('main').scrollWidth") <= 320
     page.keyboard.type("150")
     page.wait_for_function("document.activeElement.getAttribute('aria-label').endsWith('150 of 200')")
 

@@ -64,7 +64,8 @@ def orders_of_swaps(authored: Sequence[str], swaps: Collection[tuple[str, str]])
         >>> orders_of_swaps("abc", [("a", "b"), ("b", "c")])
         [('a', 'c', 'b'), ('b', 'a', 'c')]
     """
-    kept = [pair for pair in pairwise(authored) if pair not in set(swaps)]
+    free = set(swaps)
+    kept = [pair for pair in pairwise(authored) if pair not in free]
     kept += [pair for far in (2, 3) for pair in zip(authored, authored[far:], strict=False)]
     order = PartialOrder(list(authored), kept)  # all pairs that are farther apart follow
     return [tuple(map(str, one)) for one in order.linear_extensions(MOST + 1)[1:]]
