@@ -93,9 +93,9 @@ def test_a_draft_is_proposed_with_its_doubtful_edges_first(
     workspace: Workspace, texts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: dict[str, Any] = {
-        "steps": [{"text": "Boil water", "quote": "Boil the water"}, {"text": "Pour", "quote": "no such words"}, {"text": "Chop", "quote": "Chop"}],
-        "edges": [{"before": 1, "after": 2, "sure": 0.9}, {"before": 3, "after": 2, "sure": 0.2}, {"before": 1, "after": 9}, {"before": 2, "after": 2}],
-    }  # fmt: skip
+        "steps": [["Boil water", "Boil the water"], ["Pour", "no such words"], ["Chop", "Chop"]],
+        "edges": [[1, 2, 0.9], [3, 2, 0.2], [1, 9, 1], [2, 2, 1]],
+    }
     draft = msgspec.convert(said, stage._Draft)
     (task,) = tasks_of(make(workspace, GraphRoundSettings(texts=texts)))
     found = stage._proposed(task, draft)
@@ -109,7 +109,7 @@ def test_a_model_drafts_or_the_task_has_no_proposals(
     import proctor.stages.models as models
     from proctor.llm.outcome import Reply
 
-    replies = ['Steps: {"steps": [{"text": "Boil", "quote": "Boil"}], "edges": []}', "I would rather not."]
+    replies = ['Steps: {"steps": [["Boil", "Boil"]], "edges": []}', "I would rather not."]
     asked: list[Any] = []
 
     def ask(self: Any, name: str) -> Any:

@@ -60,7 +60,8 @@ def make(workspace: Workspace, settings: GraphRoundSettings) -> Made:
         bodies = _reviews(settings.edges)
     elif settings.texts is not None and settings.edges is None:
         bodies = [_checked(task) for task in _texts(settings.texts)]
-        bodies = _drafted(workspace, bodies, settings.draft, dropped) if settings.draft else bodies
+        if settings.draft:
+            bodies = list(_drafted(workspace, bodies, settings.draft, dropped))
     else:
         raise UserError("either texts are needed or edges.", hint="--texts FOLDER, or --edges FILE alone")
     if not bodies:
@@ -110,53 +111,43 @@ def _reviews(path: Path) -> list[GraphTask]:
     return tasks
 
 
-class _DraftStep(msgspec.Struct, frozen=True):
-    text: str
-    quote: str = ""
-
-
-class _DraftEdge(msgspec.Struct, frozen=True):
-    before: int
-    after: int
-    sure: float | None = None
-
-
 class _Draft(msgspec.Struct, frozen=True):
-    steps: list[_DraftStep]
-    edges: list[_DraftEdge] = []
+    """Steps as (text, quote), edges as (before, after, how sure), by number from 1."""
+
+    steps: list[tuple[str, str]]
+    edges: list[tuple[int, int, float]] = []
 
 
 def _drafted(
     workspace: Workspace, tasks: list[GraphTask], model: str, dropped: list[Dropped]
-) -> list[GraphTask]:
+) -> Iterator[GraphTask]:
     template = verification_prompts()["graph-draft"]
     with open_models(workspace) as models:
         how = models.replying.over(Parameters(temperature=0.0, max_tokens=4_096), model, "generator")
         prompts = [template.render(models.secret, title=task.title, text=task.text) for task in tasks]
         requests = [Request(model=model, messages=prompt.messages, parameters=how) for prompt in prompts]
         outcomes = {request.key: outcome for request, outcome in models.ask(_STAGE)(requests)}
-    made = []
     for task, request in zip(tasks, requests, strict=True):
         said = outcomes.get(request.key)
         draft = read_object(said.text, _Draft, required=("steps",)) if isinstance(said, Reply) else None
-        if not isinstance(draft, _Draft):
+        if isinstance(draft, _Draft):
+            yield _proposed(task, draft)
+        else:
             dropped.append(Dropped(task.id, "no_draft", "there was no reply, or it was not as asked"))
-        made.append(_proposed(task, draft) if isinstance(draft, _Draft) else task)
-    return made
+            yield task
 
 
 def _proposed(task: GraphTask, draft: _Draft) -> GraphTask:
     """Return the task with a draft's steps, at the place where its text says them, and its edges, the most doubtful first."""
     steps, at = [], 0
-    for n, step in enumerate(draft.steps, 1):
-        begin = task.text.find(step.quote, at) if step.quote.strip() else -1
+    for n, (text, quote) in enumerate(draft.steps, 1):
+        begin = task.text.find(quote, at) if quote.strip() else -1
         at = max(at, begin)
-        spans = ((begin, begin + len(step.quote)),) if begin >= 0 else ()
-        steps.append(GraphStep(id=f"d{n}", text=step.text.strip()[:1000], spans=spans))
-    known = range(1, len(steps) + 1)
-    pairs = {(e.before, e.after): e.sure for e in draft.edges if e.before in known and e.after in known}
-    doubtful = sorted(pairs.items(), key=lambda pair: 1.0 if pair[1] is None else pair[1])
-    edges = [ProposedEdge(before=f"d{a}", after=f"d{b}", probability=p) for (a, b), p in doubtful if a != b]
+        spans = ((begin, begin + len(quote)),) if begin >= 0 else ()
+        steps.append(GraphStep(id=f"d{n}", text=text.strip()[:1000] or "…", spans=spans))
+    pairs = {(a, b): sure for a, b, sure in draft.edges if a != b and {a, b} <= {*range(1, len(steps) + 1)}}
+    doubtful = sorted(pairs.items(), key=lambda pair: pair[1])
+    edges = [ProposedEdge(before=f"d{a}", after=f"d{b}", probability=sure) for (a, b), sure in doubtful]
     return msgspec.structs.replace(task, steps=tuple(steps), edges=tuple(edges))
 
 
@@ -177,13 +168,12 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         read = [(r, msgspec.json.decode(r.sheet, type=GraphSheet)) for r in group]
         task = msgspec.json.decode(read[0][0].body, type=GraphTask)
         who = [rules.authored(r.person, sheet, task) for r, sheet in read]
-        settled = rules.settle(who)
-        graph = settled.graph
+        graph, disputes = rules.settle(who)
         found.agreement[id_] = [rules.agreement_of(a, b) for a, b in itertools.combinations(who, 2)]
         found.settled[id_] = (len(graph.steps), len(graph.edges)) if graph is not None else (0, 0)
-        found.disputes[id_] = len(settled.disputes)
+        found.disputes[id_] = len(disputes)
         of = str(len(who))
-        rows += [(id_, d.kind, d.before, d.after, d.text, " ".join(d.people), of) for d in settled.disputes]
+        rows += [(id_, d.kind, d.before, d.after, d.text, " ".join(d.people), of) for d in disputes]
         lines += _lines(id_, found, len(who))
         if task.fixed:
             decided += _decided(task, [sheet for _, sheet in read])

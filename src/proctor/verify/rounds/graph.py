@@ -16,6 +16,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from proctor.drawing.sketch import NotDrawnError
+from proctor.drawing.svg import draw_layout
+from proctor.drawing.view import default_layouts
 from proctor.metrics.agreement import cohen_kappa
 from proctor.procedure.graph import GraphDraft, Step, TaskGraph
 from proctor.procedure.graph_compare import compare_edges, compare_precedence
@@ -27,7 +30,7 @@ from proctor.verify.rounds.kind import TaskKind
 
 __all__ = [
     "KIND", "MAX_SOURCE", "Authored", "Dispute", "GraphAgreement", "GraphLook", "GraphOptions", "GraphSheet", "GraphStep", "GraphTask",
-    "ProposedEdge", "Settled", "agreement_of", "authored", "match_steps", "settle",
+    "ProposedEdge", "agreement_of", "authored", "match_steps", "settle",
 ]  # fmt: skip
 
 Pair = tuple[str, str]
@@ -156,7 +159,12 @@ class GraphKind(TaskKind[GraphTask, GraphSheet, GraphOptions]):
         graph = _numbered(sheet, task).build()
         # without an edge every order is valid, and counting them would take the longest
         count = measure_graph(graph).orders if graph.edges else None
-        svg, note = _drawing(graph)
+        svg = note = ""
+        try:
+            closed = add_terminals(graph)
+            svg = str(draw_layout(default_layouts().find(closed), closed))
+        except NotDrawnError as error:
+            note = f"Not drawn: {error}. The list says the same."
         drawn = dict.fromkeys(_drawn(graph, uniformly=count is not None)) if len(steps) > 1 else ()
         orders = tuple(tuple(steps[int(n) - 1].id for n in order) for order in drawn)
         return GraphLook(findings=findings, svg=svg, note=note, orders=orders[:_ORDERS], count=count)
@@ -216,18 +224,6 @@ def _findings(sheet: GraphSheet, task: GraphTask) -> Iterator[Finding]:
         yield Finding(f"Steps {pair[0]} and {pair[1]} share words.", tuple(steps[n - 1].id for n in pair))
 
 
-def _drawing(graph: TaskGraph) -> tuple[str, str]:
-    from proctor.drawing.sketch import NotDrawnError
-    from proctor.drawing.svg import draw_layout
-    from proctor.drawing.view import default_layouts
-
-    closed = add_terminals(graph)
-    try:
-        return str(draw_layout(default_layouts().find(closed), closed)), ""
-    except NotDrawnError as error:
-        return "", f"Not drawn: {error}. The list says the same."
-
-
 def _drawn(graph: TaskGraph, *, uniformly: bool) -> Iterator[tuple[str, ...]]:
     rng = random.Random(0)  # noqa: S311 - the same orders for the same graph
     for _ in range(3 * _ORDERS):
@@ -278,14 +274,6 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True):
     people: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The steps and the order that all agree on (no graph where they share no step), and the rest."""
-
-    graph: TaskGraph | None
-    disputes: tuple[Dispute, ...]
-
-
 def authored(person: str, sheet: GraphSheet, task: GraphTask) -> Authored:
     """Return the graph of a submitted sheet."""
     steps = _steps(sheet, task)
@@ -302,19 +290,13 @@ def match_steps(one: Authored, two: Authored) -> dict[str, str]:
         return {s.id: s.id for s in one.steps}
     from scipy.optimize import linear_sum_assignment
 
-    marks = [[_marks(s, who.text) for s in who.steps] for who in (one, two)]
-    words = [[{*re.findall(r"\w+", s.text.casefold())} for s in who.steps] for who in (one, two)]
     same = one.text == two.text
-    gain = [
-        [_iou(m, n) if same and m and n else _iou(v, w) for n, w in zip(marks[1], words[1], strict=True)]
-        for m, v in zip(marks[0], words[0], strict=True)
-    ]
+    marks = [[{k for b, e in s.spans for k in range(b, e)} for s in who.steps] for who in (one, two)]
+    words = [[{*re.findall(r"\w+", s.text.casefold())} for s in who.steps] for who in (one, two)]
+    left, right = (list(zip(*both, strict=True)) for both in zip(marks, words, strict=True))
+    gain = [[_iou(m, n) if same and m and n else _iou(v, w) for n, w in right] for m, v in left]
     pairs = zip(*(found.tolist() for found in linear_sum_assignment(gain, maximize=True)), strict=True)
     return {one.steps[i].id: two.steps[j].id for i, j in pairs if gain[i][j] >= MATCHED}
-
-
-def _marks(step: GraphStep, text: str) -> set[int]:
-    return {k for begin, end in step.spans for k in range(begin, end) if not text[k].isspace()}
 
 
 def _iou(a: Collection[object], b: Collection[object]) -> float:
@@ -344,11 +326,11 @@ def _within(graph: TaskGraph, names: Mapping[str, str]) -> TaskGraph:
     return TaskGraph(graph.id, graph.name, steps, edges).transitive_reduction()
 
 
-def settle(people: Sequence[Authored]) -> Settled:
-    """Return what all agree on, in the words and ids of the one who shares most steps with the others.
+def settle(people: Sequence[Authored]) -> tuple[TaskGraph | None, list[Dispute]]:
+    """Return what all agree on, in the words and ids of the one who shares most steps with the others, and what only some say.
 
-    Steps are those that everybody has; one comes before another where everybody says so, implied or not. What only some say is
-    listed, of edges those of somebody's reduction.
+    Steps are those that everybody has (no graph where there are none); one comes before another where everybody says so, implied or
+    not. Disputed edges are those of somebody's reduction.
     """
     anchor = max(people, key=lambda one: sum(len(match_steps(one, two)) for two in people if two is not one))
     same = {who.person: match_steps(anchor, who) for who in people if who is not anchor}
@@ -363,7 +345,7 @@ def settle(people: Sequence[Authored]) -> Settled:
         disputes += [Dispute(kind="step", before=s.id, text=s.text, people=(who.person,)) for s in only]
     agreed = [s.id for s in anchor.steps if all(s.id in ids for ids in same.values())]
     if not agreed:
-        return Settled(None, tuple(disputes))
+        return None, disputes
     graphs = {who.person: _within(who.graph, {same[who.person][i]: i for i in agreed}) for who in people}
     pairs = itertools.permutations(agreed, 2)
     common = dict.fromkeys(p for p in pairs if all(g.comes_before(*p) for g in graphs.values()))
@@ -373,5 +355,5 @@ def settle(people: Sequence[Authored]) -> Settled:
             text = f"{anchor.graph[a].text} → {anchor.graph[b].text}"
             disputes.append(Dispute(kind="edge", before=a, after=b, text=text, people=names))
     steps = tuple(anchor.graph[i] for i in agreed)
-    graph = TaskGraph(anchor.graph.id, anchor.graph.name, steps, tuple(common)).transitive_reduction()
-    return Settled(graph, tuple(disputes))
+    graph = TaskGraph(anchor.graph.id, anchor.graph.name, steps, tuple(common))
+    return graph.transitive_reduction(), disputes

@@ -11,10 +11,9 @@ const PIECE = 30; // code points of a word that are chosen together: a text may 
 const LOOK_MS = 500;
 const BLANK = { text: "", steps: [], edges: [], refused_steps: [], refused: [], note: "" };
 const at = (/** @type {string} */ id) => /** @type {HTMLInputElement} */ (document.getElementById(id));
-const found = (/** @type {string} */ query) => /** @type {HTMLElement | null} */ (document.querySelector(query));
-const one = (/** @type {string} */ name, /** @type {string} */ value) => found(`[data-${name}="${CSS.escape(value)}"]`);
+const one = (/** @type {string} */ name, /** @type {string} */ value) => /** @type {HTMLElement | null} */ (document.querySelector(`[data-${name}="${CSS.escape(value)}"]`));
 const without = (/** @type {[string, string][]} */ edges, /** @type {string[]} */ [a, b]) => edges.filter((edge) => edge[0] !== a || edge[1] !== b);
-const has = (/** @type {[string, string][]} */ edges, /** @type {string[]} */ pair) => without(edges, pair).length < edges.length;
+const has = (/** @type {[string, string][]} */ edges, /** @type {string[]} */ [a, b]) => edges.some((edge) => edge[0] === a && edge[1] === b);
 const brief = (/** @type {string} */ text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
 
 let sheet = /** @type {Sheet} */ (structuredClone(BLANK));
@@ -180,17 +179,17 @@ function stepCard(step, n) {
   const box = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "1", maxlength: "1000", dir: "auto", "aria-label": `Wording of ${name}` }));
   box.value = step.text;
   box.addEventListener("input", () => void (step.text = box.value));
-  const isBefore = (/** @type {Step} */ other) => has(sheet.edges, [other.id, step.id]);
-  const waits = () => `After ${steps().filter(isBefore).map(({ id }) => named(id)).join("; ") || "no other step"}`;
+  const before = () => sheet.edges.filter(([, after]) => after === step.id).map(([id]) => id).sort((a, b) => number(a) - number(b));
+  const waits = () => `After ${before().map(named).join("; ") || "no other step"}`;
   const summary = make("summary", {}, waits());
   const list = make("details", { dir: "auto" }, summary);
   summary.addEventListener("click", () => {
     if (list.childElementCount > 1) return;
     list.append(...steps().filter((other) => other !== step).map((other) => {
-      const tick = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: isBefore(other) }));
+      const tick = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: before().includes(other.id) }));
       tick.addEventListener("change", () => {
         const wrong = setEdge(other.id, step.id, tick.checked);
-        tick.checked = isBefore(other);
+        tick.checked = before().includes(other.id);
         summary.textContent = waits();
         showProposals();
         page.changed();
@@ -245,9 +244,8 @@ function showProposals() {
 
 /** @param {boolean} yes */
 function decideRest(yes) {
-  const steps = task.steps.length;
   for (let k = 0; k < 2; k += 1) for (const { say } of undecided()) say(yes); // steps that are accepted bring their links
-  edited(`${yes ? "Accepted" : "Refused"} the rest`, yes && steps >= 0 && undecided().length > 0 ? `${undecided().length} would close a circle.` : "");
+  edited(`${yes ? "Accepted" : "Refused"} the rest`, undecided().length > 0 ? `${undecided().length} would close a circle.` : "");
 }
 
 /** @param {string} act to the proposal in focus, or the first that is open; then on to the next */
