@@ -15,14 +15,14 @@ import pytest
 from proctor.errors import MissingExtraError, UserError
 from proctor.media import transcribe
 from proctor.media.transcribe import load_transcriber
-from proctor.records import canonical_json
-from proctor.stages.rounds.transcribe import Transcribe, Transcribed, transcribe_round
+from proctor.records import canonical_json, read_jsonl
+from proctor.stages.rounds.transcribe import Said, Transcribe, Transcribed, transcribe_round, write_narrations
 from proctor.stages.studio import open_desk
 from proctor.studio.context import Settings
 from proctor.studio.narrations import heard_in, keep_sound, list_sounds
 from proctor.studio.tasks.timeline import view
 from proctor.verify.desk import rounds
-from proctor.verify.rounds.records import RoundSettings, Task
+from proctor.verify.rounds.records import Reading, RoundSettings, Task
 from proctor.verify.rounds.timeline import (
     Narration,
     TimelineOptions,
@@ -30,6 +30,7 @@ from proctor.verify.rounds.timeline import (
     TimelineStep,
     TimelineTask,
 )
+from proctor.workspace import Workspace
 
 WEBM = b"\x1a\x45\xdf\xa3" + bytes(500)
 ID = "0123abcd-0000-4000-8000-0123456789ab"
@@ -167,6 +168,19 @@ def test_what_was_said_is_written_down_once(office: Any, tmp_path: Path, parrot:
     )
     shown = msgspec.json.decode(view(office.studio, BODY, sheet, TimelineOptions(), f"/w/{pid}").data)
     assert shown["heard"] == {ID: "Now the curd"}
+    reading = Reading(
+        round="t", kind="timeline", task="a", person="k3", batch="b", sheet=msgspec.Raw(canonical_json(sheet)),
+        seconds=9, rev=1, at=0, assignment=pid, body=msgspec.Raw(canonical_json(BODY)),
+    )  # fmt: skip
+    (path,) = write_narrations(Workspace(root), tmp_path, [reading])
+    first, second = read_jsonl(path, Said)
+    assert (first.text, first.asr, first.sound) == (
+        "Now the curd",
+        "Now the curd",
+        f"studio/narrations/{pid}/{ID}.webm",
+    )
+    assert (second.text, second.asr, second.video_s) == ("typed", "", 2.0)
+    assert write_narrations(Workspace(root), tmp_path, []) == []
     with pytest.raises(UserError, match="there is no round"):
         transcribe_round(root, Transcribe(round="other", model=tmp_path, backend="parrot"))
 

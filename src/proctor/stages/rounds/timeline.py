@@ -18,6 +18,7 @@ from proctor.procedure.recording import Recording
 from proctor.records import Dropped, is_there, read_bytes, read_jsonl, write_jsonl
 from proctor.stages.rounds.opening import Collected, Made, task_of
 from proctor.stages.rounds.timeline_settings import FRAMES, TimelineSettings
+from proctor.stages.rounds.transcribe import write_narrations
 from proctor.stages.scoring.localization import read_predictions
 from proctor.stages.videos import VIDEO_SUFFIXES, workspace_videos
 from proctor.verify.rounds.records import Reading, Round
@@ -176,6 +177,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     dropped: list[Dropped] = []
     files = [folder / "open.jsonl"]
     write_jsonl(files[0], open_)
+    files += write_narrations(workspace, folder, readings)
     if whole:
         graphs = {t.activity: _graph(t) for t in (marked[r.id][0] for r in whole)}
         files.append(_fresh(folder / "annotated"))

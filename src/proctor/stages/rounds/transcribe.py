@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,14 +11,17 @@ from sqlalchemy import select
 
 from proctor.errors import UserError
 from proctor.media.transcribe import load_transcriber
+from proctor.records import write_jsonl
 from proctor.settings import Settings, argument, option
 from proctor.stages.studio import open_desk
 from proctor.studio.narrations import Heard, heard_in, keep_heard, list_sounds
 from proctor.verify.desk import rounds
+from proctor.verify.rounds.records import Reading
+from proctor.verify.rounds.timeline import TimelineSheet
 from proctor.verify.schema import tables
 from proctor.workspace import Workspace
 
-__all__ = ["Transcribe", "Transcribed", "transcribe_round"]
+__all__ = ["Said", "Transcribe", "Transcribed", "transcribe_round", "write_narrations"]
 
 
 class Transcribe(Settings, frozen=True, kw_only=True):
@@ -40,6 +44,42 @@ class Transcribed(msgspec.Struct, frozen=True, kw_only=True):
     silent: int
     before: int
     failed: dict[str, str] = {}
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """A narration: at which second of which recording who (a random id) said what; what a transcriber wrote; the file, as long as it is there."""
+
+    recording: str
+    person: str
+    video_s: float
+    text: str
+    asr: str | None
+    ms: int
+    sound: str
+
+
+def write_narrations(workspace: Workspace, folder: Path, readings: Sequence[Reading]) -> list[Path]:
+    """Write ``narrations.jsonl``: what people said, and where they typed nothing what was heard; no file where nobody spoke."""
+    place, told = workspace.file("studio"), []
+    for reading in (one for one in readings if one.counts):
+        heard = heard_in(place, reading.assignment)
+        files = {
+            s.id: str(s.path.relative_to(workspace.root)) for s in list_sounds(place, reading.assignment)
+        }
+        sheet = msgspec.json.decode(reading.sheet, type=TimelineSheet)
+        for one in sorted(sheet.narrations, key=lambda n: n.video_s):
+            asr = heard[one.id].text if one.asr is None and one.id in heard else one.asr
+            told.append(
+                Said(
+                    recording=reading.task, person=reading.person, video_s=one.video_s, text=one.text or asr or "",
+                    asr=asr, ms=one.ms, sound=files.get(one.id, ""),
+                )
+            )  # fmt: skip
+    path = folder / "narrations.jsonl"
+    path.unlink(missing_ok=True)
+    if told:
+        write_jsonl(path, told)
+    return [path] if told else []
 
 
 def transcribe_round(root: Path, settings: Transcribe) -> Transcribed:
