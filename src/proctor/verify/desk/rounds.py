@@ -6,11 +6,13 @@ import hashlib
 import hmac
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, literal_column, select
 
+from proctor.database import fetch_one, fetch_together
 from proctor.errors import UserError
 from proctor.records import canonical_json
 from proctor.verify.batches import Free, draw_tasks, mix_in
@@ -169,7 +171,7 @@ def find_round(connection: Connection, pid: str) -> Round:
 
 def get_round(connection: Connection, number: int) -> Round:
     """Return a round by its number in the store."""
-    return _one_round(connection, tables().rounds.c.id == number)
+    return _round(fetch_one(connection, _by_id("rounds"), {"id": number}))
 
 
 def round_named(connection: Connection, name: str) -> Round:
@@ -187,15 +189,13 @@ def round_named(connection: Connection, name: str) -> Round:
 
 def round_of_task(connection: Connection, task_id: int) -> tuple[Round, Task]:
     """Return a task with its round."""
-    t = tables().tasks
-    row = connection.execute(t.select().where(t.c.id == task_id)).one()
+    row = fetch_one(connection, _by_id("tasks"), {"id": task_id})
     return get_round(connection, row.round_id), _task(row)
 
 
 def batch_of(connection: Connection, number: int) -> Batch:
     """Return a batch by its number in the store."""
-    t = tables().batches
-    return _batch(connection.execute(t.select().where(t.c.id == number)).one())
+    return _batch(fetch_one(connection, _by_id("batches"), {"id": number}))
 
 
 def current_batch(connection: Connection, round_: Round, person: Person) -> Batch | None:
@@ -208,13 +208,13 @@ def current_batch(connection: Connection, round_: Round, person: Person) -> Batc
 
 def count_batch(connection: Connection, batch: Batch) -> BatchCount:
     """Return how far a batch is; what was given back counts as done."""
-    a = tables().assignments
-    query = select(a.c.pid, a.c.state).where(
-        a.c.batch_id == batch.id, a.c.state.in_(("open", "submitted", "returned"))
+    counts, first = fetch_together(connection, *((query, {"batch": batch.id}) for query in _counting()))
+    done = {row.state: row.n for row in counts}
+    return BatchCount(
+        done.get("submitted", 0) + done.get("returned", 0),
+        sum(done.get(state, 0) for state in ("open", "submitted", "returned")),
+        first[0].pid if first else None,
     )
-    rows = connection.execute(query.order_by(a.c.queue_pos)).all()
-    following = next((row.pid for row in rows if row.state == "open"), None)
-    return BatchCount(sum(row.state != "open" for row in rows), len(rows), following)
 
 
 def progress(connection: Connection, round_: Round) -> Progress:
@@ -502,6 +502,23 @@ def worker(
 
 
 # -- rows ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _by_id(table: str) -> Any:
+    t = getattr(tables(), table)
+    return t.select().where(t.c.id == bindparam("id"))
+
+
+@cache
+def _counting() -> tuple[Any, Any]:
+    """How many assignments of a batch are in each state, and the first that is open."""
+    a = tables().assignments
+    mine = a.c.batch_id == bindparam("batch")
+    first = (
+        select(a.c.pid).where(mine, a.c.state == "open").order_by(a.c.queue_pos).limit(literal_column("1"))
+    )
+    return select(a.c.state, func.count().label("n")).where(mine).group_by(a.c.state), first
 
 
 def _one_round(connection: Connection, where: Any) -> Round:
