@@ -422,6 +422,8 @@ def _after(
     desk: Desk, connection: Connection, person: Person, pid: str, done: Submitted, protocol: Protocol
 ) -> str:
     """Return where to go after a submit: the feedback of a training item, the next item of the stage, or home."""
+    if done.stage == "task" and done.queued:
+        return f"/w/{done.queued}"
     if done.stage == "task":
         return after_task(connection, work.own_assignment(connection, pid, person))
     if done.stage == "training":

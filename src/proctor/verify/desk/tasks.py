@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, select
 
+from proctor.database import fetch_one
 from proctor.verify.desk import rounds
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.events import add_event
@@ -15,7 +17,7 @@ from proctor.verify.rounds.kind import TaskKind, task_kind
 from proctor.verify.rounds.records import Batch, Round, Task
 from proctor.verify.schema import tables
 
-__all__ = ["Asked", "TaskWork", "asked_of", "give_back", "keep", "refuse_closed", "take_back"]
+__all__ = ["Asked", "TaskWork", "asked_of", "give_back", "keep", "kind_of", "refuse_closed", "take_back"]
 
 _LATE = "The time for this batch ran out. What you had submitted counts; what is open has gone to others."
 
@@ -46,6 +48,18 @@ def asked_of(connection: Connection, assignment: Assignment) -> Asked:
     kind = task_kind(round_.kind)
     body = msgspec.json.decode(task.body, type=kind.task)
     return Asked(kind, body, msgspec.json.decode(round_.options, type=kind.options), round_, task)
+
+
+def kind_of(connection: Connection, assignment: Assignment) -> TaskKind[Any, Any, Any]:
+    """Return the kind of an assignment's task, without reading what is asked."""
+    return task_kind(fetch_one(connection, _kind_of_task(), {"task": assignment.task_id}).kind)
+
+
+@cache
+def _kind_of_task() -> Any:
+    t, r = tables().tasks, tables().rounds
+    query = select(r.c.kind).select_from(t.join(r, r.c.id == t.c.round_id))
+    return query.where(t.c.id == bindparam("task"))
 
 
 def refuse_closed(desk: Desk, connection: Connection, assignment: Assignment, round_: Round) -> None:

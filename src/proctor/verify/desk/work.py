@@ -228,7 +228,7 @@ def save_draft(
     }
     if old is None:
         run(connection, _insert("drafts"), {**row, "assignment_id": assignment.id, "version": 1})
-        _begin(desk, connection, assignment, person)
+        _begin(desk, connection, assignment, person, "" if assignment.stage == "task" else None)
         version = 1
     elif old.client_id == row["client_id"] and seq <= old.seq:
         return Saved(version=old.version, saved_at=old.saved_at, stale=True)
@@ -252,7 +252,7 @@ def save_draft(
 
 
 def _form_of(connection: Connection, assignment: Assignment) -> type[msgspec.Struct]:
-    return tasks.asked_of(connection, assignment).kind.sheet if assignment.stage == "task" else Sheet
+    return tasks.kind_of(connection, assignment).sheet if assignment.stage == "task" else Sheet
 
 
 def _kind_of(connection: Connection, assignment: Assignment) -> str:
