@@ -15,11 +15,24 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
-__all__ = ["Form", "Rendered", "Style", "Tone", "forms_of", "render_question"]
+__all__ = [
+    "Form",
+    "Forms",
+    "Rendered",
+    "Style",
+    "Tone",
+    "choice",
+    "forms_of",
+    "render_question",
+    "wh",
+    "yes_no",
+]
 
 Style = Literal["wh", "yesno", "choice"]
 Tone = Literal["plain", "novice", "expert", "careless", "careful"]
 Level = Literal["general", "step", "scoped"]
+Forms = Mapping[str, tuple[Style, tuple[str, ...]]]
+"""The style and the templates of each intent."""
 
 LEAD_INS: Final[Mapping[Tone, tuple[str, ...]]] = {
     "plain": ("",),
@@ -103,6 +116,21 @@ class Rendered:
     def form_id(self) -> str:
         """Form, person and tone in one word, for provenance."""
         return f"{self.form.id}/{self.person}/{self.tone}"
+
+
+def wh(*templates: str) -> tuple[Style, tuple[str, ...]]:
+    """Templates that ask what, which, how."""
+    return "wh", templates
+
+
+def yes_no(*templates: str) -> tuple[Style, tuple[str, ...]]:
+    """Templates that ask for yes or no."""
+    return "yesno", templates
+
+
+def choice(*templates: str) -> tuple[Style, tuple[str, ...]]:
+    """Templates that ask for one of several steps."""
+    return "choice", templates
 
 
 @cache
