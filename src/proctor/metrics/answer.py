@@ -22,7 +22,7 @@ from itertools import groupby
 from typing import Final, Literal, get_args
 
 from proctor.metrics.bootstrap import BootstrapMethod, bootstrap_interval, cluster_sums
-from proctor.metrics.catalogue import Metric
+from proctor.metrics.catalogue import Entries
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.figure import Matrix
 from proctor.metrics.score import Score, Signature
@@ -546,80 +546,65 @@ _ROUGE_TRAPS: Final = (
     "its own Table 6 gives 0.714."
 )
 
-METRICS: Final[tuple[Metric, ...]] = (
-    Metric(
-        name="mean_score",
-        label="score",
-        family="answer",
-        function="answer:mean_score",
-        signature="mean_score|benchmark:NAME|cluster:recording|interval:bca-95|judge:NAME|resamples:10000|"
-        "scale:0-50-100|seed:0|slice:all|weighting:item",
+_entry: Final = Entries("answer", "answer")
+
+METRICS: Final = (
+    _entry(
+        "mean_score",
+        "score",
+        "50 times the mean judgement (0 wrong, 1 partial, 2 match), each item the same weight.",
         range="0 to 100",
-        direction="higher",
-        definition="50 times the mean judgement (0 wrong, 1 partial, 2 match), each item the same weight.",
+        signature="benchmark:NAME|cluster:recording|interval:bca-95|judge:NAME|resamples:10000|"
+        "scale:0-50-100|seed:0|slice:all|weighting:item",
         citation="SMMQG; ProMQA",
         traps="An unparsed judgement is excluded and counted, never 0. Means of slices pool by item counts: SMMQG's "
         "weighted style means lie below its Table 6, unweighted ones above. ProMQA's Table 14 has eight rows with "
         "permuted columns, and its text swaps the counts of clean (176) and noisy (225).",
     ),
-    Metric(
-        name="style_overlap",
-        label="overlap",
-        family="answer",
-        function="answer:style_overlap",
-        signature="style_overlap|positives:2+",
+    _entry(
+        "style_overlap",
+        "overlap",
+        "Share of questions that at least two binary style classifiers claim.",
         range="1 to 0",
         direction="lower",
-        definition="Share of questions that at least two binary style classifiers claim.",
+        signature="positives:2+",
         citation="SMMQG, Table 8",
         traps="A question that no classifier claims is no overlap: report the share of unclaimed ones beside it.",
     ),
-    Metric(
-        name="exact_match",
-        label="EM",
-        family="answer",
-        function="answer:is_exact_match",
-        signature="exact_match|normalisation:squad|references:any",
-        range="0 to 1",
-        direction="higher",
-        definition="Share of answers that equal one of the references after the declared normalisation.",
+    _entry(
+        "exact_match",
+        "EM",
+        "Share of answers that equal one of the references after the declared normalisation.",
+        function="is_exact_match",
+        signature="normalisation:squad|references:any",
         citation="Rajpurkar et al. 2016 (SQuAD)",
         traps="SQuAD's normalisation deletes the letter A as an article: an answer letter is no text to match. "
         "Only ASCII punctuation goes, so typographic quotes make two texts different.",
     ),
-    Metric(
-        name="token_f1",
-        label="F1",
-        family="answer",
-        function="answer:token_overlap",
-        signature="token_f1|normalisation:squad|references:best",
-        range="0 to 1",
-        direction="higher",
-        definition="2PR/(P+R), P and R the shared words over the answer's and over the reference's, best reference.",
+    _entry(
+        "token_f1",
+        "F1",
+        "2PR/(P+R), P and R the shared words over the answer's and over the reference's, best reference.",
+        function="token_overlap",
+        signature="normalisation:squad|references:best",
         citation="Rajpurkar et al. 2016, 2018 (SQuAD)",
         traps="Two empty texts are 1 in SQuAD 2.0 (and here), 0 in 1.1. Word order and negation do not count.",
     ),
-    Metric(
-        name="rouge_1",
-        label="ROUGE-1",
-        family="answer",
-        function="answer:rouge_1_overlap",
-        signature="rouge_1|references:best-f1|stemming:no|tokeniser:ascii|value:f1",
-        range="0 to 1",
-        direction="higher",
-        definition="F1 of the shared words (each counted min of both) over the answer's and over the reference's.",
+    _entry(
+        "rouge_1",
+        "ROUGE-1",
+        "F1 of the shared words (each counted min of both) over the answer's and over the reference's.",
+        function="rouge_1_overlap",
+        signature="references:best-f1|stemming:no|tokeniser:ascii|value:f1",
         citation="Lin 2004; SMMQG, Table 6",
         traps=_ROUGE_TRAPS,
     ),
-    Metric(
-        name="rouge_l",
-        label="ROUGE-L",
-        family="answer",
-        function="answer:rouge_l_overlap",
-        signature="rouge_l|references:best-f1|stemming:no|tokeniser:ascii|value:f1",
-        range="0 to 1",
-        direction="higher",
-        definition="F1 of the longest common subsequence of words over both lengths.",
+    _entry(
+        "rouge_l",
+        "ROUGE-L",
+        "F1 of the longest common subsequence of words over both lengths.",
+        function="rouge_l_overlap",
+        signature="references:best-f1|stemming:no|tokeniser:ascii|value:f1",
         citation="Lin 2004",
         traps="rougeL ignores line breaks, rougeLsum does not: two numbers under one name. Tokeniser as ROUGE-1.",
     ),

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from proctor.metrics.bootstrap import Floats
-from proctor.metrics.catalogue import Metric
+from proctor.metrics.catalogue import Entries
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.figure import Reliability
 from proctor.metrics.hypothesis_tests import PValue
@@ -441,78 +441,67 @@ def negative_log_likelihood(correct: ArrayLike, confidence: ArrayLike) -> Score:
 
 # The metrics of this family, for the catalogue.
 
-METRICS: tuple[Metric, ...] = (
-    Metric(
-        name="expected_calibration_error",
-        label="ECE",
-        family="significance",
-        function="calibration:expected_calibration_error",
-        signature="expected_calibration_error|binning:width|bins:10|edges:closed-open|norm:l1",
+_entry: Final = Entries("significance", "calibration")
+
+METRICS: Final = (
+    _entry(
+        "expected_calibration_error",
+        "ECE",
+        "Σ_b n_b/n · |share that came true - mean confidence| over bins of confidence.",
         range="1 to 0",
         direction="lower",
-        definition="Σ_b n_b/n · |share that came true - mean confidence| over bins of confidence.",
+        signature="binning:width|bins:10|edges:closed-open|norm:l1",
         citation="Naeini et al. 2015; Guo et al. 2017; equal mass: Nixon et al. 2019",
         traps="Biased upwards with few items a bin, so are bootstrap intervals (none is offered): compare with calibrated_ece. "
         "Depends on number and kind of bins. A confidence of 1.0 belongs into the "
         "last bin; Guo et al. close bins above instead of below.",
     ),
-    Metric(
-        name="calibrated_ece",
-        label="ECE if calibrated",
-        family="significance",
-        function="calibration:calibrated_ece",
-        signature="calibrated_ece|binning:width|bins:10|edges:closed-open|level:0.95|norm:l1|resamples:2000|seed:0",
+    _entry(
+        "calibrated_ece",
+        "ECE if calibrated",
+        "Mean ECE when what comes true is drawn with the stated confidences.",
         range="1 to 0",
         direction="neither",
-        definition="Mean ECE when what comes true is drawn with the stated confidences.",
+        signature="binning:width|bins:10|edges:closed-open|level:0.95|norm:l1|resamples:2000|seed:0",
         citation="Bröcker and Smith 2007",
         traps="Items are taken as independent; with clusters the true value is larger.",
     ),
-    Metric(
-        name="calibration_test",
-        label="p (calibrated)",
-        family="significance",
-        function="calibration:calibration_test",
-        signature="calibration_test|binning:width|bins:10|edges:closed-open|norm:l1|resamples:2000|seed:0|sided:one",
-        range="0 to 1",
+    _entry(
+        "calibration_test",
+        "p (calibrated)",
+        "Share of draws of a calibrated system with these confidences whose ECE is at least the observed one.",
         direction="neither",
-        definition="Share of draws of a calibrated system with these confidences whose ECE is at least the observed one.",
+        signature="binning:width|bins:10|edges:closed-open|norm:l1|resamples:2000|seed:0|sided:one",
         citation="Bröcker and Smith 2007; Vaicenavicius et al. 2019",
         traps="A large p is no proof of calibration; items are taken as independent.",
     ),
-    Metric(
-        name="maximum_calibration_error",
-        label="MCE",
-        family="significance",
-        function="calibration:maximum_calibration_error",
-        signature="maximum_calibration_error|binning:width|bins:10|edges:closed-open|norm:l1",
+    _entry(
+        "maximum_calibration_error",
+        "MCE",
+        "The largest gap between the share that came true and the mean confidence of a bin with items.",
         range="1 to 0",
         direction="lower",
-        definition="The largest gap between the share that came true and the mean confidence of a bin with items.",
+        signature="binning:width|bins:10|edges:closed-open|norm:l1",
         citation="Naeini et al. 2015",
         traps="A bin with one item can decide it.",
     ),
-    Metric(
-        name="brier_score",
-        label="Brier",
-        family="significance",
-        function="calibration:brier_score",
-        signature="brier_score|classes:1",
+    _entry(
+        "brier_score",
+        "Brier",
+        "Mean of (confidence - correct)² = reliability - resolution + uncertainty.",
         range="1 to 0",
         direction="lower",
-        definition="Mean of (confidence - correct)² = reliability - resolution + uncertainty.",
+        signature="classes:1",
         citation="Brier 1950; Murphy 1973",
         traps="Half of Brier's own sum over two classes. Mixes calibration with knowledge: compare with the base rate's.",
     ),
-    Metric(
-        name="negative_log_likelihood",
-        label="NLL",
-        family="significance",
-        function="calibration:negative_log_likelihood",
-        signature="negative_log_likelihood|clip:no|log:natural",
+    _entry(
+        "negative_log_likelihood",
+        "NLL",
+        "Mean of -ln(probability given to what came true).",
         range="infinity to 0",
         direction="lower",
-        definition="Mean of -ln(probability given to what came true).",
+        signature="clip:no|log:natural",
         citation="Good 1952",
         traps="One certain mistake makes it infinite; libraries clip silently, so that their number depends on float type.",
     ),

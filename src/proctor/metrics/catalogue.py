@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Final, Literal, get_args
 
-__all__ = ["FAMILIES", "MODULES", "Direction", "Family", "Metric", "catalogue", "metric"]
+__all__ = ["FAMILIES", "MODULES", "Direction", "Entries", "Family", "Metric", "catalogue", "metric"]
 
 
 # What a metric is called and means: the entries of the catalogue, written beside the functions they describe.
@@ -58,6 +58,36 @@ class Metric:
     definition: str
     citation: str
     traps: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Makes the entries of one module: what they have in common is said once.
+
+    Attributes:
+        family: of all of them.
+        module: below ``proctor.metrics``; the function has the metric's name unless another is given.
+    """
+
+    family: Family
+    module: str
+
+    def __call__(
+        self,
+        name: str,
+        label: str,
+        definition: str,
+        *,
+        signature: str,
+        citation: str,
+        range: str = "0 to 1",
+        direction: Direction = "higher",
+        function: str = "",
+        traps: str = "",
+    ) -> Metric:
+        """Return an entry; ``signature`` is what follows the name, see ``Metric`` for the others."""
+        place, printed = f"{self.module}:{function or name}", f"{name}|{signature}"
+        return Metric(name, label, self.family, place, printed, range, direction, definition, citation, traps)
 
 
 MODULES: Final[dict[str, tuple[str, ...]]] = {

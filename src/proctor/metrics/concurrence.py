@@ -19,12 +19,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from proctor.metrics.bootstrap import Floats, cluster_sums, interval_tails, iter_resamples
-from proctor.metrics.catalogue import Metric
+from proctor.metrics.catalogue import Entries
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, require_confidence
 from proctor.metrics.score import Score, Signature
@@ -244,16 +245,16 @@ def _replicated_means(sums: Floats, resamples: int, rng: np.random.Generator) ->
     return result
 
 
-METRICS: tuple[Metric, ...] = (
-    Metric(
-        name="kendall_tau_b",
-        label="τ-b",
-        family="significance",
-        function="concurrence:rank_concurrence",
-        signature="kendall_tau_b|p:exact",
+_entry: Final = Entries("significance", "concurrence")
+
+METRICS: Final = (
+    _entry(
+        "kendall_tau_b",
+        "τ-b",
+        "(C - D) / sqrt((C + D + T_a)(C + D + T_b)) over pairs of systems ranked by two benchmarks.",
         range="-1 to 1",
-        direction="higher",
-        definition="(C - D) / sqrt((C + D + T_a)(C + D + T_b)) over pairs of systems ranked by two benchmarks.",
+        function="rank_concurrence",
+        signature="p:exact",
         citation="Kendall 1945; SMMQG tables 5 and 7",
         traps="Fewer than five systems show nothing; versions of one system are not independent. SMMQG table 7: BERTScore "
         "is 0.43 (printed 0.50), ROUGE 0.71 (printed 0.72); table 5 retrieval pools cut-offs of the same retrievers.",

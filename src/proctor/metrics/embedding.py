@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from proctor.metrics.catalogue import Metric
+from proctor.metrics.catalogue import Entries
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.score import Score, Signature
 
@@ -233,52 +233,47 @@ _TRAP: Final = (
     "Depends on the embedding model, many of which place all texts within a narrow cone (E5: 0.7 to 1)."
 )
 
-METRICS: Final[tuple[Metric, ...]] = (
-    Metric(
-        name="mean_pairwise_cosine",
-        label="self-similarity",
-        family="text",
-        function="embedding:mean_pairwise_cosine",
-        signature="mean_pairwise_cosine|vectors:NAME",
+_entry: Final = Entries("text", "embedding")
+
+METRICS: Final = (
+    _entry(
+        "mean_pairwise_cosine",
+        "self-similarity",
+        "(|Σu|² - n) / (n(n-1)) with u the unit vectors: the mean cosine over all pairs of texts.",
         range="1 to -1/(n-1)",
         direction="lower",
-        definition="(|Σu|² - n) / (n(n-1)) with u the unit vectors: the mean cosine over all pairs of texts.",
+        signature="vectors:NAME",
         citation="closed form ours; after Zhu et al. 2018 (Self-BLEU)",
         traps=f"{_TRAP} Including each text with itself adds 1/n.",
     ),
-    Metric(
-        name="nearest_cosine",
-        label="nearest",
-        family="text",
-        function="embedding:nearest_cosines",
-        signature="nearest_cosine|search:exact|vectors:NAME",
+    _entry(
+        "nearest_cosine",
+        "nearest",
+        "Mean over the texts of the cosine with the nearest other text.",
         range="1 to -1",
         direction="lower",
-        definition="Mean over the texts of the cosine with the nearest other text.",
+        function="nearest_cosines",
+        signature="search:exact|vectors:NAME",
         citation="SMMQG (k nearest others)",
         traps=f"{_TRAP} It grows with the number of texts: compare sets of like size.",
     ),
-    Metric(
-        name="near_duplicates",
-        label="near-duplicates",
-        family="text",
-        function="embedding:near_duplicates",
-        signature="near_duplicates|above:0.95|search:exact|vectors:NAME",
+    _entry(
+        "near_duplicates",
+        "near-duplicates",
+        "Share of texts with another text at a cosine above the threshold.",
         range="1 to 0",
         direction="lower",
-        definition="Share of texts with another text at a cosine above the threshold.",
+        signature="above:0.95|search:exact|vectors:NAME",
         citation="ours (0.95)",
         traps="Questions about different steps can differ in one word and be near-duplicates by cosine.",
     ),
-    Metric(
-        name="paired_cosine",
-        label="cosine",
-        family="text",
-        function="embedding:paired_cosines",
-        signature="paired_cosine|vectors:NAME",
+    _entry(
+        "paired_cosine",
+        "cosine",
+        "Mean cosine of each answer's vector with that of its reference.",
         range="-1 to 1",
-        direction="higher",
-        definition="Mean cosine of each answer's vector with that of its reference.",
+        function="paired_cosines",
+        signature="vectors:NAME",
         citation="Reimers and Gurevych 2019",
         traps=f"{_TRAP} Yes and no are near each other.",
     ),

@@ -16,12 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from proctor.metrics.bootstrap import FEW_CLUSTERS, Floats, bootstrap_interval, cluster_sums, require_sizes
-from proctor.metrics.catalogue import Metric
+from proctor.metrics.catalogue import Entries
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, normal_quantile, require_confidence, wilson_interval
 from proctor.metrics.score import Score, Signature
@@ -489,54 +490,42 @@ def _standard_error(
 
 # The metrics of this family, for the catalogue.
 
-METRICS: tuple[Metric, ...] = (
-    Metric(
-        name="judge_accuracy",
-        label="judge accuracy",
-        family="significance",
-        function="judge_error:judge_accuracy",
-        signature="judge_accuracy|cluster:item|interval:wilson-95",
-        range="0 to 1",
-        direction="higher",
-        definition="Share of items on which the judge gives the mark that people give, on any scale.",
+_entry: Final = Entries("significance", "judge_error")
+
+METRICS: Final = (
+    _entry(
+        "judge_accuracy",
+        "judge accuracy",
+        "Share of items on which the judge gives the mark that people give, on any scale.",
+        signature="cluster:item|interval:wilson-95",
         citation="ProMQA 2025, judge calibration (0.75 for its default judge)",
         traps="Chance agreement is high when most answers are wrong; a finer scale lowers it.",
     ),
-    Metric(
-        name="judge_correlation",
-        label="judge r",
-        family="significance",
-        function="judge_error:judge_correlation",
-        signature="judge_correlation|cluster:item|interval:bca-95|kind:pearson|resamples:10000|seed:0",
+    _entry(
+        "judge_correlation",
+        "judge r",
+        "Pearson's correlation of the judge's marks with people's.",
         range="-1 to 1",
-        direction="higher",
-        definition="Pearson's correlation of the judge's marks with people's.",
+        signature="cluster:item|interval:bca-95|kind:pearson|resamples:10000|seed:0",
         citation="ProMQA 2025, judge calibration (0.76 for its default judge)",
         traps="Blind to a judge that is too strict or too mild everywhere; undefined when either side is constant. ProMQA "
         "calibrated against one person.",
     ),
-    Metric(
-        name="corrected_share",
-        label="corrected",
-        family="significance",
-        function="judge_error:corrected_share",
-        signature="corrected_share|calibration:120+80|confidence:0.95|interval:lang-reiczigel|method:rogan-gladen",
-        range="0 to 1",
-        direction="higher",
-        definition="(p + specificity - 1) / (sensitivity + specificity - 1) for the share p that the judge calls right.",
+    _entry(
+        "corrected_share",
+        "corrected",
+        "(p + specificity - 1) / (sensitivity + specificity - 1) for the share p that the judge calls right.",
+        signature="calibration:120+80|confidence:0.95|interval:lang-reiczigel|method:rogan-gladen",
         citation="Rogan and Gladen 1978; interval: Lang and Reiczigel 2014",
         traps="Undefined when sensitivity + specificity ≤ 1. The judge must err alike on benchmark and calibration; calibrated "
         "on one system, it may favour another (ProMQA table 11). An interval without calibration error is far too narrow.",
     ),
-    Metric(
-        name="prediction_powered_mean",
-        label="PPI",
-        family="significance",
-        function="judge_error:prediction_powered_mean",
-        signature="prediction_powered_mean|cluster:recording|confidence:0.95|labels:80|weight:1",
+    _entry(
+        "prediction_powered_mean",
+        "PPI",
+        "w·mean(judge on unlabelled) + mean(human - w·judge on labelled), w = 1 or tuned.",
         range="unit of the marks",
-        direction="higher",
-        definition="w·mean(judge on unlabelled) + mean(human - w·judge on labelled), w = 1 or tuned.",
+        signature="cluster:recording|confidence:0.95|labels:80|weight:1",
         citation="Angelopoulos et al. 2023 (Science); tuned: Angelopoulos, Duchi and Zrnic 2023 (PPI++)",
         traps="The items that people judged must be drawn at random; with w = 1 a bad judge makes the interval wider than "
         "people's marks alone.",

@@ -39,7 +39,7 @@ from proctor.metrics.agreement import (
     resampled_interval,
 )
 from proctor.metrics.bootstrap import Floats
-from proctor.metrics.catalogue import Metric
+from proctor.metrics.catalogue import Entries
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.score import Score
 
@@ -298,17 +298,16 @@ def _alpha(observed: Floats, expected: Floats, n: Floats) -> Floats:
     return result
 
 
-METRICS: Final[tuple[Metric, ...]] = (
-    Metric(
-        name="krippendorff_alpha",
-        label="α",
-        family="agreement",
-        function="krippendorff:krippendorff_alpha",
-        signature="krippendorff_alpha|cluster:given|interval:percentile-95|level:nominal|resamples:2000|seed:0",
-        range="below 0 to 1",
-        direction="higher",
-        definition="1 - D_o / D_e: disagreement within units over disagreement of all ratings thrown together, with "
+_entry: Final = Entries("agreement", "krippendorff")
+
+METRICS: Final = (
+    _entry(
+        "krippendorff_alpha",
+        "α",
+        "1 - D_o / D_e: disagreement within units over disagreement of all ratings thrown together, with "
         "the distance of the level of measurement (nominal, ordinal, interval, ratio).",
+        range="below 0 to 1",
+        signature="cluster:given|interval:percentile-95|level:nominal|resamples:2000|seed:0",
         citation="Krippendorff 2011",
         traps="Undefined, not 1, when only one value occurs (the krippendorff package raises). Collapses when one "
         "value dominates: -0.03 on the published questions at 0.948 raw agreement, because rejected questions are not "

@@ -13,12 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.bootstrap import Floats, cluster_sums
-from proctor.metrics.catalogue import Metric
+from proctor.metrics.catalogue import Entries
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import normal_quantile
 
@@ -249,42 +250,37 @@ def mcnemar_detectable(n: int, discordant: float, *, power: float = 0.8, alpha: 
     return Detectable(high, power, alpha, error, None, n, n)
 
 
-METRICS: tuple[Metric, ...] = (
-    Metric(
-        name="detectable_difference",
-        label="detectable",
-        family="significance",
-        function="power:detectable_difference",
-        signature="detectable_difference|alpha:0.05|cluster:recording|power:0.8",
+_entry: Final = Entries("significance", "power")
+
+METRICS: Final = (
+    _entry(
+        "detectable_difference",
+        "detectable",
+        "(z[1-α/2] + z[power]) times the clustered standard error of the mean paired difference.",
         range="from 0, unit of the marks",
         direction="lower",
-        definition="(z[1-α/2] + z[power]) times the clustered standard error of the mean paired difference.",
+        signature="alpha:0.05|cluster:recording|power:0.8",
         citation="Miller 2024; Kish 1965",
         traps="It speaks about a benchmark of this size and these systems; a difference below it that was found is no "
         "contradiction, one that was not found is no proof of equality. Too small below 30 clusters.",
     ),
-    Metric(
-        name="planned_items",
-        label="items needed",
-        family="significance",
-        function="power:planned_items",
-        signature="planned_items|alpha:0.05|difference:0.05|power:0.8",
+    _entry(
+        "planned_items",
+        "items needed",
+        "((z[1-α/2] + z[power]) · standard deviation of paired differences / difference)² · design effect.",
         range="from 1",
         direction="lower",
-        definition="((z[1-α/2] + z[power]) · standard deviation of paired differences / difference)² · design effect.",
+        signature="alpha:0.05|difference:0.05|power:0.8",
         citation="Miller 2024; Kish 1965",
         traps="The standard deviation is that of differences, not of marks: for similar systems it is much smaller.",
     ),
-    Metric(
-        name="mcnemar_detectable",
-        label="detectable (McNemar)",
-        family="significance",
-        function="power:mcnemar_detectable",
-        signature="mcnemar_detectable|alpha:0.05|power:0.8",
-        range="0 to 1",
-        direction="lower",
-        definition="Smallest difference of shares right at which the exact McNemar test has the power, summed over "
+    _entry(
+        "mcnemar_detectable",
+        "detectable (McNemar)",
+        "Smallest difference of shares right at which the exact McNemar test has the power, summed over "
         "Binomial(n, discordant share) disagreements.",
+        direction="lower",
+        signature="alpha:0.05|power:0.8",
         citation="Miettinen 1968; Connor 1987 (approximations of it)",
         traps="Needs the share of items on which the systems disagree, not their accuracies; items independent.",
     ),

@@ -32,7 +32,7 @@ import numpy as np
 
 from proctor.metrics.agreement import bootstrap_signature, ratio_score, require_resampling, resampled_interval
 from proctor.metrics.bootstrap import Floats
-from proctor.metrics.catalogue import Metric
+from proctor.metrics.catalogue import Entries
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.score import Score
 from proctor.metrics.temporal import temporal_ious
@@ -365,43 +365,35 @@ def _weighted_quantile(values: Floats, uses: Floats, quantile: float) -> Floats:
 
 _REST: Final = "cluster:recording|interval:percentile-95|"
 
-METRICS: Final[tuple[Metric, ...]] = (
-    Metric(
-        name="mean_segment_iou",
-        label="IoU per step",
-        family="agreement",
-        function="segment_agreement:mean_segment_iou",
-        signature=f"mean_segment_iou|{_REST}missing:zero|resamples:2000|seed:0",
-        range="0 to 1",
-        direction="higher",
-        definition="Mean over recordings, pairs of annotators and steps of the IoU of matched executions, summed and "
+_entry: Final = Entries("agreement", "segment_agreement")
+
+METRICS: Final = (
+    _entry(
+        "mean_segment_iou",
+        "IoU per step",
+        "Mean over recordings, pairs of annotators and steps of the IoU of matched executions, summed and "
         "divided by the larger number of executions.",
+        signature=f"{_REST}missing:zero|resamples:2000|seed:0",
         citation="ours; temporal IoU as in action localization",
         traps="A step that one annotator left out scores 0 by default; leaving it out of the mean (missing:skip) "
         "flatters.",
     ),
-    Metric(
-        name="detection_agreement",
-        label="F1@IoU",
-        family="agreement",
-        function="segment_agreement:detection_agreement",
-        signature=f"detection_agreement|{_REST}resamples:2000|seed:0|tiou:0.5",
-        range="0 to 1",
-        direction="higher",
-        definition="2 TP / (executions of both annotators), TP the largest number of one-to-one matches of the same "
+    _entry(
+        "detection_agreement",
+        "F1@IoU",
+        "2 TP / (executions of both annotators), TP the largest number of one-to-one matches of the same "
         "step with IoU at or above the threshold.",
+        signature=f"{_REST}resamples:2000|seed:0|tiou:0.5",
         citation="ours; temporal IoU as in action localization",
         traps="Pooled over steps, so steps done often count more than in the mean IoU per step.",
     ),
-    Metric(
-        name="boundary_error",
-        label="boundary error",
-        family="agreement",
-        function="segment_agreement:boundary_error",
-        signature=f"boundary_error|boundary:both|{_REST}quantile:0.5|resamples:2000|seed:0",
+    _entry(
+        "boundary_error",
+        "boundary error",
+        "Median (or another quantile) of the absolute difference of matched starts and ends.",
         range="0 or more, in seconds",
         direction="lower",
-        definition="Median (or another quantile) of the absolute difference of matched starts and ends.",
+        signature=f"boundary:both|{_REST}quantile:0.5|resamples:2000|seed:0",
         citation="ours; temporal IoU as in action localization",
         traps="Only of matched executions: read it with the number of missing ones. Executions that do not overlap "
         "are matched too, and show in the 90 % quantile.",

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from proctor.metrics.catalogue import Metric
+from proctor.metrics.catalogue import Entries
 from proctor.metrics.errors import MetricInputError, require_texts
 from proctor.metrics.score import Score, Signature
 
@@ -294,102 +294,79 @@ def first_words(texts: Iterable[str]) -> list[tuple[str, int]]:
 
 _SIZE_TRAP: Final = "Falls with the amount of text: compare collections of like size."
 
-METRICS: Final[tuple[Metric, ...]] = (
-    Metric(
-        name="mean_words",
-        label="words",
-        family="text",
-        function="text_statistics:mean_words",
-        signature="mean_words|split:white-space",
+_entry: Final = Entries("text", "text_statistics")
+
+METRICS: Final = (
+    _entry(
+        "mean_words",
+        "words",
+        "Mean number of words between white space.",
         range="0 to infinity",
         direction="neither",
-        definition="Mean number of words between white space.",
+        signature="split:white-space",
         citation="InstructionBench; ProMQA",
         traps="Papers do not say what a word is: ProMQA's 8.9 and 11.8 are tokens with punctuation (7.87 and 9.97 by "
         "white space).",
     ),
-    Metric(
-        name="mean_tokens",
-        label="tokens",
-        family="text",
-        function="text_statistics:mean_tokens",
-        signature="mean_tokens|punctuation:counted|tokeniser:proctor-1",
+    _entry(
+        "mean_tokens",
+        "tokens",
+        "Mean number of words and marks of punctuation.",
         range="0 to infinity",
         direction="neither",
-        definition="Mean number of words and marks of punctuation.",
+        signature="punctuation:counted|tokeniser:proctor-1",
         citation="ProMQA",
         traps="Near spaCy's English tokens, on which ProMQA's figures stand, but not equal to them.",
     ),
-    Metric(
-        name="type_token_ratio",
-        label="TTR",
-        family="text",
-        function="text_statistics:type_token_ratio",
-        signature="type_token_ratio|case:lower|punctuation:out",
-        range="0 to 1",
-        direction="higher",
-        definition="Different words over all words.",
+    _entry(
+        "type_token_ratio",
+        "TTR",
+        "Different words over all words.",
+        signature="case:lower|punctuation:out",
         citation="Templin 1957; ProMQA",
         traps=f"{_SIZE_TRAP} ProMQA prints 0.09 where this gives 0.21; 0.09 is a share of the vocabulary of all "
         "generated text (vocabulary_share).",
     ),
-    Metric(
-        name="vocabulary_share",
-        label="vocabulary",
-        family="text",
-        function="text_statistics:vocabulary_share",
-        signature="vocabulary_share|case:lower|punctuation:out",
-        range="0 to 1",
+    _entry(
+        "vocabulary_share",
+        "vocabulary",
+        "Different words of some texts over the different words of all texts.",
         direction="neither",
-        definition="Different words of some texts over the different words of all texts.",
+        signature="case:lower|punctuation:out",
         citation="ProMQA, the reading that gives its 0.09",
         traps="Grows with the number of texts described; depends on what else is in the collection.",
     ),
-    Metric(
-        name="hd_d",
-        label="HD-D",
-        family="text",
-        function="text_statistics:hd_d",
-        signature="hd_d|case:lower|punctuation:out|sample:42",
+    _entry(
+        "hd_d",
+        "HD-D",
+        "Σ over words of the probability that 42 words drawn at random hold it, over 42.",
         range="1/42 to 1",
-        direction="higher",
-        definition="Σ over words of the probability that 42 words drawn at random hold it, over 42.",
+        signature="case:lower|punctuation:out|sample:42",
         citation="McCarthy and Jarvis 2007",
         traps="Undefined below 42 words. Some programs print the sum without dividing by 42.",
     ),
-    Metric(
-        name="moving_average_ttr",
-        label="MATTR",
-        family="text",
-        function="text_statistics:moving_average_ttr",
-        signature="moving_average_ttr|case:lower|punctuation:out|window:50",
+    _entry(
+        "moving_average_ttr",
+        "MATTR",
+        "Mean type-token ratio of all runs of 50 words.",
         range="1/50 to 1",
-        direction="higher",
-        definition="Mean type-token ratio of all runs of 50 words.",
+        signature="case:lower|punctuation:out|window:50",
         citation="Covington and McFall 2010",
         traps="Depends on the order of short texts, because runs cross their borders.",
     ),
-    Metric(
-        name="distinct_n",
-        label="distinct-n",
-        family="text",
-        function="text_statistics:distinct_n",
-        signature="distinct_n|across-texts:no|case:lower|n:2|punctuation:out",
-        range="0 to 1",
-        direction="higher",
-        definition="Different n-grams over all n-grams, none across texts.",
+    _entry(
+        "distinct_n",
+        "distinct-n",
+        "Different n-grams over all n-grams, none across texts.",
+        signature="across-texts:no|case:lower|n:2|punctuation:out",
         citation="Li et al. 2016",
         traps=f"{_SIZE_TRAP} Distinct-1 is the type-token ratio. Punctuation counted as words changes it.",
     ),
-    Metric(
-        name="distinct_texts",
-        label="distinct texts",
-        family="text",
-        function="text_statistics:distinct_texts",
-        signature="distinct_texts|case:folded|white-space:collapsed",
-        range="0 to 1",
-        direction="higher",
-        definition="Different texts over all texts.",
+    _entry(
+        "distinct_texts",
+        "distinct texts",
+        "Different texts over all texts.",
+        signature="case:folded|white-space:collapsed",
         citation="ProMQA (351 of 401 questions)",
     ),
 )

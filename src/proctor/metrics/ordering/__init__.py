@@ -14,9 +14,10 @@ Source: Wu et al. 2022 (arXiv 2110.08486).
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
-from proctor.metrics.catalogue import Direction, Metric
+from proctor.metrics.catalogue import Entries
 from proctor.metrics.ordering.decoding import (
     DecodingMethod,
     PairwiseDecoding,
@@ -153,55 +154,27 @@ _PARTIAL: Final = "ours"
 _BOOTSTRAP: Final = "average:macro|cluster:sequence|interval:percentile-95|mode:strict|references:first|resamples:10000|seed:0"
 
 
-def _entry(
-    name: str,
-    label: str,
-    range: str,
-    definition: str,
-    *,
-    traps: str = "",
-    direction: Direction = "higher",
-    signature: str = _BOOTSTRAP,
-    citation: str = _WU,
-    function: str = "",
-) -> Metric:
-    return Metric(
-        name=name,
-        label=label,
-        family="ordering",
-        function=f"ordering:{function or name}",
-        signature=f"{name}|{signature}",
-        range=range,
-        direction=direction,
-        definition=definition,
-        citation=citation,
-        traps=traps,
-    )
-
+_entry: Final = functools.partial(Entries("ordering", "ordering"), signature=_BOOTSTRAP, citation=_WU)
 
 METRICS: Final = (
     _entry(
         "position_accuracy",
         "Acc",
-        "0 to 1",
         "Share of positions that hold the right step, averaged over sequences.",
-        signature=f"{_BOOTSTRAP}",
         traps="Harsh to shifts: one step moved from the end to the front makes every position wrong. Chance is 1/N, "
         "so it depends on the lengths. The function returns a fraction.",
     ),
     _entry(
         "micro_position_accuracy",
         "Acc micro",
-        "0 to 1",
         "Right positions over all positions of all sequences together.",
-        signature=f"{_BOOTSTRAP.replace('macro', 'micro')}",
+        signature=_BOOTSTRAP.replace("macro", "micro"),
         citation="BERSON's evaluator",
         traps="Long sequences count more than in the published macro mean; the two are easily confused.",
     ),
     _entry(
         "perfect_match_ratio",
         "PMR",
-        "0 to 1",
         "Share of sequences whose whole order is right.",
         signature="average:macro|interval:wilson-95|mode:strict|references:first",
         traps="Chance is 1/N!. Golden sets of 100 to 300 give intervals of ±5 to ±10 points: compare systems paired "
@@ -210,31 +183,31 @@ METRICS: Final = (
     _entry(
         "longest_common_subsequence",
         "Lq",
-        "1 to N steps",
         "Length of the longest list of steps that both orders hold in this order, gaps allowed.",
+        range="1 to N steps",
         traps="A raw length that grows with N, not a ratio; chance is not 0 (2.79 for five steps). The released "
         "evaluator's recursion is exponential: 1.4 million calls at 12 steps.",
     ),
     _entry(
         "longest_common_substring",
         "Lr",
-        "1 to N steps",
         "Length of the longest list of steps that both orders hold without a gap.",
+        range="1 to N steps",
         traps="A raw length, not a ratio; chance is about 1.7 for any N from 3 on.",
     ),
     _entry(
         "kendall_tau",
         "tau",
-        "-1 to 1",
         "1 - 2 · inversions / C(N, 2); 1.0 by convention for a single step.",
+        range="-1 to 1",
         citation="Kendall 1938; Lapata 2006",
         traps="Orders have no ties; with scores that tie use kendall_tau_a. SciPy's default is tau-b.",
     ),
     _entry(
         "displacement",
         "Dist",
-        "floor(N² / 2) to 0 steps",
         "Sum over the steps of |predicted place - right place| (Spearman's footrule).",
+        range="floor(N² / 2) to 0 steps",
         direction="lower",
         traps="Erratum: the paper's prose says average per step, its numbers are sums per sequence (chance for five "
         "steps is 8.0, its near-chance model has 7.87). The released evaluator overwrites the running sum when a "
@@ -243,22 +216,22 @@ METRICS: Final = (
     _entry(
         "normalised_subsequence",
         "Lq/N",
-        "1/N to 1",
         "Lq divided by the number of steps of its sequence, then averaged.",
+        range="1/N to 1",
         citation="ours",
     ),
     _entry(
         "normalised_substring",
         "Lr/N",
-        "1/N to 1",
         "Lr divided by the number of steps of its sequence, then averaged.",
+        range="1/N to 1",
         citation="ours",
     ),
     _entry(
         "normalised_displacement",
         "Dist/max",
-        "1 to 0",
         "Dist divided by its largest value floor(N² / 2), then averaged; 0 for a single step.",
+        range="1 to 0",
         direction="lower",
         citation="Diaconis and Graham 1977; scaled by us",
         traps="The largest value is reached by many orders, not only by the reversed one; chance tends to 2/3.",
@@ -266,9 +239,9 @@ METRICS: Final = (
     _entry(
         "best_of_references",
         "best reference",
-        "as the measure",
         "With several acceptable orders one is chosen by the largest (Acc, PMR, Lr, Lq, tau), then the smallest "
         "Dist, then the earliest, and all measures are read from it (joint); or the best of each (independent).",
+        range="as the measure",
         direction="neither",
         signature=_BOOTSTRAP.replace("references:first", "references:joint"),
         citation="Wu et al. 2022, tables 4 and 10",
@@ -279,8 +252,8 @@ METRICS: Final = (
     _entry(
         "kendall_tau_a",
         "tau-a",
-        "-1 to 1",
         "(concordant - discordant) / C(N, 2) of two weak orders: a tie counts as half right.",
+        range="-1 to 1",
         citation="Kendall 1938",
         traps="Orders made from tied scores must break ties by presented slot, never by original id, which leaks "
         "the answer.",
@@ -288,18 +261,17 @@ METRICS: Final = (
     _entry(
         "valid_order",
         "valid",
-        "0 to 1",
         "Share of predicted orders that violate no precedence constraint: any such order is right.",
+        function="is_valid_order",
         signature="average:macro|interval:wilson-95|mode:strict",
         citation=_PARTIAL,
-        function="is_valid_order",
         traps="Chance is linear extensions over N!, which is large for loose constraints: read it beside the result.",
     ),
     _entry(
         "violated_constraints",
         "violated",
-        "0 constraints is best",
         "Number of given constraints (before, after) that the predicted order turns round.",
+        range="0 constraints is best",
         direction="lower",
         signature=_BOOTSTRAP.replace("|references:first", ""),
         citation=_PARTIAL,
@@ -308,8 +280,8 @@ METRICS: Final = (
     _entry(
         "violated_share",
         "violated share",
-        "1 to 0",
         "Violated constraints over given constraints; undefined without constraints.",
+        range="1 to 0",
         direction="lower",
         signature=_BOOTSTRAP.replace("|references:first", ""),
         citation=_PARTIAL,
@@ -318,7 +290,6 @@ METRICS: Final = (
     _entry(
         "precedence_f1",
         "precedence F1",
-        "0 to 1",
         "F1 of the predicted precedence pairs against the transitive closure of the constraints.",
         signature=_BOOTSTRAP.replace("|references:first", ""),
         citation="Sakaguchi et al. 2021 (proScript)",
@@ -328,8 +299,8 @@ METRICS: Final = (
     _entry(
         "comparable_tau",
         "tau comparable",
-        "-1 to 1",
         "Kendall's tau over the pairs of steps that the constraints order.",
+        range="-1 to 1",
         signature=_BOOTSTRAP.replace("|references:first", ""),
         citation=_PARTIAL,
         traps="Undefined (skipped, not 1) when no two steps are comparable.",
