@@ -101,9 +101,8 @@ class Hall:
             while here.startswith("/w/"):
                 page = client.get(here, headers={"Accept": "text/html"})
                 assert page.status_code == 200, page.text
-                asked = self.desk.read(
-                    lambda c, p=here.removeprefix("/w/"): tasks.asked_of(c, work.own_assignment(c, p, person))
-                )
+                pid = here.removeprefix("/w/")
+                asked = self.desk.read(lambda c, p=pid: tasks.asked_of(c, work.own_assignment(c, p, person)))
                 here = self.send(client, here, says(asked, name))
                 done += 1
         return done
