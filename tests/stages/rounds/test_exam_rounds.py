@@ -35,7 +35,7 @@ from proctor.verify.rounds.agreement import Figures
 from proctor.workspace import Workspace
 from proctor_rehearsal.standin import Standin
 
-Says = Callable[[str, tasks.Asked], dict[str, Any] | None]
+Says = Callable[[str, tasks.Asked], dict[str, Any]]
 
 
 @pytest.fixture
@@ -46,34 +46,22 @@ def bench(finished: Path, tmp_path: Path) -> Path:
 def add(bench: Path, *names: str) -> None:
     with open_desk(bench) as desk:
         for name in names:
-            desk.write(
-                lambda c, n=name: people.add(
-                    desk, c, handle=n, name=n, role="annotator", actor="t", gate="open"
-                )
-            ).result()
+            told = {"handle": name, "name": name, "role": "annotator", "actor": "t", "gate": "open"}
+            desk.write(lambda c, told=told: people.add(desk, c, **told)).result()  # type: ignore[misc]
 
 
 def do(bench: Path, round_: str, who: str, says: Says, seconds: float = 60) -> list[str]:
-    """Take a batch of a round and fill in every task of it; None hands nothing in."""
+    """Take a batch of a round and fill in every task of it; return their names."""
     with open_desk(bench) as desk:
         person: Person = desk.read(lambda c: people.by_handle(desk, c, who))  # type: ignore[assignment]
         found = desk.read(lambda c: rounds.round_named(c, round_))
         batch = desk.write(lambda c: rounds.open_batch(desk, c, found, person)).result()
         done: list[str] = []
-        while batch is not None:
-            pid = desk.read(lambda c: rounds.count_batch(c, batch).following)
-            if pid is None:
-                break
+        while batch and (pid := desk.read(lambda c: rounds.count_batch(c, batch).following)):
             asked = desk.read(lambda c, p=pid: tasks.asked_of(c, work.own_assignment(c, p, person)))
-            said = says(who, asked)
-            if said is None:
-                break
-            sheet = msgspec.Raw(msgspec.json.encode({"values": said}))
-            desk.write(
-                lambda c, p=pid, s=sheet: work.submit(
-                    desk, c, p, person, sheet=s, rev=0, key=p, active_ms=int(seconds * 1000)
-                )
-            ).result()
+            sheet = msgspec.Raw(msgspec.json.encode({"values": says(who, asked)}))
+            more = {"sheet": sheet, "rev": 0, "key": pid, "active_ms": int(seconds * 1000)}
+            desk.write(lambda c, p=pid, m=more: work.submit(desk, c, p, person, **m)).result()  # type: ignore[misc]
             done.append(asked.task.name)
         return done
 
@@ -100,27 +88,18 @@ def test_people_become_a_row_of_the_leaderboard_over_what_they_answered(bench: P
     opened = open_round(bench, "answer", AnswerSettings(batch=5, people=2, seed=3, name="people"))
     assert opened.tasks == {"real": len(items(bench))}
     add(bench, "ana", "ben", "cyd")
-    strata: list[set[str]] = []
+    answers = right(bench)
     for who in ("ana", "ben", "cyd"):
         seen: list[str] = []
         assert (
-            len(
-                do(
-                    bench,
-                    "people",
-                    who,
-                    lambda w, a, s=seen: [s.append(a.task.stratum), right(bench)(w, a)][1],
-                )
-            )
+            len(do(bench, "people", who, lambda w, a, s=seen: [s.append(a.task.stratum), answers(w, a)][1]))
             == 5
         )
-        strata.append(set(seen))
-    assert all({"clean", "noisy"} <= {part for s in own for part in s.split("/")} for own in strata)
-    figures, lines, files = collect(bench, "people")
+        assert {"clean", "noisy"} <= {part for stratum in seen for part in stratum.split("/")}
+    figures, _, files = collect(bench, "people")
     assert figures.counts["people"] == 3
     assert figures.counts["answers"] == 15
-    assert {file.name for file in files} >= {"people.jsonl"}
-    assert "proctor judge" in lines[-1]
+    assert "people.jsonl" in {file.name for file in files}
     folder = bench / "runs" / "people"
     assert read_run_info(folder).role == "human"
     answered = read_jsonl(folder / "predictions.jsonl", Prediction)
