@@ -260,7 +260,7 @@ class Kind(ABC, Generic[V]):
         return evidence_parts(question, library)
 
     def blind(self, question: Question) -> Question:
-        """Return a question as people may see it who answer it: without proposals, and without what decides the answer."""
+        """Return a question as people see it who answer it: without proposals and facts; a kind whose card needs some keeps these."""
         return msgspec.structs.replace(question, proposals=(), facts={}, facets={}, provenance={})
 
     def lines(self, question: Question, library: Library) -> tuple[Line, ...]:

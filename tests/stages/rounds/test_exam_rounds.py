@@ -115,30 +115,6 @@ def test_people_become_a_row_of_the_leaderboard_over_what_they_answered(bench: P
     assert (folder / "judgements.jsonl").is_file(), "the same answers are the same run"
 
 
-def test_nobody_gets_a_question_that_they_had_on_their_list(bench: Path) -> None:
-    add(bench, "ana")
-    known = sorted(items(bench))
-    with open_desk(bench) as desk:
-        sync_desk(bench, desk)
-        ana: Person = desk.read(lambda c: people.by_handle(desk, c, "ana"))  # type: ignore[assignment]
-        from proctor.verify.desk.desk import new_pid
-        from proctor.verify.schema import tables
-
-        def give(connection: Any) -> None:
-            t = tables()
-            for place, (id_, state) in enumerate(zip(known, ("open", "submitted", "moved"), strict=False)):
-                item = connection.execute(t.items.select().where(t.items.c.candidate_id == id_)).one()
-                row = {"pid": new_pid(), "item_id": item.id, "person_id": ana.id, "stage": "judge", "slot": 0}
-                row |= {"state": state, "live": state != "moved", "queue_pos": place, "created_at": 0.0}
-                connection.execute(t.assignments.insert(), row)
-
-        desk.write(give).result()
-    open_round(bench, "answer", AnswerSettings(batch=1000))
-    assert set(do(bench, "answer", "ana", right(bench))) == set(known[2:]), (
-        "the third went to somebody else, unseen"
-    )
-
-
 def test_answers_to_questions_that_changed_are_left_out_and_told(bench: Path) -> None:
     open_round(bench, "answer", AnswerSettings(batch=3))
     add(bench, "ana")
@@ -200,17 +176,6 @@ def test_equal_answers_of_two_systems_are_one_task_whose_mark_goes_to_both(bench
     open_round(bench, "mark", MarkSettings(scale="binary", people=1, name="again", run=("dice",)))
     with pytest.raises(UserError, match="Choose one"):
         do(bench, "again", "ana", lambda who, asked: {"mark": "1"})
-
-
-def test_who_answered_a_question_marks_no_answer_to_it(bench: Path) -> None:
-    open_round(bench, "answer", AnswerSettings(batch=4))
-    add(bench, "ana")
-    answered = do(bench, "answer", "ana", right(bench))
-    open_round(bench, "mark", MarkSettings(per_system=0, batch=0, people=1))
-    marked: list[str] = []
-    do(bench, "mark", "ana", lambda w, asked: [marked.append(asked.task.variant), {"mark": "0"}][1])
-    assert marked
-    assert not set(marked) & set(answered)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
