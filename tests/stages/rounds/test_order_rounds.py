@@ -109,6 +109,16 @@ def test_other_orders_become_references_and_votes(root: Path) -> None:
     assert sorted(map(len, series["tea", "text"].values())) == [0, 1, 1]
 
 
+def test_a_qualification_says_how_right_each_person_is(root: Path) -> None:
+    open_round(root, "order", OrderSettings(people=1, item=("bed",), phase="qualification"))
+    (item,) = (item for id_, item in ordered_items(Workspace(root)).items() if id_ == "bed")
+    a, b, c, d = authored(item)
+    submit(root, "order", "ana", {"bed": OrderSheet(order=(b, a, c, d), kept=True, values={"confidence": "4"})})  # fmt: skip
+    _, found = collect_round(root, Collect(round="order"))
+    assert found.lines[1].endswith(": 50% right in 1 orders")
+    assert not (root / "runs").exists()
+
+
 def test_an_item_that_is_none_is_named(root: Path) -> None:
     with pytest.raises(UserError, match="no item 'soup'"):
         open_round(root, "order", OrderSettings(item=("soup",)))

@@ -21,7 +21,7 @@ from proctor.exam.question import Item, Order, Picture, Words
 from proctor.metrics.order_agreement import order_agreement
 from proctor.metrics.ordering import measure_orders
 from proctor.procedure import manual
-from proctor.records import Dropped, content_hash, write_jsonl
+from proctor.records import Dropped, content_hash, read_jsonl, write_jsonl
 from proctor.stages.inputs import load_all_items
 from proctor.stages.naming import file_name
 from proctor.stages.order_exchange import write_label_studio_orders
@@ -241,5 +241,12 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         f"--name again {' '.join(f'--item {id_}' for id_ in c.items)}"
         for c in people.censored
     ]
+    if phase == "qualification":
+        shares: dict[str, list[float]] = defaultdict(list)
+        lines: list[OrderRecord] = read_jsonl(files[0], OrderRecord)
+        for line in lines:
+            order = line.submitted_order or []
+            shares[line.worker_id].append(sum(n == step for n, step in enumerate(order)) / len(order))
+        again = [f"{who}: {np.mean(own):.0%} right in {len(own)} orders" for who, own in shares.items()]
     after = f"runs: {', '.join(runs) or 'none'}; next: proctor score {workspace.root}, or proctor study order-table people --people {files[0]}"
     return Collected(files=tuple(files), lines=(*figures.lines(), *again, after), figures=figures)

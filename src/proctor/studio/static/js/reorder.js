@@ -49,10 +49,9 @@ export function reorder(list, page) {
   const at = (/** @type {HTMLElement} */ card) => cards().indexOf(card);
   const gripOf = (/** @type {HTMLElement | undefined} */ card) => /** @type {HTMLElement | null | undefined} */ (card?.querySelector(".grip"));
   const cardOf = (/** @type {any} */ target) => cards().find((card) => card.contains(target));
-  const say = (/** @type {HTMLElement} */ card, /** @type {string} */ what, place = at(card)) =>
-    announce(`Card '${card.dataset.name}' ${what} ${place + 1} of ${list.children.length}`);
+  const say = (/** @type {HTMLElement} */ card, /** @type {string} */ what) => announce(`Card '${card.dataset.name}' ${what} ${at(card) + 1} of ${list.children.length}`);
 
-  /** Tell cards their places, and the Tab key the one card that it stops at. */
+  /** Tell cards their places. */
   function number(first = 0, last = list.children.length - 1) {
     const all = cards();
     for (let n = first; n <= last; n++) {
@@ -62,9 +61,8 @@ export function reorder(list, page) {
     }
   }
 
-  /** @param {HTMLElement | undefined} card */
+  /** @param {HTMLElement | undefined} card the only one that the Tab key stops at */
   function rove(card) {
-    for (const other of list.querySelectorAll(".roving")) other.classList.remove("roving");
     for (const control of list.querySelectorAll('button[tabindex="0"]')) /** @type {HTMLElement} */ (control).tabIndex = -1;
     for (const control of card?.querySelectorAll("button") ?? []) control.tabIndex = 0;
   }
@@ -98,7 +96,9 @@ export function reorder(list, page) {
 
   function drop() {
     const was = end();
-    if (was) settle(was.card, was.from);
+    if (!was) return;
+    say(was.card, at(was.card) === was.from ? "stays at" : "moved to");
+    if (at(was.card) !== was.from) page.dropped(was.card.dataset.id ?? "", was.from, at(was.card));
   }
 
   function cancel() {
@@ -107,19 +107,14 @@ export function reorder(list, page) {
     if (was) say(was.card, "is back at");
   }
 
-  /** @param {HTMLElement} card @param {number} from */
-  function settle(card, from) {
-    say(card, at(card) === from ? "stays at" : "moved to");
-    if (at(card) !== from) page.dropped(card.dataset.id ?? "", from, at(card));
-  }
-
-  /** @param {HTMLElement} card @param {number} to at once, or, where it is lifted, until it is dropped */
+  /** @param {HTMLElement} card @param {number} to where it stays at once if it is not lifted */
   function send(card, to) {
-    const from = at(card);
+    const held = lift?.card === card;
+    if (!held) begin(card, false);
     place(card, Math.max(0, Math.min(list.children.length - 1, to)));
     card.scrollIntoView({ block: "nearest" });
-    if (lift?.card === card) say(card, "moved to");
-    else settle(card, from);
+    if (held) say(card, "moved to");
+    else drop();
   }
 
   list.addEventListener("click", ({ target }) => {
