@@ -1,5 +1,6 @@
 /** A task graph from a text: words become steps, steps are linked, proposals decided on; the server says how it stands. */
 
+import { sameSheet } from "./device.js";
 import { make } from "./dom.js";
 import { startPage } from "./page.js";
 import { send } from "./wire.js";
@@ -186,7 +187,7 @@ function stepCard(step, n) {
   summary.addEventListener("click", () => {
     if (list.childElementCount > 1) return;
     list.append(...steps().filter((other) => other !== step).map((other) => {
-      const tick = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: before().includes(other.id) }));
+      const tick = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: before().includes(other.id), disabled: page.readOnly }));
       tick.addEventListener("change", () => {
         const wrong = setEdge(other.id, step.id, tick.checked);
         tick.checked = before().includes(other.id);
@@ -316,14 +317,14 @@ const page = startPage({
     if (empty) return { message: `Step ${number(empty.id)} has no words.`, card: one("id", empty.id) };
     return undecided().length > 0 ? { message: `Accept or refuse what is proposed: ${undecided().length} are not decided on.`, card: at("card-proposals") } : null;
   },
-  differences: (mine, theirs) => [{
+  differences: (mine, theirs) => (sameSheet(mine, theirs) ? [] : [{
     id: "graph", name: "Graph", mine, theirs, set: (into, value) => void Object.assign(into, value),
     show: (value) => [...value.steps.map((/** @type {Step} */ step, /** @type {number} */ n) => `${n + 1} ${step.text}`), `${value.edges.length} links`].join("; "),
-  }],
+  }]),
   nameOf: () => "",
   group: "Task graph",
   keys: [
-    { id: "link", group: "Task graph", label: "Link from or to a step", keys: ["l"], run: () => void (current && linkAt(current)) },
+    { id: "link", group: "Task graph", label: "Link from or to a step", keys: ["l"], run: () => void (number(current) && !page.readOnly && linkAt(current)) },
     { id: "accept", group: "Task graph", label: "Accept a proposal", keys: ["y"], run: () => press("Accept") },
     { id: "refuse", group: "Task graph", label: "Refuse a proposal", keys: ["n"], run: () => press("Refuse") },
   ],
@@ -335,7 +336,7 @@ at("accept-rest").addEventListener("click", () => decideRest(true));
 at("refuse-rest").addEventListener("click", () => decideRest(false));
 at("drawing").addEventListener("click", ({ target }) => {
   const node = /** @type {Element} */ (target).closest("[data-step]");
-  if (node) jump(steps()[Number(node.getAttribute("data-step")) - 1].id);
+  jump(steps()[Number(node?.getAttribute("data-step")) - 1]?.id ?? "");
 });
 if (!task.fixed) {
   at("make-step").addEventListener("click", makeStep);
