@@ -6,8 +6,6 @@ but ``graph``, ``before`` and ``after`` is read back. A row of one's own, with o
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +18,7 @@ from proctor.exam.csv_rows import iter_csv_rows
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.graph_review import ReviewError, revise
 from proctor.records import atomic_write, read_jsonl, write_jsonl
-from proctor.spreadsheet import safe_cell
+from proctor.spreadsheet import csv_text, safe_cell
 from proctor.stages.graph_methods import Belief, Inferred
 
 __all__ = [
@@ -131,22 +129,11 @@ def _cut(text: str) -> str:
 
 
 def _csv(rows: Iterable[ReviewRow]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(ReviewRow.__struct_fields__)
-    for row in rows:
-        cells = msgspec.structs.astuple(row)
-        writer.writerow(
-            safe_cell(c)
-            if isinstance(c, str)
-            else ""
-            if c is None
-            else f"{c:.3f}"
-            if isinstance(c, float)
-            else c
-            for c in cells
-        )
-    return text.getvalue()
+    cells = (msgspec.structs.astuple(row) for row in rows)
+    return csv_text(
+        ReviewRow.__struct_fields__,
+        ([f"{c:.3f}" if isinstance(c, float) else c for c in row] for row in cells),
+    )
 
 
 # -- reading -----------------------------------------------------------------------------------------------------

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,7 +12,7 @@ from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item, gold_texts
 from proctor.records import atomic_write
-from proctor.spreadsheet import is_formula, safe_cell
+from proctor.spreadsheet import csv_text, is_formula
 from proctor.stages.inputs import load_items, load_predictions
 from proctor.workspace import Workspace
 
@@ -54,15 +52,13 @@ def write_sheet(root: Path, runs: Sequence[str], path: Path, *, answers: int = 2
         drawn += [(place, items[p.item_id], p.answer or "", run) for place, _, p in there[:most]]
     if not drawn:
         raise UserError("there are no answers to mark.", where=str(root))
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(COLUMNS)
+    rows = []
     for _, item, answer, run in sorted(drawn, key=lambda row: row[0]):
         activity = moment_example(item.question).activity_name
         shown = (item.question.text, " | ".join(gold_texts(item)), answer, activity)
-        table.writerow((item.id, "", *map(safe_cell, shown), run))
+        rows.append((item.id, "", *shown, run))
     with atomic_write(path) as stream:
-        stream.write(text.getvalue().encode())
+        stream.write(csv_text(COLUMNS, rows).encode())
     return len(drawn)
 
 
