@@ -231,9 +231,7 @@ def worker_results(
     unknown = sorted({metric for right in key.values() for metric in right} - set(names))
     if not key or unknown or not all(key.values()):
         raise UserError(
-            "the key of the test samples is empty or names unknown metrics: "
-            + (", ".join(unknown) or "none")
-            + ".",
+            f"the key of the test samples is empty or names unknown metrics: {', '.join(unknown) or 'none'}.",
             hint=f"it gives for each test sample some of {', '.join(names)}",
         )
     by_worker: dict[str, dict[str, Rating]] = {}
@@ -245,10 +243,8 @@ def worker_results(
             sample in rated and all(rated[sample].values.get(m) == value for m, value in wanted.items())
             for sample, wanted in key.items()
         )
-        missing = sum(sample not in rated for sample in key)
-        found.append(
-            WorkerResult(worker=worker, rated=len(rated), right=right, tests=len(key), missing=missing)
-        )
+        gone = sum(sample not in rated for sample in key)
+        found.append(WorkerResult(worker=worker, rated=len(rated), right=right, tests=len(key), missing=gone))
     return tuple(found)
 
 

@@ -64,18 +64,14 @@ class DrawSettings(Settings, frozen=True, kw_only=True):
     """Which questions people rate, or systems are ranked by."""
 
     out: Annotated[Path, argument("Folder to write: questions.jsonl, groups.csv, key.csv.", "FOLDER")]
-    concurrence: Annotated[
-        bool, option("For ranking systems: 150 of each of two styles, 150 of each of two kinds of the data.")
-    ] = False
+    concurrence: Annotated[bool, option("To rank systems: 150 of two styles and of the data's kinds.")] = (
+        False
+    )
     styles: Annotated[tuple[str, ...], option("Generated styles (repeatable; default: the study's).")] = ()
     per_style: Annotated[int | None, option("Generated questions of each style (60, 150).", ge=0)] = None
-    reference: Annotated[int | None, option("The data's, of one source and of several (60, 150).", ge=0)] = (
-        None
-    )
+    reference: Annotated[int | None, option("The data's own of each kind (60, 150).", ge=0)] = None
     tests: Annotated[int, option("Further generated ones; their right ratings go into key.csv.", ge=0)] = 0
-    ratings: Annotated[Path | None, option("Leave out what is unanswerable or disfluent by this file.")] = (
-        None
-    )
+    ratings: Annotated[Path | None, option("Leave out what it says is unanswerable or disfluent.")] = None
     fluent: Annotated[int, option("Fluency that is enough then.", ge=1, le=5)] = 3
     seed: Annotated[int, option("Equal seeds draw equal samples.")] = 0
 
@@ -91,15 +87,11 @@ class RatingSettings(Settings, frozen=True, kw_only=True):
     ]
     groups: Annotated[Path, argument("CSV file with group, sample, as 'study draw' writes it.")]
     compare: Annotated[
-        tuple[str, ...],
-        option("A=B: two groups, the reference first (repeatable; default: Tables 4 and 15).", metavar="A=B"),
+        tuple[str, ...], option("Two groups (repeatable; default: Tables 4 and 15).", metavar="A=B")
     ] = ()
     fields: Annotated[Path | None, option("The rating form, where it is not SMMQG's.", metavar="FORM")] = None
     several: Annotated[bool, option("Of several ratings take the mean, or the majority.")] = False
-    retrieval: Annotated[
-        str,
-        option("Table 5: rank retrievers by both over the groups' questions; see 'concur'.", metavar="A=B"),
-    ] = ""
+    retrieval: Annotated[str, option("Table 5: rank retrievers by both, as 'concur'.", metavar="A=B")] = ""
     answers: Annotated[str, option("Table 5: likewise, models that answer.", metavar="A=B")] = ""
     key: Annotated[
         Path | None,

@@ -30,17 +30,9 @@ __all__ = ["RateSettings", "collect", "make"]
 class RateSettings(Given, frozen=True, kw_only=True):
     """Which questions are rated, and by which form."""
 
-    questions: Annotated[
-        Path, argument("Folder of 'proctor study draw', or a file of questions (JSON Lines).", "QUESTIONS")
-    ]
-    form: Annotated[
-        Path | None,
-        option("Fields, instructions, examples, quiz, attention checks (TOML, JSON); SMMQG's by default."),
-    ] = None
-    key: Annotated[
-        Path | None,
-        option("Right ratings of test samples (CSV: sample, metric, right); the folder's key.csv."),
-    ] = None
+    questions: Annotated[Path, argument("Folder of 'study draw', or a file of questions.", "QUESTIONS")]
+    form: Annotated[Path | None, option("Rating form (TOML, JSON); SMMQG's by default.")] = None
+    key: Annotated[Path | None, option("Right ratings of test samples; the folder's key.csv.")] = None
     people: Annotated[int, option("People that rate each question.", ge=1, le=1000)] = 1
     batch: Annotated[int, option("Questions of a batch, beside its tests and checks; 0 for all.", ge=0)] = 17
     batches: Annotated[int, option("Batches that a person may do; 0 for any number.", ge=0)] = 1
@@ -54,9 +46,8 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
         UserError: if a file is wrong, or the key names a sample or a field that is not there.
     """
     folder = settings.questions if settings.questions.is_dir() else None
-    questions: list[Question] = read_jsonl(
-        folder / "questions.jsonl" if folder else settings.questions, Question
-    )
+    file = folder / "questions.jsonl" if folder else settings.questions
+    questions: list[Question] = read_jsonl(file, Question)
     check_questions(questions)
     form = rate.read_form(settings.form)
     path = settings.key or (folder / "key.csv" if folder else None)
@@ -64,9 +55,7 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
     stray = sorted(key.keys() - {q.id for q in questions})
     stray += sorted({name for right in key.values() for name in right} - {f.name for f in form.fields})
     if stray:
-        raise UserError(
-            f"neither a question nor a field of the form is called '{stray[0][:60]}'.", where=str(path)
-        )
+        raise UserError(f"no question and no field is called '{stray[0][:60]}'.", where=str(path))
     groups = folder / "groups.csv" if folder and is_there(folder / "groups.csv") else None
     rows = iter_csv_rows(groups, ("group", "sample")) if groups else ()
     strata = {row["sample"]: row["group"] for _, row in rows}  # the narrowest group of each is the last
@@ -80,14 +69,11 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
             dropped.append(Dropped(q.id, "test-without-key", "write its right ratings into key.csv"))
             continue
         style = q.facets.get("style", "")
-        body = rate.RateTask(
-            question=q, answer="; ".join(right_texts(q)), style=style if style in styles else ""
-        )
+        style = style if style in styles else ""
+        body = rate.RateTask(question=q, answer="; ".join(right_texts(q)), style=style)
         tasks.append(task_of(q.id, body, stratum=stratum, role="test" if q.id in rights else "real"))
     rng, real = random.Random(settings.seed), [task for task in tasks if task.role == "real"]  # noqa: S311
-    for check in (
-        form.attention if real else ()
-    ):  # shown with the sources of a question, it looks like the others
+    for check in form.attention if real else ():  # with the sources of a question it looks like the others
         body = msgspec.json.decode(rng.choice(real).body, type=rate.RateTask)
         question = msgspec.structs.replace(body.question, id=check.name, text=check.text)
         body = msgspec.structs.replace(body, question=question)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from proctor.verify.rounds.rate import RateOptions, RateTask, StyleText
 
 __all__ = ["RateView", "view"]
 
 
-@dataclass(frozen=True, slots=True)
-class RateView:
+class RateView(NamedTuple):
     """What is rated. There is no field for where it comes from, nor for whether it is a check: blind means absent."""
 
     question: str

@@ -127,10 +127,10 @@ def read_form(path: Path | None = None) -> RateForm:
         hint = "docs/rounds.md, 'A study', shows a whole file"
         raise UserError(f"this is no rating form: {error}.", where=str(path), hint=hint) from None
     if path != _SHIPPED:
-        usual = read_form()
-        form = msgspec.structs.replace(
-            form, fields=form.fields or usual.fields, instructions=form.instructions or usual.instructions
-        )
+        given = {
+            name: getattr(form, name) or getattr(read_form(), name) for name in ("fields", "instructions")
+        }
+        form = msgspec.structs.replace(form, **given)
     fields = {field.name: field for field in check_fields(form.fields, str(path))}
     if taken := sorted({"worker", "sample", "seconds", "note"} & fields.keys()):
         raise UserError(f"the field '{taken[0]}' has the name of a column of ratings.csv.", where=str(path))
@@ -141,26 +141,21 @@ def read_form(path: Path | None = None) -> RateForm:
     names = Counter(check.name for check in form.attention)
     for check in form.attention:
         where = f"{path}: attention check '{check.name[:40]}'"
-        if names[check.name] > 1:
-            raise UserError("it is named twice.", where=where)
+        if names[check.name] > 1 or not check.right:
+            raise UserError("it is named twice, or nothing is right in it.", where=where)
         _check_right(check.right, fields, where)
-        said = {
-            name: fields[name].choices.get(value, value).casefold() for name, value in check.right.items()
-        }
-        if silent := [name for name, word in said.items() if word not in check.text.casefold()]:
+        said = ((name, fields[name].choices.get(value, value)) for name, value in check.right.items())
+        if silent := [name for name, word in said if word.casefold() not in check.text.casefold()]:
             hint = "an attention check states the whole action in the question itself: name every value"
-            raise UserError(
-                f"its text does not say what to choose for {', '.join(silent)}.", where=where, hint=hint
-            )
+            raise UserError(f"its text does not say what to choose for {silent[0]}.", where=where, hint=hint)
     return form
 
 
 def _check_right(right: Mapping[str, str], fields: Mapping[str, Field], where: str) -> None:
     for name, value in right.items():
         if name not in fields:
-            raise UserError(
-                f"there is no field '{name[:40]}'.", where=where, hint=f"fields: {', '.join(fields)}"
-            )
+            hint = f"fields: {', '.join(fields)}"
+            raise UserError(f"there is no field '{name[:40]}'.", where=where, hint=hint)
         try:
             check_form(FormSheet(values={name: value}), (msgspec.structs.replace(fields[name], only_if=""),))
         except InvalidError as error:
