@@ -22,8 +22,6 @@ from proctor.verify.schema import tables
 
 __all__ = ["Rated", "Reviewed", "decide", "review_batches"]
 
-_TABLES = ("tasks", "batches", "assignments", "reviews", "people", "platform_ids")
-
 
 class Rated(NamedTuple):
     """A sample of a batch with what its rater submitted and, where a reviewer corrected it, what stands now.
@@ -59,7 +57,15 @@ class Reviewed(NamedTuple):
 
 def review_batches(connection: Connection, round_: Round) -> list[Reviewed]:
     """Return the batches of a round in which something was submitted, in the order in which they were taken."""
-    t, b, a, r, p, i = (getattr(tables(), name) for name in _TABLES)
+    every = tables()
+    t, b, a, r, p, i = (
+        every.tasks,
+        every.batches,
+        every.assignments,
+        every.reviews,
+        every.people,
+        every.platform_ids,
+    )
     rights = options_of(round_).rights
     query = select(t.c.name, t.c.body).where(t.c.round_id == round_.id)
     bodies = {row.name: msgspec.json.decode(row.body, type=RateTask) for row in connection.execute(query)}
