@@ -58,14 +58,8 @@ class Reviewed(NamedTuple):
 def review_batches(connection: Connection, round_: Round) -> list[Reviewed]:
     """Return the batches of a round in which something was submitted, in the order in which they were taken."""
     every = tables()
-    t, b, a, r, p, i = (
-        every.tasks,
-        every.batches,
-        every.assignments,
-        every.reviews,
-        every.people,
-        every.platform_ids,
-    )
+    t, b, a = every.tasks, every.batches, every.assignments
+    r, p, i = every.reviews, every.people, every.platform_ids
     rights = options_of(round_).rights
     query = select(t.c.name, t.c.body).where(t.c.round_id == round_.id)
     bodies = {row.name: msgspec.json.decode(row.body, type=RateTask) for row in connection.execute(query)}
