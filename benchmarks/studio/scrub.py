@@ -1,17 +1,22 @@
 """How many seeks a second a browser makes in a proxy of half an hour: dragging along the timeline, and jumping about.
 
-    python -m benchmarks.studio.scrub [--height 1080] [--gop 15] [--seconds 8]
+    python -m benchmarks.studio.scrub [--height 1080] [--gop 15] [--seconds 8] [--keep FOLDER]
 
 Ten seconds of a rendered scene with grain are encoded as the studio does it; the packets are repeated to thirty minutes, so
-that size and index are those of a long recording. A seek counts when its picture has been decoded and the browser says so.
+that size and index are those of a long recording. A seek counts when its picture has been decoded and the browser says so. Beside the clock there is the processor time of all of the
+browser's processes for a seek, which says what a machine that does nothing else would do. With ``--keep`` what was rendered is
+taken from there by the next run.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import socket
+import subprocess
 import tempfile
 import threading
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -30,6 +35,7 @@ from proctor.records import file_sha256
 from proctor.studio.serving import send_file
 
 PART_SECONDS = 10
+MARK = f"--proctor-scrub={os.getpid()}"
 MINUTES = 30
 SCRUB = """async ([seconds, pattern]) => {
   const video = document.querySelector('video');
@@ -102,13 +108,32 @@ def serve(folder: Path, name: str) -> tuple[uvicorn.Server, str]:
     return server, f"http://127.0.0.1:{listener.getsockname()[1]}/"
 
 
+def processor_seconds(mark: str) -> float:
+    """Return what all processes whose command line has a mark, and their children, have used so far."""
+    listed = subprocess.run(
+        ["ps", "-axwwo", "pid=,ppid=,cputimes=,command="], capture_output=True, text=True, check=True
+    )
+    rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
+    family = {row[0] for row in rows if mark in row[3]}
+    for _ in range(4):
+        family |= {row[0] for row in rows if row[1] in family}
+    ticks = 0
+    for pid in family:
+        with suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def measure(given: argparse.Namespace, folder: Path) -> None:
-    make_scene(folder / "scene.mp4")
-    info = write_proxy(folder / "scene.mp4", folder / "part.mp4", given.height, gop=given.gop)
-    name = f"{'a' * 16}.mp4"
-    repeat(folder / "part.mp4", folder / name, MINUTES * 60 // PART_SECONDS)
+    name = f"{given.height:x}{given.gop:x}".ljust(16, "0") + ".mp4"
+    if not (folder / "scene.mp4").exists():
+        make_scene(folder / "scene.mp4")
+    if not (folder / name).exists():
+        write_proxy(folder / "scene.mp4", folder / "part.mp4", given.height, gop=given.gop)
+        repeat(folder / "part.mp4", folder / name, MINUTES * 60 // PART_SECONDS)
     size = (folder / name).stat().st_size
-    print(f"{MINUTES} min, {info.width}x{info.height}, keyframe every {given.gop}, {size / 1e6:,.0f} MB")
+    print(f"{MINUTES} min, {given.height} lines, keyframe every {given.gop}, {size / 1e6:,.0f} MB")
     server, address = serve(folder, name)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -131,5 +156,9 @@ if __name__ == "__main__":
     parser.add_argument("--height", type=int, default=1080)
     parser.add_argument("--gop", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--keep", type=Path)
+    chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        measure(parser.parse_args(), Path(place))
+        kept = chosen.keep or Path(place)
+        kept.mkdir(exist_ok=True)
+        measure(chosen, kept)

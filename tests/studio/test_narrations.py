@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
@@ -129,7 +128,7 @@ class Parrot:
 
 
 @pytest.fixture
-def parrot(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def parrot(monkeypatch: pytest.MonkeyPatch) -> None:
     """A transcriber of another package."""
     monkeypatch.setitem(sys.modules, "parrots", types.ModuleType("parrots"))
     sys.modules["parrots"].make = lambda model, language: Parrot()  # type: ignore[attr-defined]
@@ -138,7 +137,6 @@ def parrot(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         EntryPoint("faster-whisper", "proctor.media.transcribe:whisper", transcribe.TRANSCRIBERS),
     ])  # fmt: skip
     monkeypatch.setattr(transcribe, "entry_points", lambda group: points.select(group=group))
-    yield
 
 
 def test_what_was_said_is_written_down_once(office: Any, tmp_path: Path, parrot: None) -> None:
@@ -194,7 +192,7 @@ def test_a_transcriber_that_is_not_there_says_what_is_missing(tmp_path: Path, pa
     with pytest.raises(UserError, match=r"no model\.bin"):
         load_transcriber("faster-whisper", tmp_path)
     (tmp_path / "model.bin").write_bytes(b"x")
-    with pytest.raises((MissingExtraError, UserError), match="asr|cannot be loaded"):
+    with pytest.raises((MissingExtraError, UserError), match=r"asr|cannot be loaded"):
         load_transcriber("faster-whisper", tmp_path)
 
 
