@@ -137,15 +137,18 @@ def measure(given: argparse.Namespace, folder: Path) -> None:
     server, address = serve(folder, name)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
+            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu", MARK]
         )
         page: Any = browser.new_page()
         page.goto(address)
         page.wait_for_function("document.querySelector('video').readyState >= 2")
         for pattern in ("drag", "jump"):
+            before = processor_seconds(MARK)
             rate, half, most = page.evaluate(SCRUB, [given.seconds, pattern])
+            each = 1000 * (processor_seconds(MARK) - before) / (rate * given.seconds)
             print(
-                f"{pattern}: {rate:.1f} seeks/s; {half:.0f} ms at the median, {most:.0f} ms at the 95th percentile"
+                f"{pattern}: {rate:.1f} seeks/s; {half:.0f} ms at the median, {most:.0f} ms at the 95th percentile; "
+                f"{each:.0f} ms of processor each"
             )
         browser.close()
     server.should_exit = True
