@@ -15,11 +15,10 @@ pytest.importorskip("av", reason="the extra 'video' is not installed")
 from tests.media.make_video import Recipe, make_video
 
 from proctor.datasets.interchange import find_format
-from proctor.datasets.interchange.safe_xml import parse_xml
-from proctor.datasets.plain import check_plain, read_plain
+from proctor.datasets.plain import check_plain, read_plain, write_plain
 from proctor.errors import UserError
 from proctor.procedure.graph import Step, TaskGraph
-from proctor.procedure.recording import Action, Mistake, Segment
+from proctor.procedure.recording import Action, Mistake, Recording, Segment
 from proctor.records import read_jsonl, write_jsonl
 from proctor.stages.read import read
 from proctor.stages.rounds.opening import collect_round, open_round
@@ -131,6 +130,28 @@ def test_prelabels_are_the_surest_of_each_step(bench: Path, videos: Path, tmp_pa
     assert [(d.id, d.reason) for d in made.dropped] == [("tea_2", "no_prelabels")]
 
 
+def test_prelabels_name_steps_by_the_ids_of_the_data_set(
+    bench: Path, videos: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """In CaptainCook4D step 3 of a recipe may be the task graph's node 1: the number alone says nothing."""
+    keys = {"tea": {"3": "1", "20": "2"}, "coffee": {"1": "1"}}
+    monkeypatch.setattr("proctor.stages.rounds.timeline._own_steps", lambda _: keys)
+    table = tmp_path / "predictions.csv"
+    table.write_text("video-id,t-start,t-end,label,score\ntea_1,0,2,3,1\ntea_1,3,4,1,1\ntea_1,5,6,20,1\n")
+    task = bodies(bench, given(videos, prelabels=table))[0]
+    assert [(s.step, s.start_s) for s in task.prelabels] == [("1", 0.0), ("2", 5.0)]
+
+
+def test_the_ids_of_a_data_set_come_from_its_folder(bench: Path, videos: Path, tmp_path: Path) -> None:
+    recording = Recording("tea_1", "tea", "Tea", (Segment("1", "Fill the kettle", 0.0, 1.0),))
+    write_plain(tmp_path / "plain", [recording], Workspace(bench).graphs())
+    read("plain", tmp_path / "plain", bench)
+    table = tmp_path / "predictions.csv"
+    table.write_text("video-id,t-start,t-end,label,score\ntea_1,0,2,tea/1,1\ntea_1,3,4,2,1\n")
+    task = bodies(bench, given(videos, steps="", prelabels=table))[0]
+    assert [s.step for s in task.prelabels] == ["1", "2"]
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -189,27 +210,13 @@ def test_two_people_are_settled_and_read_back(bench: Path, videos: Path) -> None
     both = read_plain(folder / "annotated", "published").recordings
     assert both[1].segments[2].mistakes[0].kind == "other"
 
-    # exports: equal, or to half a frame (E2), also with signs of XML (E5)
-    config = parse_xml((folder / "label-studio.config.xml").read_bytes(), "")
-    assert TRICKY in [label.get("value") for label in config.iter("Label")]
-    for name, exact in (
-        ("label-studio", True),
-        ("label-studio-frames", False),
-        ("elan", False),
-        ("webvtt", False),
-    ):
-        file = folder / (f"{name}.json" if name.startswith("label") else name)
-        reader = find_format(name.removesuffix("-frames")).read
+    # exports; that both configurations of Label Studio come back (E2, E5) is tests/datasets/interchange/test_actions.py
+    for name in ("label-studio.json", "label-studio-frames.json", "elan", "webvtt"):
+        reader = find_format(name.removesuffix(".json").removesuffix("-frames")).read
         assert reader is not None
-        back: Any = reader(file).objects
-        for r, s in zip(both, back, strict=True):
-            assert r.segments == s.segments or not exact
-            assert r.actions == s.actions or not exact
-            timed = [one for one in r.segments if one.start is not None]
-            for a, b in zip(timed, [one for one in s.segments if one.start is not None], strict=True):
-                assert a.step_id == b.step_id
-                assert abs(a.start - b.start) <= 0.5 / NTSC
-                assert abs(a.end - b.end) <= 0.5 / NTSC
+        back: Any = reader(folder / name).objects
+        assert [len(r.actions) for r in back] == [1, 1]
+        assert {s.text for s in back[0].segments} >= {"Fill the kettle", TRICKY}
     lost = [row["reason"] for row in read_jsonl(folder / "dropped.jsonl", dict)]
     assert lost.count("action_lost") == 2  # SubRip has no place for them
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from proctor.datasets.dataset import load_dataset
 from proctor.datasets.interchange import find_format, guess_format
 from proctor.datasets.plain import write_plain
 from proctor.errors import UserError
@@ -58,6 +59,7 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
         )
     videos = workspace_videos(workspace, settings.videos, ids)
     labels = _prelabels(settings.prelabels) if settings.prelabels else {}
+    keys = _own_steps(workspace) if labels else {}
     tasks, dropped, unsteady = [], [], []
     for id_, graph, named in (one for one in found if one[0] in ids):
         try:
@@ -80,7 +82,7 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
             script=tuple(s for s in graph.topological_order if s not in (graph.start, graph.end)),
             before=tuple(e for e in graph.edges if graph.start not in e and graph.end not in e),
         )  # fmt: skip
-        marks = tuple(_marks(task, labels.get(id_, [])))
+        marks = tuple(_marks(task, labels.get(id_, []), keys))
         if labels and not marks:
             dropped.append(Dropped(id_, "no_prelabels", "no prediction is of one of its steps"))
         body = msgspec.structs.replace(task, prelabels=marks)
@@ -129,23 +131,39 @@ def _steps(workspace: Workspace, name: str) -> TaskGraph:
     return graphs[0]
 
 
-def _prelabels(path: Path) -> dict[str, list[tuple[float, str, float, float]]]:
-    """Return predictions by recording, the surest first: minus their confidence, label, start and end."""
+def _prelabels(path: Path) -> dict[str, list[tuple[float, float, float, str]]]:
+    """Return predictions by recording, the surest first: minus their confidence, start, end and label."""
     rows = read_predictions(path)
-    found: dict[str, list[tuple[float, str, float, float]]] = {}
+    found: dict[str, list[tuple[float, float, float, str]]] = {}
     for n, video in enumerate(rows.video.tolist()):
         sure = 0.0 if rows.score is None else float(rows.score[n])
-        label = (-sure, str(rows.labels[rows.label[n]]), float(rows.start[n]), float(rows.end[n]))
+        label = (-sure, float(rows.start[n]), float(rows.end[n]), str(rows.labels[rows.label[n]]))
         found.setdefault(str(rows.videos[video]), []).append(label)
     return {video: sorted(labels) for video, labels in found.items()}
 
 
-def _marks(task: TimelineTask, labels: list[tuple[float, str, float, float]]) -> Iterator[SegmentMark]:
-    """Yield the surest segment of each step; steps are named by id, ``activity/id`` or text."""
+def _own_steps(workspace: Workspace) -> dict[str, dict[str, str]]:
+    """Return the steps of task graphs by activity and by the data set's own step ids, which localizers learn."""
+    read = workspace.stages().get("read")
+    folder = Path(read.settings["folder"]) if read is not None else Path()
+    performances = load_dataset(read.settings["dataset"]).performances if read is not None else None
+    found: dict[str, dict[str, str]] = {}
+    for one in performances(folder).all if performances is not None and folder.is_dir() else ():
+        steps = {key: s.step_id for key, s in zip(one.keys, one.recording.segments, strict=True)}
+        found.setdefault(one.recording.activity_id, {}).update(steps)
+    return found
+
+
+def _marks(
+    task: TimelineTask, labels: list[tuple[float, float, float, str]], keys: Mapping[str, Mapping[str, str]]
+) -> Iterator[SegmentMark]:
+    """Yield the surest segment of each step; a step is named by the data set's own id, else by id, ``activity/id`` or text."""
+    known = {s.id for s in task.steps}
     names = {name: s.id for s in task.steps for name in (s.text, f"{task.activity}/{s.id}")}
-    names |= {s.id: s.id for s in task.steps}
+    names |= {id_: id_ for id_ in known if not any(id_ in own for own in keys.values())}
+    names |= {key: step for key, step in keys.get(task.activity, {}).items() if step in known}
     seen: set[str] = set()
-    for _, label, start, end in labels:
+    for _, start, end, label in labels:
         step, last = names.get(label, ""), min(end, task.duration_s)
         if step and step not in seen and 0 <= start < last:
             seen.add(step)
