@@ -282,9 +282,7 @@ _Faults = Iterator[tuple[str, str]]
 def _faults(sheet: TimelineSheet, task: TimelineTask, *, complete: bool) -> _Faults:
     """Yield what is missing or wrong, with its field."""
     names = {s.id: f"Step {n} ({s.text[:60]})" for n, s in enumerate(task.steps, 1)}
-    done: dict[str, float] = {}
-    for s in sheet.segments:
-        done[s.step] = min(s.start_s, done.get(s.step, s.start_s))
+    done = {s.step for s in sheet.segments}
     missing = {e.step for e in sheet.errors if e.tag == "missing"}
     yield from _spans("segment", sheet.segments, names, task.duration_s)
     if not done and not missing:
@@ -304,10 +302,8 @@ def _faults(sheet: TimelineSheet, task: TimelineTask, *, complete: bool) -> _Fau
             yield field, f"The error '{TAGS[e.tag]}' stands twice at {name}."
         elif is_bad_text(e.text):
             yield field, f"{name}: the sentence is too long, or is no text."
-    decided = {(a, e.step) for e in sheet.errors if e.tag == "order" for a in names} | {*sheet.dismissed}
-    known = {step: start for step, start in done.items() if step in names}
-    for a, b in order_mistakes(known, task.before):
-        if (a, b) not in decided:
+    for a, b in timeline_notes(sheet, task).order:
+        if a in names and b in names:  # else it is said at the segment
             yield (
                 f"order-{a}-{b}",
                 f"{names[b]} began before {names[a]}: confirm the order mistake or dismiss it.",
