@@ -22,6 +22,7 @@ NAMES: Final = {
     "any_llm": "any-llm-sdk",
     "argon2": "argon2-cffi",
     "faiss": "faiss-cpu",
+    "faster_whisper": "faster-whisper",
     "markdown_it": "markdown-it-py",
     "sklearn": "scikit-learn",
 }

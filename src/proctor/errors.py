@@ -18,6 +18,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     "bm25s": "corpus",
     "charset_normalizer": "corpus",
     "datasets": "hf",
+    "faster_whisper": "asr",
     "datasketch": "corpus",
     "faiss": "corpus",
     "fast_sugiyama": "studio",

@@ -19,6 +19,7 @@ from proctor.studio.auth import Auth, RefusedError, SlowDownError, hash_token
 from proctor.studio.context import desk_of, number_in, person_of, read, studio_of, text_in, write
 from proctor.studio.markdown import render_markdown
 from proctor.studio.pages.narrations import forget_voice
+from proctor.studio.pages.tasks import find_task
 from proctor.studio.pages.work import cut_ahead
 from proctor.studio.passwords import check_password
 from proctor.studio.rendering import data_of, problem, render, see_other, wants_page
@@ -97,6 +98,9 @@ async def first_step(request: Request, person: Person) -> str:
     consent, guidelines = await _versions(request)
     if person.consent_version < consent:
         return "/consent"
+    behind = any(person.guidelines.get(kind, 0) < version for kind, version in guidelines.items())
+    if behind and permission == "own-assignment" and await find_task(request):
+        return ""  # guidelines are of verification; a round has its instructions
     if guidelines and not person.guidelines:
         return "/guideline"
     if all(person.guidelines.get(kind, 0) >= version for kind, version in guidelines.items()):

@@ -95,7 +95,7 @@ def add_round(
     if connection.execute(select(tables().rounds.c.id).where(tables().rounds.c.name == name)).first():
         raise UserError(f"there is a round '{name}' already.", hint="give another name with --name")
     if not any(task.role == "real" for task in tasks):
-        raise UserError(f"the round '{name}' has no tasks.", hint="see what was left out above")
+        raise UserError(f"the round '{name}' has no tasks.", hint=f"see why in round-{kind}.dropped.jsonl, if it is there")
     if twice:
         raise UserError(f"the task '{twice[0][:60]}' stands twice in the round '{name}'.")
     t = tables().rounds
