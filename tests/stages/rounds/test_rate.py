@@ -15,6 +15,8 @@ from tests.typed import proctor
 
 from proctor.errors import UserError
 from proctor.exam.human_study import SMMQG
+from proctor.exam.kinds.documents_question import document_question
+from proctor.records import write_jsonl
 from proctor.stages.rounds.opening import collect_round
 from proctor.stages.rounds.rate import RateSettings, make
 from proctor.stages.rounds.settings import Collect
@@ -130,7 +132,7 @@ def test_b8_a_correction_leaves_the_original_readable(tmp_path: Path) -> None:
     with study(bench) as found:
         done_batch(found, "anna", test={"style": "no"})
         (one,) = found.review()
-        assert one.checks.needs_review
+        assert (one.checks.tests, one.checks.right) == (3, 0)
         sample = next(r for r in one.rated if r.role == "real")
         with pytest.raises(InvalidError, match="Say why"):
             found.decide(one, "correct", one=sample, sheet=sample.sheet)
@@ -193,10 +195,6 @@ def test_in_short_studies_one_failed_check_is_enough() -> None:
     assert "2 or more" in once.why_kept(RoundSettings(lease_minutes=6))
     assert "2 or more" in once.why_kept(RoundSettings(lease_minutes=0))
     assert (BatchChecks(tests=3, right=3).has_bonus, BatchChecks().has_bonus) == (True, False)
-    assert (BatchChecks(tests=3, right=1).needs_review, BatchChecks(tests=3, right=2).needs_review) == (
-        True,
-        False,
-    )
 
 
 def test_what_a_round_is_made_of(tmp_path: Path) -> None:
@@ -257,6 +255,13 @@ def test_a_form_of_ones_own_and_what_the_key_must_say(tmp_path: Path) -> None:
     (drawn / "key.csv").unlink()
     made = make(Workspace(bench), RateSettings(questions=drawn))
     assert [(d.reason, len(made.tasks)) for d in made.dropped] == [("test-without-key", 13)]
+
+
+def test_a_style_that_raters_are_told_nothing_of_is_refused(tmp_path: Path) -> None:
+    asked = document_question("q", "Why?", "So.", ("s",), style="TextQ", modalities=(1, 0, 0))
+    write_jsonl(tmp_path / "questions.jsonl", [asked])
+    with pytest.raises(UserError, match="nothing of the style 'TextQ'"):
+        make(Workspace(tmp_path), RateSettings(questions=tmp_path / "questions.jsonl"))
 
 
 def test_the_shipped_form_and_that_of_the_docs(tmp_path: Path) -> None:

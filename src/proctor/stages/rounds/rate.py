@@ -69,8 +69,11 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
             dropped.append(Dropped(q.id, "test-without-key", "write its right ratings into key.csv"))
             continue
         style = q.facets.get("style", "")
-        style = style if style in styles else ""
-        body = rate.RateTask(question=q, answer="; ".join(right_texts(q)), style=style)
+        if style and style not in styles and "style" in {f.name for f in form.fields}:
+            hint = f"describe it in a form: [styles.'{style[:60]}'] with title and description"
+            raise UserError(f"raters are told nothing of the style '{style[:60]}'.", where=q.id, hint=hint)
+        shown = style if style in styles else ""
+        body = rate.RateTask(question=q, answer="; ".join(right_texts(q)), style=shown)
         tasks.append(task_of(q.id, body, stratum=stratum, role="test" if q.id in rights else "real"))
     rng, real = random.Random(settings.seed), [task for task in tasks if task.role == "real"]  # noqa: S311
     for check in form.attention if real else ():  # with the sources of a question it looks like the others

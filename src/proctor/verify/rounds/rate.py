@@ -37,8 +37,6 @@ __all__ = [
     "scales_of",
 ]
 
-_LONG_MINUTES: Final = 5
-"""In studies above this two failed attention checks are needed to reject somebody (the rule of a platform)."""
 _SHIPPED: Final = Path(__file__).with_name("smmqg.toml")
 
 
@@ -187,7 +185,7 @@ def faults(task: str, sheet: FormSheet, rights: Rights) -> tuple[str, ...]:
 class BatchChecks(NamedTuple):
     """How somebody did on the checks of a batch: attention checks done and failed, test samples done and rated rightly.
 
-    By the paper's rules all test samples right earn a bonus, and two wrong ones have the batch looked at by hand.
+    By the paper's rules all test samples right earn a bonus; with two wrong ones a batch is looked at by hand.
     """
 
     attention: int = 0
@@ -200,17 +198,11 @@ class BatchChecks(NamedTuple):
         """True when there were test samples, and all of them are right."""
         return 0 < self.tests == self.right
 
-    @property
-    def needs_review(self) -> bool:
-        """True when two or more test samples are wrong."""
-        return self.tests - self.right >= 2
-
     def why_kept(self, settings: RoundSettings) -> str:
         """Return why the work cannot be set aside for its attention checks; empty when it can."""
-        needed = 1 if 0 < settings.lease_minutes <= _LONG_MINUTES else 2
-        if self.failed >= needed:
-            return ""
-        return f"{self.failed} of {self.attention} attention checks failed, and work is set aside for {needed} or more"
+        needed = 1 if 0 < settings.lease_minutes <= 5 else 2  # a platform's rule
+        failed = f"{self.failed} of {self.attention} attention checks failed"
+        return "" if self.failed >= needed else f"{failed}, and work is set aside for {needed} or more"
 
 
 def batch_checks(done: Iterable[Done], rights: Rights) -> BatchChecks:
