@@ -47,37 +47,32 @@ class Transcribed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """A narration: at which second of which recording who (a random id) said what; what a transcriber wrote; the file, as long as it is there."""
+    """A narration, by whom (a random id), of which recording, and where its sound is ("" where it was never sent)."""
 
     recording: str
     person: str
+    sound: str
     video_s: float
+    ms: int
     text: str
     asr: str | None
-    ms: int
-    sound: str
 
 
 def write_narrations(workspace: Workspace, folder: Path, readings: Sequence[Reading]) -> list[Path]:
     """Write ``narrations.jsonl``: what people said, and where they typed nothing what was heard; no file where nobody spoke."""
-    place, told = workspace.file("studio"), []
+    told: list[Said] = []
     for reading in (one for one in readings if one.counts):
-        heard = heard_in(place, reading.assignment)
-        files = {
-            s.id: str(s.path.relative_to(workspace.root)) for s in list_sounds(place, reading.assignment)
-        }
-        sheet = msgspec.json.decode(reading.sheet, type=TimelineSheet)
-        for one in sorted(sheet.narrations, key=lambda n: n.video_s):
-            asr = heard[one.id].text if one.asr is None and one.id in heard else one.asr
-            told.append(
-                Said(
-                    recording=reading.task, person=reading.person, video_s=one.video_s, text=one.text or asr or "",
-                    asr=asr, ms=one.ms, sound=files.get(one.id, ""),
-                )
-            )  # fmt: skip
+        pid, place = reading.assignment, workspace.file("studio")
+        files = {s.id: str(s.path.relative_to(workspace.root)) for s in list_sounds(place, pid)}
+        heard = {name: said.text for name, said in heard_in(place, pid).items()}
+        for n in msgspec.json.decode(reading.sheet, type=TimelineSheet).narrations:
+            asr = n.asr if n.asr is not None else heard.get(n.id)
+            who = {"recording": reading.task, "person": reading.person, "sound": files.get(n.id, "")}
+            told.append(Said(**who, video_s=n.video_s, ms=n.ms, text=n.text or asr or "", asr=asr))
     path = folder / "narrations.jsonl"
     path.unlink(missing_ok=True)
     if told:
+        told.sort(key=lambda one: (one.recording, one.video_s))
         write_jsonl(path, told)
     return [path] if told else []
 

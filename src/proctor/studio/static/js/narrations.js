@@ -152,7 +152,7 @@ export class Recorder {
     const free = () => stream.getTracks().forEach((track) => track.stop());
     if (turn !== this.#turn) {
       free();
-      return then.done(null, "Too short: hold it while you speak.");
+      return then.done(null, "The microphone is ready: hold N, or press Record, while you speak.");
     }
     const type = ["audio/webm;codecs=opus", "audio/ogg;codecs=opus", "audio/mp4"].find((t) => MediaRecorder.isTypeSupported(t));
     const recorder = new MediaRecorder(stream, { ...(type ? { mimeType: type } : {}), audioBitsPerSecond: 48_000 });

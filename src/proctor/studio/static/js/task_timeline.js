@@ -346,12 +346,15 @@ function show() {
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let looking;
+let looks = 0;
 /** Ask the server what stands out: the graph and its rules are there. */
 function look() {
   clearTimeout(looking);
   looking = setTimeout(async () => {
+    const turn = ++looks;
     const answer = await send("POST", `${page.path}/look`, { body: sheet, person: page.person });
-    if (answer.kind === "ok") seen = answer.data;
+    if (answer.kind !== "ok" || turn !== looks) return;
+    seen = answer.data;
     showNotes();
   }, LOOK_MS);
 }
