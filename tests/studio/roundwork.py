@@ -1,4 +1,4 @@
-"""Small rounds of tasks for tests of the studio: a study, ordering and marking, and sheets that are complete."""
+"""Small rounds of tasks for tests of the studio, of every kind that needs no recording, and sheets that are complete."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 
 from proctor.exam.question import Open, Question, Words
 from proctor.verify.desk import rounds
+from proctor.verify.rounds.graph import GraphTask
 from proctor.verify.rounds.kind import task_kind
 from proctor.verify.rounds.mark import MarkTask
 from proctor.verify.rounds.order import OrderTask, Step
@@ -17,7 +18,7 @@ from proctor.verify.rounds.records import Round, RoundSettings, Task, TaskRole
 
 __all__ = ["KINDS", "begin", "make_tasks", "sheet_of"]
 
-KINDS = ("rate", "order", "mark")
+KINDS = ("rate", "order", "mark", "alternatives", "graph")
 STEPS = ("Saw the board", "Sand it", "Draw the letters", "Paint them", "Let it dry")
 
 
@@ -45,11 +46,13 @@ def make_tasks(
             body = MarkTask(
                 question=question(f"q{n}", words), golds=(f"Step {n} {words}",), answer=f"A step {words}"
             )
+        elif kind == "graph":
+            body = GraphTask(id=f"g{n}", title=f"A sign {words}", text=f"Saw the board. {words}")
         else:
             steps = tuple(Step(id=f"s{k}", text=f"{text} {n} {words}") for k, text in enumerate(STEPS))
             body = OrderTask(steps=steps, shows="text", goal=f"A sign {words}")
         raw = msgspec.Raw(msgspec.json.encode(body))
-        values = {"stratum": f"stratum{n % 2}", "group": f"group {prefix}{n}", **more}
+        values = {"stratum": f"stratum{n % 2}", "group": f"group {kind} {prefix}{n}", **more}
         found.append(Task(name=f"{prefix}{n}", body=raw, role=role, **values))
     return found  # fmt: skip
 
@@ -76,4 +79,9 @@ def sheet_of(kind: str, note: str = "") -> dict[str, Any]:
         return {"values": {"fluency": "4", **fields}, "note": note}
     if kind == "mark":
         return {"values": {"mark": "2"}, "note": note}
+    if kind == "graph":
+        steps = [{"id": "a", "text": "Saw the board"}, {"id": "b", "text": "Sand it"}]
+        return {"steps": [{**step, "spans": [[0, 3]]} for step in steps], "edges": [["a", "b"]], "note": note}
+    if kind == "alternatives":
+        return {"lanes": [["s0", "s2", "s1", "s4", "s3"]], "note": note}
     return {"order": ["s0", "s2", "s1", "s4", "s3"], "values": {"confidence": "4"}, "note": note}

@@ -94,6 +94,7 @@ GROUPS: dict[int, tuple[str, ...]] = {
     ),
     # 8 SVG and DOT
     8: (
+        f"{HERE}/test_rounds.py::test_a_graph_is_drawn_without_markup_of_its_steps",
         f"{HERE}/test_texts.py::test_the_drawing_gets_no_link_and_no_node_from_a_step",
         f"{HERE}/test_requests.py::test_a_form_with_a_file_is_no_form_of_ours",
         "drawing/test_engines.py::test_no_text_of_a_step_reaches_a_layout_program",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -107,6 +108,26 @@ def test_sheets_that_no_page_of_a_task_sends(route: str, house: Any, says: Any) 
         assert (
             visitor.get(f"/w/{pid}").status_code == 200
         )  # the page still opens, whatever was kept as a draft
+
+
+def test_a_graph_is_drawn_without_markup_of_its_steps(house: Any, says: Any) -> None:
+    """5.8: what ``look`` sends back is put into the page as a drawing."""
+    house.hire("draws")
+    visitor, pid = house.visitor("draws"), house.task_of("draws", "graph")
+
+    def look(texts: Sequence[str]) -> str:
+        steps = [{"id": f"s{n}", "text": text[:900], "spans": [[0, 3]]} for n, text in enumerate(texts)]
+        answer = visitor.send(
+            "POST", f"/w/{pid}/look", json={"steps": steps, "edges": [["s0", "s1"]]}, headers=says.data
+        )
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["svg"])
+
+    drawn, plain = look(says.evil), look([says.plain] * len(says.evil))
+    evil, tame = (re.sub(r">[^<]*<", "><", svg) for svg in (drawn, plain))
+    assert set(re.findall(r"<(\w+)| ([\w:-]+)=", evil)) <= set(re.findall(r"<(\w+)| ([\w:-]+)=", tame))
+    assert "zqx" in drawn
+    assert "zqx" not in evil
 
 
 # -- people of a platform (5.5, 5.12) ------------------------------------------------------------------------------

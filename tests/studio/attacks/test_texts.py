@@ -77,7 +77,7 @@ def pages_of(house: Any, who: str) -> list[str]:
             f"/w/{house.work_of('ana')}",
             *(f"/w/{house.work_of('ana', 'submitted', at=n)}" for n in range(4)),
             *(f"/w/{house.task_of('ana', kind)}" for kind in roundwork.KINDS),
-            *(f"/w/{house.work_of('ana', 'submitted', 'task', at=3 * n)}" for n in range(3)),
+            *(f"/w/{house.work_of('ana', 'submitted', 'task', at=3 * n)}" for n in range(5)),
         ]
     if who == "edda":
         waiting += [

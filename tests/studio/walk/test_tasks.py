@@ -21,12 +21,13 @@ from proctor.verify.rounds.answer import AnswerTask
 from proctor.verify.rounds.records import Task
 from proctor.verify.rounds.write import WriteTask
 
+PLAIN = ("rate", "order", "mark")
 HARD = '"; <b>x</b>"'
 
 
 def tasks_of(hall: Site, root: Path, kind: str) -> list[Task]:
     """Tasks of a kind; those about recordings are of the sample."""
-    if kind in roundwork.KINDS:
+    if kind in PLAIN:
         return roundwork.make_tasks(kind, 40)
     if kind == "answer":
         item = hall.desk.read(lambda c: get_item(c, min(row.id for row in hall.rows("items"))))
@@ -42,7 +43,7 @@ def hall(demo_workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     root = tmp_path_factory.mktemp("tasks") / "bench"
     shutil.copytree(demo_workspace / "bench", root)
     found = Site(root, "tasks.sqlite")
-    for kind in (*roundwork.KINDS, "answer", "write"):
+    for kind in (*PLAIN, "answer", "write"):
         roundwork.begin(
             found.desk,
             kind,

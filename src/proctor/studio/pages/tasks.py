@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from anyio import to_thread
 from sqlalchemy import Connection
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -203,7 +204,9 @@ async def look(request: Request) -> Response:
         return tasks.asked_of(connection, assignment)
 
     asked = await read(request, find)
-    return data_of(asked.kind.look(work.read_sheet(raw, asked.kind.sheet), asked.body, asked.options))
+    sheet = work.read_sheet(raw, asked.kind.sheet)
+    # Drawing a graph and counting its orders can take half a second, in which others save.
+    return data_of(await to_thread.run_sync(asked.kind.look, sheet, asked.body, asked.options))
 
 
 _RAW = msgspec.json.Decoder(msgspec.Raw)
