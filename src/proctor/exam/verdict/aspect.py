@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from proctor.exam.verdict.label import any_case
 from proctor.exam.verdict.reading import BOTTOM, MIDDLE, TOP, Claim, Level
 
 __all__ = ["aspect_claims", "aspect_levels", "is_provisional"]
@@ -43,15 +44,13 @@ _WORDS: Final[tuple[tuple[re.Pattern[str], frozenset[Level]], ...]] = tuple(
     )
 )
 _SHARE = re.compile(r"(?P<n>\d{1,3}(?:\.\d{1,6})?)\s*(?:(?P<percent>%|per\s?cent)|/\s*(?P<of>[1-9]\d{0,3}))?")
-_UNFINISHED_KEY = re.compile(
-    r"(?:is[_ ]?)?(?:draft|example|sample|placeholder|tentative|provisional|preliminary|uncertain|unsure|guess|(?:needs|requires)[_ ]?(?:human[_ ]?)?(?:review|check|verification)|flag(?:ged)?|error|abstain(?:ed)?|cannot[_ ]?judge|invalid|retracted|superseded)",
-    re.IGNORECASE,
+_UNFINISHED_KEY = any_case(
+    r"(?:is[_ ]?)?(?:draft|example|sample|placeholder|tentative|provisional|preliminary|uncertain|unsure|guess|(?:needs|requires)[_ ]?(?:human[_ ]?)?(?:review|check|verification)|flag(?:ged)?|error|abstain(?:ed)?|cannot[_ ]?judge|invalid|retracted|superseded)"
 )
 _FINISHED_KEY = re.compile(r"(?:is[_ ]?)?(?:final|valid|certain|sure|confirmed|reliable)", re.IGNORECASE)
 _STATE_KEY = re.compile(r"(?:status|state|kind|type|note)", re.IGNORECASE)
-_UNFINISHED = re.compile(
-    r"draft|example|sample|placeholder|tentative|provisional|preliminary|pending|uncertain|unsure|guess|error|incomplete|retracted|superseded|template",
-    re.IGNORECASE,
+_UNFINISHED = any_case(
+    r"draft|example|sample|placeholder|tentative|provisional|preliminary|pending|uncertain|unsure|guess|error|incomplete|retracted|superseded|template"
 )
 
 

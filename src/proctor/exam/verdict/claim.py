@@ -15,6 +15,7 @@ from typing import Final
 
 from proctor.exam.verdict.aspect import aspect_claims
 from proctor.exam.verdict.foreign import foreign_claim
+from proctor.exam.verdict.label import any_case
 from proctor.exam.verdict.reading import BOTTOM, MIDDLE, TOP, Claim
 
 __all__ = ["SENTENCES", "SUBJECT", "SUPPOSES", "WORDS_LIMIT", "claims"]
@@ -63,105 +64,85 @@ _AGREES = re.compile(
     rf"(?P<verb>match(?:es|ed|ing)?|agrees?|align(?:s|ed)?|correspond(?:s|ing)?|equals?|fits?|coincides?|answers?|contradict(?:s|ed|ing)?|conflicts?|disagrees?|opposed|consistent|inconsistent|compatible|incompatible|accepted|rejected|revers(?:es|ed)|inverts?|miss(?:es)?\s+(?:the\s+)?(?:point|mark|target))\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_OBJECT = re.compile(
+_OBJECT = any_case(
     r"(?:\s+(?:with|to|of|in|any|all|each|every|one|both|either|some|none|no|neither|nothing|part|half|parts|aspects|only|the|an?|these|those|this|that|given|provided|listed|gold|golds|correct|expected|reference|references|standard|ground|truth|acceptable|possible|answers?|ones?|responses?|question|it|them|"
-    r"perfectly|exactly|fully|completely|well|at|partially|partly|entirely|closely|meaning|content|substance|verbatim|literally|word|for|(?:the\s+)?(?:first|second|third|fourth|last|other)|whatsoever|each|other|another|[A-Z]|#?\d)){0,12}[\s*_`.!?\"']*",
-    re.IGNORECASE,
+    r"perfectly|exactly|fully|completely|well|at|partially|partly|entirely|closely|meaning|content|substance|verbatim|literally|word|for|(?:the\s+)?(?:first|second|third|fourth|last|other)|whatsoever|each|other|another|[A-Z]|#?\d)){0,12}[\s*_`.!?\"']*"
 )
 _ONE_REFERENCE = re.compile(
     r"\b(?:first|second|third|fourth|fifth|last|other|another|one|some|each|every|all)\b|(?:reference|gold|answer)s?\s*#?\s*(?:\d|[A-Z]\b)|\b\d\b"
 )
-_NONE_AGREES = re.compile(
+_NONE_AGREES = any_case(
     rf"[\s*_`#>\"'-]*(?:none|not\s+(?:a\s+single\s+)?one|no\s+one|neither|no)\b(?:\s+(?:single|of|the|these|those|given|two|three|four|five|all|gold|reference|correct|possible|provided|listed))*\s+{_REFERENCES}\s+(?:(?:is|are|was|were|has|have|been|does|do|even|really|could\s+be|can\s+be)\s+){{0,3}}"
-    r"(?:match\w*|agree\w*|support\w*|found|met|satisf\w+|hit|fit\w*|confirm\w*|say\w*|mention\w*|name\w*|reflect\w*|covered|captured|equivalent|the\s+same)",
-    re.IGNORECASE,
+    r"(?:match\w*|agree\w*|support\w*|found|met|satisf\w+|hit|fit\w*|confirm\w*|say\w*|mention\w*|name\w*|reflect\w*|covered|captured|equivalent|the\s+same)"
 )
-_NOTHING_TO_DO = re.compile(
+_NOTHING_TO_DO = any_case(
     rf"[\s*_`#>\"'-]*{SUBJECT}\s+(?:(?:has|have|shares?|contains?)\s+(?:absolutely\s+)?nothing\b|(?:says|states|means|claims|is|asserts|expresses|gives|conveys)\s+(?:\w+\s+){{0,2}}?(?:opposite|contrary|reverse)\b|(?:fails|failed|flunks?)\b(?!\s+to\s+(?:mention|name|say|include|specify|state|list|note|identify|give|provide|account|address|capture|add)\b)|(?:makes|made)\s+no\s+sense)"
-    r"|[^.]{0,80}\bmeaning\s+(?:is|was|gets|has\s+been)\s+(?:\w+\s+)?(?:reversed|inverted|flipped|the\s+opposite|lost|changed)|[^.]{0,160}\b(?:the\s+)?(?:exact|very|complete|direct)\s+opposite\b",
-    re.IGNORECASE,
+    r"|[^.]{0,80}\bmeaning\s+(?:is|was|gets|has\s+been)\s+(?:\w+\s+)?(?:reversed|inverted|flipped|the\s+opposite|lost|changed)|[^.]{0,160}\b(?:the\s+)?(?:exact|very|complete|direct)\s+opposite\b"
 )
 _CREDITED: Final = r"(?:(?:be|been)\s+)?(?:\w+ly\s+)?(?:given|awarded|earned|deserved|due|warranted|justified|granted|in\s+order|appropriate|possible|credited|merited)"
-_CREDIT = re.compile(
+_CREDIT = any_case(
     rf"\b(?:(?P<none>no|zero|nothing)|(?P<whole>full|maximum|max|all|top)|(?P<part>half|partial|some|reduced)|any)?\s*(?:\b(?:marks?|credit|points?)|(?<=nothing))\s+(?:(?:can|could|must|should|may|will|is|are|was|were|has|have)(?P<not>\s*not|n['’]t)?\s+{_CREDITED}|appl(?:y|ies)|it\s+is)\b"
-    rf"|\b(?P<not2>cannot|can['’]t|won['’]t|(?:do|does|did|will|would|can|could)(?:\s+not|n['’]t))\s+(?:\w+ly\s+)?(?:give|award|earn|deserve|get|grant|merit|receive)\s+(?:(?:it|the\s+answer|this)\s+)?(?:(?P<whole2>full|maximum|all|top)|(?P<part2>half|partial|some)|any|the)?\s*(?:marks?|credit|points?)\b",
-    re.IGNORECASE,
+    rf"|\b(?P<not2>cannot|can['’]t|won['’]t|(?:do|does|did|will|would|can|could)(?:\s+not|n['’]t))\s+(?:\w+ly\s+)?(?:give|award|earn|deserve|get|grant|merit|receive)\s+(?:(?:it|the\s+answer|this)\s+)?(?:(?P<whole2>full|maximum|all|top)|(?P<part2>half|partial|some)|any|the)?\s*(?:marks?|credit|points?)\b"
 )
-_BEYOND = re.compile(
-    r"\b(?:could|can|would)\s*(?:hardly|scarcely|not|n['’]t)\s+(?:possibly\s+)?(?:be|have\s+been)\s+(?:any\s+)?(?:better|more\s+(?:correct|accurate|right|precise))\b|\b(?P<worst>(?:could|can)\s*(?:hardly|scarcely|not|n['’]t)\s+(?:possibly\s+)?be\s+(?:any\s+)?(?:worse|more\s+(?:wrong|incorrect|off|mistaken)|further\s+(?:from|off)))\b|\b(?P<nothing>(?:deserves?|earns?|merits?|gets?|receives?)\s+(?:neither|nothing|no\s+(?:marks?|credit|points?|praise)))\b|\bleaves?\s+nothing\s+to\s+be\s+desired\b",
-    re.IGNORECASE,
+_BEYOND = any_case(
+    r"\b(?:could|can|would)\s*(?:hardly|scarcely|not|n['’]t)\s+(?:possibly\s+)?(?:be|have\s+been)\s+(?:any\s+)?(?:better|more\s+(?:correct|accurate|right|precise))\b|\b(?P<worst>(?:could|can)\s*(?:hardly|scarcely|not|n['’]t)\s+(?:possibly\s+)?be\s+(?:any\s+)?(?:worse|more\s+(?:wrong|incorrect|off|mistaken)|further\s+(?:from|off)))\b|\b(?P<nothing>(?:deserves?|earns?|merits?|gets?|receives?)\s+(?:neither|nothing|no\s+(?:marks?|credit|points?|praise)))\b|\bleaves?\s+nothing\s+to\s+be\s+desired\b"
 )
-_ANSWERED = re.compile(
+_ANSWERED = any_case(
     r"[\s*_`#>-]*(?:(?P<alone>nope|nah|hardly|no\s+way|not\s+(?:at\s+all|even\s+close|really|quite|by\s+a\s+long\s+shot|in\s+the\s+least)|absolutely\s+not|certainly\s+not|definitely\s+not|clearly\s+not|of\s+course\s+not|far\s+from\s+it|by\s+no\s+means)"
-    r"|(?P<no>no(?:t\s+(?:entirely|fully|exactly))?|never|unfortunately\s+not|sadly\s+not|it\s+(?:does|is)(?:\s+not|n['’]t))|(?P<yes>yes|yep|absolutely|certainly|definitely|clearly|of\s+course|indeed|it\s+(?:does|is)|very\s+much\s+so))\s*(?:[.!,;—–*_-]|$)",
-    re.IGNORECASE,
+    r"|(?P<no>no(?:t\s+(?:entirely|fully|exactly))?|never|unfortunately\s+not|sadly\s+not|it\s+(?:does|is)(?:\s+not|n['’]t))|(?P<yes>yes|yep|absolutely|certainly|definitely|clearly|of\s+course|indeed|it\s+(?:does|is)|very\s+much\s+so))\s*(?:[.!,;—–*_-]|$)"
 )
-_ASKED = re.compile(
-    r"\b(?:correct|match\w*|right|agree\w*|same|equivalent|fit|answer|prediction|response|it|this)\b",
-    re.IGNORECASE,
+_ASKED = any_case(
+    r"\b(?:correct|match\w*|right|agree\w*|same|equivalent|fit|answer|prediction|response|it|this)\b"
 )
-_FAULT_ASKED = re.compile(
-    r"\b(?:wrong|incorrect|miss\w*|contradict\w*|add\w*|differ\w*|extra|error|mistake|lack\w*|omit\w*|conflict\w*|opposite|invent\w*|anything|irrelevant)\b",
-    re.IGNORECASE,
+_FAULT_ASKED = any_case(
+    r"\b(?:wrong|incorrect|miss\w*|contradict\w*|add\w*|differ\w*|extra|error|mistake|lack\w*|omit\w*|conflict\w*|opposite|invent\w*|anything|irrelevant)\b"
 )
 _ITEM = re.compile(r"\b(?:I|my|you|your|user)\b")
 """Questions of the item, not of the judge."""
-_FAULTLESS = re.compile(
+_FAULTLESS = any_case(
     rf"\W*(?:{SUBJECT}\s+(?:has|have|contains?|shows?|makes?)\s+|I\s+(?:can\s+)?(?:find|see)\s+|there\s+(?:is|are)\s+)?(?:no\s+(?:\w+\s+)?(?:errors?|mistakes?|faults?|differences?|discrepanc(?:y|ies)|problems?|issues?|flaws?)|nothing\s+wrong\s+with\s+(?:it|this|that|the\s+answer))"
-    r"(?:\s+(?:whatsoever|at\s+all|here|to\s+find|(?:between|with|in)\s+(?:\w+\s+){0,2}\w+)){0,3}\W*",
-    re.IGNORECASE,
+    r"(?:\s+(?:whatsoever|at\s+all|here|to\s+find|(?:between|with|in)\s+(?:\w+\s+){0,2}\w+)){0,3}\W*"
 )
-_REFERENCES_DENY = re.compile(
-    r"\b(?:references?|golds?|(?:both|all)\s+of\s+them)(?:\s+answers?)?\s+(?:(?:all|both|clearly|plainly)\s+)?(?:says?|states?|claims?|are|is|has|have)\s+(?:it\s+)?(?:otherwise|(?:quite\s+)?(?:the\s+)?(?:opposite|contrary|reverse)|something\s+(?:else|different))",
-    re.IGNORECASE,
+_REFERENCES_DENY = any_case(
+    r"\b(?:references?|golds?|(?:both|all)\s+of\s+them)(?:\s+answers?)?\s+(?:(?:all|both|clearly|plainly)\s+)?(?:says?|states?|claims?|are|is|has|have)\s+(?:it\s+)?(?:otherwise|(?:quite\s+)?(?:the\s+)?(?:opposite|contrary|reverse)|something\s+(?:else|different))"
 )
 _SAYS_OF: Final = r"(?:says?|answers?|states?|claims?|is|are|repl(?:y|ies))\s*(?:that\s+)?[:,]?\s*"
-_ANSWER_SAYS = re.compile(
-    rf"\b(?:answer|prediction|response|candidate|it)\s+{_SAYS_OF}(?P<said>yes|no|true|false)\b(?!\s+(?!(?:where|while|whereas|when|but|and)\b)[a-z])",
-    re.IGNORECASE,
+_ANSWER_SAYS = any_case(
+    rf"\b(?:answer|prediction|response|candidate|it)\s+{_SAYS_OF}(?P<said>yes|no|true|false)\b(?!\s+(?!(?:where|while|whereas|when|but|and)\b)[a-z])"
 )
-_REFERENCES_SAY = re.compile(
-    rf"\b(?:references?|golds?)(?:\s+answers?)?\s+(?:all\s+|both\s+)?{_SAYS_OF}(?P<said>yes|no|true|false)\b(?!\s+[a-z])",
-    re.IGNORECASE,
+_REFERENCES_SAY = any_case(
+    rf"\b(?:references?|golds?)(?:\s+answers?)?\s+(?:all\s+|both\s+)?{_SAYS_OF}(?P<said>yes|no|true|false)\b(?!\s+[a-z])"
 )
-_DEFECTIVE = re.compile(
-    r"contradict|conflict|disagree|opposed|inconsistent|incompatible|reject|revers|invert|miss", re.IGNORECASE
+_DEFECTIVE = any_case(
+    r"contradict|conflict|disagree|opposed|inconsistent|incompatible|reject|revers|invert|miss"
 )
-_NOT = re.compile(
-    r"\b(?:not|no|never|cannot|hardly|scarcely|barely|far\s+from|anything\s+but|nowhere\s+near|by\s+no\s+means|in\s+no\s+way|neither|none|nothing|fails?\s+to)\b|n['’]t\b",
-    re.IGNORECASE,
+_NOT = any_case(
+    r"\b(?:not|no|never|cannot|hardly|scarcely|barely|far\s+from|anything\s+but|nowhere\s+near|by\s+no\s+means|in\s+no\s+way|neither|none|nothing|fails?\s+to)\b|n['’]t\b"
 )
-_NEARLY = re.compile(
-    r"\b(?:largely|mostly|mainly|nearly|almost|broadly|essentially|basically|roughly|somewhat|rather)\b",
-    re.IGNORECASE,
+_NEARLY = any_case(
+    r"\b(?:largely|mostly|mainly|nearly|almost|broadly|essentially|basically|roughly|somewhat|rather)\b"
 )
-_QUITE = re.compile(
-    r"\b(?:quite|fully|completely|entirely|totally|wholly|perfectly|full|complete|perfect|exact|exactly|even)\b",
-    re.IGNORECASE,
+_QUITE = any_case(
+    r"\b(?:quite|fully|completely|entirely|totally|wholly|perfectly|full|complete|perfect|exact|exactly|even)\b"
 )
 _LITERALLY = re.compile(r"\b(?:exact(?:ly)?|identical(?:ly)?|verbatim|literal(?:ly)?|word)\b", re.IGNORECASE)
-_REPORTS = re.compile(
-    r"\b(?:says?|said|stat(?:es|ed|ing)|claim(?:s|ed|ing)?|assert(?:s|ed)?|mention(?:s|ed)?|tells?|indicat(?:es|ed|ing)|suggest(?:s|ed|ing)?|report(?:s|ed)?|identif(?:ies|ied)|point(?:s|ed)\s+out|not(?:es|ed)|confirm(?:s|ed)?|impl(?:ies|ied)|according\s+to|the\s+user|person|participant)\b[^.]{0,200}$",
-    re.IGNORECASE,
+_REPORTS = any_case(
+    r"\b(?:says?|said|stat(?:es|ed|ing)|claim(?:s|ed|ing)?|assert(?:s|ed)?|mention(?:s|ed)?|tells?|indicat(?:es|ed|ing)|suggest(?:s|ed|ing)?|report(?:s|ed)?|identif(?:ies|ied)|point(?:s|ed)\s+out|not(?:es|ed)|confirm(?:s|ed)?|impl(?:ies|ied)|according\s+to|the\s+user|person|participant)\b[^.]{0,200}$"
 )
-SUPPOSES = re.compile(
-    r"\b(?:if|unless|whether|could|might|may|seem|assuming|suppos\w+|question\s+(?:is|of)|in\s+order\s+to)\b|(?<!\bI\s)\bwould\b|(?<![\w.])[012]\s*[*_`)]*\s*(?:=|:|->|→|means|is\s+for|for)",
-    re.IGNORECASE,
+SUPPOSES = any_case(
+    r"\b(?:if|unless|whether|could|might|may|seem|assuming|suppos\w+|question\s+(?:is|of)|in\s+order\s+to)\b|(?<!\bI\s)\bwould\b|(?<![\w.])[012]\s*[*_`)]*\s*(?:=|:|->|→|means|is\s+for|for)"
 )
 SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n|[。！？；]")
-_CLAUSES = re.compile(
-    r"\s*[,;:—–()\[\]|=→/]+\s*|\s+[-]+>?\s+|\b(?:but|however|although|though|while|whereas|yet|because|since|so|and|therefore|thus|hence|which|making|despite|given\s+that)\b",
-    re.IGNORECASE,
+_CLAUSES = any_case(
+    r"\s*[,;:—–()\[\]|=→/]+\s*|\s+[-]+>?\s+|\b(?:but|however|although|though|while|whereas|yet|because|since|so|and|therefore|thus|hence|which|making|despite|given\s+that)\b"
 )
-_SHOWS = re.compile(
-    r"\b(?:says?|states?|reads?|claims?|wrote|replies|answers)\s*:|\b(?:references?|golds?|question|ground\s+truth)(?:\s+(?:answers?|is|are|\d+|[A-Z]))*\s*:|^\W*(?:prediction|candidate|response|predicted\s+answer)\s*:",
-    re.IGNORECASE,
+_SHOWS = any_case(
+    r"\b(?:says?|states?|reads?|claims?|wrote|replies|answers)\s*:|\b(?:references?|golds?|question|ground\s+truth)(?:\s+(?:answers?|is|are|\d+|[A-Z]))*\s*:|^\W*(?:prediction|candidate|response|predicted\s+answer)\s*:"
 )
 """What follows is shown, not said."""
 _ANYTHING_BUT = re.compile(r"\banything\s+but\b", re.IGNORECASE)
-_STARS = re.compile(
-    r"[★☆⭐🌟]|\b(?:\d{1,2}|one|two|three|four|five)\s+stars?\b|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten)\s+out\s+of\s+(?:five|ten)\b|\b\d{2,3}\s+points\b",
-    re.IGNORECASE,
+_STARS = any_case(
+    r"[★☆⭐🌟]|\b(?:\d{1,2}|one|two|three|four|five)\s+stars?\b|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten)\s+out\s+of\s+(?:five|ten)\b|\b\d{2,3}\s+points\b"
 )
 _LETTER = re.compile(
     r"\b(?:grade|mark|rating|score)\s*[:=]\s*[*_`\"']*(?P<letter>[A-F])[+-]?[*_`\"'.]*\s*$|^[ \t*_`]*(?P<alone>[A-F])[+-]?[ \t*_`.]*$",

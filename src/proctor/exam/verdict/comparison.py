@@ -7,18 +7,16 @@ from itertools import islice
 from typing import Final
 
 from proctor.exam.verdict.doubt import is_level
+from proctor.exam.verdict.label import any_case
 from proctor.exam.verdict.reading import BOTTOM, MIDDLE, TOP, Claim, Level
 
 __all__ = ["best_reference", "compared"]
 
 _VERB: Final = r"(?:says?|states?|wants?|names?|claims?|asks?\s+for|calls?\s+for|requires?|gives?|tells?|mentions?|means?|is\s+about|talks?\s+about)"
 _PART: Final = r"(?P<said>[^.;,\n…]{3,120}?)\s*(?=[.;,\n]|$|\b(?:but|while|whereas|and\s+the)\b)"
-_ANSWER = re.compile(
-    rf"\b(?:answer|prediction|response|candidate)\s+{_VERB}\s+(?:that\s+)?(?:to\s+)?{_PART}", re.IGNORECASE
-)
-_REFERENCES = re.compile(
-    rf"\b(?:references?|golds?)(?:\s+answers?)?\s+(?:all\s+|both\s+)?{_VERB}\s+(?:that\s+)?(?:to\s+)?{_PART}",
-    re.IGNORECASE,
+_ANSWER = any_case(rf"\b(?:answer|prediction|response|candidate)\s+{_VERB}\s+(?:that\s+)?(?:to\s+)?{_PART}")
+_REFERENCES = any_case(
+    rf"\b(?:references?|golds?)(?:\s+answers?)?\s+(?:all\s+|both\s+)?{_VERB}\s+(?:that\s+)?(?:to\s+)?{_PART}"
 )
 _OF_REFERENCE = re.compile(
     r"(?:^|[.;,|]\s*)[ \t*_`>#•-]*(?:(?:match|agreement)\s+with\s+)?(?:reference|ref|gold)(?:\s+answer)?\s*#?\s*(?P<name>\d{1,2}|[A-Z])[ \t*_`]*(?::|→|->|=|–|—|\s-\s)[ \t*_`]*(?P<value>[^.;,|\n]{1,40}?)[ \t*_`]*(?=$|[.;,|\n])",
@@ -26,12 +24,9 @@ _OF_REFERENCE = re.compile(
 )
 _NUMBERS: Final = {"0": BOTTOM, "1": MIDDLE, "2": TOP}
 _WORD = re.compile(r"[^\W_]+")
-_EMPTY = re.compile(
-    r"\b(?:the|a|an|to|of|it|them|is|are|was|that|you|should|in|on|at|with|for|and)\b", re.IGNORECASE
-)
-_SAME = re.compile(
-    r"\b(?:same|so|just\s+this|exactly|that|this|it|either|also|too|equivalent|more|less|nothing|no|not|both|one|two|all)\b",
-    re.IGNORECASE,
+_EMPTY = any_case(r"\b(?:the|a|an|to|of|it|them|is|are|was|that|you|should|in|on|at|with|for|and)\b")
+_SAME = any_case(
+    r"\b(?:same|so|just\s+this|exactly|that|this|it|either|also|too|equivalent|more|less|nothing|no|not|both|one|two|all)\b"
 )
 """Words that refer to what was said before; such a report holds no content of its own."""
 

@@ -16,7 +16,7 @@ from proctor.exam.verdict.doubt import (
     unsure,
     without_quotations,
 )
-from proctor.exam.verdict.label import LABEL, LINE_LIMIT, LIST_MARK, WRAP, other_scale
+from proctor.exam.verdict.label import LABEL, LINE_LIMIT, LIST_MARK, WRAP, any_case, other_scale
 from proctor.exam.verdict.line import from_bare, from_lines
 from proctor.exam.verdict.object import from_loose_objects, from_objects, strings_of
 from proctor.exam.verdict.own import (
@@ -43,12 +43,8 @@ _REFUSAL: Final = (
     r"(?:\s+(?:this|it|that|such|the (?:answer|prediction|request|response|content)|you|a (?:verdict|score|rating|judge?ment|mark|grade))\b|\s*(?:[.!,;\n]|$)))"
 )
 _REFUSED = re.compile(_REFUSAL, re.IGNORECASE)
-_REFUSED_LATER = re.compile(
-    rf"(?:^|[.!?\n](?!\n)\s*)(?:(?:sorry|unfortunately)[^\n.]{{0,20}}?\s)?{_REFUSAL}", re.IGNORECASE
-)
-_APOLOGY = re.compile(
-    r"(?:unfortunately|sorry|apologies|i apologi[sz]e)[^\n]{0,20}?[,.]\s*(?:but\s+)?", re.IGNORECASE
-)
+_REFUSED_LATER = any_case(rf"(?:^|[.!?\n](?!\n)\s*)(?:(?:sorry|unfortunately)[^\n.]{{0,20}}?\s)?{_REFUSAL}")
+_APOLOGY = any_case(r"(?:unfortunately|sorry|apologies|i apologi[sz]e)[^\n]{0,20}?[,.]\s*(?:but\s+)?")
 _NEXT_TURN = re.compile(
     r"<\|(?:im_start|start_header_id|user)\|>|<start_of_turn>|\[INST\]|^[ \t]*[*#_]*(?:Human|User|Assistant|(?:The )?Question)[*_]*[ \t]*:",
     re.IGNORECASE | re.MULTILINE,
@@ -59,19 +55,17 @@ _SCALE_STATED = re.compile(
     r"|^[^\S\n]*[*_`]*(?:max(?:imum)?|out of|total points)[*_`]*\s*[:=]\s*[*_`]*(?P<line>\d+)",
     re.IGNORECASE | re.MULTILINE,
 )
-_OTHER_LABEL = re.compile(
+_OTHER_LABEL = any_case(
     rf"{LIST_MARK}{WRAP}(?:(?:final|my|the|overall)\s+)*(?:result|decision|conclusion|final\s+answer|assessment|evaluation|points?|total|overall|output|classification|label|category"
     r"|Urteil|Bewertung|Wertung|Punktzahl|Punkte|Verdikt|Ergebnis|Nota|Veredicto|Puntuación|Puntaje|Calificación|Punteggio|Giudizio|Verdetto|Voto|Veredito|Pontuação|Oordeel|Beoordeling"
     r"|оценка|вердикт|评分|評分|判定|分数|得分|结论|スコア|評価|判決|점수|평가|판정)"
-    rf"{WRAP}[:=：]{WRAP}(?P<n>\d)(?:\s*/\s*\d)?{WRAP}\.?{WRAP}",
-    re.IGNORECASE,
+    rf"{WRAP}[:=：]{WRAP}(?P<n>\d)(?:\s*/\s*\d)?{WRAP}\.?{WRAP}"
 )
 """Labels that were not asked for; a number behind them is no verdict, but may contradict one."""
 _INLINE = re.compile(rf"\b{LABEL}\s*[:=]\s*[*_`]*(?P<n>\d)(?![\d.,:/]*\d)", re.IGNORECASE)
-_PART_ONLY = re.compile(
+_PART_ONLY = any_case(
     r"\b(?:for|on|about|regarding|as\s+to|concerns?|covers?)\s+(?:the\s+|its\s+)?(?:\w+\s+){1,4}(?:only|alone)\b|\b(?:only|just|solely|exclusively)\s+(?:for|about|regarding|concerns|covers|applies\s+to)\b"
-    r"|^\W*(?:for|regarding|concerning|as\s+to)\s+(?:the\s+)?(?:first|second|last|other|tool|amount|action|order|part|half|beginning|end)\b|\A\s*for\s+(?:(?:the|its|good)\s+)?(?:style|effort|honesty|tone|grammar|form|length|fluency|clarity|wording|trying|politeness)\b",
-    re.IGNORECASE,
+    r"|^\W*(?:for|regarding|concerning|as\s+to)\s+(?:the\s+)?(?:first|second|last|other|tool|amount|action|order|part|half|beginning|end)\b|\A\s*for\s+(?:(?:the|its|good)\s+)?(?:style|effort|honesty|tone|grammar|form|length|fluency|clarity|wording|trying|politeness)\b"
 )
 _LABEL_AGAIN = re.compile(
     rf"^{LIST_MARK}{WRAP}(?:verdict|score|judge?ment){WRAP}(?:[:=]{WRAP}(?:$|[^\W\d]).*|$)",

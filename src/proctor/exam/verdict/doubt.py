@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from proctor.exam.verdict.label import SPELLED
+from proctor.exam.verdict.label import SPELLED, any_case
 from proctor.exam.verdict.reading import Level
+from proctor.procedure.inflect import word_set
 
 __all__ = [
     "contradicts",
@@ -43,32 +44,25 @@ _ALONE: Final = tuple(
 )
 _BEHIND: Final = tuple(
     (
-        re.compile(
-            rf"[*_`\"'\s]*(?:[-–—=>→#:,;(\[{{.]|\s)+[*_`\"'\s]*(?:{words})[*_`\"'\s]*(?:[)\]}}.!;,]|$)",
-            re.IGNORECASE,
-        ),
+        any_case(rf"[*_`\"'\s]*(?:[-–—=>→#:,;(\[{{.]|\s)+[*_`\"'\s]*(?:{words})[*_`\"'\s]*(?:[)\]}}.!;,]|$)"),
         level,
     )
     for words, level in _WORDS
 )
-_SPELLED_BEHIND = re.compile(
-    r"[*_`\"'\s]*[-–—=→:,(\[]+\s*(zero|one|two|I{1,2})[*_`\"'\s]*(?:[)\].,;!]|$)", re.IGNORECASE
-)
+_SPELLED_BEHIND = any_case(r"[*_`\"'\s]*[-–—=→:,(\[]+\s*(zero|one|two|I{1,2})[*_`\"'\s]*(?:[)\].,;!]|$)")
 
-_CONCEDES = re.compile(
+_CONCEDES = any_case(
     r"\b(?:but|however|though|although|yet|except|nevertheless|nonetheless|that said)\b[^.!?\n]{0,200}?(?:\b(?:wrong|incorrect|miss\w*|lack\w*|contradict\w*"
-    r"|incomplete|fail\w*|mistake\w*|error\w*|inaccura\w*|not|never|opposite|partial\w*|partly|half|omit\w*|forg[oe]t\w*|false|unrelated|irrelevant|without)\b|n['’]t\b)",
-    re.IGNORECASE,
+    r"|incomplete|fail\w*|mistake\w*|error\w*|inaccura\w*|not|never|opposite|partial\w*|partly|half|omit\w*|forg[oe]t\w*|false|unrelated|irrelevant|without)\b|n['’]t\b)"
 )
 
 # -- doubt and change of mind --------------------------------------------------------------------------------------
 
-_DOUBT = re.compile(
+_DOUBT = any_case(
     r"[\s*_`,;:.(\[–—-]*(?:(?:but|and)\s+)?(?:(?:only\s+)?(?:if|unless|provided|assuming|depending|pending)|maybe|perhaps|possibly|probably|presumably|arguably|likely|"
     r"i\s+(?:guess|suppose|think|believe|assume)|not\s+(?:sure|certain)|un(?:sure|certain)|tentative\w*|provisional\w*|prelim\w*|draft|or\s+so\b|ish\b|"
     r"at\s+(?:least|most|best|worst)|more\s+or\s+less|roughly|approx\w*|about\b|borderline|(?:or\s+)?(?:higher|lower|less|more|better|above|below)\b|with\s+(?:\w+\s+)?(?:reservations?|caveats?|hesitation|doubts?)|on\s+a\s+good\s+day|in\s+(?:theory|principle)|not\s+final|reluctant\w*|grudging\w*|by\s+default|as\s+a\s+compromise|out\s+of\s+\w+$|to\s+be\s+(?:confirmed|decided)|tbd|[?？¿])"
-    r"|[\s.!)]{0,3}[?？]",
-    re.IGNORECASE,
+    r"|[\s.!)]{0,3}[?？]"
 )
 _NOT_ABLE: Final = r"(?:(?:did|do|could|can)(?:\s+not|n['’]t)|cannot|can['’]t)\s+(?:(?:really|actually|fully|even|quite)\s+)?"
 _SHOWN: Final = r"(?:the|any|either|both|your)\s+(?:(?:gold|reference|given|predicted)\s+)?(?:references?|answers?|question|prediction|candidate|video|pictures?|recipe|text)"
@@ -92,13 +86,10 @@ _UNSURE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """The judge says that its own verdict cannot be relied on."""
-_DENIED = re.compile(
-    r"[\s*_`,;:.(\[–—-]*(?:no|nope|nah|not(?:\s+(?:really|quite|exactly|at\s+all|so|fully))?|never|false|wrong)\s*(?:[.!?;,)\]–—]|$)",
-    re.IGNORECASE,
+_DENIED = any_case(
+    r"[\s*_`,;:.(\[–—-]*(?:no|nope|nah|not(?:\s+(?:really|quite|exactly|at\s+all|so|fully))?|never|false|wrong)\s*(?:[.!?;,)\]–—]|$)"
 )
-_AFFIRMED = re.compile(
-    r"[\s*_`,;:.(\[–—-]*(?:yes|yep|true|absolutely|definitely)\s*(?:[.!?;,)\]–—]|$)", re.IGNORECASE
-)
+_AFFIRMED = any_case(r"[\s*_`,;:.(\[–—-]*(?:yes|yep|true|absolutely|definitely)\s*(?:[.!?;,)\]–—]|$)")
 _CHANGES: Final = (
     r"lower|rais|reduc|chang|revis|adjust|correct|drop|bump|switch|amend|updat|alter|revers|revert|withdraw|retract|downgrad|upgrad|tak|go|settl|"
     r"giv|gave|meant?\b|mean\b|wrong|mistake|misread|misjudg|misunder|overlook|overrat|underrat|generous|harsh|lenient|strict|hast[ey]|regret|should|would|rather|prefer|doubt|hesitat|unsure|not sure|"
@@ -127,27 +118,22 @@ _QUOTED = re.compile(
 )
 
 
-def _list(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # -- numbers and languages --------------------------------------------------------------------------------------------
 
 _FREE = re.compile(
     r"(?<![\w.,/:+%#-])(?P<n>[0-9])(?![\w%°])(?![.,:/]\d)(?P<next>\s*[*_`\"')\]]*\s*(?P<word>[^\W\d_]+(?:['’]\w+)?)?)"
 )
-_COUNTED = re.compile(
+_COUNTED = any_case(
     r"\b(?:steps?|numbers?|no\.|nos\.|items?|nodes?|frames?|lines?|minutes?|seconds?|ids?|references?|refs?|golds?|answers?|predictions?|confidence|certainty|options?|criteri\w+|parts?|figures?|tables?|times?|at|(?:answers?|predictions?|references?|golds?|it|one|both|recipe)\s+(?:wants?|says?|mentions?|names?|states?|gives?|has|uses?))"
-    r"(?:\s+(?:score|level|id|answers?))?\s*[#:=(]*[*_`\"']*\s*$",
-    re.IGNORECASE,
+    r"(?:\s+(?:score|level|id|answers?))?\s*[#:=(]*[*_`\"']*\s*$"
 )
-_NO_NOUN: Final = _list(
+_NO_NOUN: Final = word_set(
     """is was would could should might may can will shall fits fit then it because if for on at and or but instead rather seems feels
     actually really now overall please i as points point out of to not than after since so final finally more better best only max maximum maybe
     perhaps otherwise here again too also though although however when unless by from in with the a an this that my your"""
 )
 _SUPPOSED = re.compile(r"\b(?:could|would|might)\s+(?:have\s+been|be)\s+(?:an?\s+)?$", re.IGNORECASE)
-_ENGLISH: Final = _list(
+_ENGLISH: Final = word_set(
     """the and with this that these both because since are were its same answer answers prediction predicted reference references step steps
     says say said does did has have had name names named match matches matched mentions confidence explanation reason reasons rationale reasoning hope helps
     let know you need wrong right correct correctly incorrect partial partially partly but from they their exact exactly perfect full fully points point

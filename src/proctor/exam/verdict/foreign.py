@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from proctor.exam.verdict.label import any_case
 from proctor.exam.verdict.reading import BOTTOM, MIDDLE, TOP, Claim, Level
 
 __all__ = ["ENGLISH_LETTERS", "foreign_claim"]
@@ -31,23 +32,20 @@ _FOREIGN_LEVELS = tuple(
 )
 _FOREIGN_NEGATION = re.compile(rf"(?<![a-zà-ÿа-яα-ω])(?:n['’]|{_FOREIGN_NOT})", re.IGNORECASE)
 _FOREIGN_SUBJECT = re.compile(rf"(?:{_ANSWER})(?!en\b)", re.IGNORECASE)
-_FOREIGN_REFERENCE = re.compile(
-    r"référence|referenz|referencia|referência|riferiment|referentie|эталон|参考|参照|정답", re.IGNORECASE
+_FOREIGN_REFERENCE = any_case(
+    r"référence|referenz|referencia|referência|riferiment|referentie|эталон|参考|参照|정답"
 )
-_NO_RELATION = re.compile(
-    r"\bnichts\b.{0,60}\bzu\s+tun\b|\baucun\s+rapport\b|\bnada\s+que\s+ver\b|\bnada\s+a\s+ver\b|\b(?:niente|nulla)\s+a\s+che\s+(?:fare|vedere)\b|\bniets\s+(?:met|te)\b|не\s+имеет\s+(?:никакого\s+)?отношения|无关|毫不相干|関係(?:が|は)?(?:ない|ありません)|無関係|무관|관련이\s*없",
-    re.IGNORECASE,
+_NO_RELATION = any_case(
+    r"\bnichts\b.{0,60}\bzu\s+tun\b|\baucun\s+rapport\b|\bnada\s+que\s+ver\b|\bnada\s+a\s+ver\b|\b(?:niente|nulla)\s+a\s+che\s+(?:fare|vedere)\b|\bniets\s+(?:met|te)\b|не\s+имеет\s+(?:никакого\s+)?отношения|无关|毫不相干|関係(?:が|は)?(?:ない|ありません)|無関係|무관|관련이\s*없"
 )
-_CANNOT_JUDGE = re.compile(
-    r"无法(?:判断|评估|评分|确定)|無法(?:判斷|評估)|(?:判断|評価|判定)(?:できま?せん|できない|できかね|しかね)|판단할\s*수\s*없|(?:kann|können)\b.{0,30}\bnicht\b.{0,30}(?:beurteilen|bewerten|entscheiden)|ne\s+peux\s+pas\b.{0,20}(?:juger|évaluer|noter|déterminer)|no\s+puedo\b.{0,20}(?:juzgar|evaluar|puntuar|determinar)|non\s+posso\b.{0,20}(?:giudicare|valutare)|não\s+posso\b.{0,20}(?:julgar|avaliar)|не\s+могу\b.{0,20}(?:оценить|судить|определить)",
-    re.IGNORECASE,
+_CANNOT_JUDGE = any_case(
+    r"无法(?:判断|评估|评分|确定)|無法(?:判斷|評估)|(?:判断|評価|判定)(?:できま?せん|できない|できかね|しかね)|판단할\s*수\s*없|(?:kann|können)\b.{0,30}\bnicht\b.{0,30}(?:beurteilen|bewerten|entscheiden)|ne\s+peux\s+pas\b.{0,20}(?:juger|évaluer|noter|déterminer)|no\s+puedo\b.{0,20}(?:juzgar|evaluar|puntuar|determinar)|non\s+posso\b.{0,20}(?:giudicare|valutare)|não\s+posso\b.{0,20}(?:julgar|avaliar)|не\s+могу\b.{0,20}(?:оценить|судить|определить)"
 )
-_FOREIGN_REPORT = re.compile(
-    r"\b(?:sagt|nennt|behauptet|dit|affirme|indique|dice|afirma|indica|diz|zegt|говорит|утверждает|называет|dass|(?<!est\s)(?<!es\s)que|che|что|Benutzer|Nutzer|usuario|utilisateur|utente)\b|说|指出|提到|用户|使用者|言って|ユーザー|사용자",
-    re.IGNORECASE,
+_FOREIGN_REPORT = any_case(
+    r"\b(?:sagt|nennt|behauptet|dit|affirme|indique|dice|afirma|indica|diz|zegt|говорит|утверждает|называет|dass|(?<!est\s)(?<!es\s)que|che|что|Benutzer|Nutzer|usuario|utilisateur|utente)\b|说|指出|提到|用户|使用者|言って|ユーザー|사용자"
 )
-ENGLISH_LETTERS = re.compile(
-    r"\b(?:the|answer|prediction|it|everything|this|that|all|correct|right|and|not|was|are)\b", re.IGNORECASE
+ENGLISH_LETTERS = any_case(
+    r"\b(?:the|answer|prediction|it|everything|this|that|all|correct|right|and|not|was|are)\b"
 )
 
 

@@ -15,8 +15,15 @@ __all__ = [
     "RANGE",
     "SPELLED",
     "WRAP",
+    "any_case",
     "other_scale",
 ]
+
+
+def any_case(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern of words that count in small letters and capitals alike."""
+    return re.compile(pattern, re.IGNORECASE)
+
 
 LABEL: Final = (
     r"(?:(?:judge(?:['’]s)?|judge?ment|verdict)\s+)?(?:verdict|judge?ment|judge|score|rating|mark|grade)"
@@ -29,16 +36,13 @@ LEAD: Final = (
 )
 WRAP: Final = r"[*_`\s]*+"
 LIST_MARK: Final = r"(?:[-*+•·]\s+|\d{1,2}[.)]\s+|#{1,6}\s+){0,4}"
-RANGE = re.compile(
-    r"(?<![\d.])(?P<low>-?\d+)\s*(?:-|–|—|to|\.\.|/|and|or|,)\s*(?:\d+\s*(?:,|or|/|and|,\s*or)\s*)*(?P<top>\d+)(?![\d.]*\d)",
-    re.IGNORECASE,
+RANGE = any_case(
+    r"(?<![\d.])(?P<low>-?\d+)\s*(?:-|–|—|to|\.\.|/|and|or|,)\s*(?:\d+\s*(?:,|or|/|and|,\s*or)\s*)*(?P<top>\d+)(?![\d.]*\d)"
 )
 _AND: Final = r"\s*(?:,|/|\||\bor\b|\band\b|-|–|\bto\b)+\s*(?:or\s+|and\s+)?"
 _TO: Final = r"\s*(?:-|–|\bto\b|\.\.+)\s*"
 FULL_SCALE: Final = {
-    1: re.compile(
-        r"(?<![\d.])0\s*(?:,|\||\bor\b|-|–|\bto\b|/\s*or\b)+\s*(?:or\s+)?1(?![\d.]*\d)", re.IGNORECASE
-    ),
+    1: any_case(r"(?<![\d.])0\s*(?:,|\||\bor\b|-|–|\bto\b|/\s*or\b)+\s*(?:or\s+)?1(?![\d.]*\d)"),
     2: re.compile(rf"(?<![\d.])0(?:{_AND}1{_AND}|{_TO})2(?![\d.]*\d)", re.IGNORECASE),
 }
 """All of a scale, as forms and rubrics name it."""

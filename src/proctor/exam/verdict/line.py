@@ -16,6 +16,7 @@ from proctor.exam.verdict.label import (
     LINE_LIMIT,
     LIST_MARK,
     WRAP,
+    any_case,
     other_scale,
 )
 from proctor.exam.verdict.own import is_introduced
@@ -24,54 +25,45 @@ from proctor.exam.verdict.value import NUMBER, read_bare, read_number, read_valu
 
 __all__ = ["from_bare", "from_lines"]
 
-_LABELLED = re.compile(
+_LABELLED = any_case(
     rf"{LIST_MARK}{WRAP}{LEAD}{WRAP}{LABEL}(?:[ ,(\[]+(?P<after>{CORRECTIONS})\b[)\]]?(?=\s*[*_`]*\s*[:=]))?{WRAP}(?P<scale>[(\[][^()\[\]]{{0,60}}[)\]])?{WRAP}"
-    rf"(?P<sign>[:=]|\bis\b:?|\bof\b|(?<=\s)[-–—]+(?=\s)|->|→){WRAP}(?P<rest>.*)",
-    re.IGNORECASE,
+    rf"(?P<sign>[:=]|\bis\b:?|\bof\b|(?<=\s)[-–—]+(?=\s)|->|→){WRAP}(?P<rest>.*)"
 )
-_LABEL_SPACE = re.compile(
-    rf"{LIST_MARK}{WRAP}{LEAD}{WRAP}{LABEL}\s+(?P<rest>[*_`(\[]*\d{{1,3}}(?:\s*/\s*\d{{1,3}})?[*_`)\]]*\.?[*_`]*)",
-    re.IGNORECASE,
+_LABEL_SPACE = any_case(
+    rf"{LIST_MARK}{WRAP}{LEAD}{WRAP}{LABEL}\s+(?P<rest>[*_`(\[]*\d{{1,3}}(?:\s*/\s*\d{{1,3}})?[*_`)\]]*\.?[*_`]*)"
 )
-_LABEL_ALONE = re.compile(
-    rf"{LIST_MARK}{WRAP}{LEAD}{WRAP}{LABEL}{WRAP}(?P<scale>[(\[][^()\[\]]{{0,60}}[)\]])?{WRAP}:?{WRAP}",
-    re.IGNORECASE,
+_LABEL_ALONE = any_case(
+    rf"{LIST_MARK}{WRAP}{LEAD}{WRAP}{LABEL}{WRAP}(?P<scale>[(\[][^()\[\]]{{0,60}}[)\]])?{WRAP}:?{WRAP}"
 )
-_CONCLUDED = re.compile(
+_CONCLUDED = any_case(
     rf"(?P<said>.*(?:[,;.]\s+(?=(?:so|therefore|thus|hence)\b|(?:(?:my|the)\s+)?(?:{CORRECTIONS})\b)|[a-z)][.!]\s+(?=[*_`]*{LABEL}[*_`]*[:=])))"
     rf"(?:(?:so|therefore|thus|hence)\s*,?\s+(?:(?:my|the)\s+)?(?:(?:final|overall)\s+)?|(?:(?:my|the)\s+)?(?P<lead>{CORRECTIONS})\s+)?"
-    rf"{WRAP}{LABEL}{WRAP}\s*(?:is|:|=)\s*{WRAP}(?P<rest>\d(?:\s*/\s*\d)?{WRAP}\.?{WRAP})",
-    re.IGNORECASE,
+    rf"{WRAP}{LABEL}{WRAP}\s*(?:is|:|=)\s*{WRAP}(?P<rest>\d(?:\s*/\s*\d)?{WRAP}\.?{WRAP})"
 )
 """A verdict at the end of the last paragraph, behind the reasons."""
-_REPORTED = re.compile(
-    r"\b(?:e\.g|examples?|sample|format|template|wr(?:i|o)t\w+|wrote|end(?:s|ed|ing)? (?:with|in)|add(?:s|ed)|lines?|words?|quot\w+|inject\w*|prompts?|user|attack\w*|hypothetical\w*|pretend\w*|claim\w*|demand\w*|ask(?:s|ed)? for|says?(?=:)|tells?|told|instruct\w*|order(?:s|ed))\b",
-    re.IGNORECASE,
+_REPORTED = any_case(
+    r"\b(?:e\.g|examples?|sample|format|template|wr(?:i|o)t\w+|wrote|end(?:s|ed|ing)? (?:with|in)|add(?:s|ed)|lines?|words?|quot\w+|inject\w*|prompts?|user|attack\w*|hypothetical\w*|pretend\w*|claim\w*|demand\w*|ask(?:s|ed)? for|says?(?=:)|tells?|told|instruct\w*|order(?:s|ed))\b"
 )
 """Reasons that may report what somebody else wrote; a verdict behind them has to stand on a line of its own."""
 _TAG = re.compile(rf"<(?P<tag>{LABEL})>\s*(?P<rest>[^<>]{{0,40}}?)\s*</(?P=tag)>[.\s]*", re.IGNORECASE)
 _ROW = re.compile(rf"\|{WRAP}{LEAD}{LABEL}{WRAP}\|{WRAP}(?P<rest>[^|]{{0,60}}?){WRAP}\|\s*", re.IGNORECASE)
-_RESULT = re.compile(
-    rf"{LIST_MARK}{WRAP}\[{{1,2}}\s*(?:result|{LEAD}{LABEL})\s*\]{{1,2}}{WRAP}:?{WRAP}(?P<rest>.*)",
-    re.IGNORECASE,
+_RESULT = any_case(
+    rf"{LIST_MARK}{WRAP}\[{{1,2}}\s*(?:result|{LEAD}{LABEL})\s*\]{{1,2}}{WRAP}:?{WRAP}(?P<rest>.*)"
 )
 _REFERENCE: Final = r"(?:reference|ref\.?|gold)(?:\s+answer)?\s*#?\s*(?P<ref>\d{1,2}|[A-Z]\b)"
-_ON_REFERENCE = re.compile(
+_ON_REFERENCE = any_case(
     rf"(?:{LABEL}{WRAP}\s*,?\s*(?:for|on|against|vs\.?|with|to)?\s*(?:the\s+)?[(\[]?\s*(?:for\s+|against\s+|vs\.?\s+)?{_REFERENCE}\s*[)\]]?"
     rf"|[(\[]\s*(?:for\s+|against\s+|vs\.?\s+)?{_REFERENCE.replace('<ref>', '<ref2>')}\s*[)\]]"
     rf"|{_REFERENCE.replace('<ref>', '<ref3>')}\s*[-–—,:]?\s*{LABEL}){WRAP}(?:[:=]|\bis\b){WRAP}"
-    r"(?P<rest>(?:\d|[^\s;|,])[^;|,(]*)",
-    re.IGNORECASE,
+    r"(?P<rest>(?:\d|[^\s;|,])[^;|,(]*)"
 )
 _LABEL_WORD = re.compile(rf"\b{LABEL}\b", re.IGNORECASE)
-_UNDECIDED = re.compile(
-    r"[*_`\"'(\[\s]*(?:un(?:clear|decided|known|sure|determined)|n/?a|none|null|pending|tbd|depends|can(?:not|['’]t)\b.*|[?？]+)[*_`\"')\]\s.!]*",
-    re.IGNORECASE,
+_UNDECIDED = any_case(
+    r"[*_`\"'(\[\s]*(?:un(?:clear|decided|known|sure|determined)|n/?a|none|null|pending|tbd|depends|can(?:not|['’]t)\b.*|[?？]+)[*_`\"')\]\s.!]*"
 )
-_NOTE_WORDS = re.compile(
+_NOTE_WORDS = any_case(
     rf"{CORRECTIONS}|ternary|binary|scale|integer|number|digit|only|overall|total|my|the|this|answer|prediction|response|candidate|for|of|on|from|to|out|or|and"
-    r"|max(?:imum)?|min(?:imum)?|points?|strict|zero|one|two|range|score|verdict|(?:in)?correct|partial(?:ly)?|wrong|full|none|match",
-    re.IGNORECASE,
+    r"|max(?:imum)?|min(?:imum)?|points?|strict|zero|one|two|range|score|verdict|(?:in)?correct|partial(?:ly)?|wrong|full|none|match"
 )
 """Words of a bracket behind the label that say nothing of another answer or a part of it."""
 _HINT = re.compile(r"judg|verdict|score|rating|mark|grade|result", re.IGNORECASE)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from proctor.exam.verdict.aspect import aspect_levels, is_provisional
 from proctor.exam.verdict.doubt import is_level, without_quotations
-from proctor.exam.verdict.label import CORRECTIONS, LABEL, LINE_LIMIT, RANGE
+from proctor.exam.verdict.label import CORRECTIONS, LABEL, LINE_LIMIT, RANGE, any_case
 from proctor.exam.verdict.own import OTHERS, is_introduced
 from proctor.exam.verdict.reading import Mark, UnscoredReason, Value, levels_of
 from proctor.exam.verdict.value import level_score, read_value
@@ -19,23 +19,19 @@ __all__ = ["from_loose_objects", "from_objects", "strings_of"]
 
 _BEFORE_OBJECT = re.compile(r"[`\[\s]*(?:(?:json|output|result|response)\b\s*:?)?[`\[\s]*", re.IGNORECASE)
 _KEYS = re.compile(rf"\s*(?:(?P<mark>{CORRECTIONS})[_ ])?{LABEL}\s*", re.IGNORECASE)
-_SCALE_KEYS = re.compile(
-    r"(?:max(?:imum)?|out[_ ]?of|of|total|scale|range|top)(?:[_ ](?:score|points?|mark|value|rating|verdict))?|(?:score|points?|marks?|scale|rating|verdict)[_ ](?:max(?:imum)?|range|scale|top|out[_ ]?of|limit)",
-    re.IGNORECASE,
+_SCALE_KEYS = any_case(
+    r"(?:max(?:imum)?|out[_ ]?of|of|total|scale|range|top)(?:[_ ](?:score|points?|mark|value|rating|verdict))?|(?:score|points?|marks?|scale|rating|verdict)[_ ](?:max(?:imum)?|range|scale|top|out[_ ]?of|limit)"
 )
 _REFERENCE_KEYS = re.compile(r"(?:reference|ref|gold)(?:[_ ](?:id|index|number|answer|no))?", re.IGNORECASE)
-_REFERENCE_VERDICT = re.compile(
-    rf"(?:{LABEL})[_ ]*(?:for|on|against|vs)?[_ ]*(?:reference|ref|gold)|(?:reference|ref|gold)(?:[_ ]?answer)?[_ ]?\w{{0,3}}[_ ]+{LABEL}",
-    re.IGNORECASE,
+_REFERENCE_VERDICT = any_case(
+    rf"(?:{LABEL})[_ ]*(?:for|on|against|vs)?[_ ]*(?:reference|ref|gold)|(?:reference|ref|gold)(?:[_ ]?answer)?[_ ]?\w{{0,3}}[_ ]+{LABEL}"
 )
-_COUNT_KEYS = re.compile(
-    r"confiden|certain|initial|first|previous|prelim|draft|original|prob|index|idx|(?:^|[_ ])id|step|reference|ref\b|gold|num|count|time|token|max|min\b|scale|total|out[_ ]?of|length|words|version|seed|page|line|attempt|question|example|weight|answer|prediction|range|temperature|cups|minutes|of\b",
-    re.IGNORECASE,
+_COUNT_KEYS = any_case(
+    r"confiden|certain|initial|first|previous|prelim|draft|original|prob|index|idx|(?:^|[_ ])id|step|reference|ref\b|gold|num|count|time|token|max|min\b|scale|total|out[_ ]?of|length|words|version|seed|page|line|attempt|question|example|weight|answer|prediction|range|temperature|cups|minutes|of\b"
 )
 """Keys whose numbers are no marks."""
-_LOOSE_KEY = re.compile(
-    rf"[\"'“‘](?:(?:{CORRECTIONS})[_ ])?{LABEL}[\"'”’]\s*[:=]\s*[\"'“‘]?(?P<rest>[^\s,}}\"']{{1,12}})",
-    re.IGNORECASE,
+_LOOSE_KEY = any_case(
+    rf"[\"'“‘](?:(?:{CORRECTIONS})[_ ])?{LABEL}[\"'”’]\s*[:=]\s*[\"'“‘]?(?P<rest>[^\s,}}\"']{{1,12}})"
 )
 """A key of an object that is no JSON."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from proctor.exam.verdict.label import FULL_SCALE, LABEL, LINE_LIMIT, LIST_MARK, WRAP
+from proctor.exam.verdict.label import FULL_SCALE, LABEL, LINE_LIMIT, LIST_MARK, WRAP, any_case
 from proctor.llm.structured import find_objects
 
 __all__ = [
@@ -20,26 +20,21 @@ __all__ = [
     "without_others",
 ]
 
-_SPECIAL = re.compile(
-    r"<\|[a-z_]{2,30}\|>|</s>|<(?:eos|end_of_turn|start_of_turn)>|\[/?INST\]", re.IGNORECASE
-)
+_SPECIAL = any_case(r"<\|[a-z_]{2,30}\|>|</s>|<(?:eos|end_of_turn|start_of_turn)>|\[/?INST\]")
 """Markers of chat templates that some servers leave in their replies."""
 _BLOCKS = re.compile(
     r"<!--.*?(?:-->|\Z)|<(?P<tag>answer|candidate|prediction|response|reference|gold|question|example|format|template|quote|blockquote|input|context|del|strike|scratchpad|scratch|analysis|draft|thought|thoughts|reflection|critique)\b[^<>]{0,80}>.*?(?:</(?P=tag)>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 """Comments, struck-out text, notes to oneself and what others wrote, in tags."""
-_LEGEND_LINE = re.compile(
-    rf"\s*{LIST_MARK}{WRAP}(?:(?:an?\s+)?{LABEL}\s+)?(?:of\s+|is\s+|[:=]\s*)?[*_`\"'(\[]*(?P<n>\d)[*_`\"')\]]*\s*(?:points?\s*)?(?:=|:|[-–—]+|→|->|\bmeans?\b|\bis\b|\bif\b|\bfor\b|\bwhen\b|\(|\.|,)\s*\S.*",
-    re.IGNORECASE,
+_LEGEND_LINE = any_case(
+    rf"\s*{LIST_MARK}{WRAP}(?:(?:an?\s+)?{LABEL}\s+)?(?:of\s+|is\s+|[:=]\s*)?[*_`\"'(\[]*(?P<n>\d)[*_`\"')\]]*\s*(?:points?\s*)?(?:=|:|[-–—]+|→|->|\bmeans?\b|\bis\b|\bif\b|\bfor\b|\bwhen\b|\(|\.|,)\s*\S.*"
 )
-_LEGEND_INLINE = re.compile(
-    r"[*_`\"'(\[]{0,4}(?<![\w.,/])(\d)[*_`\"')\]]{0,4}\s*(?:=+>?|:|[-–—]+|→|->|\bmeans?\b|\bis\b|\bfor\b|\bif\b)\s*[^\d\n]{2,160}?(?=$|[,;.|/)\]\n]|\s(?:and|or)\s)",
-    re.IGNORECASE,
+_LEGEND_INLINE = any_case(
+    r"[*_`\"'(\[]{0,4}(?<![\w.,/])(\d)[*_`\"')\]]{0,4}\s*(?:=+>?|:|[-–—]+|→|->|\bmeans?\b|\bis\b|\bfor\b|\bif\b)\s*[^\d\n]{2,160}?(?=$|[,;.|/)\]\n]|\s(?:and|or)\s)"
 )
-_OPENS = re.compile(
-    r"(?:[:,]|[–—-]|\b(?:write|say|give|output|put|print|return|reply|respond|answer|be|is|was|with|like|as|than|of|line|e\.g\.|i\.e\.|namely|either|or|not|a|an|the|to|that))[\s*_`\"“'(]{0,8}$",
-    re.IGNORECASE,
+_OPENS = any_case(
+    r"(?:[:,]|[–—-]|\b(?:write|say|give|output|put|print|return|reply|respond|answer|be|is|was|with|like|as|than|of|line|e\.g\.|i\.e\.|namely|either|or|not|a|an|the|to|that))[\s*_`\"“'(]{0,8}$"
 )
 _CANDIDATE: Final = r"(?:answer|candidate|prediction|response|submission|text|attacker|student|model)"
 _COMMANDS: Final = r"(?:demand(?:s|ed)|want(?:s|ed)|ask(?:s|ed)|tells?|told|instruct(?:s|ed)|request(?:s|ed)|order(?:s|ed)|insist(?:s|ed)|dictat(?:es|ed)|command(?:s|ed)|requir(?:es|ed))"
@@ -56,21 +51,18 @@ _LEFT_OPEN = re.compile(
 _COLON = re.compile(r":[\s*_`\"“'(]{0,8}$")
 _FENCE = re.compile(r"\s*(?:`{3,}\w*|[-*_=~]{3,})\s*")
 """A fence of code or a rule between an introduction and what it introduces."""
-_COMPLIES = re.compile(
+_COMPLIES = any_case(
     rf"\b(?:as|what|which|because|since|like)\s+(?:\w+\s+){{0,2}}?(?:it|{_CANDIDATE})\s+(?:\w+\s+){{0,2}}?{_COMMANDS}"
-    rf"|\b(?:as|because|since)\s+(?:\w+\s+){{0,2}}?{_COMMANDS}\s+(?:\w+\s+)?(?:by|in|from)\s+(?:the\s+)?{_CANDIDATE}|\b(?:obey|comply|follow)(?:ing|s)?\s+(?:with\s+)?(?:its|the\s+(?:answer|candidate|prediction|response)['’]?s?)\s+(?:\w+\s+)?(?:orders?|instructions?|demands?|requests?|wish(?:es)?|commands?)",
-    re.IGNORECASE,
+    rf"|\b(?:as|because|since)\s+(?:\w+\s+){{0,2}}?{_COMMANDS}\s+(?:\w+\s+)?(?:by|in|from)\s+(?:the\s+)?{_CANDIDATE}|\b(?:obey|comply|follow)(?:ing|s)?\s+(?:with\s+)?(?:its|the\s+(?:answer|candidate|prediction|response)['’]?s?)\s+(?:\w+\s+)?(?:orders?|instructions?|demands?|requests?|wish(?:es)?|commands?)"
 )
 """The number is what the marked answer asks for."""
-OTHERS = re.compile(
+OTHERS = any_case(
     r"\b(?:e\.g|example|examples|exemplary|format|form|template|such as|looks?|instruct\w*|instruction|ask(?:s|ed|ing)?|rubric|reads?|says?|said|saying|states?|stating|wrote|writes|writing|write|claims?|claiming|contains?|containing"
     r"|ends? (?:with|in)|ending|quot\w+|inject\w*|demand\w*|request\w*|tells?|told|order(?:s|ed)|want(?:s|ed)|include[sd]?|appears?|prints?|printed|added|adds|output|reply|respond|expected|required|sample|illustrat\w*|hypothetical\w*|instead of"
-    r"|someone|others?|another|one could|would|could|might|should|if|unless|had|not|never|neither|either|previous(?:ly)?|earlier|first thought|initial\w*|original\w*|draft|user|attack\w*|adversar\w*|malicious\w*|payload|hidden|embedded)\b|n['’]t\b",
-    re.IGNORECASE,
+    r"|someone|others?|another|one could|would|could|might|should|if|unless|had|not|never|neither|either|previous(?:ly)?|earlier|first thought|initial\w*|original\w*|draft|user|attack\w*|adversar\w*|malicious\w*|payload|hidden|embedded)\b|n['’]t\b"
 )
-OWN = re.compile(
-    r"\b(?:my (?:\w+ )?(?:verdict|score|mark|judge?ment|rating|grade|conclusion|decision|assessment|evaluation|answer)|here(?:['’]s| is| comes)(?!\s+(?:what|how|an?\s+\w*\s*(?:example|sample|template)|the\s+\w*\s*(?:form|format|template|example)))|therefore|thus|hence|so|in conclusion|accordingly|conclu\w+|I (?:therefore |thus |hereby )?(?:give|judge|rate|conclude|decide|mark|assign)|as (?:requested|required|asked|instructed)|in the (?:\w+ )?(?:form|format))\b",
-    re.IGNORECASE,
+OWN = any_case(
+    r"\b(?:my (?:\w+ )?(?:verdict|score|mark|judge?ment|rating|grade|conclusion|decision|assessment|evaluation|answer)|here(?:['’]s| is| comes)(?!\s+(?:what|how|an?\s+\w*\s*(?:example|sample|template)|the\s+\w*\s*(?:form|format|template|example)))|therefore|thus|hence|so|in conclusion|accordingly|conclu\w+|I (?:therefore |thus |hereby )?(?:give|judge|rate|conclude|decide|mark|assign)|as (?:requested|required|asked|instructed)|in the (?:\w+ )?(?:form|format))\b"
 )
 
 

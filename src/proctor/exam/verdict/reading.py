@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from proctor.exam.verdict.label import any_case
 from proctor.llm.structured import Unreadable
 
 __all__ = [
@@ -56,9 +56,7 @@ def levels_of(score: int, top: int) -> frozenset[Level]:
     return MIDDLE
 
 
-RATIONALE_LABEL = re.compile(
-    r"^[#*_\s]*(?:rationale|reason(?:s|ing)?|explanation)[*_\s]*:[*_\s]*", re.IGNORECASE
-)
+RATIONALE_LABEL = any_case(r"^[#*_\s]*(?:rationale|reason(?:s|ing)?|explanation)[*_\s]*:[*_\s]*")
 RATIONALE_LIMIT: Final = 20_000
 
 Scale = Literal["binary", "ternary"]

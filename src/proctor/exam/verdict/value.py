@@ -14,7 +14,7 @@ from proctor.exam.verdict.doubt import (
     retraction,
     without_quotations,
 )
-from proctor.exam.verdict.label import LABEL, SPELLED, WRAP, other_scale
+from proctor.exam.verdict.label import LABEL, SPELLED, WRAP, any_case, other_scale
 from proctor.exam.verdict.own import without_legend
 from proctor.exam.verdict.reading import Level, Value
 
@@ -29,17 +29,15 @@ _OUT_OF = re.compile(
     r"[*_`\"'”)\]>\s]*(?:points?\s+)?(?:/|out\s+of|of|from)\s*[*_`]*(?P<top>\d+(?:[.,]\d+)?)(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_TAIL_BEGINS = re.compile(
+_TAIL_BEGINS = any_case(
     r"$|[.,;:!(\[{–—→|…]|-[-\s\d>]|=|\s+[-–—→(\[=*_]|\s*[✅✔✓❌✗✘]|"
     r"\s*(?:because|since|as|for|given|due|on|with|and|or|but|to|vs|no|wait|actually|rather|maybe|perhaps|possibly|not)\b|"
-    r"\s*(?:points?|match(?:es)?|(?:partial|partly|partially)(?:\s+(?:match|correct|right))?|correct|right|wrong|incorrect|mismatch|full)\s*(?:$|[.,;:!)*/]|out\b)",
-    re.IGNORECASE,
+    r"\s*(?:points?|match(?:es)?|(?:partial|partly|partially)(?:\s+(?:match|correct|right))?|correct|right|wrong|incorrect|mismatch|full)\s*(?:$|[.,;:!)*/]|out\b)"
 )
-_CONNECTED = re.compile(
+_CONNECTED = any_case(
     r"[*_`\"'()\[\]\s]*(?:or|to|and|vs\.?|versus|but|maybe|perhaps|possibly|~|→|->|=>|–|—|-|,|;|/|\\|\||&|\.\.+)[\s*_`\"'(\[]*"
     r"(?:(?:or|to|maybe|perhaps|possibly|even|rather|actually|better|no|wait|not|a|an?)\b[\s,*_`]*){0,4}"
-    r"(?P<other>\d+(?:[.,]\d+)?)(?=$|[\s.,;:!?)\]*_`\"'/])",
-    re.IGNORECASE,
+    r"(?P<other>\d+(?:[.,]\d+)?)(?=$|[\s.,;:!?)\]*_`\"'/])"
 )
 """A second number for another part: "1 for the first reference, 0 for the second"."""
 _ENUMERATED = re.compile(r"(?:^|[\s.;,:])2[.)]\s+\S")
