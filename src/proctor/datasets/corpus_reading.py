@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from proctor.corpus.question import CorpusQuestion, count_modalities
 from proctor.corpus.source import MIN_TEXT_LENGTH, MODALITIES, Modality, Source, body_length, is_long_enough
-from proctor.datasets.dataset import Finding, Iterate, Log
+from proctor.datasets.dataset import Corrections, Dataset, Finding, Iterate, Log
 from proctor.datasets.first_seen import FirstSeen
 from proctor.datasets.json_files import LONG_LINE
 from proctor.records import file_sha256
@@ -19,6 +19,7 @@ __all__ = [
     "SOURCE_RULES",
     "QuietLog",
     "check_corpus",
+    "corpus_readers",
     "filled",
     "gold_of",
     "keep_first",
@@ -183,6 +184,47 @@ def gold_of(qid: str, named: Sequence[str], log: Log) -> tuple[tuple[str, ...], 
         log.find("repeated-gold", qid, f"{len(named)} named, {len(gold)} different")
     kinds = tuple(m for m in map(modality_of, gold) if m is not None)
     return gold, count_modalities(kinds)
+
+
+def corpus_readers(
+    dataset: Callable[[], Dataset],
+    sources: Callable[[Path, Log], Iterable[Source]],
+    *questions: Callable[[Path, Log], Iterable[CorpusQuestion]],
+) -> tuple[Iterate, Iterate]:
+    """Return ``iter_sources`` and ``iter_questions`` of a corpus.
+
+    The first yields the sources and then tells about the questions, without yielding them; the second reads the sources
+    before, for their ids, and tells nothing of them. No corrections are known, and no options. Both raise a UserError if a
+    file is missing or cannot be read at all.
+
+    Args:
+        dataset: returns the declaration, which names the files.
+        sources: of the folder, in their order.
+        questions: of each part of them; ids are different within a part.
+    """
+
+    def iter_sources(root: Path, corrections: Corrections, log: Log, /, **options: str) -> Iterator[Source]:
+        del corrections, options
+        dataset().require_files(root)
+        with FirstSeen() as seen:
+            yield from keep_first(sources(root, log), log, seen)
+            for part in questions:
+                for _ in resolve(part(root, log), log, seen):
+                    pass
+
+    def iter_questions(
+        root: Path, corrections: Corrections, log: Log, /, **options: str
+    ) -> Iterator[CorpusQuestion]:
+        del corrections, options
+        dataset().require_files(root)
+        with FirstSeen() as seen:
+            quiet = QuietLog()
+            for _ in keep_first(sources(root, quiet), quiet, seen):
+                pass
+            for part in questions:
+                yield from resolve(part(root, log), log, seen)
+
+    return iter_sources, iter_questions
 
 
 # -- pixels ----------------------------------------------------------------------------------------------------

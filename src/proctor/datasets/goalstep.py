@@ -20,10 +20,10 @@ from proctor.datasets.step_rows import (
     StepRows,
     accept_id,
     clean_text,
-    common_measures,
     describe,
     finite_number,
     in_time_order,
+    measured,
     read_duration,
     released_split,
     text_attributes,
@@ -196,11 +196,6 @@ def _span(segment: Segment) -> str:
 # -- declaration -------------------------------------------------------------------------------------------------
 
 
-def _measure(root: Path) -> Mapping[str, float]:
-    log = Log()
-    return common_measures(DATASET.iter_records(root, "published", log), log.counts)
-
-
 _SUBSTEP_RULES: Final = {
     f"substep-{rule}": f"the same of a substep: {what}"
     for rule, what in RULES.items()
@@ -280,6 +275,6 @@ DATASET: Final = Dataset(
         Published("steps_per_recording", 25.0, "an earlier count (validation)", digits=1),
         Published("substeps", 4347, "an earlier count (validation)"),
     ),
-    measure=_measure,
+    measure=measured(_iterate),
     splits=(released_split(_iterate),),
 )

@@ -18,9 +18,9 @@ from proctor.datasets.step_rows import (
     StepRows,
     accept_id,
     clean_text,
-    common_measures,
     describe,
     finite_number,
+    measured,
     read_duration,
     released_split,
 )
@@ -152,11 +152,6 @@ def _moment(bounds: object, segments: list[Segment], id_: str, log: Log) -> dict
     return {"moment_start": f"{start:.10g}", "moment_end": f"{end:.10g}"}
 
 
-def _measure(root: Path) -> Mapping[str, float]:
-    log = Log()
-    return common_measures(DATASET.iter_records(root, "published", log), log.counts)
-
-
 DATASET: Final = Dataset(
     name="hirest",
     title="HiREST",
@@ -213,6 +208,6 @@ DATASET: Final = Dataset(
         Published("steps", 4751, "an earlier count"),
         Published("steps_per_recording", 7.57, "an earlier count", digits=2),
     ),
-    measure=_measure,
+    measure=measured(_iterate),
     splits=(released_split(_iterate),),
 )

@@ -8,6 +8,7 @@ question a line, whose sources are named by their ids in the context files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,16 +18,13 @@ from proctor.corpus.question import CorpusQuestion
 from proctor.corpus.source import MODALITIES, Modality, Source, image_source, table_source, text_source
 from proctor.datasets.corpus_reading import (
     SOURCE_RULES,
-    QuietLog,
     check_corpus,
+    corpus_readers,
     gold_of,
-    keep_first,
     page_of,
     picture_hash,
-    resolve,
 )
-from proctor.datasets.dataset import Corrections, DataFile, Dataset, Log, reader
-from proctor.datasets.first_seen import FirstSeen
+from proctor.datasets.dataset import DataFile, Dataset, Log, reader
 from proctor.datasets.json_files import iter_typed
 from proctor.records import is_there
 
@@ -99,39 +97,6 @@ class _Question(msgspec.Struct):
     supporting_context: list[_Support] | None = None
 
 
-def iter_sources(root: Path, corrections: Corrections, log: Log, /, **options: str) -> Iterator[Source]:
-    """Yield texts, tables and images, file by file; then tell about the questions, without yielding them.
-
-    Raises:
-        UserError: if a file cannot be read at all.
-    """
-    del corrections, options  # none are known
-    DATASET.require_files(root)
-    with FirstSeen() as seen:
-        yield from keep_first(_sources(root, log), log, seen)
-        for split in _SPLITS:
-            for _ in resolve(_questions(root, split, log), log, seen):
-                pass
-
-
-def iter_questions(
-    root: Path, corrections: Corrections, log: Log, /, **options: str
-) -> Iterator[CorpusQuestion]:
-    """Yield the questions of train, dev and test; the sources are read before, for their ids.
-
-    Raises:
-        UserError: if a file cannot be read at all.
-    """
-    del corrections, options
-    DATASET.require_files(root)
-    with FirstSeen() as seen:
-        quiet = QuietLog()
-        for _ in keep_first(_sources(root, quiet), quiet, seen):
-            pass
-        for split in _SPLITS:
-            yield from resolve(_questions(root, split, log), log, seen)
-
-
 def _files(root: Path, stem: str) -> list[Path]:
     """The file, packed or not; the one that is not packed where both are there."""
     return [root / name for name in (f"{stem}.jsonl", f"{stem}.jsonl.gz") if is_there(root / name)][:1]
@@ -197,7 +162,7 @@ _CONTEXTS: Final[tuple[tuple[str, Any, Callable[[Path, Any, Log], Source]], ...]
 # -- questions -------------------------------------------------------------------------------------------------
 
 
-def _questions(root: Path, split: str, log: Log) -> Iterator[CorpusQuestion]:
+def _questions(split: str, root: Path, log: Log) -> Iterator[CorpusQuestion]:
     for path in _files(root, f"MMQA_{split}"):
         for _, line in iter_typed(path, _Question, log, "question"):
             yield _question(line, split, log)
@@ -231,7 +196,11 @@ def _named(modality: Modality, ids: Sequence[str]) -> list[str]:
     return [f"{modality}:{id_}" for id_ in ids]
 
 
-DATASET = Dataset(
+iter_sources, iter_questions = corpus_readers(
+    lambda: DATASET, _sources, *(partial(_questions, split) for split in _SPLITS)
+)
+
+DATASET: Dataset = Dataset(
     name="multimodalqa",
     title="MultiModalQA",
     version="1.0",

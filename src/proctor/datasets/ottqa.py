@@ -20,14 +20,12 @@ from proctor.corpus.question import CorpusQuestion
 from proctor.corpus.source import Source, table_source, text_source
 from proctor.datasets.corpus_reading import (
     SOURCE_RULES,
-    QuietLog,
     check_corpus,
+    corpus_readers,
     gold_of,
-    keep_first,
     page_of,
-    resolve,
 )
-from proctor.datasets.dataset import Corrections, DataFile, Dataset, Log, reader
+from proctor.datasets.dataset import DataFile, Dataset, Log, reader
 from proctor.datasets.first_seen import FirstSeen
 from proctor.errors import UserError
 from proctor.records import decode, read_bytes
@@ -64,57 +62,22 @@ class _Question(msgspec.Struct, rename={"answer": "answer-text", "nodes": "answe
     where: str = ""
 
 
-def iter_sources(root: Path, corrections: Corrections, log: Log, /, **options: str) -> Iterator[Source]:
-    """Yield every table, followed by those passages it links to that no table before it links to.
-
-    Then tell about the questions, without yielding them.
-
-    Raises:
-        UserError: if a file cannot be read at all.
-    """
-    del corrections, options  # none are known
-    DATASET.require_files(root)
-    with FirstSeen() as seen:
-        yield from _all_sources(root, log, seen)
-        for _ in resolve(_questions(root, log), log, seen):
-            pass
-
-
-def iter_questions(
-    root: Path, corrections: Corrections, log: Log, /, **options: str
-) -> Iterator[CorpusQuestion]:
-    """Yield the questions file by file; the sources are read before, for their ids.
-
-    Raises:
-        UserError: if a file cannot be read at all.
-    """
-    del corrections, options
-    DATASET.require_files(root)
-    with FirstSeen() as seen:
-        for _ in _all_sources(root, QuietLog(), seen):
-            pass
-        yield from resolve(_questions(root, log), log, seen)
-
-
 # -- sources ---------------------------------------------------------------------------------------------------
 
 
-def _all_sources(root: Path, log: Log, seen: FirstSeen) -> Iterator[Source]:
+def _sources(root: Path, log: Log) -> Iterator[Source]:
+    """Every table, followed by those passages it links to that no table before it links to."""
     with FirstSeen() as bodies:
-        yield from keep_first(_sources(root, log, bodies), log, seen)
-
-
-def _sources(root: Path, log: Log, bodies: FirstSeen) -> Iterator[Source]:
-    for path in sorted((root / _TABLES).glob("*.json")):
-        table = _read(path, _Table, log)
-        if table is None:
-            continue
-        if table.uid and table.uid != path.stem:
-            log.find("other-uid", f"{_TABLES}/{path.name}", f"uid is {table.uid[:200]!r}; it is used")
-        id_ = f"table:{table.uid or path.stem}"
-        links = _links(table)
-        yield _table(id_, table, links)
-        yield from _passages(root / _PASSAGES / path.name, id_, links, log, bodies)
+        for path in sorted((root / _TABLES).glob("*.json")):
+            table = _read(path, _Table, log)
+            if table is None:
+                continue
+            if table.uid and table.uid != path.stem:
+                log.find("other-uid", f"{_TABLES}/{path.name}", f"uid is {table.uid[:200]!r}; it is used")
+            id_ = f"table:{table.uid or path.stem}"
+            links = _links(table)
+            yield _table(id_, table, links)
+            yield from _passages(root / _PASSAGES / path.name, id_, links, log, bodies)
 
 
 def _read(path: Path, type_: Any, log: Log) -> Any:
@@ -248,7 +211,9 @@ def _question(line: _Question, split: str, log: Log) -> CorpusQuestion:
     )
 
 
-DATASET = Dataset(
+iter_sources, iter_questions = corpus_readers(lambda: DATASET, _sources, _questions)
+
+DATASET: Dataset = Dataset(
     name="ottqa",
     title="OTT-QA",
     version="1.0",

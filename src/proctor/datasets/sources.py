@@ -17,17 +17,14 @@ from proctor.corpus.question import CorpusQuestion
 from proctor.corpus.source import Source, image_source, table_source, text_source
 from proctor.datasets.corpus_reading import (
     SOURCE_RULES,
-    QuietLog,
     check_corpus,
+    corpus_readers,
     gold_of,
-    keep_first,
     modality_of,
     page_of,
     picture_hash,
-    resolve,
 )
-from proctor.datasets.dataset import Corrections, DataFile, Dataset, Log, reader
-from proctor.datasets.first_seen import FirstSeen
+from proctor.datasets.dataset import DataFile, Dataset, Log, reader
 from proctor.datasets.json_files import iter_typed
 from proctor.records import is_there
 
@@ -89,37 +86,6 @@ class _Verbalisation(msgspec.Struct):
 
 
 _Line = _Text | _Table | _Image
-
-
-def iter_sources(root: Path, corrections: Corrections, log: Log, /, **options: str) -> Iterator[Source]:
-    """Yield the sources in the order of the file; then tell about the questions, without yielding them.
-
-    Raises:
-        UserError: if a file cannot be read at all.
-    """
-    del corrections, options  # none are known
-    DATASET.require_files(root)
-    with FirstSeen() as seen:
-        yield from keep_first(_sources(root, log), log, seen)
-        for _ in resolve(_questions(root, log), log, seen):
-            pass
-
-
-def iter_questions(
-    root: Path, corrections: Corrections, log: Log, /, **options: str
-) -> Iterator[CorpusQuestion]:
-    """Yield the questions in the order of the file; the sources are read before, for their ids.
-
-    Raises:
-        UserError: if a file cannot be read at all.
-    """
-    del corrections, options
-    DATASET.require_files(root)
-    with FirstSeen() as seen:
-        quiet = QuietLog()
-        for _ in keep_first(_sources(root, quiet), quiet, seen):
-            pass
-        yield from resolve(_questions(root, log), log, seen)
 
 
 # -- sources ---------------------------------------------------------------------------------------------------
@@ -231,7 +197,9 @@ def _questions(root: Path, log: Log) -> Iterator[CorpusQuestion]:
         )
 
 
-DATASET = Dataset(
+iter_sources, iter_questions = corpus_readers(lambda: DATASET, _sources, _questions)
+
+DATASET: Dataset = Dataset(
     name="sources",
     title="corpus of sources",
     version="1",

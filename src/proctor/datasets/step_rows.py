@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 from proctor.datasets.dataset import Iterate, Log, Split, SplitRule
+from proctor.procedure.clip import finite_number
 from proctor.procedure.recording import Mistake, Recording, Segment
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "describe",
     "finite_number",
     "in_time_order",
+    "measured",
     "read_duration",
     "released_split",
     "text_attributes",
@@ -85,17 +87,6 @@ _MAX_ID: Final = 200
 
 
 # -- values ------------------------------------------------------------------------------------------------------
-
-
-def finite_number(value: object) -> float | None:
-    """Return a JSON number as a float; None for anything else, for NaN and for what a float cannot hold."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def clean_text(value: object) -> str:
@@ -339,6 +330,16 @@ def released_split(iterate: Iterate) -> SplitRule:
         return {name: tuple(ids) for name, ids in parts.items()}
 
     return SplitRule("released", "the subset that the release puts each recording in", make)
+
+
+def measured(iterate: Iterate) -> Callable[[Path], Mapping[str, float]]:
+    """Return a ``measure`` of what a reader yields and counts."""
+
+    def measure(root: Path) -> Mapping[str, float]:
+        log = Log()
+        return common_measures(iterate(root, "published", log), log.counts)
+
+    return measure
 
 
 def common_measures(

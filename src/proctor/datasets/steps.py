@@ -21,8 +21,8 @@ from proctor.datasets.step_rows import (
     StepRows,
     accept_id,
     clean_text,
-    common_measures,
     describe,
+    measured,
     read_duration,
     released_split,
     text_attributes,
@@ -176,11 +176,6 @@ def _mistakes(steps: StepRows, place: str, step: Mapping[str, Any]) -> tuple[Mis
     return (Mistake("other"),) if marked is True else ()
 
 
-def _measure(root: Path) -> Mapping[str, float]:
-    log = Log()
-    return common_measures(DATASET.iter_records(root, "published", log), log.counts)
-
-
 DATASET: Final = Dataset(
     name="steps",
     title="Rows of steps",
@@ -222,6 +217,6 @@ DATASET: Final = Dataset(
         ),
         "Of several data sets in one folder every video has to have an id of its own.",
     ),
-    measure=_measure,
+    measure=measured(_iterate),
     splits=(released_split(_iterate),),
 )

@@ -30,6 +30,7 @@ __all__ = [
     "Edge",
     "LeftOut",
     "Placed",
+    "finite_number",
     "grouped",
     "leaf_segments",
     "make_clip",
@@ -176,7 +177,7 @@ def video_seconds(recording: Recording) -> float | None:
     """
     if recording.duration is None:
         return None
-    seconds = _number(recording.duration)
+    seconds = finite_number(recording.duration)
     if seconds is None or seconds <= 0:
         raise UserError(
             f"the duration is {recording.duration!r}.",
@@ -229,7 +230,7 @@ def _times(segment: Segment) -> tuple[float, float] | str:
         return "skipped"
     if segment.start is None or segment.end is None:
         return "no_start"
-    start, end = _number(segment.start), _number(segment.end)
+    start, end = finite_number(segment.start), finite_number(segment.end)
     if start is None or end is None:
         return "not_a_time"
     if end < start:
@@ -239,8 +240,8 @@ def _times(segment: Segment) -> tuple[float, float] | str:
     return start, end
 
 
-def _number(value: object) -> float | None:
-    """Return a finite number; a program may put anything into a record."""
+def finite_number(value: object) -> float | None:
+    """Return a JSON number as a float; None for anything else, for NaN and for what a float cannot hold."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -406,7 +407,7 @@ def _side(before: bool, after: bool) -> Cut:
 
 def _checked_span(recording: Recording, start: float, end: float) -> tuple[float, float]:
     where = f"recording '{recording.id[:80]}'"
-    first, last = _number(start), _number(end)
+    first, last = finite_number(start), finite_number(end)
     if first is None or last is None or not 0 <= first < last:
         raise UserError(
             f"[{_said(start)}, {_said(end)}) is not a span of a recording.",
@@ -430,7 +431,7 @@ def _checked_edge(edge: Edge) -> Edge:
 
 
 def _checked_margin(margin: float) -> float:
-    number = _number(margin)
+    number = finite_number(margin)
     if number is None or number < 0:
         raise UserError(f"the margin is {_said(margin)}.", hint="give seconds, 0 or more")
     return number
