@@ -185,6 +185,18 @@ class _Job(Generic[T]):
 
 
 _Reply = tuple[Any, Failure | None]
+_Function = Callable[[Any], Any]
+_Jobs = Iterator[_Job[Any]]
+_Replies = Iterator[tuple[_Job[Any], _Reply]]
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """Where jobs run, how many at a time at most, and how often one is given to another worker."""
+
+    place: Place
+    in_flight: int | None
+    retries: int
 
 
 def map_items(
@@ -217,7 +229,7 @@ def map_items(
         raise UserError(f"{in_flight} items in flight are too few.", hint="give 1 or more")
     runner = _RUNNERS[place.kind]
     jobs = (_Job(i, item) for i, item in enumerate(items))
-    outcomes = runner(function, jobs, place, in_flight, max(0, retries))
+    outcomes = runner(function, jobs, _How(place, in_flight, max(0, retries)))
     try:
         for job, (value, failure) in outcomes:
             said = name(job.item) if name is not None else f"item {job.index}"
@@ -244,32 +256,18 @@ def _failure(error: BaseException) -> Failure:
 # -- here and in threads -----------------------------------------------------------------------------------------
 
 
-def _run_here(
-    function: Callable[[Any], Any],
-    jobs: Iterator[_Job[Any]],
-    place: Place,
-    in_flight: int | None,
-    retries: int,
-) -> Iterator[tuple[_Job[Any], _Reply]]:
-    del place, in_flight, retries
+def _run_here(function: _Function, jobs: _Jobs, how: _How) -> _Replies:
+    del how
     for job in jobs:
         yield job, _call(function, job.item)
 
 
-def _run_threads(
-    function: Callable[[Any], Any],
-    jobs: Iterator[_Job[Any]],
-    place: Place,
-    in_flight: int | None,
-    retries: int,
-) -> Iterator[tuple[_Job[Any], _Reply]]:
-    del retries
-    pool = ThreadPoolExecutor(place.workers)
+def _run_threads(function: _Function, jobs: _Jobs, how: _How) -> _Replies:
+    pool = ThreadPoolExecutor(how.place.workers)
     window: deque[_Job[Any]] = deque()
     try:
-        while _fill(
-            window, jobs, in_flight or 2 * place.workers, lambda j: pool.submit(_call, function, j.item)
-        ):
+        size = how.in_flight or 2 * how.place.workers
+        while _fill(window, jobs, size, lambda job: pool.submit(_call, function, job.item)):
             yield window[0], window[0].handle.result()
             window.popleft()
     finally:
@@ -292,15 +290,9 @@ def _fill(
 # -- processes -----------------------------------------------------------------------------------------------------
 
 
-def _run_processes(
-    function: Callable[[Any], Any],
-    jobs: Iterator[_Job[Any]],
-    place: Place,
-    in_flight: int | None,
-    retries: int,
-) -> Iterator[tuple[_Job[Any], _Reply]]:
+def _run_processes(function: _Function, jobs: _Jobs, how: _How) -> _Replies:
     _check_picklable(function)
-    pool = _pool(place.workers)
+    pool = _pool(how.place.workers)
     window: deque[_Job[Any]] = deque()
 
     def submit(job: _Job[Any]) -> Future[_Reply]:
@@ -312,12 +304,12 @@ def _run_processes(
             return broken
 
     try:
-        while _fill(window, jobs, in_flight or 2 * place.workers, submit):
+        while _fill(window, jobs, how.in_flight or 2 * how.place.workers, submit):
             reply = _reply(window[0].handle)
             if reply is None:
                 _end(pool)
-                _run_alone(function, window, retries)
-                pool = _pool(place.workers)
+                _run_alone(function, window, how.retries)
+                pool = _pool(how.place.workers)
                 continue
             yield window[0], reply
             window.popleft()
@@ -417,21 +409,15 @@ def _end(pool: ProcessPoolExecutor) -> None:
 # -- Ray -----------------------------------------------------------------------------------------------------------
 
 
-def _run_ray(
-    function: Callable[[Any], Any],
-    jobs: Iterator[_Job[Any]],
-    place: Place,
-    in_flight: int | None,
-    retries: int,
-) -> Iterator[tuple[_Job[Any], _Reply]]:
+def _run_ray(function: _Function, jobs: _Jobs, how: _How) -> _Replies:
     ray = _ray()
-    ours = _connect(ray, place.address)
+    ours = _connect(ray, how.place.address)
     window: deque[_Job[Any]] = deque()
     try:
-        call = ray.remote(num_cpus=1, max_retries=retries)(_call)
-        size = in_flight or max(2, 2 * int(ray.cluster_resources().get("CPU", 1)))
+        call = ray.remote(num_cpus=1, max_retries=how.retries)(_call)
+        size = how.in_flight or max(2, 2 * int(ray.cluster_resources().get("CPU", 1)))
         while _fill(window, jobs, size, lambda job: call.remote(function, job.item)):
-            yield window[0], _ray_reply(ray, window[0].handle, retries)
+            yield window[0], _ray_reply(ray, window[0].handle, how.retries)
             window.popleft()
     finally:
         # No ray.cancel: it ends our process where a call finishes at that moment ("Tried to complete task that was not

@@ -13,9 +13,11 @@ from proctor.report.figures.parts import (
     finite,
     join,
     label,
+    line,
     nothing,
     require_equal_lengths,
     scrolling,
+    text_at,
     ticks,
 )
 
@@ -77,12 +79,12 @@ class _Drawing:
 
     def axes(self, unit: str) -> Markup:
         right = self._x(self._scale.high)
-        parts = [_line("grid", _LEFT, self._y(n), right, self._y(n)) for n in _whole(self._most)]
-        parts += [_text(_LEFT - 6, self._y(n) + 4, "end", f"{n:,}") for n in _whole(self._most)]
+        parts = [line("grid", _LEFT, self._y(n), right, self._y(n)) for n in _whole(self._most)]
+        parts += [text_at(_LEFT - 6, self._y(n) + 4, "end", f"{n:,}") for n in _whole(self._most)]
         for value in ticks(self._scale.low, self._scale.high):
-            parts.append(_line("grid", self._x(value), self.bottom, self._x(value), self.bottom + 4))
-            parts.append(_text(self._x(value), self.bottom + 16, "middle", f"{value:,.10g}"))
-        parts.append(_text((_LEFT + right) / 2, self.bottom + 32, "middle", label(unit)))
+            parts.append(line("grid", self._x(value), self.bottom, self._x(value), self.bottom + 4))
+            parts.append(text_at(self._x(value), self.bottom + 16, "middle", f"{value:,.10g}"))
+        parts.append(text_at((_LEFT + right) / 2, self.bottom + 32, "middle", label(unit)))
         return join(parts)
 
     def column(self, low: float, high: float, count: int, unit: str) -> Markup:
@@ -99,23 +101,13 @@ class _Drawing:
 
     def mark(self, row: int, text: str, value: float, *, own: bool) -> Markup:
         x, y = self._x(value), _ROW * (row + 1)
-        return _line("own" if own else "reference", x, y - 10, x, self.bottom) + _text(
+        return line("own" if own else "reference", x, y - 10, x, self.bottom) + text_at(
             x + 5, y, "start", text
         )
 
 
 def _whole(most: int) -> list[int]:
     return [int(n) for n in ticks(0, most) if n == int(n)] or [0, most]
-
-
-def _line(classes: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
-    return Markup('<line class="{}" x1="{:g}" y1="{:g}" x2="{:g}" y2="{:g}"/>').format(
-        classes, x1, y1, x2, y2
-    )
-
-
-def _text(x: float, y: float, anchor: str, text: str) -> Markup:
-    return Markup('<text x="{:g}" y="{:g}" text-anchor="{}">{}</text>').format(x, y, anchor, text)
 
 
 def _named(name: str, value: float, unit: str) -> str:

@@ -16,11 +16,13 @@ __all__ = [
     "finite",
     "join",
     "label",
+    "line",
     "nothing",
     "percent",
     "plain_svg",
     "require_equal_lengths",
     "scrolling",
+    "text_at",
     "ticks",
     "whisker",
 ]
@@ -81,6 +83,18 @@ def _tick(value: float) -> str:
 def label(text: str) -> str:
     """Return a text from data on one line and at most so long that a picture bears it; not yet escaped."""
     return clip_line(text, _MAX_LABEL)
+
+
+def line(classes: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    """Return a line between two points."""
+    return Markup('<line class="{}" x1="{:g}" y1="{:g}" x2="{:g}" y2="{:g}"/>').format(
+        classes, x1, y1, x2, y2
+    )
+
+
+def text_at(x: float, y: float, anchor: str, text: str) -> Markup:
+    """Return a text at a point; it is escaped here."""
+    return Markup('<text x="{:g}" y="{:g}" text-anchor="{}">{}</text>').format(x, y, anchor, text)
 
 
 def finite(value: float | None) -> float | None:

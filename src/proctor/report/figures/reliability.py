@@ -12,9 +12,11 @@ from proctor.report.figures.parts import (
     finite,
     join,
     label,
+    line,
     nothing,
     require_equal_lengths,
     scrolling,
+    text_at,
 )
 from proctor.report.numbers import show_value
 
@@ -101,35 +103,25 @@ def _y(value: float) -> float:
     return round(_TOP + _SIDE * (1 - min(1.0, max(0.0, value))), 1)
 
 
-def _line(classes: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
-    return Markup('<line class="{}" x1="{:g}" y1="{:g}" x2="{:g}" y2="{:g}"/>').format(
-        classes, x1, y1, x2, y2
-    )
-
-
-def _text(x: float, y: float, anchor: str, text: str) -> Markup:
-    return Markup('<text x="{:g}" y="{:g}" text-anchor="{}">{}</text>').format(x, y, anchor, text)
-
-
 def _axes() -> Markup:
     parts = []
     for tick in (0, 0.2, 0.4, 0.6, 0.8, 1):
-        parts.append(_line("grid", _x(0), _y(tick), _x(1), _y(tick)))
-        parts.append(_line("grid", _x(tick), _y(0), _x(tick), _y(1)))
-        parts.append(_text(_LEFT - 6, _y(tick) + 4, "end", f"{tick:g}"))
-        parts.append(_text(_x(tick), _y(0) + 15, "middle", f"{tick:g}"))
+        parts.append(line("grid", _x(0), _y(tick), _x(1), _y(tick)))
+        parts.append(line("grid", _x(tick), _y(0), _x(tick), _y(1)))
+        parts.append(text_at(_LEFT - 6, _y(tick) + 4, "end", f"{tick:g}"))
+        parts.append(text_at(_x(tick), _y(0) + 15, "middle", f"{tick:g}"))
     middle = _TOP + _SIDE / 2
     parts.append(
         Markup(
             '<text transform="translate(11 {:g}) rotate(-90)" text-anchor="middle">came true</text>'
         ).format(middle)
     )
-    parts.append(_text(_LEFT + _SIDE / 2, _y(0) + 30, "middle", "confidence"))
+    parts.append(text_at(_LEFT + _SIDE / 2, _y(0) + 30, "middle", "confidence"))
     return join(parts)
 
 
 def _diagonal() -> Markup:
-    return _line("reference", _x(0), _y(0), _x(1), _y(1))
+    return line("reference", _x(0), _y(0), _x(1), _y(1))
 
 
 def _gap(b: _Bin) -> Markup:
@@ -146,8 +138,8 @@ def _whisker(b: _Bin) -> Markup:
     if b.confidence is None or b.low is None or b.high is None:
         return Markup("")
     x = _x(b.confidence)
-    ends = join(_line("whisker", x - 3.5, _y(v), x + 3.5, _y(v)) for v in (b.low, b.high))
-    return _line("whisker", x, _y(b.low), x, _y(b.high)) + ends
+    ends = join(line("whisker", x - 3.5, _y(v), x + 3.5, _y(v)) for v in (b.low, b.high))
+    return line("whisker", x, _y(b.low), x, _y(b.high)) + ends
 
 
 def _dot(b: _Bin) -> Markup:
@@ -164,7 +156,7 @@ def _counts(bins: list[_Bin]) -> Markup:
     """Draw the columns; their numbers are printed where they have room."""
     most = max(b.count for b in bins)
     base = _COUNTS_TOP + _COUNTS_HEIGHT + 14
-    parts = [_line("grid", _x(0), base, _x(1), base)]
+    parts = [line("grid", _x(0), base, _x(1), base)]
     for b in bins:
         height = max(1.0, round(_COUNTS_HEIGHT * b.count / most, 1)) if b.count else 0.0
         width = max(1.0, _x(b.end) - _x(b.start) - 1.5)
@@ -174,9 +166,9 @@ def _counts(bins: list[_Bin]) -> Markup:
             )
         )
         if b.count and width >= 6 * len(_short(b.count)):
-            parts.append(_text((_x(b.start) + _x(b.end)) / 2, base - height - 4, "middle", _short(b.count)))
-    parts.append(_text(_LEFT + _SIDE / 2, base + 15, "middle", "items in each bin"))
-    parts.append(_text(_LEFT - 6, base + 1, "end", "0"))
+            parts.append(text_at((_x(b.start) + _x(b.end)) / 2, base - height - 4, "middle", _short(b.count)))
+    parts.append(text_at(_LEFT + _SIDE / 2, base + 15, "middle", "items in each bin"))
+    parts.append(text_at(_LEFT - 6, base + 1, "end", "0"))
     return join(parts)
 
 
@@ -199,7 +191,7 @@ def _legend() -> Markup:
     )
     marks = [
         (Markup('<circle class="dot" cx="8" cy="8" r="4.5"/>'), "bin"),
-        (_line("reference", 0, 16, 16, 0), "as promised"),
+        (line("reference", 0, 16, 16, 0), "as promised"),
         (Markup('<rect class="gap over" x="3" y="1" width="9" height="14"/>'), "over-confident by"),
         (Markup('<rect class="gap under" x="3" y="1" width="9" height="14"/>'), "under-confident by"),
     ]

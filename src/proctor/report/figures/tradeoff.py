@@ -9,7 +9,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from proctor.report.figures.parts import finite, join, label, nothing
+from proctor.report.figures.parts import finite, join, label, line, nothing, text_at
 from proctor.report.numbers import show_value
 
 __all__ = ["TRADEOFF_GUIDE", "Tradeoff", "TradeoffPoint", "draw_tradeoff", "money", "money_ticks"]
@@ -145,21 +145,21 @@ def _grid(figure: Tradeoff, scale: _Costs) -> Markup:
     right, bottom = _WIDTH - _RIGHT, _TOP + _HEIGHT
     parts = []
     for value in (0, 25, 50, 75, 100):
-        parts.append(_line("grid", _LEFT, _y(value), right, _y(value)))
-        parts.append(_text(_LEFT - 6, _y(value) + 4, "end", str(value)))
+        parts.append(line("grid", _LEFT, _y(value), right, _y(value)))
+        parts.append(text_at(_LEFT - 6, _y(value) + 4, "end", str(value)))
     for cost in money_ticks(scale.low, scale.high):
         x = scale.place(cost)
-        parts.append(_line("grid", x, _TOP, x, bottom))
-        parts.append(_text(x, bottom + 16, "middle", _tick(cost)))
-    parts.append(_text((_LEFT + right) / 2, bottom + 38, "middle", figure.unit))
-    parts.append(_text(_LEFT, _TOP - 12, "middle", "score"))
+        parts.append(line("grid", x, _TOP, x, bottom))
+        parts.append(text_at(x, bottom + 16, "middle", _tick(cost)))
+    parts.append(text_at((_LEFT + right) / 2, bottom + 38, "middle", figure.unit))
+    parts.append(text_at(_LEFT, _TOP - 12, "middle", "score"))
     return join(parts)
 
 
 def _level(name: str, value: float) -> Markup:
     right = _WIDTH - _RIGHT
-    words = _text(right + 6, _y(value) + 4, "start", _short(name, 20))
-    return _line("reference", _LEFT, _y(value), right, _y(value)) + words
+    words = text_at(right + 6, _y(value) + 4, "start", _short(name, 20))
+    return line("reference", _LEFT, _y(value), right, _y(value)) + words
 
 
 def _path(points: Sequence[TradeoffPoint], group: int, scale: _Costs) -> Markup:
@@ -177,7 +177,7 @@ def _point(p: TradeoffPoint, group: int, scale: _Costs) -> Markup:
     low, high = finite(p.low), finite(p.high)
     said = f"{p.group}, {p.label}: {show_value(p.value, 1)}"
     if low is not None and high is not None:
-        ends = _line(f"whisker g{n}", x, _y(low), x, _y(high))
+        ends = line(f"whisker g{n}", x, _y(low), x, _y(high))
         said += f" ({show_value(low, 1)} to {show_value(high, 1)})"
     return ends + Markup(
         '<g class="mark g{}{}" transform="translate({:g} {:g})">{}<title>{}</title></g>'
@@ -203,7 +203,7 @@ def _words(
         places = [_Place.at(p, scale, text, *where) for where in _AROUND]
         best = min(places, key=lambda place: (round(place.hides(taken)), places.index(place)))
         taken.append(best.box)
-        found.append(_text(best.x, best.y, best.anchor, text))
+        found.append(text_at(best.x, best.y, best.anchor, text))
     return found
 
 
@@ -261,13 +261,3 @@ def _legend(number: int, group: str) -> Markup:
 def _short(text: str, most: int) -> str:
     text = label(text)
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _line(classes: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
-    return Markup('<line class="{}" x1="{:g}" y1="{:g}" x2="{:g}" y2="{:g}"/>').format(
-        classes, x1, y1, x2, y2
-    )
-
-
-def _text(x: float, y: float, anchor: str, text: str) -> Markup:
-    return Markup('<text x="{:g}" y="{:g}" text-anchor="{}">{}</text>').format(x, y, anchor, text)
