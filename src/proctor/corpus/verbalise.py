@@ -21,7 +21,7 @@ from proctor.errors import UserError
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image, Parameters, Request
-from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated
+from proctor.llm.outcome import Ask, Outcome, Reply, why_incomplete
 from proctor.llm.prompt import PromptSet
 from proctor.llm.replying import Replying
 from proctor.records import Dropped
@@ -41,7 +41,6 @@ WORDS: Final = 150
 _TEMPLATE: Final = "verbalise"
 _LIMIT: Final = 8_000
 """Characters of a description; a longer one is a model that has lost itself."""
-_SHOWN: Final = 300
 
 
 def corpus_prompts(own: Path | None = None) -> PromptSet:
@@ -255,12 +254,8 @@ def _why_not(outcome: Outcome | None) -> tuple[str, str] | None:
     """Return reason and detail for what is no description; None for one."""
     if outcome is None:
         return "not_asked", "the calls ended before its turn"
-    if isinstance(outcome, Failure):
-        return outcome.kind, outcome.message[:_SHOWN]
-    if isinstance(outcome, Refusal):
-        return "refusal", outcome.text[:_SHOWN] or "the model declined without a word"
-    if isinstance(outcome, Truncated):
-        return "truncated", f"cut off by the limit on tokens after {len(outcome.text):,} characters"
+    if not isinstance(outcome, Reply):
+        return why_incomplete(outcome)
     text = _tidied(outcome.text)
     if not any(map(str.isalnum, text)):
         return "no_description", "the model replied nothing"

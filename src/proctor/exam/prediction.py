@@ -7,23 +7,15 @@ from decimal import Decimal
 
 import msgspec
 
-from proctor.llm.outcome import Failure, Outcome, Refusal, Truncated, Usage
+from proctor.llm.outcome import Failure, Outcome, Reply, Usage, why_incomplete
 
 __all__ = ["Judgement", "Prediction", "call_details", "total_cost", "why_no_reply"]
 
 
-_SHOWN = 300
-"""Characters of a refusal or a message that a record keeps."""
-
-
 def why_no_reply(outcome: Outcome) -> str | None:
     """Return why an outcome is not an answer, None when it is one. The first word is a code that can be counted."""
-    if isinstance(outcome, Failure):
-        return f"{outcome.kind}: {outcome.message[:_SHOWN]}"
-    if isinstance(outcome, Truncated):
-        return f"truncated: cut off by the limit on tokens after {len(outcome.text):,} characters"
-    if isinstance(outcome, Refusal):
-        return f"refusal: {outcome.text[:_SHOWN] or 'the model declined without a word'}"
+    if not isinstance(outcome, Reply):
+        return ": ".join(why_incomplete(outcome))
     return None if outcome.text.strip() else "empty: the model replied nothing"
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "Usage",
     "is_final",
     "is_settled",
+    "why_incomplete",
 ]
 
 FailureKind = Literal[
@@ -133,6 +134,19 @@ Outcome = Reply | Truncated | Refusal | Failure
 
 Ask = Callable[[Iterable[Request]], Iterator[tuple[Request, Outcome]]]
 """Makes calls and yields each request with its outcome, in any order (``proctor.llm.blocking.run_calls``)."""
+
+
+_SHOWN: Final = 300
+"""Characters of a refusal or a message that a record keeps."""
+
+
+def why_incomplete(outcome: Truncated | Refusal | Failure) -> tuple[str, str]:
+    """Return why an outcome is no complete reply: a code that can be counted, and what people are told."""
+    if isinstance(outcome, Failure):
+        return outcome.kind, outcome.message[:_SHOWN]
+    if isinstance(outcome, Truncated):
+        return "truncated", f"cut off by the limit on tokens after {len(outcome.text):,} characters"
+    return "refusal", outcome.text[:_SHOWN] or "the model declined without a word"
 
 
 def is_final(outcome: Outcome) -> bool:

@@ -24,7 +24,7 @@ from proctor.exam.library import Library
 from proctor.exam.question import Question
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
-from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated
+from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated, why_incomplete
 from proctor.llm.prompt import PromptSet
 from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, repair_messages
@@ -242,8 +242,4 @@ def _why_no_reply(outcome: Failure | Truncated | Refusal | None) -> tuple[str, s
     """Return reason code and detail for a call that gave no complete reply."""
     if outcome is None:
         return "cancelled", "the run ended before it was asked"
-    if isinstance(outcome, Failure):
-        return outcome.kind, outcome.message[:_SHOWN]
-    if isinstance(outcome, Truncated):
-        return "truncated", f"cut off by the limit on tokens after {len(outcome.text):,} characters"
-    return "refusal", outcome.text[:_SHOWN] or "the model declined without a word"
+    return why_incomplete(outcome)
