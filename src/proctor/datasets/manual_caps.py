@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from proctor.errors import UserError
+from proctor.procedure.inflect import word_set
 from proctor.procedure.manual import (
     Manual,
     ManualSection,
@@ -43,28 +44,9 @@ __all__ = [
     "step_text",
 ]
 
-_INNER: Final = frozenset(
-    (
-        *("e.g", "i.e", "eg", "ie", "cf", "vs", "approx", "ca", "incl", "excl", "esp"),
-        *("dr", "mr", "mrs", "ms", "prof", "st", "jr", "sr", "nos", "fig", "figs", "vol", "dept"),
-        *(
-            "tsp",
-            "tsps",
-            "tbsp",
-            "tbsps",
-            "tbs",
-            "oz",
-            "lb",
-            "lbs",
-            "pt",
-            "pts",
-            "qt",
-            "qts",
-            "gal",
-            "deg",
-            "pkg",
-        ),
-    )
+_INNER: Final = word_set(
+    "e.g i.e eg ie cf vs approx ca incl excl esp dr mr mrs ms prof st jr sr nos fig figs vol dept tsp  "
+    "tsps tbsp tbsps tbs oz lb lbs pt pts qt qts gal deg pkg"
 )
 """Abbreviations that seldom end a sentence; ``etc.``, ``a.m.`` and ``in.`` often do."""
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from proctor.errors import UserError
+from proctor.procedure.inflect import word_list
 from proctor.records import atomic_folder
 
 __all__ = [
@@ -45,64 +46,11 @@ TELLING_WORDS: Final = {
 }
 """The word of each text bucket, by task."""
 
-_OTHER_WORDS: Final = (
-    *(
-        "above",
-        "again",
-        "along",
-        "around",
-        "aside",
-        "away",
-        "barely",
-        "below",
-        "beside",
-        "between",
-        "both",
-        "briefly",
-    ),
-    *(
-        "calmly",
-        "corner",
-        "edge",
-        "evenly",
-        "firmly",
-        "first",
-        "gently",
-        "half",
-        "hand",
-        "hold",
-        "keep",
-        "left",
-    ),
-    *(
-        "level",
-        "lightly",
-        "little",
-        "look",
-        "middle",
-        "move",
-        "near",
-        "neatly",
-        "one",
-        "open",
-        "outer",
-        "over",
-    ),
-    *(
-        "piece",
-        "place",
-        "press",
-        "quickly",
-        "rest",
-        "right",
-        "side",
-        "slowly",
-        "small",
-        "smooth",
-        "softly",
-        "table",
-    ),
-    *("turn", "until", "with", "work"),
+_OTHER_WORDS: Final = word_list(
+    "above again along around aside away barely below beside between both briefly calmly corner edge "
+    "evenly firmly first gently half hand hold keep left level lightly little look middle move near "
+    "neatly one open outer over piece place press quickly rest right side slowly small smooth softly "
+    "table turn until with work"
 )
 """With the twelve telling words a vocabulary of 64."""
 

@@ -20,26 +20,13 @@ from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item
 from proctor.exam.reading import FAMILY, asks_for_fault, read_question
 from proctor.procedure.graph import TaskGraph
+from proctor.procedure.inflect import word_list
 from proctor.procedure.phrase import Phrase, parse_phrase
 from proctor.procedure.progress import Progress, progress_after
 
 __all__ = ["AnnotationBound", "Facts"]
 
-_COUNTS = (
-    "None",
-    "One",
-    "Two",
-    "Three",
-    "Four",
-    "Five",
-    "Six",
-    "Seven",
-    "Eight",
-    "Nine",
-    "Ten",
-    "Eleven",
-    "Twelve",
-)
+_COUNTS = word_list("None One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve")
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from proctor.exam.reading import (
     stem,
 )
 from proctor.procedure.graph import TaskGraph
+from proctor.procedure.inflect import word_list
 from proctor.procedure.phrase import parse_phrase
 
 __all__ = ["Inquiry", "Wish", "read_inquiry"]
@@ -247,21 +248,9 @@ def _wish(main: str, marked: str, asked: tuple[str, ...], before: tuple[str, ...
 
 _GENERAL = frozenset(
     stem(w)
-    for w in (
-        *("do", "make", "need", "step", "thing", "part", "time", "anything", "something", "way", "order"),
-        *(
-            "right",
-            "case",
-            "point",
-            "moment",
-            "move",
-            "further",
-            "leave",
-            "skip",
-            "forget",
-            "miss",
-            "precede",
-        ),
+    for w in word_list(
+        "do make need step thing part time anything something way order right case point moment move further  "
+        "leave skip forget miss precede"
     )
 )
 

@@ -19,7 +19,7 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from proctor.procedure.graph import TaskGraph
-from proctor.procedure.inflect import base_form
+from proctor.procedure.inflect import base_form, word_list, word_set
 
 __all__ = [
     "ANY_ORDER",
@@ -58,13 +58,9 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[;:\n]+")
 _CLAUSE_END = re.compile(r"[,()]|\s(?:and|or|but|then|so|because|since|while|however)\s|\s[-–—]\s")
 
 
-def _list(text: str) -> list[str]:
-    return text.split()
-
-
 _NUMBERS = {
     word: str(n)
-    for n, word in enumerate(_list("one two three four five six seven eight nine ten eleven twelve"), 1)
+    for n, word in enumerate(word_list("one two three four five six seven eight nine ten eleven twelve"), 1)
 } | {"zero": "0", "half": "1/2", "quarter": "1/4", "once": "1", "twice": "2", "couple": "2"}
 
 _UNITS = {
@@ -98,28 +94,15 @@ _KIND_OF_UNIT = (
     | {"degree": "heat", "percent": "share"}
 )
 
-_IRREGULAR = {
-    "leaves": "leaf",
-    "halves": "half",
-    "halve": "half",
-    "halved": "half",
-    "halving": "half",
-    "knives": "knife",
-    "tomatoes": "tomato",
-    "potatoes": "potato",
-    "forgot": "forget",
-    "forgotten": "forget",
-    "forgetting": "forget",
-    "did": "do",
-    "done": "do",
-    "doing": "do",
-    "went": "go",
-    "gone": "go",
-    "got": "get",
-}
+_BASES = """
+    leaves leaf, halves half, halve half, halved half, halving half, knives knife, tomatoes tomato, potatoes
+    potato, forgot forget, forgotten forget, forgetting forget, did do, done do, doing do, went go, gone go,
+    got get
+    """
+_IRREGULAR = dict(pair.split() for pair in _BASES.split(","))
 
-_GRAMMAR = frozenset(
-    _list("""a an the this that these those it its they them their there here he she his her him we our us i me my you your
+_GRAMMAR = word_set("""
+    a an the this that these those it its they them their there here he she his her him we our us i me my you your
     yours yourself is are was were be been being am do have has had having of to for in on at with from by as into
     onto up out if so and or but then than also too very just only more some any all each both every please
     can could may might will would shall should must need ought let next now yet still already before after first
@@ -127,8 +110,8 @@ _GRAMMAR = frozenset(
     other another about around over under until because since while during make sure want lets good ok okay
     well forget miss skip wrong correct mistake it's you've i'm you're don't didn't haven't hasn't isn't aren't
     wasn't weren't shouldn't wouldn't can't cannot couldn't that's there's they're actually recipe answer go ahead
-    start continue proceed later soon once come comes came coming""")
-)
+    start continue proceed later soon once come comes came coming
+    """)
 
 
 def plain_text(text: str) -> str:
@@ -256,8 +239,8 @@ def _amounts(tokens: list[str]) -> tuple[Amount, ...]:
 
 # -- what is said ----------------------------------------------------------------------------------------------
 
-_YES = frozenset(_list("yes yeah yep yup sure indeed absolutely definitely certainly"))
-_NO = frozenset(_list("no nope nah"))
+_YES = word_set("yes yeah yep yup sure indeed absolutely definitely certainly")
+_NO = word_set("no nope nah")
 _NEGATION = (
     r"(?:no|not|n't|never|nothing|without|didn't|don't|haven't|hasn't|isn't|aren't|wasn't|weren't|doesn't)"
 )

@@ -17,6 +17,7 @@ from typing import Final
 
 from proctor.procedure.cycles import each_bit, find_cycle, strong_components
 from proctor.procedure.graph import GraphDraft, Step, TaskGraph
+from proctor.procedure.inflect import word_set
 
 __all__ = [
     "BROKEN_RULES",
@@ -59,17 +60,8 @@ GRAPH_RULES: Final[dict[str, str]] = {
 }
 """Every rule and what it finds; a contributor adds a rule here and in ``_CHECKS``."""
 
-BROKEN_RULES: Final = frozenset(
-    (
-        "empty",
-        "duplicate_id",
-        "unknown_step",
-        "self_edge",
-        "duplicate_edge",
-        "cycle",
-        "unreached",
-        "dead_end",
-    )
+BROKEN_RULES: Final = word_set(
+    "empty duplicate_id unknown_step self_edge duplicate_edge cycle unreached dead_end"
 )
 """With a finding of one of these a draft does not build."""
 

@@ -26,8 +26,14 @@ __all__ = [
     "past",
     "plural",
     "singular",
+    "word_list",
     "word_set",
 ]
+
+
+def word_list(text: str) -> tuple[str, ...]:
+    """Return the words of a text, in order."""
+    return tuple(text.split())
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -62,71 +68,23 @@ VERBS: Final[frozenset[str]] = word_set("""
     vacuum mop create attach detach replace number sip blow drive ensure hand heap help pack scrub shovel serve solve
     """)
 
-_IRREGULAR_VERBS: Final[dict[str, tuple[str, str]]] = {
-    "beat": ("beat", "beaten"),
-    "become": ("became", "become"),
-    "begin": ("began", "begun"),
-    "bend": ("bent", "bent"),
-    "break": ("broke", "broken"),
-    "bring": ("brought", "brought"),
-    "build": ("built", "built"),
-    "cut": ("cut", "cut"),
-    "blow": ("blew", "blown"),
-    "dig": ("dug", "dug"),
-    "come": ("came", "come"),
-    "drink": ("drank", "drunk"),
-    "drive": ("drove", "driven"),
-    "eat": ("ate", "eaten"),
-    "do": ("did", "done"),
-    "draw": ("drew", "drawn"),
-    "fall": ("fell", "fallen"),
-    "feed": ("fed", "fed"),
-    "forget": ("forgot", "forgotten"),
-    "find": ("found", "found"),
-    "freeze": ("froze", "frozen"),
-    "get": ("got", "got"),
-    "give": ("gave", "given"),
-    "go": ("went", "gone"),
-    "grind": ("ground", "ground"),
-    "hang": ("hung", "hung"),
-    "have": ("had", "had"),
-    "hold": ("held", "held"),
-    "keep": ("kept", "kept"),
-    "lay": ("laid", "laid"),
-    "leave": ("left", "left"),
-    "let": ("let", "let"),
-    "lie": ("lay", "lain"),
-    "light": ("lit", "lit"),
-    "make": ("made", "made"),
-    "overcook": ("overcooked", "overcooked"),
-    "pay": ("paid", "paid"),
-    "put": ("put", "put"),
-    "read": ("read", "read"),
-    "rise": ("rose", "risen"),
-    "run": ("ran", "run"),
-    "saute": ("sauteed", "sauteed"),
-    "saw": ("sawed", "sawn"),
-    "set": ("set", "set"),
-    "sew": ("sewed", "sewn"),
-    "shake": ("shook", "shaken"),
-    "shut": ("shut", "shut"),
-    "sit": ("sat", "sat"),
-    "slide": ("slid", "slid"),
-    "slit": ("slit", "slit"),
-    "spin": ("spun", "spun"),
-    "split": ("split", "split"),
-    "spread": ("spread", "spread"),
-    "stand": ("stood", "stood"),
-    "stick": ("stuck", "stuck"),
-    "strike": ("struck", "struck"),
-    "sweep": ("swept", "swept"),
-    "take": ("took", "taken"),
-    "tear": ("tore", "torn"),
-    "throw": ("threw", "thrown"),
-    "wear": ("wore", "worn"),
-    "wet": ("wet", "wet"),
-    "wind": ("wound", "wound"),
-    "write": ("wrote", "written"),
+_THREE_FORMS: Final = """
+    beat beat beaten, become became become, begin began begun, bend bent bent, break broke broken,
+    bring brought brought, build built built, cut cut cut, blow blew blown, dig dug dug, come came come,
+    drink drank drunk, drive drove driven, eat ate eaten, do did done, draw drew drawn, fall fell fallen,
+    feed fed fed, forget forgot forgotten, find found found, freeze froze frozen, get got got,
+    give gave given, go went gone, grind ground ground, hang hung hung, have had had, hold held held,
+    keep kept kept, lay laid laid, leave left left, let let let, lie lay lain, light lit lit,
+    make made made, overcook overcooked overcooked, pay paid paid, put put put, read read read,
+    rise rose risen, run ran run, saute sauteed sauteed, saw sawed sawn, set set set, sew sewed sewn,
+    shake shook shaken, shut shut shut, sit sat sat, slide slid slid, slit slit slit, spin spun spun,
+    split split split, spread spread spread, stand stood stood, stick stuck stuck, strike struck struck,
+    sweep swept swept, take took taken, tear tore torn, throw threw thrown, wear wore worn, wet wet wet,
+    wind wound wound, write wrote written
+    """
+_IRREGULAR_VERBS: Final = {
+    verb: (past, participle)
+    for verb, past, participle in (forms.split() for forms in _THREE_FORMS.split(","))
 }
 
 _DOUBLING: Final[frozenset[str]] = frozenset(

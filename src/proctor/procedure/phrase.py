@@ -14,17 +14,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from proctor.procedure.inflect import VERBS, base_form, gerund, participle, past
+from proctor.procedure.inflect import VERBS, base_form, gerund, participle, past, word_set
 
 __all__ = ["Phrase", "has_tag", "parse_phrase", "render_step"]
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _TAGGED = re.compile(r"^\s*(?P<verb>[A-Za-z]+(?: (?:and |or )?[A-Za-z]+)?)\s*-\s*(?P<rest>\S.*)$", re.DOTALL)
-_COMPOUND: Final = _words(
+_COMPOUND: Final = word_set(
     "pan deep stir air double cross hand re pre over under un self semi non spin cold hot dry wet pressure micro "
     "spot half twin single slow machine laser blind"
 )
@@ -207,16 +203,16 @@ def _move_back(main: str, front: str) -> str:
 
 # -- the verb ----------------------------------------------------------------------------------------------------
 
-_DETERMINER: Final = _words(
+_DETERMINER: Final = word_set(
     "the a an this that these those your my our his her its all both each every some any one two three four five six "
     "seven eight nine ten half another more it them enough"
 )
-_PREPOSITION: Final = _words(
+_PREPOSITION: Final = word_set(
     "to into in on onto over from with for until till under inside around at by between using off out through across "
     "about while so that without before after against along per via beside behind below above toward towards "
     "when once if because as within during up down upto than leaving making ensuring often where which"
 )
-_NOUNS_TOO: Final = _words(
+_NOUNS_TOO: Final = word_set(
     "water plant wire tin layer drink design ladle top cover slice cut mix season butter place spoon heat cool whisk strip wrap roll plug screw bolt clamp label dust "
     "light line level mount plate pan oil paint paste press print process pump quarter record rest scale seat "
     "shape skin spot stack staple steam store strain tape thread tie touch trim turn use wash wheel wind file fork "
@@ -230,7 +226,7 @@ _NOUNS_TOO: Final = _words(
     "split squeeze stir stretch sweep test warm wet whip empty dry"
 )
 """Verbs that are nouns or adjectives too: after "and" they count as verbs only before a determiner or at the end."""
-_NO_VERB: Final = _words(
+_NO_VERB: Final = word_set(
     "the a an this that these those your my our not no one two there step in on at of with and or but it is "
     "was are were he she they we you i"
 )
@@ -383,24 +379,24 @@ _PARTICLES: Final[dict[str, frozenset[str]]] = {
     "thin": frozenset(("out",)),
     "spread": frozenset(("out",)),
 }
-_UNITS: Final = _words(
+_UNITS: Final = word_set(
     "tsp tbsp teaspoon teaspoons tablespoon tablespoons tbs cup cups ounce ounces oz lb lbs pound pounds g kg mg gram "
     "grams ml l liter liters litre litres µl ul microliter microliters mm cm m inch inches quart quarts pint pints pinch "
     "pinches dash dashes knob drizzle splash slice slices clove cloves piece pieces block blocks can cans sheet sheets "
     "drop drops bit bits handful handfuls package packages packet packets stick sticks head heads bunch sprig sprigs "
     "spoonful spoonfuls amount rest layer number bottle jar tube tubes bag degree degrees percent %"
 )
-_SIZES: Final = _words(
+_SIZES: Final = word_set(
     "about approximately heaped heaping level generous medium large small big sized thick thin extra "
     "roughly around little medium-sized little equal exactly only just"
 )
-_TEMPERATURE_WORDS: Final = _words("low high medium low-medium medium-low medium-high")
-_STOPS: Final = _words(
+_TEMPERATURE_WORDS: Final = word_set("low high medium low-medium medium-low medium-high")
+_STOPS: Final = word_set(
     "dry tight open apart flat well thoroughly gently carefully tightly firmly evenly covered uncovered roughly again "
     "twice together aside slowly quickly properly completely straight off halfway downwards upwards lightly perpendicular cut-side face-down face-up"
 )
-_VAGUE: Final = _words("it them this that everything anything something things thing")
-_INTRANSITIVE: Final = _words(
+_VAGUE: Final = word_set("it them this that everything anything something things thing")
+_INTRANSITIVE: Final = word_set(
     "cook microwave stir mix whisk simmer bake boil wait heat fry blend centrifuge vortex incubate spin blitz saute "
     "toast roast grill steam"
 )

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Literal
 
+from proctor.procedure.inflect import word_list, word_set
 from proctor.procedure.phrase import render_step
 from proctor.procedure.wording import agree
 
@@ -56,16 +57,7 @@ _declare(
 _declare("temperature", "degree", u1="degree degrees °c °f °")
 
 _WORDS: Final = {
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
+    word: n for n, word in enumerate(word_list("one two three four five six seven eight nine ten"), 1)
 }
 _ANDHALF = r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten) and (?:a |one )?half"
 _NUMBER = r"(?:\d+ \d+/\d+(?! ?inch)|\d+/\d+|\d+(?:\.\d+)?|half)"
@@ -77,25 +69,7 @@ _QUANTITY = re.compile(
     r"(?:[ -]*(?P<unit>[a-zµ°]+))?",
     re.IGNORECASE,
 )
-_SKIP: Final = frozenset(
-    [
-        "of",
-        "the",
-        "a",
-        "an",
-        "more",
-        "medium",
-        "large",
-        "small",
-        "ripe",
-        "fresh",
-        "softened",
-        "sized",
-        "in",
-        "thick",
-        "to",
-    ]
-)
+_SKIP: Final = word_set("of the a an more medium large small ripe fresh softened sized in thick to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,18 +208,7 @@ _COUNTED_WORDS: Final = re.compile(
 )
 
 
-_COUNTED: Final = (
-    "teaspoon",
-    "tablespoon",
-    "cup",
-    "ounce",
-    "minute",
-    "second",
-    "hour",
-    "pinch",
-    "gram",
-    "degree",
-)
+_COUNTED: Final = word_list("teaspoon tablespoon cup ounce minute second hour pinch gram degree")
 
 
 def _agreeing(words: str, unit: str, number: Fraction) -> str:

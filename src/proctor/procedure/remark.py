@@ -266,17 +266,7 @@ def _second_action(text: str) -> tuple[str, str] | None:
             _AUX, words[n - 2].lower() if before in ("just", "only") else before
         ):
             continue
-        governed = before in DETERMINERS or before in (
-            "to",
-            "by",
-            "without",
-            "of",
-            "and",
-            "or",
-            "with",
-            "in",
-            "for",
-        )
+        governed = before in DETERMINERS or before in _BEFORE_NOUNS
         if before == "and" and _is_past(word):
             return " ".join(words[: n - 1]), " ".join(words[n:])
         if opens and not governed:
@@ -646,24 +636,12 @@ def _gerund_of(word: str) -> str:
     return gerund(_verb(word)) + ("," if word.endswith(",") else "")
 
 
+_BEFORE_NOUNS: Final = word_set("to by without of and or with in for")
+
+
 # -- actions -----------------------------------------------------------------------------------------------------
 
-_ALREADY: Final = (
-    "while",
-    "without",
-    "by",
-    "of",
-    "before",
-    "after",
-    "than",
-    "when",
-    "using",
-    "to",
-    "instead",
-    "for",
-    "such",
-    "that",
-)
+_ALREADY: Final = word_set("while without by of before after than when using to instead for such that")
 
 
 def _verbal(plain: str) -> Remark | None:
@@ -696,20 +674,7 @@ def _verbal(plain: str) -> Remark | None:
     return Remark(f"{how}{past(verb)}{match['mark']}{rest}", "you")
 
 
-_NEEDS_IT: Final = (
-    "make",
-    "place",
-    "add",
-    "invert",
-    "replace",
-    "transfer",
-    "do",
-    "set",
-    "perform",
-    "spread",
-    "sprinkle",
-    "crack",
-)
+_NEEDS_IT: Final = word_set("make place add invert replace transfer do set perform spread sprinkle crack")
 """Verbs that cannot stand without an object."""
 
 

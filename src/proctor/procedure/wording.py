@@ -23,6 +23,7 @@ from proctor.procedure.inflect import (
     past,
     plural,
     singular,
+    word_list,
     word_set,
 )
 
@@ -72,10 +73,7 @@ _REPAIRS: Final = (
     (re.compile(r", no (?=[a-z]+ing\b)"), " without "),
 )  # fmt: skip
 _NUMBER_WORDS: Final = {
-    w: n
-    for n, w in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-    )
+    w: n for n, w in enumerate(word_list("zero one two three four five six seven eight nine ten"))
 }
 NUMBER: Final = (
     rf"(?:\d+ \d+/\d+|\d+/\d+|\d+(?:\.\d+)?(?:(?: ?- ?| to | or )\d+(?:\.\d+)?)?|{'|'.join(_NUMBER_WORDS)})"

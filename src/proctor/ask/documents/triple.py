@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from proctor.ask.documents.prompting import SHOWN, Miss, squeeze
+from proctor.procedure.inflect import word_set
 
 __all__ = ["TRIPLE_FORM", "Triple", "is_none", "parse_pair", "parse_triple"]
 
@@ -29,26 +30,9 @@ _LABEL = re.compile(
     r" ?\d{0,2} ?[*_]{0,3} ?:[*_]{0,3}\s*(?=\S)",
     re.IGNORECASE,
 )
-_CITING: Final = frozenset(
-    [
-        "passage",
-        "passages",
-        "source",
-        "sources",
-        "image",
-        "images",
-        "table",
-        "tables",
-        "text",
-        "texts",
-        "citation",
-        "citations",
-        "cited",
-        "number",
-        "numbers",
-        "and",
-        "none",
-    ]
+_CITING: Final = word_set(
+    "passage passages source sources image images table tables text texts citation citations cited number "
+    "numbers and none"
 )
 _NUMBER = re.compile(r"[0-9]+")
 _WORDS = re.compile(r"\w+")

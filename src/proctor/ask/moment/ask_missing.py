@@ -27,12 +27,12 @@ _NUMBERS: Final = ("None", "One", "Two", "Three", "Four", "Five", "Six", "Seven"
 def missing_options(moment: Moment) -> Iterator[Option]:
     """Yield every intent of a ``missing`` question that is certain at this moment."""
     yield Option(
-        6, lambda rng: Ask("missing.any", _slots(moment), _forgotten(moment, rng, moment.missing, "Yes, "))
+        6, lambda rng: Ask("missing.any", moment.slots(), _forgotten(moment, rng, moment.missing, "Yes, "))
     )
     yield Option(
-        4, lambda rng: Ask("missing.what", _slots(moment), _forgotten(moment, rng, moment.missing, ""))
+        4, lambda rng: Ask("missing.what", moment.slots(), _forgotten(moment, rng, moment.missing, ""))
     )
-    yield Option(3, lambda rng: Ask("missing.complete", _slots(moment), _complete(moment, rng)))
+    yield Option(3, lambda rng: Ask("missing.complete", moment.slots(), _complete(moment, rng)))
     if moment.current_brief is not None:
         yield Option(2, lambda rng: _before_current(moment, rng))
     if moment.missing:
@@ -46,18 +46,6 @@ def missing_options(moment: Moment) -> Iterator[Option]:
         yield Option(1, lambda rng: _count(moment, rng))
     yield Option(2, lambda rng: _group(moment, rng))
     yield Option(2, lambda rng: _object(moment, rng))
-
-
-def _slots(moment: Moment, **more: str) -> dict[str, str]:
-    brief = moment.current_brief
-    if brief is None:
-        return more
-    return {
-        "current_past": brief.brief_past,
-        "current_gerund": brief.brief_gerund,
-        "current_participle": brief.brief_participle,
-        **more,
-    }
 
 
 # -- open questions ----------------------------------------------------------------------------------------------
@@ -125,7 +113,7 @@ def _before_current(moment: Moment, rng: random.Random) -> Ask:
         if before:
             return Ask(
                 "missing.before_current",
-                _slots(moment),
+                moment.slots(),
                 distinct([_you_forgot(rng, c, "Yes, ") for c in before]),
             )
         text = one_of(
@@ -133,17 +121,17 @@ def _before_current(moment: Moment, rng: random.Random) -> Ask:
             "No, nothing that had to come before it is missing",
             "No, all that had to come before it was done",
         )
-        return Ask("missing.before_current", _slots(moment), (answer(text),))
+        return Ask("missing.before_current", moment.slots(), (answer(text),))
     if before:
         return Ask(
-            "missing.ready_current", _slots(moment), distinct([_you_forgot(rng, c, "No, ") for c in before])
+            "missing.ready_current", moment.slots(), distinct([_you_forgot(rng, c, "No, ") for c in before])
         )
     text = one_of(
         rng,
         "Yes, all that had to come before it was done",
         "Yes, nothing that had to come before it was missing",
     )
-    return Ask("missing.ready_current", _slots(moment), (answer(text),))
+    return Ask("missing.ready_current", moment.slots(), (answer(text),))
 
 
 # -- one step ----------------------------------------------------------------------------------------------------
@@ -151,7 +139,7 @@ def _before_current(moment: Moment, rng: random.Random) -> Ask:
 
 def _step_slots(moment: Moment, step: StepClass) -> dict[str, str]:
     p = step.phrase
-    return _slots(moment, step=p.imperative, gerund=p.gerund, participle=p.participle)
+    return moment.slots(step=p.imperative, gerund=p.gerund, participle=p.participle)
 
 
 def _did_forget(moment: Moment, rng: random.Random) -> Ask:
@@ -206,8 +194,7 @@ def _choice(moment: Moment, rng: random.Random) -> Ask | None:
         return None
     step, other = rng.choice(moment.missing), rng.choice(moment.done_well)
     first, second = (step, other) if rng.random() < 0.5 else (other, step)
-    slots = _slots(
-        moment,
+    slots = moment.slots(
         step=first.phrase.imperative,
         gerund=first.phrase.gerund,
         other=second.phrase.imperative,
@@ -223,14 +210,14 @@ def _count(moment: Moment, rng: random.Random) -> Ask | None:
     if not steps:
         return Ask(
             "missing.count",
-            _slots(moment),
+            moment.slots(),
             (answer(one_of(rng, "None", "None, nothing is missing", "Zero")),),
         )
     number = _NUMBERS[len(steps)]
     named = "; ".join(c.phrase.imperative for c in steps)
     ids = tuple(i for c in steps for i in c.ids)
     text = one_of(rng, number, f"{number}: {named}")
-    return Ask("missing.count", _slots(moment), (answer(text, "direct", ids),))
+    return Ask("missing.count", moment.slots(), (answer(text, "direct", ids),))
 
 
 # -- groups and objects ------------------------------------------------------------------------------------------
@@ -247,9 +234,9 @@ def _group(moment: Moment, rng: random.Random) -> Ask | None:
     inside = [c for c in moment.missing if c.acts_as(group)]
     if inside:
         return Ask(
-            f"missing.{group}", _slots(moment), distinct([_you_forgot(rng, c, "Yes, ") for c in inside])
+            f"missing.{group}", moment.slots(), distinct([_you_forgot(rng, c, "Yes, ") for c in inside])
         )
-    return Ask(f"missing.{group}", _slots(moment), _no_such(moment, rng))
+    return Ask(f"missing.{group}", moment.slots(), _no_such(moment, rng))
 
 
 def _object(moment: Moment, rng: random.Random) -> Ask | None:
@@ -260,7 +247,7 @@ def _object(moment: Moment, rng: random.Random) -> Ask | None:
     inside = [c for c in moment.missing if words <= c.words]
     if any(not words <= c.words and (words & c.words or not c.is_explicit) for c in moment.missing):
         return None
-    slots = _slots(moment, object=thing)
+    slots = moment.slots(object=thing)
     if inside:
         return Ask("missing.object", slots, distinct([_you_forgot(rng, c, "Yes, ") for c in inside]))
     return Ask("missing.object", slots, _no_such(moment, rng))

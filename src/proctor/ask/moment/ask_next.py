@@ -20,11 +20,11 @@ def next_options(moment: Moment) -> Iterator[Option]:
     """Yield every intent of a ``next`` question that is certain at this moment."""
     started = moment.progress.state == "started"
     if started:
-        yield Option(6, lambda rng: Ask("next.start", _slots(moment), _what_answers(moment, rng)))
+        yield Option(6, lambda rng: Ask("next.start", moment.slots(), _what_answers(moment, rng)))
     else:
-        yield Option(7, lambda rng: Ask("next.what", _slots(moment), _what_answers(moment, rng)))
-        yield Option(2, lambda rng: Ask("next.left", _slots(moment), _left_answers(moment, rng)))
-        yield Option(2, lambda rng: Ask("next.done", _slots(moment), _done_answers(moment, rng)))
+        yield Option(7, lambda rng: Ask("next.what", moment.slots(), _what_answers(moment, rng)))
+        yield Option(2, lambda rng: Ask("next.left", moment.slots(), _left_answers(moment, rng)))
+        yield Option(2, lambda rng: Ask("next.done", moment.slots(), _done_answers(moment, rng)))
     if moment.due:
         yield Option(3, lambda rng: _should(moment, rng))
         if any(moment.unmet(c.ids[0]) for c in moment.later):
@@ -40,18 +40,6 @@ def next_options(moment: Moment) -> Iterator[Option]:
     if not started:
         yield Option(2, lambda rng: _group(moment, rng))
         yield Option(2, lambda rng: _object(moment, rng))
-
-
-def _slots(moment: Moment, **more: str) -> dict[str, str]:
-    brief = moment.current_brief
-    if brief is None:
-        return more
-    return {
-        "current_past": brief.brief_past,
-        "current_gerund": brief.brief_gerund,
-        "current_participle": brief.brief_participle,
-        **more,
-    }
 
 
 # -- open questions ----------------------------------------------------------------------------------------------
@@ -185,7 +173,7 @@ def _should(moment: Moment, rng: random.Random) -> Ask:
     for m in moment.repairs[:_FEW]:
         text = f"Yes, but you also have to {m.phrase.imperative}, which you skipped"
         answers.append(answer(text, "suggestion", (*step.ids, *m.ids)))
-    return Ask("next.should", _slots(moment, step=p.imperative), distinct(answers))
+    return Ask("next.should", moment.slots(step=p.imperative), distinct(answers))
 
 
 def _too_early(moment: Moment, rng: random.Random) -> Ask | None:
@@ -196,7 +184,7 @@ def _too_early(moment: Moment, rng: random.Random) -> Ask | None:
     variants = ("No, first you have to {}", "Not yet, you need to {} first", "No, {} first")
     lead = one_of(rng, *variants)
     answers = [answer(lead.replace("{}", c.phrase.imperative), "direct", c.ids) for c in first]
-    return Ask("next.should", _slots(moment, step=step.phrase.imperative), distinct(answers))
+    return Ask("next.should", moment.slots(step=step.phrase.imperative), distinct(answers))
 
 
 def _already(moment: Moment, rng: random.Random) -> Ask:
@@ -214,7 +202,7 @@ def _already(moment: Moment, rng: random.Random) -> Ask:
             answers.append(answer(text, "intervention", c.ids))
     if moment.all_done:
         answers.append(answer("No, all the steps are done"))
-    return Ask("next.should", _slots(moment, step=p.imperative), distinct(answers))
+    return Ask("next.should", moment.slots(step=p.imperative), distinct(answers))
 
 
 def _choice(moment: Moment, rng: random.Random) -> Ask | None:
@@ -236,13 +224,12 @@ def _choice(moment: Moment, rng: random.Random) -> Ask | None:
     if rng.random() < 0.5:
         pair = {"step": other.phrase, "other": step.phrase}
     slots = {name: phrase.imperative for name, phrase in pair.items()}
-    return Ask("next.choice", _slots(moment, **slots), (answer(text, "direct", step.ids),))
+    return Ask("next.choice", moment.slots(**slots), (answer(text, "direct", step.ids),))
 
 
 def _either(moment: Moment, rng: random.Random) -> Ask:
     one, two = rng.sample(moment.due, 2)
-    slots = _slots(
-        moment,
+    slots = moment.slots(
         step=one.phrase.imperative,
         gerund=one.phrase.gerund,
         other=two.phrase.imperative,
@@ -273,7 +260,7 @@ def _without(moment: Moment, rng: random.Random) -> Ask | None:
     ]
     if step.key in {c.key for c in moment.repairs}:
         answers.append(answer(f"No, go back and {p.imperative} first", "intervention", step.ids))
-    slots = _slots(moment, step=p.imperative, gerund=p.gerund, participle=p.participle)
+    slots = moment.slots(step=p.imperative, gerund=p.gerund, participle=p.participle)
     return Ask("next.without", slots, distinct(answers))
 
 
@@ -291,11 +278,11 @@ def _group(moment: Moment, rng: random.Random) -> Ask | None:
     inside = [c for c in moment.next if c.acts_as(group)]
     if inside:
         if group != "heat" and rng.random() < 0.6:
-            return Ask(f"next.{group}", _slots(moment), _open(moment, rng, inside))
-        return Ask(f"next.any_{group}", _slots(moment), _open(moment, rng, inside, "Yes, "))
+            return Ask(f"next.{group}", moment.slots(), _open(moment, rng, inside))
+        return Ask(f"next.any_{group}", moment.slots(), _open(moment, rng, inside, "Yes, "))
     if group not in moment.view.groups or any(c.acts_as(group) for c in open_steps):
         return None
-    return Ask(f"next.any_{group}", _slots(moment), _nothing_now(moment, rng, "No, not at this point"))
+    return Ask(f"next.any_{group}", moment.slots(), _nothing_now(moment, rng, "No, not at this point"))
 
 
 def _nothing_now(moment: Moment, rng: random.Random, plain: str) -> tuple[Answer, ...]:
@@ -322,7 +309,7 @@ def _object(moment: Moment, rng: random.Random) -> Ask | None:
     unclear = [c for c in open_steps if not words <= c.words and (words & c.words or not c.is_explicit)]
     if unclear:
         return None
-    slots = _slots(moment, object=thing)
+    slots = moment.slots(object=thing)
     if inside:
         if rng.random() < 0.6:
             return Ask("next.object", slots, _open(moment, rng, inside))

@@ -15,7 +15,7 @@ from typing import Final
 
 from proctor.exam.kinds.example import Example, Performed
 from proctor.procedure.graph import TaskGraph
-from proctor.procedure.inflect import base_form
+from proctor.procedure.inflect import base_form, word_set
 from proctor.procedure.phrase import Phrase, parse_phrase
 from proctor.procedure.progress import Progress, progress_after
 
@@ -31,11 +31,6 @@ class UncertainError(ValueError):
         super().__init__(f"{reason}: {detail}")
 
 
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text."""
-    return frozenset(text.split())
-
-
 GROUPS: Final[Mapping[str, frozenset[str]]] = {
     "add": frozenset(
         ("add", "pour", "sprinkle", "drizzle", "splash", "season", "top", "garnish", "crack", "stir in")
@@ -43,23 +38,7 @@ GROUPS: Final[Mapping[str, frozenset[str]]] = {
     "cut": frozenset(
         ("cut", "chop", "slice", "mince", "dice", "trim", "peel", "tear", "grate", "spiralize", "shred")
     ),
-    "heat": frozenset(
-        (
-            "heat",
-            "cook",
-            "microwave",
-            "boil",
-            "fry",
-            "saute",
-            "toast",
-            "melt",
-            "simmer",
-            "bake",
-            "roast",
-            "grill",
-            "blanch",
-        )
-    ),
+    "heat": word_set("heat cook microwave boil fry saute toast melt simmer bake roast grill blanch"),
     "attach": frozenset(
         ("attach", "screw", "mount", "fasten", "bolt", "fix", "join", "connect", "insert", "clip", "glue")
     ),
@@ -375,6 +354,18 @@ class Moment:
         if any(needed & ({base_form(w) or w for w in re.findall(r"[a-z]+", d)} | stems(d)) for d in denied):
             return None
         return phrase
+
+    def slots(self, **more: str) -> dict[str, str]:
+        """Slots of a form: the wordings of the current step, where it has any, and ``more``."""
+        brief = self.current_brief
+        if brief is None:
+            return more
+        return {
+            "current_past": brief.brief_past,
+            "current_gerund": brief.brief_gerund,
+            "current_participle": brief.brief_participle,
+            **more,
+        }
 
     @cached_property
     def before_current(self) -> tuple[StepClass, ...]:

@@ -32,7 +32,7 @@ from proctor.errors import MissingExtraError, UserError
 from proctor.exam.kinds.example import Example, shown_example
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Image, Message, Parameters, Request
-from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated
+from proctor.llm.outcome import Ask, Failure, Outcome, Reply, why_incomplete
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, repair_messages
@@ -393,12 +393,8 @@ def _asked(requests: Iterable[Request], ask: Ask) -> dict[str, Outcome]:
 
 def _why_no_reply(outcome: Outcome) -> tuple[str, str] | None:
     """Return reason code and detail for an outcome that is no complete reply; None for one that is."""
-    if isinstance(outcome, Failure):
-        return outcome.kind, outcome.message[:_SHOWN]
-    if isinstance(outcome, Truncated):
-        return "truncated", f"cut off by the limit on tokens after {len(outcome.text):,} characters"
-    if isinstance(outcome, Refusal):
-        return "refusal", outcome.text[:_SHOWN] or "the model declined without a word"
+    if not isinstance(outcome, Reply):
+        return why_incomplete(outcome)
     return None if outcome.text.strip() else ("empty", "the model replied nothing")
 
 

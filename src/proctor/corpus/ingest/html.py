@@ -24,6 +24,7 @@ from proctor.corpus.ingest.decoding import decode_text
 from proctor.corpus.ingest.pictures import Pictures
 from proctor.corpus.ingest.reading import CannotReadError, Reading, package
 from proctor.corpus.ingest.tables import Cell, expand_spans, join_headers, split_header, trimmed
+from proctor.procedure.inflect import word_set
 from proctor.records import read_bytes
 
 if TYPE_CHECKING:
@@ -33,80 +34,14 @@ __all__ = ["html_blocks", "read_html"]
 
 _TEXT: Final = "-text"
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
-_NO_CONTENT: Final = frozenset(
-    [
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "nav",
-        "head",
-        "form",
-        "button",
-        "select",
-        "option",
-        "input",
-        "textarea",
-        "svg",
-        "math",
-        "iframe",
-        "object",
-        "embed",
-        "audio",
-        "video",
-        "canvas",
-        "applet",
-        "frame",
-        "frameset",
-        "dialog",
-    ]
+_NO_CONTENT: Final = word_set(
+    "script style noscript template nav head form button select option input textarea svg math iframe "
+    "object embed audio video canvas applet frame frameset dialog"
 )
 _NO_ROLE: Final = frozenset({"navigation", "search", "contentinfo", "menu", "menubar", "toolbar"})
-_INLINE: Final = frozenset(
-    [
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "meter",
-        "nobr",
-        "output",
-        "picture",
-        "progress",
-        "q",
-        "rp",
-        "rt",
-        "ruby",
-        "s",
-        "samp",
-        "small",
-        "source",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-    ]
+_INLINE: Final = word_set(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark meter nobr output "
+    "picture progress q rp rt ruby s samp small source span strike strong sub sup time tt u var wbr"
 )
 _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 

@@ -89,7 +89,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    paper: str
+    paper: str = ""
     code: str
     right: str
     inflates: str
@@ -110,7 +110,6 @@ VOTE, POSITIONS, EARLY = "vote", "positions", "early"
 DIFFERENCES: Final[dict[str, Difference]] = {
     LABEL: Difference(
         name="label of a step that is executed twice",
-        paper="",
         code="that of the last execution",
         right="a mistake in any execution",
         inflates="nothing measurable; mistakes that were put right vanish",
@@ -124,7 +123,6 @@ DIFFERENCES: Final[dict[str, Difference]] = {
     ),
     THRESHOLD: Difference(
         name="threshold",
-        paper="",
         code="scores rescaled to 0…1 over the test set, then 0.4 (R) or 0.6 (S), typed in",
         right="the best F1 on validation, unscaled",
         inflates="F1 and accuracy, where the constant was found on the test set; every call depends on all others",
@@ -152,7 +150,6 @@ DIFFERENCES: Final[dict[str, Difference]] = {
     ),
     HARD: Difference(
         name="area under the precision-recall curve",
-        paper="",
         code="of decisions",
         right="of scores",
         inflates="nothing: the figure has no meaning",
@@ -184,21 +181,18 @@ UNMEASURED: Final = (
     ),
     Difference(
         name="dropout while evaluating",
-        paper="",
         code="on, during training",
         right="off",
         inflates="nothing; the curves that epochs were chosen by are noisier",
     ),
     Difference(
         name="label of a kind",
-        paper="",
         code="of the last entry of the step, also of one without times",
         right="of every execution with times",
         inflates="nothing; kinds are lost",
     ),
     Difference(
         name="modalities of unequal length",
-        paper="",
         code="not looked at; depth frames in the order of the folder",
         right="cut to the shortest and counted; frames in order",
         inflates="nothing",

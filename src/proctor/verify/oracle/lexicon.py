@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from proctor.procedure.inflect import word_set
+
 __all__ = [
     "CONCEPTS",
     "CONTRACTIONS",
@@ -22,11 +24,7 @@ __all__ = [
 ]
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-FUNCTION_WORDS: Final = _words(
+FUNCTION_WORDS: Final = word_set(
     """
     a an the this that these those it its they them their there here i me my mine we us our you your yours he she
     him her his and or but nor so if then than as at by for from in into of off on onto out over under up down to
@@ -40,7 +38,7 @@ FUNCTION_WORDS: Final = _words(
 )
 """Words without content of their own; they never identify a step."""
 
-TALK_WORDS: Final = _words(
+TALK_WORDS: Final = word_set(
     """
     step steps stage instruction instructions recipe procedure process task activity part thing things item items
     everything anything something nothing next first second last final later earlier early late previous previously
@@ -65,7 +63,7 @@ TALK_WORDS: Final = _words(
 )
 """Words for talking about any procedure. They carry intent and polarity, not the identity of a step."""
 
-TOOL_WORDS: Final = _words(
+TOOL_WORDS: Final = word_set(
     """
     fork spoon spatula knife knives scissors tongs ladle brush tool utensil screwdriver wrench spanner pliers hammer
     hand hands finger fingers glove gloves
@@ -89,7 +87,7 @@ IRREGULAR: Final[dict[str, str]] = {
 }  # fmt: skip
 
 CONCEPTS: Final[tuple[frozenset[str], ...]] = tuple(
-    _words(group)
+    word_set(group)
     for group in (
         "chop cut slice dice mince trim carve halve quarter cube shred grate julienne",
         "mix mixture stir whisk beat blend combine blitz incorporate toss fold scramble agitate swirl recombine puree",

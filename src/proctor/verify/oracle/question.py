@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from proctor.verify.oracle.text import content, is_talk, normalise
 
@@ -28,19 +28,7 @@ Intent = Literal[
     "detail",
     "other",
 ]
-INTENTS: Final[tuple[Intent, ...]] = (
-    "next",
-    "left",
-    "forgot",
-    "forgot_step",
-    "skip",
-    "all_good",
-    "propose",
-    "order",
-    "check",
-    "detail",
-    "other",
-)
+INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
 """
 ``next`` what to do now · ``left`` is there anything (else) to do · ``forgot`` was something left out ·
 ``forgot_step`` was this step left out · ``skip`` may it be · ``all_good`` is everything done, right or ready · ``propose`` shall I do

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from proctor.procedure.inflect import word_set
 from proctor.verify.oracle.lexicon import (
     CONCEPTS,
     CONTRACTIONS,
@@ -134,27 +135,8 @@ def content(plain: str) -> tuple[str, ...]:
     )
 
 
-_DETERMINERS: Final = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "your",
-        "my",
-        "our",
-        "some",
-        "any",
-        "each",
-        "every",
-        "all",
-        "both",
-        "these",
-        "those",
-        "this",
-        "that",
-        "of",
-        "with",
-    ]
+_DETERMINERS: Final = word_set(
+    "the a an your my our some any each every all both these those this that of with"
 )
 
 
@@ -214,26 +196,9 @@ class Quantity:
 
 
 _LEVELS: Final = {"low": 1.0, "medium": 2.0, "moderate": 2.0, "high": 3.0}
-_LEVEL_OF: Final = frozenset(
-    [
-        "heat",
-        "flame",
-        "fire",
-        "power",
-        "setting",
-        "speed",
-        "torque",
-        "pressure",
-        "temperature",
-        "level",
-        "volume",
-        "not",
-        "instead",
-        "rather",
-        "and",
-        "for",
-        "so",
-    ]
+_LEVEL_OF: Final = word_set(
+    "heat flame fire power setting speed torque pressure temperature level volume not instead rather and "
+    "for so"
 )
 _LEVEL_AT: Final = frozenset(["to", "on", "at", "over", "be", "is", "with", "use"])
 _NO_NUMBER_END: Final = frozenset(
