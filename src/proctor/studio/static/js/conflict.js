@@ -1,18 +1,11 @@
 /** Two versions of one sheet side by side; nothing is merged unless a person picks it. */
 
-import { sameSheet } from "./device.js";
 import { dialogOrNew, make } from "./dom.js";
 
 /** @typedef {import("./device.js").Sheet} Sheet */
 /** @typedef {{id: string, name: string, mine: any, theirs: any, both?: any, show?: (value: any) => string,
  *   set?: (sheet: Sheet, value: any) => void}} Difference
  * `both` where two values can stand together; `show` in words; `set` where `id` is no key of the sheet. */
-
-/** @param {Sheet} mine @param {Sheet} theirs @returns {Difference[]} one for each key */
-function byKey(mine, theirs) {
-  const keys = [...new Set([...Object.keys(mine), ...Object.keys(theirs)])].filter((key) => !sameSheet(mine[key], theirs[key]));
-  return keys.map((key) => ({ id: key, name: key.charAt(0).toUpperCase() + key.slice(1).replaceAll("_", " "), mine: mine[key], theirs: theirs[key] }));
-}
 
 /** @param {any} value @returns {string} */
 const inWords = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
@@ -44,10 +37,10 @@ function row(difference) {
  * Ask the person to pick; resolves to the sheet picked, or null when the dialog was closed without a choice.
  * @param {Sheet} mine
  * @param {Sheet} theirs
- * @param {(mine: Sheet, theirs: Sheet) => Difference[]} [differences]
+ * @param {(mine: Sheet, theirs: Sheet) => Difference[]} differences
  * @returns {Promise<Sheet | null>}
  */
-export function compare(mine, theirs, differences = byKey) {
+export function compare(mine, theirs, differences) {
   const found = differences(mine, theirs);
   if (found.length === 0) return Promise.resolve(mine);
   const dialog = dialogOrNew("conflict-dialog", "This item was changed elsewhere");

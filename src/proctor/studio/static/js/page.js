@@ -29,7 +29,7 @@ import { Backoff, isPassing, reasonOf, send } from "./wire.js";
  * @property {(sheet: Sheet) => Sheet} [reduce] what of it counts, and is sent
  * @property {() => {message: string, card: HTMLElement | null} | null} missing the first thing that is not filled in yet
  * @property {() => void} [changed] show what depends on the sheet; called after each change, by the person or by `fill`
- * @property {(mine: Sheet, theirs: Sheet) => import("./conflict.js").Difference[]} [differences] by part, if not by key
+ * @property {(mine: Sheet, theirs: Sheet) => import("./conflict.js").Difference[]} differences one for each part that is not the same
  * @property {(field: string) => HTMLElement | null} [cardOf] where an error of the server belongs, if not at `#card-<field>`
  * @property {(field: string) => string} [nameOf] what the field is called before its error; empty for nothing
  * @property {import("./keys.js").Action[]} [keys] of this kind of page
