@@ -1,4 +1,4 @@
-"""The timeline page on the real studio: frames, mistakes, dragging, narration. Tests E1, E3, E4 and E7."""
+"""The timeline page on the real studio: frames, mistakes, dragging, narration (E1, E3, E4, E7), in every look and with 200 steps."""
 
 from __future__ import annotations
 
