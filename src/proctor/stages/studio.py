@@ -8,6 +8,7 @@ import secrets
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +29,7 @@ from proctor.stages.questions import IMPORTED, PEOPLE, required_questions, works
 from proctor.stages.verify import DEFAULTS
 from proctor.stages.videos import workspace_videos
 from proctor.verify.adjudicate import open_case
-from proctor.verify.desk import documents, items, people, rounds
+from proctor.verify.desk import documents, items, people, rounds, tasks
 from proctor.verify.desk.cases import take_over_verdicts
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.items import Synced
@@ -348,7 +349,7 @@ def prepare_clips(
     only: Collection[str] | None = None,
     seen: Callable[[], None] | None = None,
 ) -> Prepared:
-    """Have every candidate's clip made.
+    """Have the clip of every candidate, and of every task of an open round, made.
 
     Args:
         root: of the workspace.
@@ -364,10 +365,11 @@ def prepare_clips(
 
     workspace = Workspace(root)
     find = _video_finder(workspace, videos)
-    questions = required_questions(workspace)
-    shown = [part_of(q, Footage) for q in questions if only is None or q.id in only]
-    found = [(find(part), part.end, part.start) for part in shown if part is not None]
-    wanted = [(path, end, start) for path, end, start in found if path is not None and end > start]
+    asked = _footage_of_tasks(root)
+    questions = (workspace_questions if asked else required_questions)(workspace)
+    shown = [(part_of(q, Footage), None) for q in questions if only is None or q.id in only] + asked
+    found = [(find(part), part.end, part.start, rate) for part, rate in shown if part is not None]
+    wanted = [one for one in found if one[0] is not None and one[1] > one[2]]
     told = 0
 
     def tell(state: Preparation) -> None:
@@ -380,6 +382,15 @@ def prepare_clips(
     with ClipShop(workspace.file("studio") / "clips") as shop:
         done = shop.prepare_all(wanted, seen=tell)
     return Prepared(done.total, done.ready, tuple(done.failures), len(shown) - len(wanted))
+
+
+def _footage_of_tasks(root: Path) -> list[tuple[Footage | None, Fraction | None]]:
+    """Return what is played on the pages of open rounds, and at which rate where every frame has to be shown."""
+    if not is_there(Path(desk_target(Workspace(root)))):
+        return []
+    with open_desk(root, create=False) as desk:
+        every = desk.read(lambda c: list(tasks.every_task(c)))
+    return [(f, one.kind.rate(one.body)) for one in every if (f := one.kind.footage(one.body)) is not None]
 
 
 def import_verdicts(root: Path, file: Path, *, database: str | None = None) -> Taken:

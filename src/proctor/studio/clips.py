@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -190,7 +190,7 @@ class ClipShop:
 
     def prepare_all(
         self,
-        wanted: Iterable[tuple[str | os.PathLike[str], float] | tuple[str | os.PathLike[str], float, float]],
+        wanted: Iterable[tuple[Any, ...]],
         *,
         seen: Callable[[Preparation], None] | None = None,
         stopped: Callable[[], bool] = lambda: False,
@@ -200,14 +200,15 @@ class ClipShop:
         Each recording is encoded once, up to the latest moment that is asked of it.
 
         Args:
-            wanted: recordings with moments (seconds) at which a clip ends, and begins if not with the recording.
+            wanted: recordings with moments (seconds) at which a clip ends, at which it begins if not with the recording, and
+                its frames a second where each frame has to be shown.
             seen: called when something has changed, in this thread (for progress bars).
             stopped: asked often; when it says yes, what has begun goes on without being waited for.
 
         Returns:
             How far it came in the end.
         """
-        spans = [(os.fspath(video), end, *(start or (0.0,))) for video, end, *start in wanted]
+        spans = [(os.fspath(video), end, *more, *(0.0, None)[len(more) :]) for video, end, *more in wanted]
         with self._changed:  # nobody begins before all moments of a recording are known
             states = {s: self._ask(*s, urgent=False, retry=True) for s in dict.fromkeys(spans)}
         unique = {self._name(*span): span for span in states}
@@ -266,9 +267,9 @@ class ClipShop:
         last = pictures_before(end, _FPS)
         return proxy, _sha256([proxy, last, start] if start else [proxy, last])
 
-    def _name(self, video: str, end: float, start: float) -> str:
+    def _name(self, video: str, end: float, start: float, rate: Fraction | None) -> str:
         try:
-            return self._keys(video, end, start)[1]
+            return self._keys(video, end, start, rate)[1]
         except UserError:
             return f"{video}\0{end}\0{start}"
 
@@ -402,7 +403,7 @@ class ClipShop:
             self._changed.notify_all()
 
 
-def _preparation(standing: dict[str, ClipState], spans: dict[str, tuple[str, float, float]]) -> Preparation:
+def _preparation(standing: dict[str, ClipState], spans: dict[str, tuple[Any, ...]]) -> Preparation:
     states: Sequence[ClipState] = list(standing.values())
     ready = sum(s.state == "ready" for s in states)
     failures = tuple((*spans[key][:2], s.reason) for key, s in standing.items() if s.state == "failed")

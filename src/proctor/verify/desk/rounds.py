@@ -36,6 +36,7 @@ __all__ = [
     "get_round",
     "give_out_again",
     "list_rounds",
+    "list_tasks",
     "open_batch",
     "progress",
     "read_readings",
@@ -95,7 +96,9 @@ def add_round(
     if connection.execute(select(tables().rounds.c.id).where(tables().rounds.c.name == name)).first():
         raise UserError(f"there is a round '{name}' already.", hint="give another name with --name")
     if not any(task.role == "real" for task in tasks):
-        raise UserError(f"the round '{name}' has no tasks.", hint=f"see why in round-{kind}.dropped.jsonl, if it is there")
+        raise UserError(
+            f"the round '{name}' has no tasks.", hint=f"see why in round-{kind}.dropped.jsonl, if it is there"
+        )
     if twice:
         raise UserError(f"the task '{twice[0][:60]}' stands twice in the round '{name}'.")
     t = tables().rounds
@@ -191,6 +194,14 @@ def round_of_task(connection: Connection, task_id: int) -> tuple[Round, Task]:
     """Return a task with its round."""
     row = fetch_one(connection, _by_id("tasks"), {"id": task_id})
     return get_round(connection, row.round_id), _task(row)
+
+
+def list_tasks(connection: Connection, round_: Round) -> list[Task]:
+    """Return the tasks of a round."""
+    t = tables().tasks
+    return [
+        _task(row) for row in connection.execute(t.select().where(t.c.round_id == round_.id).order_by(t.c.id))
+    ]
 
 
 def batch_of(connection: Connection, number: int) -> Batch:

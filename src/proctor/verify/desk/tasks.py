@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -17,7 +18,17 @@ from proctor.verify.rounds.kind import TaskKind, task_kind
 from proctor.verify.rounds.records import Batch, Round, Task
 from proctor.verify.schema import tables
 
-__all__ = ["Asked", "TaskWork", "asked_of", "give_back", "keep", "kind_of", "refuse_closed", "take_back"]
+__all__ = [
+    "Asked",
+    "TaskWork",
+    "asked_of",
+    "every_task",
+    "give_back",
+    "keep",
+    "kind_of",
+    "refuse_closed",
+    "take_back",
+]
 
 _LATE = "The time for this batch ran out. What you had submitted counts; what is open has gone to others."
 
@@ -44,7 +55,17 @@ class TaskWork(NamedTuple):
 
 def asked_of(connection: Connection, assignment: Assignment) -> Asked:
     """Return what an assignment of a task asks."""
-    round_, task = rounds.round_of_task(connection, assignment.task_id)
+    return _asked(*rounds.round_of_task(connection, assignment.task_id))
+
+
+def every_task(connection: Connection) -> Iterator[Asked]:
+    """Yield every task of the rounds that are open."""
+    for round_ in rounds.list_rounds(connection):
+        for task in rounds.list_tasks(connection, round_) if round_.state == "open" else ():
+            yield _asked(round_, task)
+
+
+def _asked(round_: Round, task: Task) -> Asked:
     kind = task_kind(round_.kind)
     body = msgspec.json.decode(task.body, type=kind.task)
     return Asked(kind, body, msgspec.json.decode(round_.options, type=kind.options), round_, task)
