@@ -42,6 +42,7 @@ __all__ = [
     "Split",
     "SplitRule",
     "checker",
+    "corrections_mode",
     "dataset_names",
     "guess_dataset",
     "load_dataset",
@@ -257,6 +258,19 @@ class SplitRule:
     make: Callable[[Path], Split]
     released: str | None = None
     read_released: Callable[[Path], Split] | None = None
+
+
+def corrections_mode(text: str | None) -> Corrections:
+    """Return what ``--corrections`` asks for; corrected where nothing was said.
+
+    Raises:
+        UserError: if there is no such mode.
+    """
+    if text in (None, "corrected"):
+        return "corrected"
+    if text == "published":
+        return "published"
+    raise UserError(f"--corrections is {text!r}.", hint="use 'corrected' or 'published'")
 
 
 @dataclass(frozen=True, slots=True)

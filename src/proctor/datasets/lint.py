@@ -254,16 +254,6 @@ def _verb(text: str) -> str:
     return match.group() if match else ""
 
 
-_CHECKS: Final[dict[str, Callable[[Recording, TaskGraph], _Rows]]] = {
-    "R1": _r1,
-    "R2": _r2,
-    "R3": _r3,
-    "R4": _r4,
-    "R5": _r5,
-    "R6": _r6,
-    "R7": _r7,
-    "R8": _r8,
-    "R9": _r9,
-    "R10": _r10,
-    "R11": _r11,
-}
+_CHECKS: Final[dict[str, Callable[[Recording, TaskGraph], _Rows]]] = dict(
+    zip(RULES, (_r1, _r2, _r3, _r4, _r5, _r6, _r7, _r8, _r9, _r10, _r11), strict=True)
+)

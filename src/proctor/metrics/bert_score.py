@@ -197,36 +197,17 @@ def read_baseline(path: Path, layer: int) -> Baseline:
 
 # A local model that gives each token of a text its vector.
 
+_BEST_LAYERS: Final = """
+    albert-xxlarge-v2 8, bart-base 6, bart-large 10, bart-large-mnli 11, bert-base-chinese 8,
+    bert-base-multilingual-cased 9, bert-base-uncased 9, bert-large-uncased 18, deberta-base 9,
+    deberta-base-mnli 9, deberta-large 16, deberta-large-mnli 18, deberta-v2-xlarge-mnli 17,
+    deberta-v2-xxlarge-mnli 22, deberta-v3-base 9, deberta-v3-large 12, deberta-v3-small 4,
+    deberta-v3-xsmall 10, deberta-xlarge 18, deberta-xlarge-mnli 40, distilbert-base-uncased 5,
+    distilroberta-base 5, mdeberta-v3-base 10, mpnet-base 8, roberta-base 10, roberta-large 17,
+    roberta-large-mnli 19, xlm-roberta-base 9, xlm-roberta-large 17
+    """
 LAYERS: Final[Mapping[str, int]] = {
-    "albert-xxlarge-v2": 8,
-    "bart-base": 6,
-    "bart-large": 10,
-    "bart-large-mnli": 11,
-    "bert-base-chinese": 8,
-    "bert-base-multilingual-cased": 9,
-    "bert-base-uncased": 9,
-    "bert-large-uncased": 18,
-    "deberta-base": 9,
-    "deberta-base-mnli": 9,
-    "deberta-large": 16,
-    "deberta-large-mnli": 18,
-    "deberta-v2-xlarge-mnli": 17,
-    "deberta-v2-xxlarge-mnli": 22,
-    "deberta-v3-base": 9,
-    "deberta-v3-large": 12,
-    "deberta-v3-small": 4,
-    "deberta-v3-xsmall": 10,
-    "deberta-xlarge": 18,
-    "deberta-xlarge-mnli": 40,
-    "distilbert-base-uncased": 5,
-    "distilroberta-base": 5,
-    "mdeberta-v3-base": 10,
-    "mpnet-base": 8,
-    "roberta-base": 10,
-    "roberta-large": 17,
-    "roberta-large-mnli": 19,
-    "xlm-roberta-base": 9,
-    "xlm-roberta-large": 17,
+    model: int(layer) for model, layer in (line.split() for line in _BEST_LAYERS.split(","))
 }
 """The layer that agreed best with people on WMT16, by the last part of the model's name (published with the package)."""
 

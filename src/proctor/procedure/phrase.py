@@ -353,31 +353,14 @@ def _continued(front: str, verb: str, rest: str) -> Phrase | None:
 
 # -- the object --------------------------------------------------------------------------------------------------
 
-_PARTICLES: Final[dict[str, frozenset[str]]] = {
-    "turn": frozenset(("on", "off", "up", "down")),
-    "switch": frozenset(("on", "off")),
-    "set": frozenset(("aside", "up")),
-    "lay": frozenset(("out",)),
-    "pull": frozenset(("out", "off")),
-    "roll": frozenset(("up", "out")),
-    "pick": frozenset(("up",)),
-    "add": frozenset(("in",)),
-    "mix": frozenset(("in",)),
-    "stir": frozenset(("in",)),
-    "fold": frozenset(("in",)),
-    "take": frozenset(("out", "off")),
-    "cut": frozenset(("off", "out")),
-    "break": frozenset(("off", "up")),
-    "scoop": frozenset(("out", "up")),
-    "plug": frozenset(("in",)),
-    "screw": frozenset(("in", "on")),
-    "clean": frozenset(("up",)),
-    "put": frozenset(("on", "together")),
-    "pour": frozenset(("in", "out")),
-    "rinse": frozenset(("off", "out")),
-    "wipe": frozenset(("off", "down")),
-    "thin": frozenset(("out",)),
-    "spread": frozenset(("out",)),
+_VERBS_WITH_PARTICLES: Final = """
+    turn on off up down; switch on off; set aside up; lay out; pull out off; roll up out; pick up; add in;
+    mix in; stir in; fold in; take out off; cut off out; break off up; scoop out up; plug in; screw in on;
+    clean up; put on together; pour in out; rinse off out; wipe off down; thin out; spread out
+    """
+_PARTICLES: Final = {
+    verb: frozenset(particles)
+    for verb, *particles in (words.split() for words in _VERBS_WITH_PARTICLES.split(";"))
 }
 _UNITS: Final = word_set(
     "tsp tbsp teaspoon teaspoons tablespoon tablespoons tbs cup cups ounce ounces oz lb lbs pound pounds g kg mg gram "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_type_hints
 
 import msgspec
 
@@ -31,6 +31,19 @@ __all__ = [
     "to_row",
     "without_local_paths",
 ]
+
+
+_TYPES: Final[dict[Any, str]] = {
+    str: "string",
+    float: "float64",
+    bool: "bool",
+    list[str]: "list",
+    list[list[str]]: "lists",
+}
+
+
+def _columns(row: type[msgspec.Struct]) -> dict[str, str]:
+    return {name: _TYPES[type_] for name, type_ in get_type_hints(row).items()}
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,31 +79,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     facts: str
 
 
-COLUMNS: Final[dict[str, str]] = {
-    "question_id": "string",
-    "question_type": "string",
-    "question": "string",
-    "answers": "list",
-    "answer_sources": "list",
-    "answer_approved_by": "list",
-    "answer_kinds": "list",
-    "answer_step_ids": "lists",
-    "question_approved_by": "string",
-    "activity_id": "string",
-    "activity": "string",
-    "recording_id": "string",
-    "video_id": "string",
-    "video": "string",
-    "clip_id": "string",
-    "end_time": "float64",
-    "current_step": "string",
-    "previous_steps": "list",
-    "noisy": "bool",
-    "state": "string",
-    "candidate_id": "string",
-    "candidate_hash": "string",
-    "facts": "string",
-}
+COLUMNS: Final = _columns(Row)
 """Column names with their types: a scalar type, ``list`` of strings, or ``lists`` (a list of lists of strings)."""
 
 
@@ -194,19 +183,7 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True):
     record: str
 
 
-KIND_COLUMNS: Final[dict[str, str]] = {
-    "question_id": "string",
-    "kind": "string",
-    "question": "string",
-    "options": "list",
-    "answers": "list",
-    "answer_sources": "list",
-    "answer_approved_by": "list",
-    "question_approved_by": "string",
-    "cluster": "string",
-    "facets": "string",
-    "record": "string",
-}
+KIND_COLUMNS: Final = _columns(KindRow)
 """Column names of the kinds other than moments, with their types."""
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from proctor.datasets.dataset import Corrections, dataset_names, guess_dataset, load_dataset
+from proctor.datasets.dataset import corrections_mode, dataset_names, guess_dataset, load_dataset
 from proctor.datasets.interchange import Format, find_format, formats, guess_format
 from proctor.datasets.interchange.about import list_lost
 from proctor.datasets.interchange.orderless import derive_orderless
@@ -177,10 +177,8 @@ def _read(
     if name is None and source.is_dir():
         name = _guessed(source)
     if name in dataset_names():
-        if corrections not in ("published", "corrected"):
-            raise UserError(f"--corrections is {corrections!r}.", hint="use 'corrected' or 'published'")
         assert name is not None
-        result = load_dataset(name).read(source, cast("Corrections", corrections))
+        result = load_dataset(name).read(source, corrections_mode(corrections))
         changed = len(result.corrections)
         warnings = (f"{changed} correction(s) of the data set were applied.",) if changed else ()
         return _Read(result.recordings, result.graphs, warnings, result.dropped)

@@ -16,7 +16,7 @@ import msgspec
 from proctor.compute import HERE, Place
 from proctor.corpus.question import CorpusQuestion
 from proctor.corpus.source import Source, is_long_enough
-from proctor.datasets.dataset import Corrections, Dataset, Kind, Log
+from proctor.datasets.dataset import Corrections, Dataset, Kind, Log, corrections_mode
 from proctor.datasets.shards import ROWS, ShardFormat, write_shards
 from proctor.errors import UserError
 from proctor.procedure.manual import Manual
@@ -110,8 +110,7 @@ def export_dataset(
         UserError: if the data cannot be read, or ``out`` cannot be written or holds something else.
         MissingExtraError: without pyarrow or Ray, where they are needed.
     """
-    if corrections not in ("corrected", "published"):
-        raise UserError(f"--corrections is {corrections!r}.", hint="use 'corrected' or 'published'")
+    corrections = corrections_mode(corrections)
     if min_text and dataset.kind != "corpus":
         raise UserError(f"{dataset.title} holds {dataset.kind}; only texts of a corpus can be too short.")
     given = dict(options or {})

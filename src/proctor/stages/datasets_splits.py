@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from proctor.datasets.dataset import Corrections, Dataset, Log, Split, SplitRule, load_dataset
+from proctor.datasets.dataset import Dataset, Log, Split, SplitRule, corrections_mode, load_dataset
 from proctor.datasets.splits import (
     DEFAULT_FRACTIONS,
     Fill,
@@ -418,10 +418,7 @@ def _column(heads: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def _records(declared: Dataset, folder: Path, corrections: str | None) -> list[Any]:
-    if corrections not in (None, "published", "corrected"):
-        raise UserError(f"--corrections is {corrections!r}.", hint="use 'corrected' or 'published'")
-    mode: Corrections = "published" if corrections == "published" else "corrected"
-    records = list(declared.iter_records(folder, mode, Log(sink=lambda _: None)))
+    records = list(declared.iter_records(folder, corrections_mode(corrections), Log(sink=lambda _: None)))
     if not records:
         raise UserError(
             f"no record of {declared.title} could be read.",

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from proctor.compute import HERE, Place
-from proctor.datasets.dataset import Corrections, Dataset, Log, load_dataset
+from proctor.datasets.dataset import Corrections, Dataset, Log, corrections_mode, load_dataset
 from proctor.datasets.statistics import (
     Comparison,
     GraphRow,
@@ -198,7 +198,7 @@ def dataset_statistics(
     Raises:
         UserError: if there is no such data set, the folder cannot be read, or nothing in it can.
     """
-    mode = _mode(corrections)
+    mode = corrections_mode(corrections)
     declared = load_dataset(dataset)
     declared.check_options(options or {})
     measured, graphs, log = _measured(declared, folder, mode, options or {}, place)
@@ -271,14 +271,6 @@ def _as_read(key: str) -> str:
     """Return the name of a figure with the kind that a data set's own word for a mistake was read as."""
     quantity, bracket, label = key.partition("[")
     return f"{quantity}[{mistake_kind(label[:-1])}]" if bracket and quantity == "mistakes" else key
-
-
-def _mode(corrections: str | None) -> Corrections:
-    if corrections in (None, "corrected"):
-        return "corrected"
-    if corrections == "published":
-        return "published"
-    raise UserError(f"--corrections is {corrections!r}.", hint="use 'corrected' or 'published'")
 
 
 def _of_kind(declared: Dataset, records: Iterable[Any]) -> _Measured:

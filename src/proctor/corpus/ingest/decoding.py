@@ -5,11 +5,13 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from proctor.corpus.ingest.blocks import Problem
 from proctor.corpus.ingest.reading import CannotReadError, package
 
-__all__ = ["Decoded", "decode_text"]
+__all__ = ["Decoded", "decode_text", "told_guess"]
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -55,6 +57,14 @@ class Decoded(NamedTuple):
     text: str
     encoding: str
     guessed: bool
+
+
+def told_guess(decoded: Decoded) -> Iterator[Problem]:
+    """Yield a problem where the encoding was a guess."""
+    if decoded.guessed:
+        yield Problem(
+            "encoding-guessed", f"read as {decoded.encoding}. Save it as UTF-8 to be sure.", "#encoding"
+        )
 
 
 def decode_text(data: bytes, *, html: bool = False) -> Decoded:

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
 
-from proctor.corpus.ingest.blocks import Block, Paragraph, Problem, Title, single_spaced
-from proctor.corpus.ingest.decoding import decode_text
+from proctor.corpus.ingest.blocks import Block, Paragraph, Title, single_spaced
+from proctor.corpus.ingest.decoding import decode_text, told_guess
 from proctor.corpus.ingest.html import html_blocks, read_html
 from proctor.corpus.ingest.images import IMAGE_ENDINGS
 from proctor.corpus.ingest.pdf import read_pdf
@@ -36,10 +36,7 @@ def read_markdown(reading: Reading) -> Iterator[Block]:
         MissingExtraError: without the extra ``corpus``.
     """
     decoded = decode_text(read_bytes(reading.path))
-    if decoded.guessed:
-        yield Problem(
-            "encoding-guessed", f"read as {decoded.encoding}. Save it as UTF-8 to be sure.", "#encoding"
-        )
+    yield from told_guess(decoded)
     text = decoded.text.replace("\r\n", "\n").replace("\r", "\n")
     front = _FRONT.match(text)
     parser = package("markdown_it").MarkdownIt("commonmark").enable("table").enable("strikethrough")
@@ -60,10 +57,7 @@ def read_plain(reading: Reading) -> Iterator[Block]:
         CannotReadError: if it is no text.
     """
     decoded = decode_text(read_bytes(reading.path))
-    if decoded.guessed:
-        yield Problem(
-            "encoding-guessed", f"read as {decoded.encoding}. Save it as UTF-8 to be sure.", "#encoding"
-        )
+    yield from told_guess(decoded)
     for text in _BETWEEN.split(decoded.text.replace("\r\n", "\n").replace("\r", "\n")):
         if text.strip():
             yield Paragraph(text)

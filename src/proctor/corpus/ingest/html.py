@@ -20,7 +20,7 @@ from proctor.corpus.ingest.blocks import (
     Title,
     single_spaced,
 )
-from proctor.corpus.ingest.decoding import decode_text
+from proctor.corpus.ingest.decoding import decode_text, told_guess
 from proctor.corpus.ingest.pictures import Pictures
 from proctor.corpus.ingest.reading import CannotReadError, Reading, package
 from proctor.corpus.ingest.tables import Cell, expand_spans, join_headers, split_header, trimmed
@@ -54,10 +54,7 @@ def read_html(reading: Reading) -> Iterator[Block]:
         MissingExtraError: without the extra ``corpus``.
     """
     decoded = decode_text(read_bytes(reading.path), html=True)
-    if decoded.guessed:
-        yield Problem(
-            "encoding-guessed", f"read as {decoded.encoding}. Save it as UTF-8 to be sure.", "#encoding"
-        )
+    yield from told_guess(decoded)
     yield from html_blocks(decoded.text, reading)
 
 

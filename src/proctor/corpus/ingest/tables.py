@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from proctor.corpus.ingest.blocks import Block, Problem, TableBlock, single_spaced
-from proctor.corpus.ingest.decoding import decode_text
+from proctor.corpus.ingest.blocks import Block, TableBlock, single_spaced
+from proctor.corpus.ingest.decoding import decode_text, told_guess
 from proctor.corpus.ingest.reading import CannotReadError, Reading
 from proctor.records import read_bytes
 
@@ -120,10 +120,7 @@ def read_table(reading: Reading) -> Iterator[Block]:
         CannotReadError: if it is no text, or a quote in it is never closed.
     """
     decoded = decode_text(read_bytes(reading.path))
-    if decoded.guessed:
-        yield Problem(
-            "encoding-guessed", f"read as {decoded.encoding}. Save it as UTF-8 to be sure.", "#encoding"
-        )
+    yield from told_guess(decoded)
     text = decoded.text
     first = "\t" if reading.path.suffix.lower() == ".tsv" else ","
     with _any_cell_length(len(text)):

@@ -86,14 +86,15 @@ def letter_report(
             notes.append(f"{what} letters are not equally frequent (χ² = {test.chi2:.2f}, p = {test.p:.2g})")
     if all(q.options for q in data.questions):
         tells = option_tells([q.options for q in data.questions], gold)
-        headline["option_tells"] = {
-            "longest_right": tells.longest_right,
-            "chance": tells.chance,
-            "words_right": tells.words_right,
-            "words_wrong": tells.words_wrong,
-            "characters_right": tells.characters_right,
-            "characters_wrong": tells.characters_wrong,
-        }
+        told = (
+            "longest_right",
+            "chance",
+            "words_right",
+            "words_wrong",
+            "characters_right",
+            "characters_wrong",
+        )
+        headline["option_tells"] = {name: getattr(tells, name) for name in told}
     figures: list[Figure] = []
     if widest <= _SHOWN_LETTERS and answered:
         figures.append(letter_confusion(asked, said, widest, title="Gold and predicted letters"))
