@@ -14,13 +14,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.bootstrap import Floats, cluster_sums, require_sizes
-from proctor.metrics.catalogue import Metric
+from proctor.metrics.catalogue import Entries, Metric
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.hypothesis_tests import (
     PValue,
@@ -335,13 +335,14 @@ def _comparison(
     )
 
 
-METRICS: tuple[Metric, ...] = (
-    Metric(
-        name="paired_difference",
-        label="difference",
-        family="significance",
-        function="significance:compare_paired",
-        signature="paired_difference|cluster:recording|confidence:0.95|interval:sign-flip|resamples:10000|seed:0",
+_entry: Final = Entries("significance", "significance")
+
+METRICS: Final = (
+    _entry(
+        "paired_difference",
+        "difference",
+        function="compare_paired",
+        signature="cluster:recording|confidence:0.95|interval:sign-flip|resamples:10000|seed:0",
         range="unit of the marks",
         direction="neither",
         definition="Mean of b - a over the items that both systems answered, with all values that the sign-flip test over "
@@ -350,12 +351,11 @@ METRICS: tuple[Metric, ...] = (
         traps="Intervals of the two means may overlap although the paired difference is clear, and the other way "
         "round. Items that failed in either system leave the pair and are counted.",
     ),
-    Metric(
-        name="cohen_d",
-        label="effect",
-        family="significance",
-        function="significance:compare_paired",
-        signature="cohen_d|kind:paired",
+    _entry(
+        "cohen_d",
+        "effect",
+        function="compare_paired",
+        signature="kind:paired",
         range="-infinity to infinity",
         direction="neither",
         definition="Mean difference over the standard deviation of the items' differences (paired), or over the pooled "

@@ -35,31 +35,6 @@ LONG_TEXT: Final = 1_000
 ORDERS_BOUND: Final = 200_000
 """Orders are counted only where the graph can have no more downsets than this."""
 
-GRAPH_RULES: Final[dict[str, str]] = {
-    "empty": "there is no step that a person performs",
-    "duplicate_id": "two steps have the same id",
-    "unknown_step": "an edge, the start or the end names a step that is not there",
-    "self_edge": "a step is its own prerequisite",
-    "duplicate_edge": "the same edge is given more than once",
-    "cycle": "steps wait for one another",
-    "unreached": "the start does not lead to the step",
-    "dead_end": "the step does not lead to the end",
-    "no_start": "no node stands for 'nothing done yet'",
-    "no_end": "no node stands for 'all done'",
-    "no_edges": "no step waits for another",
-    "parts": "the graph falls into parts that no edge joins",
-    "alone": "no edge leads to or from the step",
-    "implied_edge": "the edge says only what others say already",
-    "same_text": "different steps have the same text",
-    "alike_text": "texts differ only in Unicode form, case or spaces",
-    "alike_id": "ids differ only in Unicode form, case or spaces",
-    "unicode_form": "not in Unicode normal form C",
-    "hidden_characters": "characters that nobody sees",
-    "empty_text": "the step says nothing",
-    "long_text": f"the text has more than {LONG_TEXT:,} characters",
-}
-"""Every rule and what it finds; a contributor adds a rule here and in ``_CHECKS``."""
-
 BROKEN_RULES: Final = word_set(
     "empty duplicate_id unknown_step self_edge duplicate_edge cycle unreached dead_end"
 )
@@ -133,6 +108,22 @@ class _Rows:
 
 
 _Found = Iterator[tuple[str, str]]
+_Check = Callable[[_Rows], _Found]
+
+GRAPH_RULES: Final[dict[str, str]] = {}
+"""Every rule and what it finds, in order; a contributor adds a rule as a check under ``_rule``."""
+_CHECKS: Final[dict[str, _Check]] = {}
+
+
+def _rule(what: str) -> Callable[[_Check], _Check]:
+    """Make a check the rule of its name."""
+
+    def add(check: _Check) -> _Check:
+        name = check.__name__.removeprefix("_")
+        GRAPH_RULES[name], _CHECKS[name] = what, check
+        return check
+
+    return add
 
 
 def _step(id_: str) -> str:
@@ -147,17 +138,20 @@ def _edge(edge: tuple[str, str]) -> str:
     return f"edge {_cut(edge[0])} → {_cut(edge[1])}"
 
 
+@_rule("there is no step that a person performs")
 def _empty(g: _Rows) -> _Found:
     if not set(g.ids) - {g.draft.start, g.draft.end}:
         yield "steps", f"{len(g.ids)} node(s), none to perform"
 
 
+@_rule("two steps have the same id")
 def _duplicate_id(g: _Rows) -> _Found:
     for id_, n in Counter(s.id for s in g.draft.steps).items():
         if n > 1:
             yield _step(id_), f"{n} times"
 
 
+@_rule("an edge, the start or the end names a step that is not there")
 def _unknown_step(g: _Rows) -> _Found:
     for role, id_ in (("start", g.draft.start), ("end", g.draft.end)):
         if id_ is not None and id_ not in g.index:
@@ -168,18 +162,21 @@ def _unknown_step(g: _Rows) -> _Found:
                 yield _edge(edge), f"'{_cut(id_)}' is not among the steps"
 
 
+@_rule("a step is its own prerequisite")
 def _self_edge(g: _Rows) -> _Found:
     for a, b in dict.fromkeys(g.draft.edges):
         if a == b:
             yield _edge((a, b)), "from a step to itself"
 
 
+@_rule("the same edge is given more than once")
 def _duplicate_edge(g: _Rows) -> _Found:
     for edge, n in Counter(g.draft.edges).items():
         if n > 1:
             yield _edge(edge), f"{n} times"
 
 
+@_rule("steps wait for one another")
 def _cycle(g: _Rows) -> _Found:
     for members in sorted(g.components):
         if len(members) > 1:
@@ -193,31 +190,37 @@ def _cut_path(ids: list[str]) -> str:
     return " → ".join(map(_cut, shown))
 
 
+@_rule("the start does not lead to the step")
 def _unreached(g: _Rows) -> _Found:
     for id_ in g.outside(g.after, g.draft.start):
         yield _step(id_), f"no way from '{_cut(g.draft.start or '')}'"
 
 
+@_rule("the step does not lead to the end")
 def _dead_end(g: _Rows) -> _Found:
     for id_ in g.outside(g.before, g.draft.end):
         yield _step(id_), f"no way to '{_cut(g.draft.end or '')}'"
 
 
+@_rule("no node stands for 'nothing done yet'")
 def _no_start(g: _Rows) -> _Found:
     if g.draft.start is None:
         yield "start", f"{sum(not row for row in g.before)} step(s) may come first"
 
 
+@_rule("no node stands for 'all done'")
 def _no_end(g: _Rows) -> _Found:
     if g.draft.end is None:
         yield "end", f"{sum(not row for row in g.after)} step(s) may come last"
 
 
+@_rule("no step waits for another")
 def _no_edges(g: _Rows) -> _Found:
     if not g.draft.edges and len(g.ids) > 1:
         yield "edges", f"{len(g.ids)} steps in any order"
 
 
+@_rule("the graph falls into parts that no edge joins")
 def _parts(g: _Rows) -> _Found:
     if not g.draft.edges:
         return
@@ -233,6 +236,7 @@ def _parts(g: _Rows) -> _Found:
         yield "edges", f"{len(parts)} parts of {shown} steps"
 
 
+@_rule("no edge leads to or from the step")
 def _alone(g: _Rows) -> _Found:
     if g.draft.edges and len(g.ids) > 1:
         for id_, after, before in zip(g.ids, g.after, g.before, strict=True):
@@ -240,6 +244,7 @@ def _alone(g: _Rows) -> _Found:
                 yield _step(id_), "no edge"
 
 
+@_rule("the edge says only what others say already")
 def _implied_edge(g: _Rows) -> _Found:
     if g.cyclic:
         return  # on a cycle every edge is implied by the others
@@ -275,21 +280,25 @@ def _listed(words: list[str]) -> str:
     return ", ".join(f"'{_cut(w)}'" for w in words[:6]) + (f" and {len(words) - 6} more" * (len(words) > 6))
 
 
+@_rule("different steps have the same text")
 def _same_text(g: _Rows) -> _Found:
     for text, ids in _groups((s.text, s.id) for s in _actions(g) if s.text.strip()):
         yield f"steps {_listed(ids)}", f"'{_cut(text)}'"
 
 
+@_rule("texts differ only in Unicode form, case or spaces")
 def _alike_text(g: _Rows) -> _Found:
     for _, texts in _groups((_folded(s.text), s.text) for s in _actions(g) if s.text.strip()):
         yield "texts", _listed([ascii(t)[1:-1] for t in texts])
 
 
+@_rule("ids differ only in Unicode form, case or spaces")
 def _alike_id(g: _Rows) -> _Found:
     for _, ids in _groups((_folded(id_), id_) for id_ in g.ids):
         yield "ids", _listed([ascii(i)[1:-1] for i in ids])
 
 
+@_rule("not in Unicode normal form C")
 def _unicode_form(g: _Rows) -> _Found:
     for step in g.draft.steps:
         for what, text in (("id", step.id), ("text", step.text)):
@@ -297,6 +306,7 @@ def _unicode_form(g: _Rows) -> _Found:
                 yield _step(step.id), f"its {what}: {_cut(ascii(text)[1:-1])}"
 
 
+@_rule("characters that nobody sees")
 def _hidden_characters(g: _Rows) -> _Found:
     for step in g.draft.steps:
         for what, text in (("id", step.id), ("text", step.text)):
@@ -305,41 +315,18 @@ def _hidden_characters(g: _Rows) -> _Found:
                 yield _step(step.id), f"its {what} has {', '.join(list(codes)[:6])}"
 
 
+@_rule("the step says nothing")
 def _empty_text(g: _Rows) -> _Found:
     for step in _actions(g):
         if not step.text.strip():
             yield _step(step.id), "no words"
 
 
+@_rule(f"the text has more than {LONG_TEXT:,} characters")
 def _long_text(g: _Rows) -> _Found:
     for step in g.draft.steps:
         if len(step.text) > LONG_TEXT:
             yield _step(step.id), f"{len(step.text):,} characters"
-
-
-_CHECKS: Final[dict[str, Callable[[_Rows], _Found]]] = {
-    "empty": _empty,
-    "duplicate_id": _duplicate_id,
-    "unknown_step": _unknown_step,
-    "self_edge": _self_edge,
-    "duplicate_edge": _duplicate_edge,
-    "cycle": _cycle,
-    "unreached": _unreached,
-    "dead_end": _dead_end,
-    "no_start": _no_start,
-    "no_end": _no_end,
-    "no_edges": _no_edges,
-    "parts": _parts,
-    "alone": _alone,
-    "implied_edge": _implied_edge,
-    "same_text": _same_text,
-    "alike_text": _alike_text,
-    "alike_id": _alike_id,
-    "unicode_form": _unicode_form,
-    "hidden_characters": _hidden_characters,
-    "empty_text": _empty_text,
-    "long_text": _long_text,
-}
 
 
 # -- shape -----------------------------------------------------------------------------------------------------

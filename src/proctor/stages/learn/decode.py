@@ -25,6 +25,7 @@ from proctor.learn.localize.order_figures import (
 )
 from proctor.learn.localize.order_prior import OrderPrior, fit_order_prior
 from proctor.learn.localize.readings import DecodeWeights
+from proctor.learn.localize.splits import LOCALIZE_SPLITS
 from proctor.learn.runs import RECORD
 from proctor.learn.samples import StepData, read_step_data
 from proctor.metrics.activitynet import render_csv
@@ -38,12 +39,6 @@ from proctor.stages.scoring.localization import read_ground_truth, read_predicti
 __all__ = ["DecodeGain", "DecodeRow", "DecodedRun", "OrderLine", "learn_decode"]
 
 Floats = NDArray[np.float64]
-SPLITS: Final[Mapping[str, str]] = {
-    "E": "environment",
-    "P": "person",
-    "R": "recordings",
-    "Re": "recipes",
-}
 _LOW: Final = 1e-3
 """Factor of the scores of other activities where the activity is only inferred."""
 
@@ -234,7 +229,7 @@ def _measurable(truth: Segments, videos: set[str], path: Path) -> tuple[Segments
 
 def _train(data: LocalizeData, dataset: Dataset, settings: DecodeSettings, tested: set[str]) -> list[str]:
     """Return what habits are learned from: the split's training and validation part, or all, without what is predicted."""
-    rule = next((r for r in dataset.splits if r.name == SPLITS[settings.split]), None)
+    rule = next((r for r in dataset.splits if r.name == LOCALIZE_SPLITS[settings.split]), None)
     ids = set(data.recordings)
     if rule is not None and rule.released is not None and (settings.annotations / rule.released).exists():
         assert rule.read_released is not None
