@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -30,18 +30,11 @@ def write_label_studio_orders(sequences: Iterable[Sequence], path: Path) -> int:
     """Write tasks (JSON) and their labelling configuration (``<stem>.config.xml``), and return how many; pictures keep their paths."""
     tasks = []
     for one in sequences:
-        shown = [one.steps[step] for step in fixed_shuffle(one.id, len(one.steps))]
-        steps = [
-            {
-                "id": str(n),
-                "title": "",
-                "body": clean_text(step.text)[0],
-                "html": "".join(
-                    render_element("img", {"src": image, "height": "120"}) for image in step.images
-                ),
-            }
-            for n, step in enumerate(shown, 1)
-        ]
+        steps = []
+        for n, place in enumerate(fixed_shuffle(one.id, len(one.steps)), 1):
+            images = [render_element("img", {"src": src, "height": "120"}) for src in one.steps[place].images]
+            text = clean_text(one.steps[place].text)[0]
+            steps.append({"id": str(n), "title": "", "body": text, "html": "".join(images)})
         tasks.append({"data": {"item_id": one.id, "goal": clean_text(one.goal)[0], "steps": steps}})
     with atomic_write(path) as stream:
         stream.write(msgspec.json.format(msgspec.json.encode(tasks)))
@@ -50,65 +43,55 @@ def write_label_studio_orders(sequences: Iterable[Sequence], path: Path) -> int:
     return len(tasks)
 
 
-def read_label_studio_orders(
-    path: Path, sequences: Mapping[str, Sequence], dropped: list[Dropped]
-) -> Iterator[OrderRecord]:
-    """Yield people's orders of an export of tasks with annotations; what is none is put into ``dropped``.
-
-    Raises:
-        UserError: if the file is no JSON array of objects.
-    """
-    tasks: list[dict[str, Any]] = read_json(path, list[dict[str, Any]])
-    for number, task in enumerate(tasks, 1):
-        try:
-            data = msgspec.convert(task, _Task)
-            sequence = sequences[data.data.item_id]
-        except (msgspec.ValidationError, KeyError) as error:
-            dropped.append(Dropped(f"task {number}", "unknown-item", str(error)[:300]))
-            continue
-        steps = fixed_shuffle(sequence.id, len(sequence.steps))
-        modality = "both" if any(step.images for step in sequence.steps) else "text"
-        for one in data.annotations:
-            said = {r.from_name: r.value for r in one.result}
-            order = _ranked(said.get("order", {}), {str(n): step for n, step in enumerate(steps, 1)})
-            who = one.completed_by
-            line = {
-                "item_id": sequence.id, "modality": modality, "submitted_order": order, "presented": steps, "seconds": one.lead_time,
-                "worker_id": str(who.get("email", who.get("id")) if isinstance(who, dict) else who),
-            }  # fmt: skip
-            try:
-                if order is None or one.was_cancelled:
-                    raise msgspec.ValidationError("cancelled, or not every step once")
-                yield msgspec.convert(line, OrderRecord)
-            except msgspec.ValidationError as error:
-                dropped.append(Dropped(sequence.id, "no-permutation", f"task {number}: {error}"[:300]))
-
-
-class _Data(msgspec.Struct):
-    item_id: str
-
-
 class _Result(msgspec.Struct):
-    value: dict[str, Any]
+    value: dict[str, Any] = {}  # relations have none
     from_name: str = ""
 
 
 class _Annotation(msgspec.Struct):
     result: list[_Result] = []
     completed_by: int | str | dict[str, Any] | None = None
-    lead_time: float | None = None
+    lead_time: Annotated[float, msgspec.Meta(ge=0)] | None = None
     was_cancelled: bool = False
 
 
 class _Task(msgspec.Struct):
-    data: _Data
+    data: dict[str, Any]
     annotations: list[_Annotation] = []
 
 
-def _ranked(value: Mapping[str, Any], steps: Mapping[str, int]) -> list[int] | None:
-    """Return the steps of a ranker's value; None where no list in it holds each once."""
-    found = value.get("ranker")
-    for ids in found.values() if isinstance(found, dict) else [found]:
-        if isinstance(ids, list) and sorted(map(str, ids)) == sorted(steps):
-            return [steps[str(id_)] for id_ in ids]
-    return None
+def read_label_studio_orders(
+    path: Path, sequences: Mapping[str, Sequence], dropped: list[Dropped]
+) -> Iterator[OrderRecord]:
+    """Yield people's orders of an export of tasks with annotations; what is none is put into ``dropped``.
+
+    Raises:
+        UserError: if the file is no such export; with the place.
+    """
+    tasks: list[_Task] = read_json(path, list[_Task])
+    for number, task in enumerate(tasks, 1):
+        sequence = sequences.get(str(task.data.get("item_id")))
+        if sequence is None:
+            dropped.append(Dropped(f"task {number}", "unknown-item", str(task.data.get("item_id"))[:300]))
+            continue
+        steps = fixed_shuffle(sequence.id, len(sequence.steps))
+        for one in task.annotations:
+            said = [r.value.get("ranker") for r in one.result if r.from_name == "order"]
+            order = _ranked(said, {str(n): step for n, step in enumerate(steps, 1)})
+            if order is None or one.was_cancelled:
+                why = "cancelled" if one.was_cancelled else "not every step once"
+                dropped.append(Dropped(sequence.id, "no-permutation", f"task {number}: {why}"))
+                continue
+            who = one.completed_by
+            yield OrderRecord(
+                item_id=sequence.id, modality="both" if any(step.images for step in sequence.steps) else "text",
+                worker_id=str(who.get("email", who.get("id")) if isinstance(who, dict) else who),
+                submitted_order=order, presented=[*steps], seconds=one.lead_time,
+            )  # fmt: skip
+
+
+def _ranked(said: list[Any], steps: Mapping[str, int]) -> list[int] | None:
+    """Return the steps of a ranker's values; None where no list in them holds each once."""
+    lists = [ids for value in said for ids in (value.values() if isinstance(value, dict) else [value])]
+    found = (ids for ids in lists if isinstance(ids, list) and sorted(map(str, ids)) == sorted(steps))
+    return next(([steps[str(id_)] for id_ in ids] for ids in found), None)

@@ -17,14 +17,7 @@ from proctor.records import write_jsonl
 from proctor.stages.naming import file_name
 from proctor.stages.order_people import OrderRecord, read_people
 from proctor.stages.rounds.opening import Collected, Made
-from proctor.stages.rounds.order import (
-    SHOWN,
-    line_of,
-    ordered_items,
-    sequence_of,
-    still_asked,
-    tasks_of,
-)
+from proctor.stages.rounds.order import SHOWN, line_of, ordered_items, sequence_of, still_asked, tasks_of
 from proctor.stages.rounds.order_settings import AlternativesSettings
 from proctor.verify.rounds.agreement import Figures, as_estimate
 from proctor.verify.rounds.alternatives import AlternativesOptions, AlternativesSheet
@@ -59,9 +52,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     folder = out or workspace.file("rounds") / file_name(round_.name)
     options = msgspec.json.decode(round_.options, type=AlternativesOptions)
     lines, ballots = list[OrderRecord](), list[Ballot]()
-    for reading in readings:
-        if (item := still_asked(reading, items, left)) is None:
-            continue
+    for reading, item in still_asked(readings, items, left):
         sheet = msgspec.json.decode(reading.sheet, type=AlternativesSheet)
         lines += [line_of(reading, item, lane, phase="alternative") for lane in sheet.lanes or (None,)]
         if sheet.values and all(ballot.id != item.id or ballot.rater != reading.person for ballot in ballots):

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-import numpy as np
 
 from proctor.errors import UserError
 from proctor.exam.kinds.order import KIND
@@ -19,9 +18,8 @@ from proctor.exam.kinds.order_marks import right_orders
 from proctor.exam.predict import item_rng
 from proctor.exam.question import Item, Order, Picture, Words
 from proctor.metrics.order_agreement import order_agreement
-from proctor.metrics.ordering import measure_orders
 from proctor.procedure import manual
-from proctor.records import Dropped, content_hash, read_jsonl, write_jsonl
+from proctor.records import Dropped, content_hash, write_jsonl
 from proctor.stages.inputs import load_all_items
 from proctor.stages.naming import file_name
 from proctor.stages.order_exchange import write_label_studio_orders
@@ -59,8 +57,12 @@ def ordered_items(workspace: Workspace) -> dict[str, Item]:
 
 def authored(item: Item) -> tuple[str, ...]:
     """Return the ids of an item's steps in their authored order."""
+    return _by_id(item, right_orders(item).orders[0])
+
+
+def _by_id(item: Item, slots: Sequence[int]) -> tuple[str, ...]:
     ids = item.question.form.ids if isinstance(item.question.form, Order) else ()
-    return tuple(ids[slot] for slot in right_orders(item).orders[0])
+    return tuple(ids[slot] for slot in slots)
 
 
 def _steps(item: Item, shows: Shows) -> tuple[Step, ...]:
@@ -80,30 +82,27 @@ def task_name(item: Item, shows: Shows) -> str:
     return f"{item.id} ({shows}, {content_hash(_steps(item, shows))[:8]})"
 
 
-def still_asked(reading: Reading, items: Mapping[str, Item], left: Counter[str]) -> Item | None:
-    """Return the item of a reading; None, counted, where it is another one now or the reading was set aside."""
-    item = items.get(reading.group)
-    if item is not None and reading.task == task_name(item, msgspec.convert(reading.variant, Shows)):
-        if reading.counts:
-            return item
-        left["set aside by a reviewer"] += 1
-    else:
-        left["of steps that are others now"] += 1
-    return None
+def still_asked(readings: Sequence[Reading], items: Mapping[str, Item], left: Counter[str]) -> Iterator[tuple[Reading, Item]]:  # fmt: skip
+    """Yield readings with their items; those of items that are others now, or set aside by a reviewer, are counted in ``left``."""
+    for reading in readings:
+        item = items.get(reading.group)
+        if item is None or reading.task != task_name(item, msgspec.convert(reading.variant, Shows)):
+            left["of steps that are others now"] += 1
+        elif not reading.counts:
+            left["set aside by a reviewer"] += 1
+        else:
+            yield reading, item
 
 
 def tasks_of(workspace: Workspace, settings: SampleSettings, *, shuffled: bool) -> tuple[list[Task], list[Dropped]]:  # fmt: skip
-    """Return the tasks of a round and what cannot be one: a group for each item, a variant for each modality, strata of equal length.
+    """Return the tasks of a round and what cannot be one: a group for each item, a variant for each modality.
 
     With two steps, a start that is never the right one would tell it: they are left out where steps are shuffled.
     """
     tasks, dropped, items = list[Task](), list[Dropped](), ordered_items(workspace)
     if unknown := [id_ for id_ in settings.item if id_ not in items]:
         raise UserError(f"there is no item '{unknown[0][:80]}' that is answered by an order.", where="--item")
-    chosen = [items[id_] for id_ in settings.item or items]
-    longest = sorted(chosen, key=lambda i: (len(authored(i)), sum(len(s.text) for s in _steps(i, "both"))))
-    length = {item.id: ("short", "middle", "long")[3 * n // len(longest)] for n, item in enumerate(longest)}
-    for item in chosen:
+    for item in [items[id_] for id_ in dict.fromkeys(settings.item or items)]:
         views = [name for name in KIND.views([item]) if name != "question"]
         for shows in SHOWN.values():
             steps, why = _steps(item, shows), ""
@@ -119,15 +118,11 @@ def tasks_of(workspace: Workspace, settings: SampleSettings, *, shuffled: bool) 
                 dropped.append(Dropped(item.id, why, shows))
                 continue
             if shuffled:
-                ids = item.question.form.ids if isinstance(item.question.form, Order) else ()
-                right = [tuple(ids[slot] for slot in order) for order in right_orders(item).orders]
-                by_id = {step.id: step for step in steps}
-                steps = tuple(by_id[i] for i in presented(ids, right, settings.seed, item.id, shows))
-            goal = str(item.question.facts.get("goal", ""))
-            body = OrderTask(shows=shows, goal=goal, steps=steps)
-            tasks.append(
-                task_of(task_name(item, shows), body, group=item.id, variant=shows, stratum=length[item.id])
-            )
+                right = [_by_id(item, order) for order in right_orders(item).orders]
+                start = presented(authored(item), right, settings.seed, item.id, shows)
+                steps = tuple(sorted(steps, key=lambda step: start.index(step.id)))
+            body = OrderTask(shows=shows, goal=str(item.question.facts.get("goal", "")), steps=steps)
+            tasks.append(task_of(task_name(item, shows), body, group=item.id, variant=shows))
     return tasks, dropped
 
 
@@ -167,28 +162,16 @@ def write_tasks(root: Path, settings: OrderSettings) -> int:
 
 def line_of(reading: Reading, item: Item, order: Sequence[str] | None, **more: object) -> OrderRecord:
     """Return a line of the file of people's orders, whose steps are counted from 0 in the authored order."""
-    number = {id_: n for n, id_ in enumerate(authored(item))}
     line = {
         "item_id": item.id, "worker_id": reading.person, "modality": reading.variant, "seconds": reading.seconds,
-        "assignment_id": reading.batch, "submitted_order": None if order is None else [number[i] for i in order],
+        "assignment_id": reading.batch, "submitted_order": None if order is None else _numbers(item, order),
     }  # fmt: skip
-    return msgspec.convert({**line, **more}, OrderRecord)
+    return msgspec.convert({**line, **more}, OrderRecord, strict=False)
 
 
-def _lines(readings: Sequence[Reading], items: Mapping[str, Item], phase: str, left: Counter[str]) -> Iterator[OrderRecord]:  # fmt: skip
-    for reading in readings:
-        if (item := still_asked(reading, items, left)) is not None:
-            sheet = msgspec.json.decode(reading.sheet, type=OrderSheet)
-            said = {**msgspec.convert(sheet.values, dict[str, str])}
-            number = {id_: n for n, id_ in enumerate(authored(item))}
-            start = [number[id_] for id_ in sheet.start]
-            more = {
-                "phase": phase,
-                "presented": start,
-                "confidence": int(said["confidence"]),
-                "helped": said.get("helped"),
-            }
-            yield line_of(reading, item, sheet.order, **more)
+def _numbers(item: Item, order: Sequence[str]) -> list[int]:
+    place = {id_: n for n, id_ in enumerate(authored(item))}
+    return [place[id_] for id_ in order]
 
 
 def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
@@ -202,13 +185,17 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     items, left = ordered_items(workspace), Counter[str]()
     folder = out or workspace.file("rounds") / file_name(round_.name)
     phase = msgspec.json.decode(round_.options, type=OrderOptions).phase
-    files = [folder / "people.jsonl"]
-    if not (written := write_jsonl(files[0], _lines(readings, items, phase, left))):
+    lines, files = list[OrderRecord](), [folder / "people.jsonl"]
+    for reading, item in still_asked(readings, items, left):
+        sheet = msgspec.json.decode(reading.sheet, type=OrderSheet)
+        more = {"phase": phase, "presented": _numbers(item, sheet.start), **sheet.values}
+        lines.append(line_of(reading, item, sheet.order, **more))
+    if not write_jsonl(files[0], lines):
         hint = "items.jsonl was made anew since: begin another round"
         raise UserError("no order is of steps that are still asked about.", where=round_.name, hint=hint)
     people = read_people(files[0], {id_: sequence_of(item) for id_, item in items.items()})
     clusters = {id_: item.question.cluster or id_ for id_, item in items.items()}
-    numbers, runs = {}, list[str]()
+    numbers, said = dict[str, Estimate](), list[str]()
     for modality, shows in SHOWN.items():
         orders: dict[str, dict[str, manual.Order]] = defaultdict(dict)
         for answer in people.main:
@@ -217,36 +204,23 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         if not orders:
             continue
         numbers[f"{shows}, agreement (tau)"] = as_estimate(order_agreement(orders, clusters=clusters))
-        given = [(items[id_], order) for id_, by in orders.items() for order in by.values()]
-        right = measure_orders([range(len(order)) for _, order in given], [order for _, order in given])
-        numbers[f"{shows}, right places"] = Estimate(float(np.mean(right.position_accuracy)), n=len(given))
         rng = {id_: item_rng(round_.settings.seed, f"people/{shows}/{id_}") for id_ in orders}
         drawn = {id_: by[rng[id_].choice(sorted(by))] for id_, by in orders.items()}
-        rows = [
-            {"item_id": i, "answer": [authored(items[i])[n] for n in order]} for i, order in drawn.items()
-        ]
         files.append(folder / f"people-{shows}.jsonl")
-        write_jsonl(files[-1], rows)
+        named = {id_: dict(enumerate(authored(items[id_]))) for id_ in drawn}
+        write_jsonl(files[-1], [{"item_id": i, "answer": [named[i][n] for n in o]} for i, o in drawn.items()])
         made = import_predictions(files[-1], workspace.root, f"people-{shows}", "human", sample=True)
-        runs += [run.run for run in made.runs]
-    counts = {
-        "orders": written,
-        "that count": len(people.main),
-        "batches set aside": len(people.censored),
-        **left,
-    }
+        said += [f"run: {run.run}; next: proctor score {workspace.root}" for run in made.runs]
+    counts = {"orders": len(lines), "that count": len(people.main), "batches set aside": len(people.censored), **left}  # fmt: skip
     figures = Figures(counts=counts, numbers=numbers)
-    again = [
+    said += [
         f"set aside: batch {c.assignment}, {c.accuracy:.0%} right; again: proctor round order {workspace.root} "
         f"--name again {' '.join(f'--item {id_}' for id_ in c.items)}"
         for c in people.censored
     ]
     if phase == "qualification":
-        shares: dict[str, list[float]] = defaultdict(list)
-        lines: list[OrderRecord] = read_jsonl(files[0], OrderRecord)
+        places: dict[str, list[bool]] = defaultdict(list)
         for line in lines:
-            order = line.submitted_order or []
-            shares[line.worker_id].append(sum(n == step for n, step in enumerate(order)) / len(order))
-        again = [f"{who}: {np.mean(own):.0%} right in {len(own)} orders" for who, own in shares.items()]
-    after = f"runs: {', '.join(runs) or 'none'}; next: proctor score {workspace.root}, or proctor study order-table people --people {files[0]}"
-    return Collected(files=tuple(files), lines=(*figures.lines(), *again, after), figures=figures)
+            places[line.worker_id] += [n == step for n, step in enumerate(line.submitted_order or ())]
+        said += [f"{who}: {sum(own) / len(own):.0%} of places right" for who, own in places.items()]
+    return Collected(files=tuple(files), lines=(*figures.lines(), *said), figures=figures)

@@ -9,20 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from proctor.metrics.ordering.partial import PartialOrder
-from proctor.verify.rounds.form import Field, FormSheet, form_sheet
-from proctor.verify.rounds.kind import Fields, TaskKind
-from proctor.verify.rounds.order import OrderTask, StepId, StepIds, begun, fault_of, filled
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from proctor.verify.desk.records import Person
-    from proctor.verify.rounds.records import Round
+from proctor.verify.rounds.form import Field, FormSheet
+from proctor.verify.rounds.order import CardsKind, OrderTask, StepId, StepIds, fault_of
 
 __all__ = ["KIND", "MOST", "AlternativesOptions", "AlternativesSheet", "orders_of_swaps"]
 
@@ -71,15 +64,13 @@ def orders_of_swaps(authored: Sequence[str], swaps: Collection[tuple[str, str]])
     return [tuple(map(str, one)) for one in order.linear_extensions(MOST + 1)[1:]]
 
 
-class _Alternatives(TaskKind[OrderTask, AlternativesSheet, AlternativesOptions]):
+class _Alternatives(CardsKind[AlternativesSheet, AlternativesOptions]):
     """Naming other right orders."""
 
-    name = "alternatives"
+    name, other = "alternatives", "order"
     title = "Other right orders"
     detail = "See the steps of a manual in their order, and say in which other orders they could be done."
-    task = OrderTask
-    sheet = AlternativesSheet
-    options = AlternativesOptions
+    sheet, options = AlternativesSheet, AlternativesOptions
 
     def check(self, sheet: AlternativesSheet, task: OrderTask, options: AlternativesOptions) -> AlternativesSheet:  # fmt: skip
         """Return the sheet with all its orders; an order twice is refused, and its twin is named."""
@@ -92,41 +83,21 @@ class _Alternatives(TaskKind[OrderTask, AlternativesSheet, AlternativesOptions])
             lanes = tuple(orders_of_swaps(authored, swaps))
         for n, lane in enumerate(lanes):
             wrong = fault_of(lane, task.steps)
-            if lane == authored:
-                wrong = f"Order {n + 1} is the authored one. Change it, or remove it."
-            elif lane in lanes[:n]:
-                wrong = (
-                    f"Order {n + 1} is the same as order {lanes.index(lane) + 1}. Change it, or remove it."
-                )
+            if lane in (authored, *lanes[:n]):
+                twin = (authored, *lanes).index(lane)
+                same = f"the same as order {twin}" if twin else "the authored one"
+                wrong = f"Order {n + 1} is {same}. Change it, or remove it."
             errors += [(f"lanes.{n}", wrong)] * bool(wrong)
         if sheet.none and lanes:
             errors = [("none", "You say that there is no other order, and name some. Take one back.")]
         elif not (sheet.none or lanes or errors):
             errors.append(("lanes", "Name another order, or say that there is none."))
-        form = filled(sheet, self.fields(task, options), errors)
-        return AlternativesSheet(
-            mode=sheet.mode, lanes=lanes, swaps=swaps, none=sheet.none, values=form.values, note=form.note
-        )
-
-    def of_form(self, fields: Fields, task: OrderTask, options: AlternativesOptions) -> AlternativesSheet:
-        """Return the sheet of a plain form: neighbours that are ticked (``swap``, the place of the first, from 0), or none."""
-        pairs = list(pairwise(step.id for step in task.steps))
-        ticked = [int(n) for n in fields.getlist("swap") if isinstance(n, str) and n.isdecimal()]
-        swaps = tuple(pairs[n] for n in ticked if n < len(pairs))
-        form, none = form_sheet(self.fields(task, options), fields), fields.get("none") is not None
-        return AlternativesSheet(mode="swaps", swaps=swaps, none=none, values=form.values, note=form.note)
+        form, change = self.filled(sheet, task, options, errors), msgspec.structs.replace
+        return change(sheet, lanes=lanes, swaps=swaps, values=form.values, note=form.note)
 
     def fields(self, task: OrderTask, options: AlternativesOptions) -> tuple[Field, ...]:  # noqa: ARG002
         """Return the two votes on a manual, where they are asked for."""
         return _VOTES if options.votes else ()
-
-    def pictures(self, task: OrderTask) -> tuple[str, ...]:
-        """Return the pictures of the steps."""
-        return tuple(path for step in task.steps for path in step.pictures)
-
-    def barred(self, connection: Connection, round_: Round, person: Person) -> Collection[str]:  # noqa: ARG002
-        """Return the samples that this person has put in order."""
-        return begun(connection, person, "order")
 
 
 KIND: Final = _Alternatives()

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeVar
 
 import msgspec
 
 from proctor.verify.desk.records import InvalidError
-from proctor.verify.rounds.form import Field, FormSheet, check_form, form_sheet
-from proctor.verify.rounds.kind import Fields, TaskKind
+from proctor.verify.rounds.form import Field, FormSheet, check_form
+from proctor.verify.rounds.kind import TaskKind
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from proctor.verify.desk.records import Person
     from proctor.verify.rounds.records import Round
 
-__all__ = ["KIND", "MAX_STEPS", "OrderOptions", "OrderSheet", "OrderTask", "Shows", "Step", "begun", "fault_of", "filled", "presented"]  # fmt: skip
+__all__ = ["KIND", "MAX_STEPS", "CardsKind", "OrderOptions", "OrderSheet", "OrderTask", "Shows", "Step", "fault_of", "presented"]  # fmt: skip
 
+S = TypeVar("S", bound=FormSheet)
+O = TypeVar("O", bound=msgspec.Struct)  # noqa: E741 - of the round
 Shows = Literal["both", "text", "image"]
 MAX_STEPS: Final = 500
 StepId = Annotated[str, msgspec.Meta(max_length=200)]
@@ -83,87 +85,74 @@ def presented(ids: Sequence[str], right: Sequence[tuple[str, ...]], *parts: obje
     return drawn if drawn != right[0] else (*drawn[1:], drawn[0])
 
 
-def fault_of(order: Sequence[str], steps: Sequence[Step]) -> str:
-    """Return why these ids are no order of the steps; empty where they are one."""
-    known = {step.id for step in steps}
-    if len(order) == len(steps) and set(order) == known:
-        return ""
-    return (
-        f"An order holds each of the {len(steps)} cards once; this one has {len(known & set(order))} of them."
-    )
+class CardsKind(TaskKind[OrderTask, S, O]):
+    """A kind whose tasks show steps as cards; ``other``: who has had a manual in that kind does not get it here."""
 
-
-def filled(sheet: FormSheet, fields: Sequence[Field], errors: Sequence[tuple[str, str]]) -> FormSheet:
-    """Return what was chosen below the cards; what is missing there is raised together with the errors above it."""
-    try:
-        form = check_form(FormSheet(values=sheet.values, note=sheet.note), fields)
-    except InvalidError as error:
-        raise InvalidError([*errors, *error.errors]) from None
-    if errors:
-        raise InvalidError([*errors])
-    return form
-
-
-def begun(connection: Connection, person: Person, kind: str) -> set[str]:
-    """Return the groups of tasks that a person has or has begun in rounds of a kind, whatever became of them."""
-    from sqlalchemy import or_, select
-
-    from proctor.verify.schema import tables
-
-    a, t, r = tables().assignments, tables().tasks, tables().rounds
-    joined = a.join(t, a.c.task_id == t.c.id).join(r, r.c.id == t.c.round_id)
-    mine = select(t.c.cluster).select_from(joined).where(a.c.person_id == person.id, r.c.kind == kind)
-    seen = mine.where(or_(a.c.live, a.c.started_at.is_not(None), a.c.submitted_at.is_not(None)))
-    return set(connection.execute(seen).scalars())
-
-
-class _Order(TaskKind[OrderTask, OrderSheet, OrderOptions]):
-    """Putting steps in order."""
-
-    name = "order"
-    title = "Put steps in order"
-    detail = "Move the shuffled steps of a manual into the order in which they happen."
     task = OrderTask
-    sheet = OrderSheet
-    options = OrderOptions
-
-    def check(self, sheet: OrderSheet, task: OrderTask, options: OrderOptions) -> OrderSheet:
-        """Return the sheet with the order that was presented, and whether it was left as it was."""
-        start = tuple(step.id for step in task.steps)
-        order = sheet.order or start
-        errors = [("order", wrong)] if (wrong := fault_of(order, task.steps)) else []
-        if order == start and not sheet.kept:
-            errors.append(
-                ("kept", "You have not moved a card. Keep this order? Tick the box, or move cards.")
-            )
-        form, same = filled(sheet, self.fields(task, options), errors), order == start
-        return OrderSheet(
-            order=order, kept=same, moves=sheet.moves, start=start, untouched=same, values=form.values, note=form.note
-        )  # fmt: skip
-
-    def of_form(self, fields: Fields, task: OrderTask, options: OrderOptions) -> OrderSheet:
-        """Return the sheet of numbers that were typed (``place-<id>``), the smallest first; of equal ones the one that stood first."""
-
-        def place(step: Step) -> int:
-            given = fields.get(f"place-{step.id}")
-            return int(given) if isinstance(given, str) and given.isdecimal() and len(given) < 9 else 10**9
-
-        form = form_sheet(self.fields(task, options), fields)
-        order = tuple(step.id for step in sorted(task.steps, key=place))
-        kept = fields.get("kept") is not None
-        return OrderSheet(order=order, kept=kept, values=form.values, note=form.note)
-
-    def fields(self, task: OrderTask, options: OrderOptions) -> tuple[Field, ...]:  # noqa: ARG002
-        """Return how sure somebody is and, where both are shown, which of them helped."""
-        return (_SURE, _HELPED) if task.shows == "both" else (_SURE,)
+    other: ClassVar[str]
 
     def pictures(self, task: OrderTask) -> tuple[str, ...]:
         """Return the pictures of the steps."""
         return tuple(path for step in task.steps for path in step.pictures)
 
     def barred(self, connection: Connection, round_: Round, person: Person) -> Collection[str]:  # noqa: ARG002
-        """Return the samples of which this person was shown the authored order."""
-        return begun(connection, person, "alternatives")
+        """Return the samples that a person has, or has begun, in the other kind, whatever became of them (D4)."""
+        from sqlalchemy import or_, select
+
+        from proctor.verify.schema import tables
+
+        a, t, r = tables().assignments, tables().tasks, tables().rounds
+        joined = a.join(t, a.c.task_id == t.c.id).join(r, r.c.id == t.c.round_id)
+        mine = (
+            select(t.c.cluster).select_from(joined).where(a.c.person_id == person.id, r.c.kind == self.other)
+        )
+        seen = mine.where(or_(a.c.live, a.c.started_at.is_not(None), a.c.submitted_at.is_not(None)))
+        return set(connection.execute(seen).scalars())
+
+    def filled(self, sheet: S, task: OrderTask, options: O, errors: Sequence[tuple[str, str]]) -> FormSheet:
+        """Return what was chosen below the cards; what is wrong there is raised together with the errors above it."""
+        try:
+            form = check_form(FormSheet(values=sheet.values, note=sheet.note), self.fields(task, options))
+        except InvalidError as error:
+            raise InvalidError([*errors, *error.errors]) from None
+        if errors:
+            raise InvalidError([*errors])
+        return form
+
+
+def fault_of(order: Sequence[str], steps: Sequence[Step]) -> str:
+    """Return why these ids are no order of the steps; empty where they are one."""
+    known = {step.id for step in steps}
+    if len(order) == len(steps) and set(order) == known:
+        return ""
+    found = len(known & set(order))
+    return f"An order holds each of the {len(steps)} cards once; this one has {found} of them."
+
+
+class _Order(CardsKind[OrderSheet, OrderOptions]):
+    """Putting steps in order."""
+
+    name, other = "order", "alternatives"
+    title = "Put steps in order"
+    detail = "Move the shuffled steps of a manual into the order in which they happen."
+    sheet, options = OrderSheet, OrderOptions
+
+    def check(self, sheet: OrderSheet, task: OrderTask, options: OrderOptions) -> OrderSheet:
+        """Return the sheet with the order that was presented, and whether it was left as it was."""
+        start = tuple(step.id for step in task.steps)
+        order = sheet.order or start
+        errors = [("order", wrong)] if (wrong := fault_of(order, task.steps)) else []
+        if (same := order == start) and not sheet.kept:
+            errors.append(
+                ("kept", "You have not moved a card. Keep this order? Tick the box, or move cards.")
+            )
+        form, change = self.filled(sheet, task, options, errors), msgspec.structs.replace
+        found = change(sheet, values=form.values, note=form.note)
+        return change(found, order=order, start=start, kept=same, untouched=same)
+
+    def fields(self, task: OrderTask, options: OrderOptions) -> tuple[Field, ...]:  # noqa: ARG002
+        """Return how sure somebody is and, where both are shown, which of them helped."""
+        return (_SURE, _HELPED) if task.shows == "both" else (_SURE,)
 
 
 KIND: Final = _Order()
