@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 from proctor.cli.console import WorkspaceArgument, emit, group_app, table
 from proctor.cli.options import Output, with_settings
@@ -13,8 +12,7 @@ from proctor.cli.round_order import alternatives, order
 from proctor.cli.round_rate import rate
 from proctor.cli.round_timeline import timeline
 from proctor.cli.round_transcribe import transcribe
-from proctor.settings import Settings, argument, option
-from proctor.stages.rounds.settings import Collect
+from proctor.stages.rounds.settings import Collect, Stored, Which
 
 __all__ = ["app"]
 
@@ -29,26 +27,9 @@ for _command in (answer, mark, write, rate, order, alternatives, graph, timeline
     app.command()(_command)
 
 
-class Which(Settings, frozen=True, kw_only=True):
-    """Which round."""
-
-    round: Annotated[str, argument("Name of the round.", "ROUND")]
-    database: Annotated[
-        str | None, option("Where work is kept: a file in the workspace, or a postgresql:// URL.")
-    ] = None
-
-
-class Where(Settings, frozen=True, kw_only=True):
-    """Where work is kept."""
-
-    database: Annotated[
-        str | None, option("Where work is kept: a file in the workspace, or a postgresql:// URL.")
-    ] = None
-
-
 @app.command("list")
 @with_settings
-def list_(workspace: WorkspaceArgument, where: Where, output: Output) -> None:
+def list_(workspace: WorkspaceArgument, where: Stored, output: Output) -> None:
     """List the rounds of a workspace, and how far they are.
 
     Example: proctor round list bench

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar
 
 from typer.core import TyperGroup
 
@@ -11,17 +11,8 @@ from proctor.cli.console import WorkspaceArgument, counted, emit, group_app, not
 from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
 from proctor.settings import Settings, argument, option
+from proctor.stages.rounds.settings import Database, Stored
 from proctor.stages.settings import Videos
-
-Database: TypeAlias = Annotated[
-    str | None, option("Where verdicts and work are kept: a file in the workspace, or a postgresql:// URL.")
-]
-
-
-class Stored(Settings, frozen=True, kw_only=True):
-    """Where work is kept."""
-
-    database: Database = None
 
 
 class Prepare(Settings, frozen=True, kw_only=True):

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeAlias
 
 from proctor.settings import Settings, argument, option
 
-__all__ = ["Collect", "Given"]
+__all__ = ["Collect", "Database", "Given", "Stored", "Which"]
+
+
+Database: TypeAlias = Annotated[
+    str | None, option("Where verdicts and work are kept: a file in the workspace, or a postgresql:// URL.")
+]
+
+
+class Stored(Settings, frozen=True, kw_only=True):
+    """Where work is kept."""
+
+    database: Database = None
 
 
 class Given(Settings, frozen=True, kw_only=True):
@@ -32,16 +43,16 @@ class Given(Settings, frozen=True, kw_only=True):
     instructions: Annotated[Path | None, option("Instructions (Markdown); the kind's by default.")] = None
     consent: Annotated[Path | None, option("Consent of people without an account (Markdown).")] = None
     seed: Annotated[int, option("Of everything that is drawn.")] = 0
-    database: Annotated[
-        str | None, option("Where work is kept: a file in the workspace, or a postgresql:// URL.")
-    ] = None
+    database: Database = None
 
 
-class Collect(Settings, frozen=True, kw_only=True):
-    """Of which round what people said is collected, and where it goes."""
+class Which(Stored, frozen=True, kw_only=True):
+    """Which round."""
 
     round: Annotated[str, argument("Name of the round.", "ROUND")]
+
+
+class Collect(Which, frozen=True, kw_only=True):
+    """Of which round what people said is collected, and where it goes."""
+
     out: Annotated[Path | None, option("Where it goes; a place in the workspace by default.")] = None
-    database: Annotated[
-        str | None, option("Where work is kept: a file in the workspace, or a postgresql:// URL.")
-    ] = None
