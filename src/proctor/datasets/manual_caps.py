@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 _INNER: Final = word_set(
-    "e.g i.e eg ie cf vs approx ca incl excl esp dr mr mrs ms prof st jr sr nos fig figs vol dept tsp  "
+    "e.g i.e eg ie cf vs approx ca incl excl esp dr mr mrs ms prof st jr sr nos fig figs vol dept tsp "
     "tsps tbsp tbsps tbs oz lb lbs pt pts qt qts gal deg pkg"
 )
 """Abbreviations that seldom end a sentence; ``etc.``, ``a.m.`` and ``in.`` often do."""

@@ -249,7 +249,7 @@ def _wish(main: str, marked: str, asked: tuple[str, ...], before: tuple[str, ...
 _GENERAL = frozenset(
     stem(w)
     for w in word_list(
-        "do make need step thing part time anything something way order right case point moment move further  "
+        "do make need step thing part time anything something way order right case point moment move further "
         "leave skip forget miss precede"
     )
 )

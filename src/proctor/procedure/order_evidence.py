@@ -7,27 +7,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from proctor.procedure.induce import Performance
+from proctor.procedure.inflect import word_list
 from proctor.procedure.poset import Poset
 
 __all__ = ["STATED", "OrderEvidence", "carefulness"]
 
-STATED: Final = (
-    "constant",
-    "against",
-    "against_overlapping",
-    "contradicted",
-    "overlapping",
-    "never_together",
-    "adjacent",
-    "always_adjacent",
-    "log_gap",
-    "nearest",
-    "apart",
-    "spread",
-    "later_fixed",
-    "earlier_fixed",
-    "odds",
-    "share_against",
+STATED: Final = word_list(
+    "constant against against_overlapping contradicted overlapping never_together adjacent "
+    "always_adjacent log_gap nearest apart spread later_fixed earlier_fixed odds share_against"
 )
 """What ``OrderEvidence.stated`` returns of a pair."""
 

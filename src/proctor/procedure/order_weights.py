@@ -21,24 +21,15 @@ from importlib.resources import files
 from operator import mul
 from typing import Final
 
+from proctor.procedure.inflect import word_list
 from proctor.procedure.order_evidence import STATED, OrderEvidence
 from proctor.procedure.order_text import StepTexts
 from proctor.procedure.poset import Poset, Surroundings
 
 __all__ = ["DEFAULT", "SHAPE", "OrderScore", "OrderWeights", "shape"]
 
-SHAPE: Final = (
-    "gain",
-    "first_gain",
-    "log_ways",
-    "opens",
-    "closes",
-    "spared_before",
-    "spared_after",
-    "joined",
-    "forked",
-    "not_joined",
-    "not_forked",
+SHAPE: Final = word_list(
+    "gain first_gain log_ways opens closes spared_before spared_after joined forked not_joined not_forked"
 )
 """What ``shape`` returns of a pair."""
 
