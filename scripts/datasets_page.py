@@ -1,4 +1,4 @@
-"""The page of a data set in ``docs/datasets``, written from its declaration."""
+"""The page of a data set in ``docs/datasets``, written from its declaration; for ``scripts/write-datasets``."""
 
 from __future__ import annotations
 
