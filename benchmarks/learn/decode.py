@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from tests.learn.localize.simulated import Faults, simulated_predictions
 
 from proctor.learn.localize.data import localize_data
 from proctor.learn.localize.decode import decode
 from proctor.learn.localize.order_figures import FIGURES, f1_sums, performed, tagged_out_of_order
 from proctor.learn.localize.order_prior import fit_order_prior
 from proctor.learn.localize.readings import DecodeWeights
-from proctor.learn.localize.simulated import Faults, simulated_predictions
 from proctor.learn.samples import read_step_data
 from proctor.metrics.localization import localization_scores
 

@@ -1,6 +1,6 @@
 """What ActionFormer finds of planted steps: against the ceiling, with shuffled classes, and the planted gap of mistaken steps.
 
-288 recordings of four activities with eight steps each (340 rows, 32 classes), 32 numbers a row (`learn.localize.planted`); 64
+288 recordings of four activities with eight steps each (340 rows, 32 classes), 32 numbers a row (`tests/learn/localize/planted.py`); 64
 channels, 6 levels, 30 epochs of batches of 8. A tenth of the right steps shows nothing, and four tenths of the mistaken ones: the ceiling is what shows; a network that guesses at long pauses may be a little above it. `--seed` plants
 other recordings, and `--part robust` trains on recordings without mistakes, on all, and on as many of all.
 
@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 
 import torch
+from tests.learn.localize.planted import PlantedSteps, plant_steps, shuffled_steps
 
 from proctor.learn.localize.actionformer import ActionFormer
 from proctor.learn.localize.figures import localized
 from proctor.learn.localize.localizer import LocalizeTask
-from proctor.learn.localize.planted import PlantedSteps, plant_steps, shuffled_steps
 from proctor.learn.localize.robust import TRAININGS, robust_tasks, robust_training
 from proctor.learn.settings import TrainOptions
 from proctor.metrics.localization import Segments

@@ -15,10 +15,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import torch
+from tests.learn.procedures.planted import plant_procedure
 
 from proctor.learn.procedures.chain import chain_energy, solve_chain
 from proctor.learn.procedures.evaluate import PUBLISHED, Figures, Margin
-from proctor.learn.procedures.planted import plant_procedure
 from proctor.learn.settings import TrainOptions
 from proctor.stages.learn.procedure import learn_from, learn_procedures
 from proctor.stages.learn.procedure_settings import ProcedureSettings

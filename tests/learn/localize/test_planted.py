@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.learn.localize.planted import PlantedSteps, plant_steps, shuffled_steps
 
-from proctor.learn.localize.planted import PlantedSteps, plant_steps, shuffled_steps
 from proctor.learn.localize.robust import robust_tasks, robust_training
 from proctor.learn.settings import TrainOptions
 from proctor.metrics.localization import localization_scores

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.learn.localize.simulated import Faults, simulated_predictions
 from tests.learn.localize.test_decode import cooked
 
-from proctor.learn.localize.simulated import Faults, simulated_predictions
 from proctor.metrics.localization import segment_mean_average_precisions
 
 PERFECT = Faults(jitter=0.0, missed=0.0, confused=0.0, false=0.0)

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from tests.learn.procedures.planted import plant_procedure
 
 from proctor.errors import UserError
 from proctor.learn.features.store import FeatureStore, StoreWriter
@@ -17,7 +18,6 @@ from proctor.learn.procedures.evaluate import (
     mean_of,
     overlaps_of,
 )
-from proctor.learn.procedures.planted import plant_procedure
 from proctor.learn.procedures.videos import NO_STEP, Procedure, ProcedureVideo, procedures_of
 from proctor.learn.samples import read_step_data
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace as changed
+from tests.learn.localize.planted import plant_steps
 from typer.testing import CliRunner
 
 from proctor.cli.learn import app
 from proctor.errors import UserError
-from proctor.learn.localize.planted import plant_steps
 from proctor.records import read_json, write_json
 from proctor.samples import path
 from proctor.stages.learn import localize

@@ -14,12 +14,12 @@ pytest.importorskip("torch", reason="needs torch")
 pytest.importorskip("sklearn", reason="needs scikit-learn")
 
 import torch
+from tests.learn.procedures.planted import plant_procedure
 from typer.testing import CliRunner
 
 from proctor.cli.learn import app
 from proctor.errors import UserError
 from proctor.learn.features.store import FeatureStore, StoreWriter
-from proctor.learn.procedures.planted import plant_procedure
 from proctor.learn.samples import read_step_data
 from proctor.learn.settings import TrainOptions
 from proctor.samples import copy_sample
