@@ -30,6 +30,7 @@ __all__ = [
     "EchoGold",
     "RandomStepFloor",
     "RecipeTextFloor",
+    "any_order",
     "make_floor",
     "moment_floor",
 ]
@@ -226,7 +227,7 @@ class RandomStepFloor:
         try:
             order, how = task.graph.sample_order(rng), "uniform"
         except TooManyDownsetsError:
-            order, how = _any_order(task.graph, rng), "random ready steps"
+            order, how = any_order(task.graph, rng), "random ready steps"
         if self.seconds_per_step is None:
             place = rng.randrange(len(order) + 1)
         else:
@@ -238,7 +239,7 @@ class RandomStepFloor:
         return _answer(self.name, task.item_id, text, order=how)
 
 
-def _any_order(graph: TaskGraph, rng: random.Random) -> tuple[str, ...]:
+def any_order(graph: TaskGraph, rng: random.Random) -> tuple[str, ...]:
     """Draw a valid order by picking ready steps; not uniform over orders, but cheap for any graph."""
     actions = {s.id for s in graph.actions}
     done: list[str] = []

@@ -73,13 +73,3 @@ def test_long_manuals_end_at_the_cap() -> None:
     found = orders_of_swaps(authored, list(pairwise(authored)))
     assert len(found) == MOST == len(set(found))
     assert found[0] == (*authored[:198], "s199", "s198")
-
-
-def test_a_plain_form_ticks_neighbours() -> None:
-    class Fields(dict[str, Any]):
-        def getlist(self, key: str) -> list[str]:
-            return list(self.get(key, ()))
-
-    sheet = KIND.of_form(Fields(swap=["2", "x", "9"]), TASK, OPTIONS)
-    assert KIND.check(sheet, TASK, OPTIONS).lanes == (tuple("abdc"),)
-    assert KIND.of_form(Fields(none="1"), TASK, OPTIONS).none

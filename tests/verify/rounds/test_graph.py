@@ -132,10 +132,6 @@ def test_a_look_names_what_is_odd_by_the_numbers_of_the_page() -> None:
     assert found.orders == look(sheet("ad", "bc", "cd", "bd")).orders
     assert "Fry the onion" in found.svg
     assert 'data-step="1"' in found.svg
-    shared = msgspec.structs.replace(CHOP, spans=((16, 42),))
-    texts = said(sheet("dc", "ab", steps=(BOIL, shared, FRY, POUR)))
-    assert "Steps 2 and 3 share words." in texts
-    assert "Edge 4 → 3: what comes first stands below." in texts
     twins = msgspec.structs.replace(POUR, text="Boil the water")
     assert any("same text" in text for text in said(sheet("ab", steps=(BOIL, CHOP, twins))))
 
@@ -178,9 +174,6 @@ def test_agreement_of_two_authors_by_hand() -> None:
     assert found.edge_f1 == pytest.approx(5 / 6)
     # pairs in order: one ad bc bd cd, two ad bc: 2 · 2 / (2 · 2 + 2)
     assert found.precedence_f1 == pytest.approx(2 / 3)
-    # of 6 pairs 5 alike; chance (3·2 + 3·4)/36
-    assert found.edge_kappa == pytest.approx((5 / 6 - 0.5) / 0.5)
-    assert agreement_of(one, an_author("two", "da")).reversed == 1
     assert agreement_of(one, an_author("two", "", GraphStep(id="z", text="Sing"))).edge_f1 is None
 
 
@@ -189,14 +182,14 @@ def test_settled_is_what_all_agree_on_implied_or_not() -> None:
     graph, disputes = settle([one, an_author("two", "ac bd")])
     assert graph is not None
     assert graph.edges == (("a", "c"),)  # implied by one's a → b → c
-    said = {(d.kind, d.before, d.after): d.people for d in disputes}
-    assert said == {
-        ("edge", "a", "b"): ("one",), ("edge", "b", "c"): ("one",), ("edge", "b", "d"): ("two",),
-    }  # fmt: skip
+    texts = {step.id: step.text for step in (BOIL, CHOP, FRY, POUR)}
+    assert disputes == [
+        ("edge", a, b, f"{texts[a]} → {texts[b]}", who) for a, b, who in (("a", "b", "one"), ("b", "c", "one"), ("b", "d", "two"))
+    ]  # fmt: skip
     graph, disputes = settle([one, an_author("two", "ab", BOIL, CHOP)])
     assert graph is not None
     assert [s.id for s in graph.steps] == ["a", "b"]
-    assert {(d.kind, d.text) for d in disputes} == {("step", FRY.text), ("step", POUR.text)}
+    assert disputes == [("step", "c", "", FRY.text, "one"), ("step", "d", "", POUR.text, "one")]
     assert settle([one, an_author("two", "", GraphStep(id="z", text="Sing"))])[0] is None
 
 

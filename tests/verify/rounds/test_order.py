@@ -69,20 +69,6 @@ def test_what_a_page_says_of_the_start_does_not_count() -> None:
     assert (kept.start, kept.untouched) == (TASK_START, False)
 
 
-class _Fields(dict[str, str]):
-    def getlist(self, key: str) -> list[str]:
-        return [self[key]] if key in self else []
-
-
-def test_a_plain_form_has_numbers() -> None:
-    rest = {"field-confidence": "3", "field-helped": "both"}
-    numbered = {"place-2": "2", "place-3": "3", "place-1": "1", "place-4": "4"}
-    sheet = KIND.of_form(_Fields(numbered | rest), TASK, OrderOptions())
-    assert KIND.check(sheet, TASK, OrderOptions()).order == ("1", "2", "3", "4")
-    twice = KIND.of_form(_Fields({**numbered, "place-4": "1", "place-2": "x"} | rest), TASK, OrderOptions())
-    assert twice.order == ("1", "4", "3", "2")
-
-
 def test_no_right_order_is_ever_presented() -> None:
     right = [("1", "2", "3"), ("2", "1", "3")]
     drawn = {presented("123", right, seed, "sign") for seed in range(200)}

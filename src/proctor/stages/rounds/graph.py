@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -19,9 +17,10 @@ from proctor.llm.outcome import Reply
 from proctor.llm.structured import read_object
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, atomic_write, read_bytes, read_jsonl, write_json
-from proctor.spreadsheet import safe_cell
+from proctor.spreadsheet import csv_text
 from proctor.stages.graph_review import ReviewRow, review_rows, write_rows
 from proctor.stages.models import open_models
+from proctor.stages.naming import file_name
 from proctor.stages.rounds.graph_settings import GraphRoundSettings
 from proctor.stages.rounds.opening import Collected, Made, task_of
 from proctor.verify.desk.records import InvalidError
@@ -157,24 +156,26 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     The folder is a plain folder: ``activities`` holds the settled graphs, for ``read plain``. Of reviewed edges, ``edges.csv``
     holds the decisions that all made, for ``graph induce --reviewed``.
     """
-    folder = out or workspace.root / "rounds" / round_.name.replace("/", "_")
+    folder = out or workspace.file("rounds") / file_name(round_.name)
     files = [folder / "agreement.json", folder / "disagreements.csv"]
     found = GraphFigures(agreement={}, settled={}, disputes={})
     graphs: dict[str, TaskGraph] = {}
-    rows = [("task", "kind", "before", "after", "text", "said_by", "of")]
-    decided: list[ReviewRow] = []
-    lines: list[str] = []
+    rows, decided, lines = list[tuple[str, ...]](), list[ReviewRow](), list[str]()
     for id_, group in itertools.groupby((r for r in readings if r.counts), key=lambda r: r.task):
         read = [(r, msgspec.json.decode(r.sheet, type=GraphSheet)) for r in group]
         task = msgspec.json.decode(read[0][0].body, type=GraphTask)
         who = [rules.authored(r.person, sheet, task) for r, sheet in read]
         graph, disputes = rules.settle(who)
+        steps, edges = (len(graph.steps), len(graph.edges)) if graph is not None else (0, 0)
         found.agreement[id_] = [rules.agreement_of(a, b) for a, b in itertools.combinations(who, 2)]
-        found.settled[id_] = (len(graph.steps), len(graph.edges)) if graph is not None else (0, 0)
-        found.disputes[id_] = len(disputes)
-        of = str(len(who))
-        rows += [(id_, d.kind, d.before, d.after, d.text, " ".join(d.people), of) for d in disputes]
-        lines += _lines(id_, found, len(who))
+        found.settled[id_], found.disputes[id_] = (steps, edges), len(disputes)
+        rows += [(id_, *dispute, str(len(who))) for dispute in disputes]
+        for one in found.agreement[id_]:
+            shares = {"edge F1": one.edge_f1, "order F1": one.precedence_f1}
+            said = [f"{name} {'undefined' if v is None else f'{v:.2f}'}" for name, v in shares.items()]
+            both = f"{one.matched} steps in common of {one.steps[0]} and {one.steps[1]}"
+            lines.append(f"{id_}: {both}; {', '.join(said)}")
+        lines.append(f"{id_}: all {len(who)} agree on {steps} steps and {edges} edges; {len(disputes)} disagreements")  # fmt: skip
         if task.fixed:
             decided += _decided(task, [sheet for _, sheet in read])
             continue
@@ -182,14 +183,13 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         if graph is not None:
             graphs[id_] = graph
             files.append(_written(folder / "activities" / f"{id_}.json", graph))
-    write_json(folder / "agreement.json", found)
-    with atomic_write(folder / "disagreements.csv") as stream:
-        text = io.StringIO()
-        csv.writer(text).writerows(map(safe_cell, row) for row in rows)
-        stream.write(text.getvalue().encode("utf-8-sig", "replace"))
+    write_json(files[0], found)
+    head = ("task", "kind", "before", "after", "text", "said_by", "of")
+    with atomic_write(files[1]) as stream:
+        stream.write(csv_text(head, rows).encode("utf-8-sig", "replace"))
     if decided:
-        write_rows(folder / "edges.csv", decided)
         files.append(folder / "edges.csv")
+        write_rows(files[-1], decided)
     if graphs and msgspec.json.decode(round_.options, type=rules.GraphOptions).write:
         lines.append(_put(workspace, graphs))
     return Collected(files=tuple(files), lines=tuple(lines), figures=found)
@@ -199,15 +199,6 @@ def _written(path: Path, graph: TaskGraph) -> Path:
     with atomic_write(path) as stream:
         stream.write(render_own([graph])[0])
     return path
-
-
-def _lines(id_: str, found: GraphFigures, people: int) -> Iterator[str]:
-    for one in found.agreement[id_]:
-        shares = {"edge F1": one.edge_f1, "kappa": one.edge_kappa, "order F1": one.precedence_f1}
-        said = [f"{name} {'undefined' if v is None else f'{v:.2f}'}" for name, v in shares.items()]
-        yield f"{id_}: {one.matched} steps in common of {one.steps[0]} and {one.steps[1]}; {', '.join(said)}"
-    steps, edges = found.settled[id_]
-    yield f"{id_}: all {people} agree on {steps} steps and {edges} edges; {found.disputes[id_]} disagreements"
 
 
 def _decided(task: GraphTask, sheets: Sequence[GraphSheet]) -> Iterator[ReviewRow]:

@@ -12,14 +12,14 @@ import random
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from proctor.drawing.sketch import NotDrawnError
 from proctor.drawing.svg import draw_layout
 from proctor.drawing.view import default_layouts
-from proctor.metrics.agreement import cohen_kappa
+from proctor.exam.floors import any_order
 from proctor.procedure.graph import GraphDraft, Step, TaskGraph
 from proctor.procedure.graph_compare import compare_edges, compare_precedence
 from proctor.procedure.graph_lint import GRAPH_RULES, LONG_TEXT, lint_graph, measure_graph
@@ -29,7 +29,7 @@ from proctor.verify.desk.sheets import is_bad_text
 from proctor.verify.rounds.kind import TaskKind
 
 __all__ = [
-    "KIND", "MAX_SOURCE", "Authored", "Dispute", "GraphAgreement", "GraphLook", "GraphOptions", "GraphSheet", "GraphStep", "GraphTask",
+    "KIND", "MAX_SOURCE", "Authored", "GraphAgreement", "GraphLook", "GraphOptions", "GraphSheet", "GraphStep", "GraphTask",
     "ProposedEdge", "agreement_of", "authored", "match_steps", "settle",
 ]  # fmt: skip
 
@@ -165,7 +165,9 @@ class GraphKind(TaskKind[GraphTask, GraphSheet, GraphOptions]):
             svg = str(draw_layout(default_layouts().find(closed), closed))
         except NotDrawnError as error:
             note = f"Not drawn: {error}. The list says the same."
-        drawn = dict.fromkeys(_drawn(graph, uniformly=count is not None)) if len(steps) > 1 else ()
+        rng = random.Random(0)  # noqa: S311 - the same orders for the same graph
+        draw = any_order if count is None else TaskGraph.sample_order
+        drawn = dict.fromkeys(draw(graph, rng) for _ in range(3 * _ORDERS) if len(steps) > 1)
         orders = tuple(tuple(steps[int(n) - 1].id for n in order) for order in drawn)
         return GraphLook(findings=findings, svg=svg, note=note, orders=orders[:_ORDERS], count=count)
 
@@ -215,22 +217,6 @@ def _findings(sheet: GraphSheet, task: GraphTask) -> Iterator[Finding]:
         if a in numbers and b in numbers and graph.comes_before(str(numbers[a]), str(numbers[b])):
             text = f"Edge {numbers[a]} → {numbers[b]} is refused, but follows from the others."
             yield Finding(text, (a, b), task.fixed and (a, b) not in sheet.edges)
-    for a, b in sheet.edges:
-        if numbers[a] > numbers[b]:
-            yield Finding(f"Edge {numbers[a]} → {numbers[b]}: what comes first stands below.", (a, b))
-    spans = sorted((begin, end, s.id) for s in steps for begin, end in s.spans)
-    twice = [{a, b} for (_, end, a), (begin, _, b) in itertools.pairwise(spans) if begin < end and a != b]
-    for pair in sorted(sorted(numbers[i] for i in pair) for pair in twice):
-        yield Finding(f"Steps {pair[0]} and {pair[1]} share words.", tuple(steps[n - 1].id for n in pair))
-
-
-def _drawn(graph: TaskGraph, *, uniformly: bool) -> Iterator[tuple[str, ...]]:
-    rng = random.Random(0)  # noqa: S311 - the same orders for the same graph
-    for _ in range(3 * _ORDERS):
-        order = list(graph.sample_order(rng)) if uniformly else []
-        while ready := graph.ready(order):
-            order.append(rng.choice(ready))
-        yield tuple(order)
 
 
 # -- two people and more -----------------------------------------------------------------------------------------
@@ -250,8 +236,8 @@ class Authored:
 class GraphAgreement(msgspec.Struct, frozen=True, kw_only=True):
     """How far two people wrote the same graph; None where undefined.
 
-    Over the steps that both have (``matched``): F1 of the reductions' edges, those of START and END included (``compare_edges``); Cohen's
-    kappa of pairs of steps (an edge, its reverse, none); F1 of ordered pairs, implied ones included; pairs ordered the other way round.
+    Over the steps that both have (``matched``): F1 of the reductions' edges, those of START and END included (``compare_edges``), and
+    F1 of ordered pairs, implied ones included (``compare_precedence``).
     """
 
     people: Pair
@@ -259,19 +245,7 @@ class GraphAgreement(msgspec.Struct, frozen=True, kw_only=True):
     matched: int
     step_f1: float
     edge_f1: float | None = None
-    edge_kappa: float | None = None
     precedence_f1: float | None = None
-    reversed: int = 0
-
-
-class Dispute(msgspec.Struct, frozen=True, kw_only=True):
-    """What only some say: a step, or an edge with the texts of its steps; and who says it."""
-
-    kind: Literal["step", "edge"]
-    before: str
-    after: str = ""
-    text: str
-    people: tuple[str, ...]
 
 
 def authored(person: str, sheet: GraphSheet, task: GraphTask) -> Authored:
@@ -310,12 +284,8 @@ def agreement_of(one: Authored, two: Authored) -> GraphAgreement:
     if not same:
         return found
     a, b = _within(one.graph, {i: i for i in same}), _within(two.graph, {j: i for i, j in same.items()})
-    order = compare_precedence(a, b)
-    pairs = list(itertools.combinations(same, 2))
-    labels = [[(p in g.edges) - (p[::-1] in g.edges) for p in pairs] for g in (a, b)]
-    kappa = cohen_kappa(*labels, resamples=0).value
-    edges = {"edge_f1": compare_edges(a, b).f1, "edge_kappa": None if kappa != kappa else kappa}
-    return msgspec.structs.replace(found, **edges, precedence_f1=order.f1, reversed=len(order.reversed_))
+    edges, order = compare_edges(a, b).f1, compare_precedence(a, b).f1
+    return msgspec.structs.replace(found, edge_f1=edges, precedence_f1=order)
 
 
 def _within(graph: TaskGraph, names: Mapping[str, str]) -> TaskGraph:
@@ -326,34 +296,29 @@ def _within(graph: TaskGraph, names: Mapping[str, str]) -> TaskGraph:
     return TaskGraph(graph.id, graph.name, steps, edges).transitive_reduction()
 
 
-def settle(people: Sequence[Authored]) -> tuple[TaskGraph | None, list[Dispute]]:
+def settle(people: Sequence[Authored]) -> tuple[TaskGraph | None, list[tuple[str, str, str, str, str]]]:
     """Return what all agree on, in the words and ids of the one who shares most steps with the others, and what only some say.
 
     Steps are those that everybody has (no graph where there are none); one comes before another where everybody says so, implied or
-    not. Disputed edges are those of somebody's reduction.
+    not. What only some say is a step or an edge of somebody's reduction: its kind, id or ids, words, and the people.
     """
     anchor = max(people, key=lambda one: sum(len(match_steps(one, two)) for two in people if two is not one))
     same = {who.person: match_steps(anchor, who) for who in people if who is not anchor}
     same[anchor.person] = {step.id: step.id for step in anchor.steps}
-    disputes = []
-    for step in anchor.steps:
-        have = tuple(name for name, ids in same.items() if step.id in ids)
-        if len(have) < len(people):
-            disputes.append(Dispute(kind="step", before=step.id, text=step.text, people=have))
+    has = {step.id: [name for name, ids in same.items() if step.id in ids] for step in anchor.steps}
+    agreed = [id_ for id_, names in has.items() if len(names) == len(people)]
+    rest = [("step", s.id, "", s.text, " ".join(has[s.id])) for s in anchor.steps if s.id not in agreed]
     for who in people:
         only = [s for s in who.steps if s.id not in same[who.person].values()]
-        disputes += [Dispute(kind="step", before=s.id, text=s.text, people=(who.person,)) for s in only]
-    agreed = [s.id for s in anchor.steps if all(s.id in ids for ids in same.values())]
+        rest += [("step", s.id, "", s.text, who.person) for s in only]
     if not agreed:
-        return None, disputes
+        return None, rest
     graphs = {who.person: _within(who.graph, {same[who.person][i]: i for i in agreed}) for who in people}
     pairs = itertools.permutations(agreed, 2)
     common = dict.fromkeys(p for p in pairs if all(g.comes_before(*p) for g in graphs.values()))
     for a, b in dict.fromkeys(edge for g in graphs.values() for edge in g.edges):
         if (a, b) not in common:
-            names = tuple(name for name, g in graphs.items() if g.comes_before(a, b))
-            text = f"{anchor.graph[a].text} → {anchor.graph[b].text}"
-            disputes.append(Dispute(kind="edge", before=a, after=b, text=text, people=names))
+            names = [name for name, g in graphs.items() if g.comes_before(a, b)]
+            rest.append(("edge", a, b, f"{anchor.graph[a].text} → {anchor.graph[b].text}", " ".join(names)))
     steps = tuple(anchor.graph[i] for i in agreed)
-    graph = TaskGraph(anchor.graph.id, anchor.graph.name, steps, tuple(common))
-    return graph.transitive_reduction(), disputes
+    return TaskGraph(anchor.graph.id, anchor.graph.name, steps, tuple(common)).transitive_reduction(), rest

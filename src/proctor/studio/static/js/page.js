@@ -327,10 +327,8 @@ class SheetPage {
     if (!card) return;
     showTab("question");
     const target = card.querySelector("input:checked") ?? card.querySelector("input, textarea");
-    if (target instanceof HTMLElement) {
-      target.focus({ preventScroll: true });
-      card.scrollIntoView({ block: "nearest", behavior: "auto" });
-    }
+    if (target instanceof HTMLElement) target.focus({ preventScroll: true });
+    card.scrollIntoView({ block: "nearest", behavior: "auto" });
   }
 
   async submit() {

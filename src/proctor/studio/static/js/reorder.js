@@ -11,12 +11,6 @@ const EDGE = 56;
 
 /** @typedef {{order: () => string[], set: (order: string[]) => void, drop: () => void}} Reorder */
 
-/** @param {string} text to those who hear the page */
-export function announce(text) {
-  const place = document.getElementById("moves-said");
-  if (place) place.textContent = text;
-}
-
 /** @param {HTMLElement} list enlarge pictures that are clicked, and say in words where one does not load */
 export function pictures(list) {
   /** @param {HTMLImageElement} image */
@@ -34,30 +28,35 @@ export function pictures(list) {
   });
 }
 
+/** @param {Element} list @param {string[]} order @returns {string} the cards by name, in an order */
+export const inWords = (list, order) => order.map((id) => list.querySelector(`[data-id="${CSS.escape(id)}"]`)?.getAttribute("data-name") ?? id).join(" → ");
+
 /**
  * @param {HTMLElement} list of cards: `data-id`, `data-name`, a `.grip`, a `.no`, buttons with `data-to`
  * @param {{dropped: (id: string, from: number, to: number) => void, readOnly: () => boolean}} page
  * @returns {Reorder}
  */
 export function reorder(list, page) {
-  /** @type {{card: HTMLElement, from: number, pointer: boolean, order: string[]} | null} */
+  /** @type {{card: HTMLElement, from: number, order: string[]} | null} */
   let lift = null;
-  let digits = "";
-  let timer = 0;
+  /** @type {{card: HTMLElement, x: number, y: number, top: number, isTouch: boolean, drags: boolean, timers: number[]} | null} the pointer on a grip */
+  let hold = null;
+  let [hasDragged, digits, timer] = [false, "", 0];
   const cards = () => /** @type {HTMLElement[]} */ ([...list.children]);
   const order = () => lift?.order ?? cards().map((card) => card.dataset.id ?? "");
   const at = (/** @type {HTMLElement} */ card) => cards().indexOf(card);
   const gripOf = (/** @type {HTMLElement | undefined} */ card) => /** @type {HTMLElement | null | undefined} */ (card?.querySelector(".grip"));
   const cardOf = (/** @type {any} */ target) => cards().find((card) => card.contains(target));
-  const say = (/** @type {HTMLElement} */ card, /** @type {string} */ what) => announce(`Card '${card.dataset.name}' ${what} ${at(card) + 1} of ${list.children.length}`);
+  const live = document.getElementById("moves-said") ?? list;
+
+  /** @param {HTMLElement} card @param {string} what to those who hear the page */
+  const say = (card, what) => void (live.textContent = `Card '${card.dataset.name}' ${what} ${at(card) + 1} of ${list.children.length}`);
 
   /** Tell cards their places. */
   function number(first = 0, last = list.children.length - 1) {
-    const all = cards();
-    for (let n = first; n <= last; n++) {
-      /** @type {HTMLElement} */ (all[n].querySelector(".no")).textContent = String(n + 1);
-      gripOf(all[n])?.setAttribute("aria-label", `${all[n].dataset.name}, ${n + 1} of ${all.length}`);
-      for (const button of all[n].querySelectorAll("[data-to]")) button.setAttribute("aria-disabled", String(n === (/first|up/.test(button.getAttribute("data-to") ?? "") ? 0 : all.length - 1)));
+    for (const [k, card] of cards().slice(first, last + 1).entries()) {
+      /** @type {HTMLElement} */ (card.querySelector(".no")).textContent = String(first + k + 1);
+      gripOf(card)?.setAttribute("aria-label", `${card.dataset.name}, ${first + k + 1} of ${list.children.length}`);
     }
   }
 
@@ -76,13 +75,14 @@ export function reorder(list, page) {
     if (to !== from) number(Math.min(from, to), Math.max(from, to));
   }
 
-  /** @param {HTMLElement} card @param {boolean} pointer */
-  function begin(card, pointer) {
+  /** @param {HTMLElement} card */
+  function begin(card) {
     drop();
-    lift = { card, from: at(card), pointer, order: order() };
+    lift = { card, from: at(card), order: order() };
     list.dataset.lifting = card.dataset.lifted = "";
     gripOf(card)?.setAttribute("aria-pressed", "true");
-    say(card, pointer ? "lifted:" : "lifted; arrows move it or tap its place, Space drops it, Escape puts it back:");
+    gripOf(card)?.focus({ preventScroll: true });
+    say(card, "lifted; arrows move it or tap its place, Space drops it, Escape puts it back:");
   }
 
   function end() {
@@ -97,8 +97,9 @@ export function reorder(list, page) {
   function drop() {
     const was = end();
     if (!was) return;
-    say(was.card, at(was.card) === was.from ? "stays at" : "moved to");
-    if (at(was.card) !== was.from) page.dropped(was.card.dataset.id ?? "", was.from, at(was.card));
+    const to = at(was.card);
+    say(was.card, to === was.from ? "stays at" : "moved to");
+    if (to !== was.from) page.dropped(was.card.dataset.id ?? "", was.from, to);
   }
 
   function cancel() {
@@ -109,31 +110,29 @@ export function reorder(list, page) {
 
   /** @param {HTMLElement} card @param {number} to where it stays at once if it is not lifted */
   function send(card, to) {
-    const held = lift?.card === card;
-    if (!held) begin(card, false);
+    const isHeld = lift?.card === card;
+    if (!isHeld) begin(card);
     place(card, Math.max(0, Math.min(list.children.length - 1, to)));
     card.scrollIntoView({ block: "nearest" });
-    if (held) say(card, "moved to");
+    if (isHeld) say(card, "moved to");
     else drop();
   }
 
   list.addEventListener("click", ({ target }) => {
     const card = cardOf(target);
-    if (!card || page.readOnly() || /** @type {Element} */ (target).closest("a, input, label, .zoom")) return;
-    const to = /** @type {Element} */ (target).closest("[data-to]")?.getAttribute("data-to");
+    if (hasDragged || !card || page.readOnly() || /** @type {Element} */ (target).closest(".zoom")) return;
+    const to = /** @type {HTMLElement | null} */ (/** @type {Element} */ (target).closest("[data-to]"));
     const marked = window.getSelection();
     if (to) {
       drop();
-      send(card, { first: 0, up: at(card) - 1, down: at(card) + 1, last: Infinity }[to] ?? at(card));
+      send(card, { first: 0, up: at(card) - 1, down: at(card) + 1, last: Infinity }[to.dataset.to ?? ""] ?? at(card));
+      to.focus();
     } else if (lift) {
       const held = lift.card;
       place(held, at(card));
       drop();
       gripOf(held)?.focus();
-    } else if (marked?.type !== "Range" || !card.contains(marked.anchorNode)) {
-      begin(card, false);
-      gripOf(card)?.focus();
-    }
+    } else if (marked?.type !== "Range" || !card.contains(marked.anchorNode)) begin(card);
   });
 
   list.addEventListener("keydown", (event) => {
@@ -147,7 +146,7 @@ export function reorder(list, page) {
     else if (to !== undefined && lift) send(lift.card, to);
     else if (to !== undefined) gripOf(cards()[to])?.focus();
     else if (page.readOnly()) return;
-    else if (event.key === " ") event.repeat || (lift ? drop() : begin(card, false));
+    else if (event.key === " ") event.repeat || (lift ? drop() : begin(card));
     else if (digit) type(card, digit);
     else return;
     event.preventDefault();
@@ -168,51 +167,51 @@ export function reorder(list, page) {
     else timer = window.setTimeout(go, DIGITS_MS);
   }
 
+  // A finger that moves before it has held scrolls the list.
   list.addEventListener("pointerdown", (event) => {
-    const card = cardOf(event.target);
-    if (!card || !gripOf(card)?.contains(/** @type {Node} */ (event.target)) || event.button || !event.isPrimary || page.readOnly()) return;
+    const [card, target] = [cardOf(event.target), /** @type {Element} */ (event.target)];
+    if (!card || !target.closest(".grip") || event.button || !event.isPrimary || page.readOnly()) return;
+    target.setPointerCapture(event.pointerId);
     const isTouch = event.pointerType === "touch";
-    const stop = new AbortController();
-    let y = event.clientY;
-    const held = isTouch ? window.setTimeout(() => begin(card, true), HOLD_MS) : 0;
-    const scrolling = setInterval(() => {
-      const by = y < EDGE ? -14 : y > innerHeight - EDGE ? 14 : 0;
-      if (lift?.pointer && by) scrollBy(0, by);
-      if (lift?.pointer && by) follow(card, y);
-    }, 16);
-    const finish = () => {
-      clearTimeout(held);
-      clearInterval(scrolling);
-      stop.abort();
-      return lift?.pointer;
-    };
-    /** @param {string} type @param {(event: any) => void} heard */
-    const on = (type, heard) => document.addEventListener(type, heard, { signal: stop.signal, capture: true, passive: false });
-    on("pointermove", (move) => {
-      if (move.pointerId !== event.pointerId) return;
-      y = move.clientY;
-      const isFar = Math.hypot(move.clientX - event.clientX, y - event.clientY) >= NEAR;
-      if (!lift?.pointer && isFar && isTouch) finish(); // before it was held: the list scrolls
-      else if (!lift?.pointer && isFar) begin(card, true);
-      if (lift?.pointer) follow(card, y);
-    });
-    on("pointerup", () => {
-      if (!finish()) return;
-      drop();
-      gripOf(card)?.focus({ preventScroll: true });
-      // The click that follows is that of the drag.
-      const once = new AbortController();
-      addEventListener("click", (click) => click.stopPropagation(), { capture: true, signal: once.signal });
-      setTimeout(() => once.abort());
-    });
-    on("pointercancel", () => finish() && cancel());
-    on("keydown", (key) => key.key === "Escape" && finish() && cancel());
-    on("touchmove", (move) => lift?.pointer && move.preventDefault());
-    on("contextmenu", (menu) => menu.preventDefault());
+    const timers = [window.setInterval(follow, 16), isTouch ? window.setTimeout(drag, HOLD_MS) : 0];
+    hold = { card, x: event.clientX, y: event.clientY, top: event.clientY, isTouch, drags: false, timers };
   });
+  list.addEventListener("pointermove", (event) => {
+    if (!hold || !event.isPrimary) return;
+    hold.y = event.clientY;
+    const isFar = Math.hypot(event.clientX - hold.x, hold.y - hold.top) >= NEAR;
+    if (isFar && !hold.drags) hold.isTouch ? letGo() : drag();
+    follow();
+  });
+  list.addEventListener("pointerup", () => {
+    if (!letGo()) return;
+    drop();
+    hasDragged = true; // the click that follows is that of the drag
+    setTimeout(() => (hasDragged = false));
+  });
+  list.addEventListener("pointercancel", () => letGo() && cancel());
+  list.addEventListener("touchmove", (event) => hold?.drags && event.preventDefault(), { passive: false });
+  list.addEventListener("contextmenu", (event) => hold && event.preventDefault());
 
-  /** @param {HTMLElement} card @param {number} y past the middles of which others the pointer is */
-  function follow(card, y) {
+  function drag() {
+    if (!hold) return;
+    hold.drags = true;
+    begin(hold.card);
+  }
+
+  /** @returns {boolean} whether it was a drag */
+  function letGo() {
+    const was = hold;
+    hold = null;
+    for (const id of was?.timers ?? []) clearTimeout(id);
+    return was?.drags ?? false;
+  }
+
+  /** Put the card that is dragged past the middles of which others the pointer is; at an edge the page scrolls. */
+  function follow() {
+    if (!hold?.drags || lift?.card !== hold.card) return;
+    const { card, y } = hold;
+    scrollBy(0, y < EDGE ? -14 : y > innerHeight - EDGE ? 14 : 0);
     const middles = cards().map((one) => one.getBoundingClientRect()).map((box) => box.top + box.height / 2);
     let to = at(card);
     while (to + 1 < middles.length && y > middles[to + 1]) to += 1;

@@ -1,9 +1,9 @@
 /** The page on which other right orders are named: lanes that are copied and rearranged, or neighbours that may swap. */
 
-import { chosen, differ, inWords } from "./cards.js";
+import { sameSheet } from "./device.js";
 import { make } from "./dom.js";
-import { startPage } from "./page.js";
-import { pictures, reorder } from "./reorder.js";
+import { fields, startForm } from "./fields.js";
+import { inWords, pictures, reorder } from "./reorder.js";
 
 /** Orders that count, as on the server (`alternatives.MOST`). */
 const MOST = 24;
@@ -16,42 +16,38 @@ const copy = /** @type {HTMLButtonElement} */ (document.getElementById("lane-add
 const none = /** @type {HTMLInputElement} */ (form.querySelector("input[name=none]"));
 const ticks = /** @type {HTMLInputElement[]} */ ([...form.querySelectorAll("input[name=swap]")]);
 const swapping = /** @type {HTMLInputElement} */ (form.querySelector("input[value=swaps]"));
-const below = chosen(form);
 /** @type {{box: HTMLElement, title: HTMLElement, note: HTMLElement, cards: import("./reorder.js").Reorder}[]} */
 let lanes = [];
-const linked = () => ticks.flatMap((box, n) => (box.checked ? [n] : []));
 const pairAt = (/** @type {number} */ n) => [authored[n], authored[n + 1]];
+const linked = () => ticks.flatMap((box, n) => (box.checked ? [pairAt(n)] : []));
 
-const page = startPage({
-  read: () => ({ ...below.read(), mode: swapping.checked ? "swaps" : "lanes", lanes: lanes.map((lane) => lane.cards.order()), swaps: linked().map(pairAt), none: none.checked }),
+const page = startForm({
+  read: () => ({ ...fields.read(), mode: swapping.checked ? "swaps" : "lanes", lanes: lanes.map((lane) => lane.cards.order()), swaps: linked(), none: none.checked }),
   fill: (sheet) => {
-    below.fill(sheet);
+    fields.fill(sheet);
     swapping.checked = sheet.mode === "swaps";
     /** @type {HTMLInputElement} */ (form.querySelector("input[value=lanes]")).checked = !swapping.checked;
     none.checked = Boolean(sheet.none);
-    ticks.forEach((box, n) => (box.checked = (sheet.swaps ?? []).join(";").split(";").includes(pairAt(n).join(","))));
+    ticks.forEach((box, n) => (box.checked = (sheet.swaps ?? []).some((/** @type {string[]} */ pair) => sameSheet(pair, pairAt(n)))));
     const wanted = swapping.checked ? [] : (sheet.lanes ?? []);
     while (lanes.length > wanted.length) lanes.pop()?.box.remove();
     while (lanes.length < wanted.length) add();
     lanes.forEach((lane, n) => lane.cards.set(wanted[n]));
   },
   // As the server keeps it, so that what was submitted is known again.
-  reduce: (sheet) => (sheet.mode === "swaps" ? { ...sheet, lanes: ordersOf(linked()), note: sheet.note.trim() } : { ...sheet, swaps: [], note: sheet.note.trim() }),
+  reduce: (sheet) => (sheet.mode === "swaps" ? { ...sheet, lanes: ordersOf(sheet.swaps).slice(0, MOST) } : { ...sheet, swaps: [] }),
   missing: () => {
     for (const lane of lanes) lane.cards.drop();
-    const wrong = swapping.checked ? -1 : lanes.findIndex((_, n) => twinOf(n));
-    const count = swapping.checked ? linked().length : lanes.length;
-    if (none.checked && count) return { message: "You say that there is no other order, and name some. Take one back.", card: whole };
-    if (!none.checked && !count) return { message: "Name another order, or say that there is none.", card: whole };
-    return wrong < 0 ? below.missing() : { message: `${twinOf(wrong)} Change it, or remove it.`, card: lanes[wrong].box };
+    return fields.missing(); // what is wrong with orders the server says
   },
   changed: show,
   differences: (mine, theirs) => {
     const orders = (/** @type {string[][]} */ value) => value.map((order) => inWords(written, order)).join("; ") || "none";
-    return differ(mine, theirs, { mode: ["How", String], lanes: ["Orders", orders], swaps: ["May swap", orders], none: ["No other order", String], values: ["Answers below", JSON.stringify], note: ["Note", String] });
+    const shown = Object.entries({ mode: ["How", String], lanes: ["Orders", orders], swaps: ["May swap", orders], none: ["No other order", String] });
+    const found = shown.map(([id, [name, show]]) => /** @type {any} */ ({ id, name, mine: mine[id], theirs: theirs[id], show }));
+    return [...found.filter((one) => !sameSheet(one.mine, one.theirs)), ...fields.differences(mine, theirs)];
   },
   cardOf: (field) => lanes[Number(field.split(".")[1])]?.box ?? (["swaps", "none", "lanes"].includes(field) ? whole : null),
-  nameOf: () => "",
 });
 
 pictures(written);
@@ -72,6 +68,7 @@ function add() {
   const cards = reorder(list, { dropped: () => page.changed(), readOnly: () => page.readOnly });
   lanes.push({ box, title, note, cards });
   remove.addEventListener("click", () => {
+    if (page.readOnly) return;
     lanes = lanes.filter((lane) => lane.box !== box);
     box.remove();
     page.changed();
@@ -97,32 +94,25 @@ function show() {
     box.classList.toggle("twin", twins[n] !== "" || twins.some((text) => text.endsWith(`order ${n + 1}.`)));
     if (note.textContent !== twins[n]) note.textContent = twins[n];
   });
-  const [found, count] = [ordersOf(linked()), countOf(linked())];
-  const many = count > 1e6 ? "More than a million" : count.toLocaleString("en");
-  const said = `${many} ${count === 1 ? "order follows" : "orders follow"}${count > MOST ? `. The first ${MOST} count` : ""}${count ? ":" : "."}`;
-  const rows = found.map((order) => make("li", {}, order.map((id) => authored.indexOf(id) + 1).join(" → ")));
+  const found = ordersOf(linked());
+  const rows = found.slice(0, MOST).map((order) => make("li", {}, order.map((id) => authored.indexOf(id) + 1).join(" → ")));
+  const said = found.length > MOST ? `More than ${MOST} orders follow; the first ${MOST} count:` : `${found.length} ${found.length === 1 ? "order follows" : "orders follow"}${found.length ? ":" : "."}`;
   document.getElementById("follows")?.replaceChildren(make("p", {}, said), make("ol", {}, ...rows));
 }
 
-/** @param {number[]} links places of the first of two neighbours that may swap @returns {string[][]} what follows, as the server lists it */
-function ordersOf(links) {
+/** @param {string[][]} swaps @returns {string[][]} what follows, as the server lists it, and one more than counts */
+function ordersOf(swaps) {
+  const links = swaps.map(([first]) => authored.indexOf(first)).sort((a, b) => a - b);
   /** @type {string[][]} */
   const found = [];
   /** @param {number} next in `links` @param {string[]} order */
   const walk = (next, order) => {
-    if (found.length > MOST) return;
+    if (found.length > MOST + 1) return;
     const n = links[next];
     if (n === undefined) return void found.push(order);
     walk(next + 1, order);
     walk(links[next + 1] === n + 1 ? next + 2 : next + 1, [...order.slice(0, n), order[n + 1], order[n], ...order.slice(n + 2)]);
   };
   walk(0, authored);
-  return found.slice(1, MOST + 1);
-}
-
-/** @param {number[]} links @returns {number} how many orders follow in all */
-function countOf(links) {
-  let [before, here] = [1, 1];
-  for (let n = 0; n < authored.length - 1; n++) [before, here] = [here, links.includes(n) ? here + before : here];
-  return here - 1;
+  return found.slice(1);
 }

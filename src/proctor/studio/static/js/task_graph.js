@@ -13,8 +13,8 @@ const LOOK_MS = 500;
 const BLANK = { text: "", steps: [], edges: [], refused_steps: [], refused: [], note: "" };
 const at = (/** @type {string} */ id) => /** @type {HTMLInputElement} */ (document.getElementById(id));
 const one = (/** @type {string} */ name, /** @type {string} */ value) => /** @type {HTMLElement | null} */ (document.querySelector(`[data-${name}="${CSS.escape(value)}"]`));
-const without = (/** @type {[string, string][]} */ edges, /** @type {string[]} */ [a, b]) => edges.filter((edge) => edge[0] !== a || edge[1] !== b);
-const has = (/** @type {[string, string][]} */ edges, /** @type {string[]} */ [a, b]) => edges.some((edge) => edge[0] === a && edge[1] === b);
+/** @param {string[]} pair @returns {(other: string[]) => boolean} */
+const is = ([a, b]) => (other) => other[0] === a && other[1] === b;
 const brief = (/** @type {string} */ text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
 
 let sheet = /** @type {Sheet} */ (structuredClone(BLANK));
@@ -28,7 +28,7 @@ let [timer, turn] = [0, 0];
 const text = () => task.text || sheet.text;
 const steps = () => /** @type {Step[]} */ (task.fixed ? task.steps : sheet.steps);
 const number = (/** @type {string} */ id) => steps().findIndex((step) => step.id === id) + 1;
-const named = (/** @type {string} */ id) => `${number(id)} ${brief(steps()[number(id) - 1].text)}`;
+const named = (/** @type {string} */ id) => `${number(id)} ${brief(steps()[number(id) - 1]?.text ?? id)}`;
 
 /** @param {string} label @param {() => void} run @param {Record<string, string>} [more] @param {boolean} [off] */
 function button(label, run, more = {}, off = false) {
@@ -61,27 +61,21 @@ function showText() {
     const parts = words.flatMap(([from, to], n) => [between(n), make("span", { "data-word": String(n) }, points.slice(from, to).join(""))]);
     at("words").replaceChildren(...parts, between(words.length));
   }
-  /** @type {number[][]} */
-  const inside = words.map(() => []);
-  const first = new Map();
-  for (const [n, step] of steps().entries()) {
+  const boxes = /** @type {NodeListOf<HTMLElement>} */ (at("words").querySelectorAll("span"));
+  boxes.forEach((word, n) => {
+    word.className = n >= chosen.first && n <= chosen.last ? "is-chosen" : "";
+    delete word.dataset.steps;
+  });
+  for (const [k, step] of steps().entries()) {
     for (const [from, to] of step.spans) {
-      const k = words.findIndex((word) => word[1] > from);
-      if (k >= 0) first.set(k, [...(first.get(k) ?? []), n + 1]);
-      for (let m = k; m >= 0 && m < words.length && words[m][0] < to; m += 1) inside[m].push(n);
+      const first = words.findIndex((word) => word[1] > from);
+      if (first >= 0) boxes[first].dataset.steps = [boxes[first].dataset.steps, k + 1].filter(Boolean).join(", ");
+      for (let n = first; n >= 0 && n < words.length && words[n][0] < to; n += 1) boxes[n].classList.add("is-marked");
     }
   }
-  for (const [n, word] of [.../** @type {NodeListOf<HTMLElement>} */ (at("words").querySelectorAll("span"))].entries()) {
-    word.className = `${["", "is-marked"][inside[n].length] ?? "is-shared"} ${n >= chosen.first && n <= chosen.last ? "is-chosen" : ""}`.trim();
-    if (first.has(n)) word.dataset.steps = first.get(n).join(", ");
-    else delete word.dataset.steps;
-  }
   const some = chosen.first >= 0;
-  for (const end of /** @type {const} */ (["first", "last"])) if (document.activeElement !== at(end)) at(end).value = some ? String(chosen[end] + 1) : "";
   at("word-said").textContent = some ? `Chosen: “${brief(quoted())}”` : `${words.length} words, none chosen.`;
-  at("add-to").textContent = `Add to step ${number(current) || ""}`;
   at("make-step").disabled = !some || page.readOnly;
-  at("add-to").disabled = !some || page.readOnly || !number(current);
 }
 
 /** @returns {[number, number]} */
@@ -115,64 +109,33 @@ function freeId() {
   for (let n = sheet.steps.length + 1; ; n += 1) if (!sheet.steps.some((step) => step.id === `s${n}`)) return `s${n}`;
 }
 
-/** @param {string} from @param {string} to @param {Set<string>} seen @returns {string[]} a way along links, empty where there is none */
-function way(from, to, seen = new Set([from])) {
-  if (from === to) return [to];
-  for (const [before, after] of sheet.edges) {
-    if (before !== from || seen.has(after)) continue;
-    const rest = way(after, to, seen.add(after));
-    if (rest.length > 0) return [from, ...rest];
-  }
-  return [];
+/** @param {[string, string]} pair @param {boolean} on */
+function setEdge(pair, on) {
+  sheet.edges = [...sheet.edges.filter((edge) => !is(pair)(edge)), ...(on ? [pair] : [])];
+  if (on) sheet.refused = sheet.refused.filter((edge) => !is(pair)(edge));
 }
 
-/** @param {string} before @param {string} after @param {boolean} on @returns {string} why it cannot be: it would close a circle */
-function setEdge(before, after, on) {
-  const back = on ? way(after, before) : [];
-  if (back.length > 0) return `Not linked: ${[before, ...back].map(named).join(" → ")} would be a circle.`;
-  sheet.edges = [...without(sheet.edges, [before, after]), .../** @type {[string, string][]} */ (on ? [[before, after]] : [])];
-  if (on) sheet.refused = without(sheet.refused, [before, after]);
-  return "";
-}
-
-/** @param {string} id begin a link, or end the one that was begun */
+/** @param {string} id begin a link, or end the one that was begun: it is made, or taken back where it is there */
 function linkAt(id) {
-  const from = link;
+  const [from, on] = [link, !sheet.edges.some(is([link, id]))];
   link = from ? "" : id;
-  if (link || from === id) return edited(link ? `Link from step ${named(id)}: choose the step that comes after it.` : "No link.");
-  edited(`Linked: ${named(from)} → ${named(id)}`, setEdge(from, id, true));
+  if (!from) return edited(`Link from step ${named(id)}: choose the step that comes after it.`);
+  if (from !== id) setEdge([from, id], on);
+  edited(from === id ? "No link." : `${on ? "Linked" : "No link any more"}: ${named(from)} → ${named(id)}`);
 }
 
-/** @param {string} id @param {string} [into] who takes over its links @param {boolean} [aside] for good, where it was proposed */
-function remove(id, into = "", aside = into !== "") {
-  const moved = sheet.edges.map((edge) => edge.map((end) => (end === id ? into : end)));
-  sheet.edges = [];
-  for (const [before, after] of moved) if (before && after && before !== after) setEdge(before, after, true);
+/** @param {string} id with its links */
+function remove(id) {
+  const n = number(id) - 1;
+  sheet.edges = sheet.edges.filter((edge) => !edge.includes(id));
   sheet.steps = sheet.steps.filter((step) => step.id !== id);
-  if (aside) sheet.refused_steps.push(id);
-  [current, link] = [into, ""];
+  [current, link] = [(sheet.steps[n] ?? sheet.steps.at(-1))?.id ?? "", ""];
 }
 
-/** What buttons of a step do. @type {Record<string, (step: Step, n: number, box: HTMLTextAreaElement) => string>} */
-const ACTS = {
-  Up: (step, n) => (sheet.steps.splice(n - 1, 0, ...sheet.steps.splice(n, 1)), `Moved to ${number(step.id)}`),
-  Down: (step, n) => (sheet.steps.splice(n + 1, 0, ...sheet.steps.splice(n, 1)), `Moved to ${number(step.id)}`),
-  Split: (step, n, box) => {
-    const there = box.selectionStart > 0 && box.selectionStart < step.text.length;
-    const place = there ? box.selectionStart : step.text.indexOf(" ", step.text.length / 2);
-    if (place <= 0) return "Put the cursor where the step is to be split.";
-    sheet.steps.splice(n + 1, 0, { id: freeId(), text: step.text.slice(place).trim(), spans: step.spans.splice(1) });
-    step.text = step.text.slice(0, place).trim();
-    return `Split into steps ${n + 1} and ${n + 2}`;
-  },
-  "Merge up": (step, n) => {
-    const above = sheet.steps[n - 1];
-    Object.assign(above, { text: `${above.text} ${step.text}`.trim(), spans: [...above.spans, ...step.spans] });
-    remove(step.id, above.id);
-    return `Merged into step ${named(above.id)}`;
-  },
-  Delete: (step) => (remove(step.id), "Deleted"),
-};
+/** @param {number} n @param {number} to */
+const move = (n, to) => (sheet.steps.splice(to, 0, ...sheet.steps.splice(n, 1)), `Moved to ${to + 1}`);
+/** What buttons of a step do. @type {Record<string, (step: Step, n: number) => string>} */
+const ACTS = { Up: (_, n) => move(n, n - 1), Down: (_, n) => move(n, n + 1), Delete: (step) => (remove(step.id), "Deleted") };
 
 /** @param {Step} step @param {number} n */
 function stepCard(step, n) {
@@ -180,55 +143,36 @@ function stepCard(step, n) {
   const box = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "1", maxlength: "1000", dir: "auto", "aria-label": `Wording of ${name}` }));
   box.value = step.text;
   box.addEventListener("input", () => void (step.text = box.value));
-  const before = () => sheet.edges.filter(([, after]) => after === step.id).map(([id]) => id).sort((a, b) => number(a) - number(b));
-  const waits = () => `After ${before().map(named).join("; ") || "no other step"}`;
-  const summary = make("summary", {}, waits());
-  const list = make("details", { dir: "auto" }, summary);
-  summary.addEventListener("click", () => {
-    if (list.childElementCount > 1) return;
-    list.append(...steps().filter((other) => other !== step).map((other) => {
-      const tick = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: before().includes(other.id), disabled: page.readOnly }));
-      tick.addEventListener("change", () => {
-        const wrong = setEdge(other.id, step.id, tick.checked);
-        tick.checked = before().includes(other.id);
-        summary.textContent = waits();
-        showProposals();
-        page.changed();
-        page.say(wrong);
-      });
-      return make("label", { class: "tick" }, tick, make("span", {}, named(other.id)));
-    }));
-  });
+  const before = sheet.edges.filter(([, after]) => after === step.id).map(([id]) => id).sort((a, b) => number(a) - number(b));
   const acts = Object.entries(task.fixed ? {} : ACTS).map(([label, run]) =>
-    button(label, () => edited(run(step, n, box)), { "aria-label": `${label} ${name}` }, n === (label === "Down" ? sheet.steps.length - 1 : ["Up", "Merge up"].includes(label) ? 0 : -1)));
+    button(label, () => edited(run(step, n)), { "aria-label": `${label} ${name}` }, n === { Up: 0, Down: sheet.steps.length - 1 }[label]));
   const linking = button("Link", () => linkAt(step.id), { "aria-label": `Link ${link ? "to" : "from"} ${name}`, "aria-pressed": String(link === step.id) });
-  const card = make("li", { class: "graph-card", id: `card-steps.${step.id}`, "data-id": step.id },
-    make("b", {}, String(n + 1)), task.fixed ? make("p", { dir: "auto" }, step.text) : box, make("div", { class: "row" }, linking, ...acts), list);
+  const card = make("li", { class: "graph-card", id: `card-steps.${step.id}`, "data-id": step.id }, make("b", {}, String(n + 1)), task.fixed ? make("p", { dir: "auto" }, step.text) : box,
+    make("div", { class: "row" }, linking, ...acts), make("p", { class: "small muted", dir: "auto" }, `After ${before.map(named).join("; ") || "no other step"}`));
   card.addEventListener("focusin", () => void (current = step.id));
   return card;
 }
 
-/** @returns {{key: string, words: string, sure: string, said: boolean | undefined, say: (yes: boolean) => string | void}[]} */
+/** @returns {{key: string, words: string, sure: string, said: boolean | undefined, say: (yes: boolean) => void}[]} */
 function proposals() {
   const ofSteps = (task.fixed ? [] : task.steps).map((/** @type {Step} */ step) => ({
     key: step.id, words: step.text, sure: "step", said: number(step.id) ? true : sheet.refused_steps.includes(step.id) ? false : undefined,
     say: (/** @type {boolean} */ yes) => {
-      sheet.refused_steps = sheet.refused_steps.filter((id) => id !== step.id);
-      if (!yes) remove(step.id, "", true);
+      sheet.refused_steps = [...sheet.refused_steps.filter((id) => id !== step.id), ...(yes ? [] : [step.id])];
+      if (!yes) remove(step.id);
       else if (!number(step.id)) insert(structuredClone(step));
     },
   }));
-  const edges = task.edges.filter((/** @type {any} */ e) => number(e.before) && number(e.after));
-  return [...ofSteps, ...edges.map((/** @type {any} */ e) => ({
+  const ofEdges = task.edges.filter((/** @type {any} */ e) => number(e.before) && number(e.after)).map((/** @type {any} */ e) => ({
     key: `${e.before}→${e.after}`, words: `${named(e.before)} → ${named(e.after)}`,
     sure: [e.taken ? "" : "not taken", e.probability === null ? "" : `${Math.round(100 * e.probability)} % sure`, e.together ? `${e.agreeing} of ${e.together} recordings` : ""].filter(Boolean).join(", "),
-    said: has(sheet.edges, [e.before, e.after]) ? true : has(sheet.refused, [e.before, e.after]) ? false : undefined,
+    said: sheet.edges.some(is([e.before, e.after])) ? true : sheet.refused.some(is([e.before, e.after])) ? false : undefined,
     say: (/** @type {boolean} */ yes) => {
-      const wrong = setEdge(e.before, e.after, yes);
-      if (!yes) sheet.refused = [...without(sheet.refused, [e.before, e.after]), [e.before, e.after]];
-      return wrong;
+      setEdge([e.before, e.after], yes);
+      if (!yes) sheet.refused.push([e.before, e.after]);
     },
-  }))];
+  }));
+  return [...ofSteps, ...ofEdges];
 }
 
 const undecided = () => proposals().filter(({ said }) => said === undefined);
@@ -237,16 +181,9 @@ function showProposals() {
   const [all, open] = [proposals(), undecided()];
   at("card-proposals").hidden = all.length === 0;
   at("proposals-said").textContent = open.length > 0 ? `${open.length} of ${all.length} to decide on, the most doubtful first.` : `All ${all.length} are decided on.`;
-  for (const id of ["accept-rest", "refuse-rest"]) at(id).disabled = open.length === 0 || page.readOnly;
   at("proposals").replaceChildren(...all.map(({ key, words, sure, said, say }) => make("li", { class: "proposal", "data-key": key },
-    make("span", { dir: "auto" }, words), ...["Accept", "Refuse"].map((label) => button(label, () => edited(`${label}: ${words}`, say(label === "Accept") ?? ""),
+    make("span", { dir: "auto" }, words), ...["Accept", "Refuse"].map((label) => button(label, () => (say(label === "Accept"), edited(`${label}: ${words}`)),
       { "aria-pressed": String(said === (label === "Accept")), "aria-label": `${label}: ${words}` })), make("span", { class: "muted small" }, sure))));
-}
-
-/** @param {boolean} yes */
-function decideRest(yes) {
-  for (let k = 0; k < 2; k += 1) for (const { say } of undecided()) say(yes); // steps that are accepted bring their links
-  edited(`${yes ? "Accepted" : "Refused"} the rest`, undecided().length > 0 ? `${undecided().length} would close a circle.` : "");
 }
 
 /** @param {string} act to the proposal in focus, or the first that is open; then on to the next */
@@ -270,12 +207,11 @@ function render() {
   /** @type {HTMLElement | null | undefined} */ (card?.querySelector(`[data-act="${focused?.dataset.act}"]:enabled`) ?? card?.querySelector(focused?.tagName ?? "") ?? card?.querySelector("textarea, button"))?.focus({ preventScroll: true });
 }
 
-/** @param {string} [said] aloud @param {string} [wrong] in place of it */
-function edited(said = "", wrong = "") {
+/** @param {string} [said] aloud */
+function edited(said = "") {
   render();
   page.changed();
-  at("graph-said").textContent = wrong ? "" : said;
-  if (wrong) page.say(wrong);
+  at("graph-said").textContent = said;
 }
 
 /** @param {string} id */
@@ -304,6 +240,7 @@ const page = startPage({
   fill: (given) => {
     sheet = { ...structuredClone(BLANK), .../** @type {any} */ (given) };
     note.value = sheet.note;
+    link = "";
     render();
   },
   changed: () => {
@@ -311,12 +248,7 @@ const page = startPage({
     clearTimeout(timer);
     timer = setTimeout(() => void look(), LOOK_MS);
   },
-  missing: () => {
-    const empty = steps().find((step) => step.text.trim() === "");
-    if (steps().length === 0) return { message: "There is no step yet: choose words of the text, and make them a step.", card: at("card-steps") };
-    if (empty) return { message: `Step ${number(empty.id)} has no words.`, card: one("id", empty.id) };
-    return undecided().length > 0 ? { message: `Accept or refuse what is proposed: ${undecided().length} are not decided on.`, card: at("card-proposals") } : null;
-  },
+  missing: () => null, // the server says it
   differences: (mine, theirs) => (sameSheet(mine, theirs) ? [] : [{
     id: "graph", name: "Graph", mine, theirs, set: (into, value) => void Object.assign(into, value),
     show: (value) => [...value.steps.map((/** @type {Step} */ step, /** @type {number} */ n) => `${n + 1} ${step.text}`), `${value.edges.length} links`].join("; "),
@@ -332,23 +264,16 @@ const page = startPage({
 const { task } = page;
 const note = /** @type {HTMLTextAreaElement} */ (page.form.querySelector("textarea[name=note]"));
 
-at("accept-rest").addEventListener("click", () => decideRest(true));
-at("refuse-rest").addEventListener("click", () => decideRest(false));
 at("drawing").addEventListener("click", ({ target }) => {
   const node = /** @type {Element} */ (target).closest("[data-step]");
   jump(steps()[Number(node?.getAttribute("data-step")) - 1]?.id ?? "");
 });
 if (!task.fixed) {
   at("make-step").addEventListener("click", makeStep);
-  at("add-to").addEventListener("click", () => {
-    steps()[number(current) - 1].spans.push(span());
-    edited(`Added to step ${number(current)}`);
-  });
   at("pasted").addEventListener("input", () => {
     sheet.text = at("pasted").value;
     edited();
   });
-  for (const end of ["first", "last"]) at(end).addEventListener("input", () => choose(Number(at("first").value) - 1, Math.max(Number(at("first").value), Number(at("last").value)) - 1));
   at("words").addEventListener("click", (event) => {
     const dragged = getSelection();
     const several = [...at("words").children].filter((word) => dragged && !dragged.isCollapsed && dragged.containsNode(word, true));
