@@ -133,7 +133,10 @@ def test_label_studio_gets_tasks_and_gives_orders_back_in_both_shapes(root: Path
         ids = {step["body"]: step["id"] for step in made[id_]["data"]["steps"]}
         ranked = [ids[text] for text in texts.split("|")]
         wrapped = ranked if id_ == "tea" else {"rank": ranked}
-        result = [{"type": "relation"}, {"from_name": "order", "type": "ranker", "value": {"ranker": wrapped}}]
+        result = [
+            {"type": "relation"},
+            {"from_name": "order", "type": "ranker", "value": {"ranker": wrapped}},
+        ]
         shapes.append({**made[id_], "annotations": [{"result": result, "completed_by": {"email": "a@b"}, "lead_time": 3.5}]})  # fmt: skip
     shapes[2]["annotations"][0]["result"][1]["value"]["ranker"] = ["1"]
     export = root.parent / "export.json"

@@ -8,7 +8,6 @@ import { send } from "./wire.js";
 /** @typedef {{id: string, text: string, spans: [number, number][]}} Step */
 /** @typedef {{text: string, steps: Step[], edges: [string, string][], refused_steps: string[], refused: [string, string][], note: string}} Sheet */
 
-const PIECE = 30; // code points of a word that are chosen together: a text may be one word of thousands
 const LOOK_MS = 500;
 const BLANK = { text: "", steps: [], edges: [], refused_steps: [], refused: [], note: "" };
 const at = (/** @type {string} */ id) => /** @type {HTMLInputElement} */ (document.getElementById(id));
@@ -18,10 +17,7 @@ const is = ([a, b]) => (other) => other[0] === a && other[1] === b;
 const brief = (/** @type {string} */ text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
 
 let sheet = /** @type {Sheet} */ (structuredClone(BLANK));
-/** @type {[number, number][]} code points of each word, of the text that is shown */
-let words = [];
-let shown = "";
-let chosen = { first: -1, last: -1, open: false }; // words; `open`: the next one clicked is the last
+let [shown, chosen] = ["", [0, 0]]; // the text as it stands with its marks, and the code points of it that are chosen
 let [link, current] = ["", ""]; // the step that a link begins at, and the one last worked on
 let [timer, turn] = [0, 0];
 
@@ -37,64 +33,54 @@ function button(label, run, more = {}, off = false) {
   return made;
 }
 
-/** @param {string} given @returns {[number, number][]} words as its script has them, long ones in pieces */
-function cut(given) {
-  /** @type {[number, number][]} */
-  const cuts = [];
-  let point = 0;
-  for (const { segment, isWordLike } of new Intl.Segmenter(undefined, { granularity: "word" }).segment(given)) {
-    const end = point + [...segment].length;
-    for (let k = point; isWordLike && k < end; k += PIECE) cuts.push([k, Math.min(k + PIECE, end)]);
-    point = end;
-  }
-  return cuts;
-}
-
+/** Show the text: what steps are of is marked, with their numbers in front. */
 function showText() {
-  at("paste").hidden = Boolean(task.text) || sheet.steps.some((step) => step.spans.length > 0);
+  const spans = steps().flatMap((step, n) => step.spans.map(([from, to]) => ({ from, to, n: n + 1 })));
+  const state = JSON.stringify([text(), spans]);
+  at("paste").hidden = Boolean(task.text) || spans.length > 0;
   if (at("pasted").value !== sheet.text) at("pasted").value = sheet.text;
   at("words").hidden = text() === "";
-  if (shown !== text()) {
-    [shown, words, chosen] = [text(), cut(text()), { first: -1, last: -1, open: false }];
-    const points = [...shown];
-    const between = (/** @type {number} */ n) => points.slice(words[n - 1]?.[1] ?? 0, words[n]?.[0]).join("");
-    const parts = words.flatMap(([from, to], n) => [between(n), make("span", { "data-word": String(n) }, points.slice(from, to).join(""))]);
-    at("words").replaceChildren(...parts, between(words.length));
-  }
-  const boxes = /** @type {NodeListOf<HTMLElement>} */ (at("words").querySelectorAll("span"));
-  boxes.forEach((word, n) => {
-    word.className = n >= chosen.first && n <= chosen.last ? "is-chosen" : "";
-    delete word.dataset.steps;
+  at("make-step").disabled = page.readOnly;
+  if (shown === state) return;
+  [shown, chosen] = [state, [chosen[1], chosen[1]]];
+  const points = [...text()];
+  const cuts = [...new Set([0, points.length, ...spans.flatMap(({ from, to }) => [from, to])])].sort((a, b) => a - b);
+  const parts = cuts.slice(1).map((to, n) => {
+    const [from, said] = [cuts[n], points.slice(cuts[n], to).join("")];
+    const begun = spans.filter((span) => span.from === from).map((span) => span.n).join(", ");
+    return spans.some((span) => span.from <= from && to <= span.to) ? make("mark", { "data-steps": begun || null }, said) : said;
   });
-  for (const [k, step] of steps().entries()) {
-    for (const [from, to] of step.spans) {
-      const first = words.findIndex((word) => word[1] > from);
-      if (first >= 0) boxes[first].dataset.steps = [boxes[first].dataset.steps, k + 1].filter(Boolean).join(", ");
-      for (let n = first; n >= 0 && n < words.length && words[n][0] < to; n += 1) boxes[n].classList.add("is-marked");
-    }
-  }
-  const some = chosen.first >= 0;
-  at("word-said").textContent = some ? `Chosen: “${brief(quoted())}”` : `${words.length} words, none chosen.`;
-  at("make-step").disabled = !some || page.readOnly;
+  at("words").replaceChildren(...parts);
 }
 
-/** @returns {[number, number]} */
-const span = () => [words[chosen.first][0], words[chosen.last][1]];
-const quoted = () => [...text()].slice(...span()).join("").replace(/\s+/g, " ");
-
-/** @param {number} first @param {number} [last] @param {boolean} [open] */
-function choose(first, last = first, open = false) {
-  const [low, high] = [first, last].map((n) => Math.max(0, Math.min(words.length - 1, n)));
-  chosen = { first: words.length > 0 ? Math.min(low, high) : -1, last: Math.max(low, high), open };
-  showText();
-  one("word", String(chosen.last))?.scrollIntoView({ block: "nearest" });
+/** Remember which words of the text are chosen, without what stands around them; buttons leave them chosen. */
+function select() {
+  const range = getSelection()?.rangeCount ? getSelection()?.getRangeAt(0) : null;
+  if (!range || !at("words").contains(range.commonAncestorContainer)) return;
+  const before = document.createRange();
+  before.setStart(at("words"), 0);
+  before.setEnd(range.startContainer, range.startOffset);
+  const said = range.toString();
+  const from = [...before.toString()].length + [...said].length - [...said.trimStart()].length;
+  chosen = [from, from + [...said.trim()].length];
+  at("word-said").textContent = said.trim() ? `Chosen: “${brief(said.trim())}”` : "No words are chosen.";
 }
 
 function makeStep() {
-  if (chosen.first < 0 || page.readOnly) return;
-  insert({ id: freeId(), text: quoted().charAt(0).toLocaleUpperCase() + quoted().slice(1), spans: [span()] });
-  chosen = { ...chosen, first: chosen.last, open: false };
+  select(); // the event of the last key may be still to come
+  const [from, to] = chosen;
+  if (from === to || page.readOnly) return;
+  const said = [...text()].slice(from, to).join("").replace(/\s+/g, " ");
+  insert({ id: freeId(), text: said.charAt(0).toLocaleUpperCase() + said.slice(1), spans: [[from, to]] });
   edited(`Step ${named(current)}`);
+  // The text was drawn anew: the cursor goes back behind these words.
+  const nodes = document.createTreeWalker(at("words"), NodeFilter.SHOW_TEXT);
+  let left = [...text()].slice(0, to).join("").length;
+  for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
+    const { length } = /** @type {Text} */ (node);
+    if (left <= length) return void getSelection()?.collapse(node, left);
+    left -= length;
+  }
 }
 
 /** @param {Step} step goes where its words stand in the text */
@@ -274,21 +260,16 @@ if (!task.fixed) {
     sheet.text = at("pasted").value;
     edited();
   });
-  at("words").addEventListener("click", (event) => {
-    const dragged = getSelection();
-    const several = [...at("words").children].filter((word) => dragged && !dragged.isCollapsed && dragged.containsNode(word, true));
-    const [from, to] = [several.at(0), several.at(-1) ?? event.target].map((word) => Number(/** @type {HTMLElement | undefined} */ (word)?.dataset.word ?? -1));
-    if (several.length > 1) choose(from, to);
-    else if (to >= 0 && (event.shiftKey || (chosen.open && to > chosen.first))) choose(chosen.first, to);
-    else if (to >= 0) choose(to, to, true);
+  // A field that is only read, in which browsers choose words by pointer, finger and keys.
+  document.addEventListener("selectionchange", select);
+  at("words").addEventListener("beforeinput", (event) => event.preventDefault());
+  at("words").addEventListener("input", () => {
+    shown = ""; // what cannot be prevented is undone
+    showText();
   });
   at("words").addEventListener("keydown", (event) => {
-    const right = getComputedStyle(at("words")).direction === "rtl" ? -1 : 1;
-    const by = /** @type {Record<string, number>} */ ({ ArrowRight: right, ArrowLeft: -right, ArrowDown: 10, ArrowUp: -10, Home: -words.length, End: words.length })[event.key] ?? 0;
-    if (event.ctrlKey || event.metaKey || event.altKey || (by === 0 && event.key !== "Enter")) return;
+    if (event.key !== "Enter" || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    if (by === 0) makeStep();
-    else if (event.shiftKey && chosen.first >= 0) choose(chosen.first, Math.max(chosen.first, chosen.last + by));
-    else choose(chosen.last + by);
+    makeStep();
   });
 }
