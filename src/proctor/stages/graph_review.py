@@ -6,7 +6,7 @@ but ``graph``, ``before`` and ``after`` is read back. A row of one's own, with o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -145,21 +145,7 @@ def read_review(path: Path) -> Review:
     Raises:
         UserError: if it cannot be read, lacks a column, or a decision is another word.
     """
-    if _is_csv(path):
-        rows = [
-            (
-                f"{path}:{line}",
-                ReviewRow(
-                    graph=cells["graph"],
-                    before=cells["before"],
-                    after=cells["after"],
-                    decision=cells["decision"],
-                ),
-            )
-            for line, cells in iter_csv_rows(path, _KEYS)
-        ]
-    else:
-        rows = list(_numbered(path))
+    rows = list(_read(path, _KEYS))
     for where, row in rows:
         if _decision(row) not in ("", "accept", "refuse"):
             raise UserError(f"the decision is '{row.decision[:60]}'.", where=where, hint=_HINT)
@@ -172,22 +158,21 @@ def review_rows(path: Path) -> list[ReviewRow]:
     Raises:
         UserError: as ``read_review``, and where a number is none.
     """
+    return [row for _, row in _read(path, ReviewRow.__struct_fields__)]
+
+
+def _read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ReviewRow]]:
+    """Yield rows with the place where they stand; of a spreadsheet these columns."""
     if not _is_csv(path):
-        return [row for _, row in _numbered(path)]
-    rows = []
+        rows: list[ReviewRow] = read_jsonl(path, ReviewRow)
+        yield from ((f"{path}: row {number}", row) for number, row in enumerate(rows, start=1))
+        return
     for line, cells in iter_csv_rows(path, _KEYS):
-        given = {n: cells[n] for n in ReviewRow.__struct_fields__ if n in _KEYS or cells.get(n)}
+        given = {name: cells[name] for name in columns if name in _KEYS or cells.get(name)}
         try:
-            rows.append(msgspec.convert(given, ReviewRow, strict=False))
+            yield f"{path}:{line}", msgspec.convert(given, ReviewRow, strict=False)
         except msgspec.ValidationError as error:
             raise UserError(f"{error}.", where=f"{path}:{line}") from None
-    return rows
-
-
-def _numbered(path: Path) -> Iterator[tuple[str, ReviewRow]]:
-    rows: list[ReviewRow] = read_jsonl(path, ReviewRow)
-    for number, row in enumerate(rows, start=1):
-        yield f"{path}: row {number}", row
 
 
 def _decision(row: ReviewRow) -> str:

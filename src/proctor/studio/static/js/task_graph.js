@@ -151,7 +151,7 @@ function proposals() {
   }));
   const ofEdges = task.edges.filter((/** @type {any} */ e) => number(e.before) && number(e.after)).map((/** @type {any} */ e) => ({
     key: `${e.before}→${e.after}`, words: `${named(e.before)} → ${named(e.after)}`,
-    sure: [e.taken ? "" : "not taken", e.probability === null ? "" : `${Math.round(100 * e.probability)} % sure`, e.together ? `${e.agreeing} of ${e.together} recordings` : ""].filter(Boolean).join(", "),
+    sure: e.probability === null ? "" : `${Math.round(100 * e.probability)} % sure`,
     said: sheet.edges.some(is([e.before, e.after])) ? true : sheet.refused.some(is([e.before, e.after])) ? false : undefined,
     say: (/** @type {boolean} */ yes) => {
       setEdge([e.before, e.after], yes);
