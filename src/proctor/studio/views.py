@@ -19,6 +19,7 @@ from markupsafe import Markup
 from proctor.drawing.view import GraphView
 from proctor.exam.card import Criterion, Exhibited
 from proctor.procedure.language import find_faults
+from proctor.verify.rounds.form import Field as FormField
 
 __all__ = [
     "Agreement",
@@ -1234,20 +1235,9 @@ class GuidelinesView:
     stages: tuple[Choice, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FieldView:
-    """One field of a form (``verify.rounds.form.Field``) with what is filled in: ``values`` are texts, several for ``texts`` alone."""
+class FieldView(FormField, frozen=True, kw_only=True):
+    """One field of a form with what is filled in (``values`` are texts, several for ``texts`` alone) and what is wrong with it."""
 
-    name: str
-    label: str
-    type: Literal["scale", "yesno", "choice", "number", "text", "texts"] = "yesno"
-    rule: str = ""
-    low: int = 1
-    high: int = 5
-    ends: tuple[str, str] = ("", "")
-    choices: tuple[Choice, ...] = ()
-    required: bool = True
-    only_if: str = ""
     values: tuple[str, ...] = ()
     error: str = ""
 
@@ -1265,7 +1255,7 @@ class TaskView:
         module: ``js/task_<module>.js`` runs the page: ``form`` for forms.
         data: what the page draws, as JSON for that module; empty for forms.
         sheet: that is shown, as JSON.
-        body: the kind's own view.
+        body: the kind's own view; of a form the texts above it, each a heading and what stands under it.
         round: address of the round, for its people.
     """
 

@@ -13,11 +13,11 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from msgspec import structs
 from starlette.applications import Starlette
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
@@ -313,21 +313,22 @@ def form_page(desk: Desk, pid: str, person: str) -> str:
     from markupsafe import Markup
 
     from proctor.studio.rendering import environment
-    from proctor.studio.views import Choice, FieldView, Shell, TaskView, Viewer
+    from proctor.studio.views import FieldView, Shell, TaskView, Viewer
 
     sheet = desk.shown(pid)
     given: dict[str, Any] = sheet.get("values", {})
-    choices = (Choice("a", "The first"), Choice("b", "The second"))
+    choices = {"a": "The first", "b": "The second"}
     fields = (
-        FieldView("fluency", "Fluency", "scale", "Read it aloud.", ends=("bad", "good")),
-        FieldView("relevant", "Relevant", "yesno"),
-        FieldView("why", "Why not", "texts", only_if="relevant=no"),
-        FieldView("style", "Style", "choice", choices=choices),
-        FieldView("minutes", "Minutes", "number", required=False),
-        FieldView("better", "Better", "text", required=False),
+        FieldView(name="fluency", label="Fluency", type="scale", rule="Read it aloud.", ends=("bad", "good")),
+        FieldView(name="relevant", label="Relevant", type="yesno"),
+        FieldView(name="why", label="Why not", type="texts", only_if="relevant=no"),
+        FieldView(name="style", label="Style", type="choice", choices=choices),
+        FieldView(name="minutes", label="Minutes", type="number", required=False),
+        FieldView(name="better", label="Better", type="text", required=False),
     )
     fields = tuple(
-        replace(f, values=tuple([v] if isinstance(v := given.get(f.name, []), str) else v)) for f in fields
+        structs.replace(f, values=tuple([v] if isinstance(v := given.get(f.name, []), str) else v))
+        for f in fields
     )
     state: Any = "submitted" if desk.submitted(pid) else "open"
     view = TaskView(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from markupsafe import Markup
+from msgspec import structs
 
 from proctor.drawing.view import GraphView, view_graph
 from proctor.exam.card import GENERAL, Exhibited
@@ -240,14 +241,14 @@ def work_views() -> dict[str, v.WorkView]:
 _RULE = (
     "Ask yourself whether the question could be answered without the sources. If it could, the answer is No."
 )
-_STYLES = (v.Choice("compare", "Compares two things"), v.Choice("count", "Counts or computes something"))
+_STYLES = {"compare": "Compares two things", "count": "Counts or computes something"}
 FIELDS = (
-    v.FieldView("fluency", "Fluency of the question", "scale", _RULE, 1, 5, ("hard to understand", "reads well"), values=("4",)),
-    v.FieldView("relevant", "All the sources are needed", "yesno", _RULE),
-    v.FieldView("style", "Style", "choice", "", choices=_STYLES, values=("count",)),
-    v.FieldView("why", "What is not needed?", "texts", only_if="relevant=no", required=False, values=("The table", "The picture")),
-    v.FieldView("minutes", "Minutes that it took", "number", values=("2.5",), required=False),
-    v.FieldView("better", "Write it better", "text", required=False),
+    v.FieldView(name="fluency", label="Fluency of the question", type="scale", rule=_RULE, ends=("hard to understand", "reads well"), values=("4",)),
+    v.FieldView(name="relevant", label="All the sources are needed", rule=_RULE),
+    v.FieldView(name="style", label="Style", type="choice", choices=_STYLES, values=("count",)),
+    v.FieldView(name="why", label="What is not needed?", type="texts", only_if="relevant=no", required=False, values=("The table", "The picture")),
+    v.FieldView(name="minutes", label="Minutes that it took", type="number", values=("2.5",), required=False),
+    v.FieldView(name="better", label="Write it better", type="text", required=False),
 )  # fmt: skip
 
 
@@ -258,10 +259,10 @@ def task_views() -> dict[str, v.TaskView]:
         instructions=Markup("<h2>What to do</h2><p>Read the sources, then the question.</p>"), sheet='{"values": {"fluency": "4"}}',
     )  # fmt: skip
     hostile = (
-        replace(FIELDS[1], label=HOSTILE, rule=HOSTILE),
-        replace(FIELDS[5], label="x" * 300, values=("y" * 10_000,)),
+        structs.replace(FIELDS[1], label=HOSTILE, rule=HOSTILE),
+        structs.replace(FIELDS[5], label="x" * 300, values=("y" * 10_000,)),
     )
-    wrong = replace(FIELDS[1], error="Not filled in yet: All the sources are needed"), FIELDS[0]
+    wrong = structs.replace(FIELDS[1], error="Not filled in yet: All the sources are needed"), FIELDS[0]
     drawn = '{"text": "\\"><script>alert(1)</script>"}'
     return {
         "task": task,

@@ -12,7 +12,6 @@ from proctor.studio.cards import card_of, picture_of, send_picture
 from proctor.studio.context import desk_of, number_in, person_of, read, studio_of, text_in, write
 from proctor.studio.pages.tasks import field_views
 from proctor.studio.rendering import render, see_other
-from proctor.studio.tasks import rate
 from proctor.studio.views import CardView, Field, FieldView
 from proctor.verify.desk import reviews, rounds
 from proctor.verify.desk.records import GoneError, InvalidError
@@ -73,11 +72,9 @@ def _shown(request: Request, found: Found, error: InvalidError | None = None, fo
                       fields=options.fields, kept=batch.checks.why_kept(round_.settings) if batch else "", errors=errors)  # fmt: skip
     if one is not None:
         sheet = one.corrected or one.sheet if form is None else form_sheet(options.fields, form)
-        studio, own = studio_of(request), f"{place}/{one.assignment}"
-        body = rate.view(studio, one.body, sheet, options, own)
-        card = card_of(studio, one.body.question, own)
+        card = card_of(studio_of(request), one.body.question, f"{place}/{one.assignment}")
         form = field_views(options.fields, sheet, errors)
-        view = view._replace(sample=one, body=body, card=card, form=form)
+        view = view._replace(sample=one, body=KIND.shown(one.body, options), card=card, form=form)
     return render(request, "review", view, status=422 if error else 200)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from anyio import to_thread
+from msgspec import structs
 from sqlalchemy import Connection
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -18,7 +20,7 @@ from proctor.studio.cards import card_of
 from proctor.studio.context import Studio, desk_of, person_of, read, studio_of
 from proctor.studio.markdown import render_markdown
 from proctor.studio.rendering import data_of, json_body, render, see_other, time_text
-from proctor.studio.views import Choice, Field, FieldView, TaskView
+from proctor.studio.views import Field, FieldView, TaskView
 from proctor.verify.desk import flow, rounds, tasks, work
 from proctor.verify.desk.records import Assignment, ConflictError, GoneError
 from proctor.verify.rounds.form import Field as FormField
@@ -70,8 +72,9 @@ async def show_task(
     if not assignment.live:
         return see_other(f"/r/{found.asked.round.pid}")
     view = _view(studio_of(request), found, around, state, sheet=sheet, errors=errors)
-    response = render(request, f"task_{found.asked.kind.name}", view, status=status)
-    response.headers.update(getattr(_page(found.asked.kind.name), "HEADERS", {}))
+    name = "task" if view.module == "form" else f"task_{view.kind}"
+    response = render(request, name, view, status=status)
+    response.headers.update(getattr(_page(found.asked), "HEADERS", {}))
     return response
 
 
@@ -111,15 +114,17 @@ def _view(
     assignment, asked = found.assignment, found.asked
     shown = sheet or _shown(found)
     address = f"/w/{assignment.pid}"
-    page = _page(asked.kind.name)
-    body = page.view(studio, asked.body, shown, asked.options, address)
+    if is_form := isinstance(asked.kind, FormKind):
+        body = asked.kind.shown(asked.body, asked.options)
+    else:
+        body = _page(asked).view(studio, asked.body, shown, asked.options, address)
     fields = asked.kind.fields(asked.body, asked.options)
     return TaskView(
         pid=assignment.pid,
         rev=assignment.rev,
         key=str(uuid.uuid4()),
         kind=asked.kind.name,
-        module="form" if isinstance(asked.kind, FormKind) else asked.kind.name,
+        module="form" if is_form else asked.kind.name,
         state=state,
         title=asked.kind.title,
         position=around.position,
@@ -148,43 +153,27 @@ def _shown(found: TaskWork) -> Any:
 
 
 def field_views(
-    fields: tuple[FormField, ...] | Any, sheet: FormSheet, errors: tuple[Field, ...] = ()
+    fields: Sequence[FormField], sheet: FormSheet, errors: tuple[Field, ...] = ()
 ) -> tuple[FieldView, ...]:
     """Return the fields of a form with what was filled in and what is wrong with it."""
     wrong = {error.label: error.value for error in errors}
-    views = []
-    for field in fields:
-        given = sheet.values.get(field.name, "")
-        values = tuple(given) if isinstance(given, list) else (given,) if given else ()
-        views.append(
-            FieldView(
-                name=field.name,
-                label=field.label,
-                type=field.type,
-                rule=field.rule,
-                low=field.low,
-                high=field.high,
-                ends=field.ends,
-                choices=tuple(
-                    Choice(value, words, value in values) for value, words in field.choices.items()
-                ),
-                required=field.required,
-                only_if=field.only_if,
-                values=values,
-                error=wrong.get(field.name, ""),
-            )
-        )
-    return tuple(views)
+    given = {name: (v,) if isinstance(v, str) else tuple(v) for name, v in sheet.values.items() if v}
+    return tuple(
+        FieldView(**structs.asdict(f), values=given.get(f.name, ()), error=wrong.get(f.name, ""))
+        for f in fields
+    )
 
 
-def _page(kind: str) -> Any:
-    """Return the module that makes the view of a kind: ``view(studio, task, sheet, options, address)``, and ``card`` where it has one."""
-    return import_module(f"proctor.studio.tasks.{kind}")
+def _page(asked: Asked) -> Any:
+    """Return what makes the view of a kind: ``view(studio, task, sheet, options, address)``, and ``card`` where it has one; None for forms."""
+    return (
+        None if isinstance(asked.kind, FormKind) else import_module(f"proctor.studio.tasks.{asked.kind.name}")
+    )
 
 
 def task_card(studio: Studio, asked: Asked, address: str) -> CardView | None:
     """Return what is shown beside a task: what its page says, or the card of its question; None where there is none."""
-    page = _page(asked.kind.name)
+    page = _page(asked)
     if hasattr(page, "card"):
         found: CardView | None = page.card(studio, asked.body, address)
         return found

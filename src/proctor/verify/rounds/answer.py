@@ -65,6 +65,9 @@ class _Answer(FormKind[AnswerTask, NoOptions]):
                 raise InvalidError([(name, f"Give each step a place of its own, from 1 to {len(given)}.")])
         return kept
 
+    def shown(self, task: AnswerTask, options: NoOptions) -> tuple[tuple[str, ...], ...]:  # noqa: ARG002
+        return (("Question", task.question.text),)
+
     def question(self, task: AnswerTask) -> Question:
         return task.question
 

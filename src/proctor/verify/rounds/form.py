@@ -156,9 +156,13 @@ def form_sheet(fields: Sequence[Field], form: Fields) -> FormSheet:
 
 
 class FormKind(TaskKind[T, FormSheet, O]):
-    """A kind whose sheet is a form: it says its fields, and has no page of its own."""
+    """A kind whose sheet is a form: it says its fields and what stands above them, and has no page of its own."""
 
     sheet = FormSheet
+
+    def shown(self, task: T, options: O) -> Sequence[tuple[str, ...]]:  # noqa: ARG002 - for kinds that show some
+        """Return the texts above the form, each a heading and what stands under it. What is hidden is not in them."""
+        return ()
 
     def check(self, sheet: FormSheet, task: T, options: O) -> FormSheet:
         """Return a complete form; see ``check_form``."""

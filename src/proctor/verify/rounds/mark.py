@@ -59,6 +59,10 @@ class _Mark(FormKind[MarkTask, MarkOptions]):
             Field(name="reason", label="Why?", type="text", required=False),
         )
 
+    def shown(self, task: MarkTask, options: MarkOptions) -> tuple[tuple[str, ...], ...]:  # noqa: ARG002
+        right = "The right answer" if len(task.golds) == 1 else "Right answers"
+        return ("Question", task.question.text), (right, *task.golds), ("Answer to mark", task.answer)
+
     def question(self, task: MarkTask) -> Question | None:
         return task.question if task.evidence else None
 

@@ -88,8 +88,6 @@ class RateTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Rate(FormKind[RateTask, RateOptions]):
-    """Ratings of questions."""
-
     name = "rate"
     title = "Rate questions"
     detail = "Read the sources, the question and its answer, and rate them."
@@ -97,11 +95,20 @@ class _Rate(FormKind[RateTask, RateOptions]):
     options = RateOptions
 
     def fields(self, task: RateTask, options: RateOptions) -> Sequence[Field]:  # noqa: ARG002 - the same for all
-        """Return what is rated."""
         return options.fields
 
+    def shown(self, task: RateTask, options: RateOptions) -> list[tuple[str, ...]]:
+        style = options.styles.get(task.style, StyleText(title=task.style))
+        parts = (
+            ("Question", task.question.text),
+            ("Answer", task.answer),
+            (f"Style: {style.title}", style.description),
+        )
+        return [
+            part for part, is_known in zip(parts, (True, task.answer, style.title), strict=True) if is_known
+        ]
+
     def question(self, task: RateTask) -> Question:
-        """Return the question; its sources are shown."""
         return task.question
 
 
