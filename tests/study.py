@@ -69,7 +69,7 @@ def study_bench(root: Path, *, each: int = 64) -> Path:
 def open_study(folder: Path, *, each: int, tests: int = 3, form: str = FORM, **more: Any) -> Path:
     """Draw ``each`` questions of all seven strata, write the key of the tests (all yes), and begin the round ``rate``; the workspace."""
     from proctor.stages.rounds.opening import open_round
-    from proctor.stages.rounds.rate import RateSettings
+    from proctor.stages.rounds.settings import RateSettings
 
     bench = study_bench(folder / "bench", each=each + tests)
     sizes = ("--per-style", each, "--reference", each, "--tests", tests)

@@ -15,7 +15,8 @@ from proctor.errors import MissingExtraError, UserError
 from proctor.media import transcribe
 from proctor.media.transcribe import load_transcriber
 from proctor.records import canonical_json, read_jsonl
-from proctor.stages.rounds.transcribe import Said, Transcribe, Transcribed, transcribe_round, write_narrations
+from proctor.stages.rounds.settings import Transcribe
+from proctor.stages.rounds.transcribe import Said, Transcribed, transcribe_round, write_narrations
 from proctor.stages.studio import open_desk
 from proctor.studio.context import Settings
 from proctor.studio.narrations import heard_in, keep_sound, list_sounds

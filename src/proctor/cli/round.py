@@ -6,13 +6,8 @@ import sys
 
 from proctor.cli.console import WorkspaceArgument, emit, group_app, table
 from proctor.cli.options import Output, with_settings
-from proctor.cli.round_exam import answer, mark, write
-from proctor.cli.round_graph import graph
-from proctor.cli.round_order import alternatives, order
-from proctor.cli.round_rate import rate
-from proctor.cli.round_timeline import timeline
-from proctor.cli.round_transcribe import transcribe
-from proctor.stages.rounds.settings import Collect, Stored, Which
+from proctor.cli.round_begin import COMMANDS
+from proctor.stages.rounds.settings import Collect, Stored, Transcribe, Which
 
 __all__ = ["app"]
 
@@ -23,8 +18,25 @@ app = group_app(
     "Example: proctor round answer bench --questions 20 --name people"
 )
 
-for _command in (answer, mark, write, rate, order, alternatives, graph, timeline, transcribe):
+for _command in COMMANDS:
     app.command()(_command)
+
+
+@app.command()
+@with_settings
+def transcribe(workspace: WorkspaceArgument, settings: Transcribe, output: Output) -> None:
+    """Write down what people said on timelines (pause-and-talk), with a model on this machine.
+
+    Silence is left out first, so that no text is invented for it. The sound stays; people can correct the text on the page.
+
+    Example: proctor round transcribe bench timelines --model models/faster-whisper-small
+    """
+    from proctor.stages.rounds.transcribe import transcribe_round
+
+    done = transcribe_round(workspace, settings)
+    lines = [f"{done.written} written down, {done.silent} without speech, {done.before} from before"]
+    lines += [f"not written down: {path}: {why}" for path, why in done.failed.items()]
+    emit(done, "\n".join(lines), as_json=output.as_json)
 
 
 @app.command("list")

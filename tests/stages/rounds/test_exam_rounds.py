@@ -21,9 +21,8 @@ from proctor.stages.exam_settings import CalibrateSettings, ScoreSettings
 from proctor.stages.generate import generate
 from proctor.stages.predict import read_run_info
 from proctor.stages.questions import PEOPLE, workspace_questions
-from proctor.stages.rounds.exam_settings import AnswerSettings, MarkSettings, WriteSettings
 from proctor.stages.rounds.opening import collect_round, open_round
-from proctor.stages.rounds.settings import Collect
+from proctor.stages.rounds.settings import AnswerSettings, Collect, MarkSettings, WriteSettings
 from proctor.stages.score import score
 from proctor.stages.settings import BuildSettings, GenerateSettings
 from proctor.stages.studio import open_desk, sync_desk

@@ -18,8 +18,8 @@ from proctor.exam.human_study import SMMQG
 from proctor.exam.kinds.documents_question import document_question
 from proctor.records import write_jsonl
 from proctor.stages.rounds.opening import collect_round
-from proctor.stages.rounds.rate import RateSettings, make
-from proctor.stages.rounds.settings import Collect
+from proctor.stages.rounds.rate import make
+from proctor.stages.rounds.settings import Collect, RateSettings
 from proctor.stages.studio import open_desk
 from proctor.verify.desk import documents, people, reviews, rounds, work
 from proctor.verify.desk.records import GoneError, InvalidError

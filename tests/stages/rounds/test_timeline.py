@@ -22,9 +22,8 @@ from proctor.procedure.recording import Action, Mistake, Recording, Segment
 from proctor.records import read_jsonl, write_jsonl
 from proctor.stages.read import read
 from proctor.stages.rounds.opening import collect_round, open_round
-from proctor.stages.rounds.settings import Collect
+from proctor.stages.rounds.settings import Collect, TimelineSettings
 from proctor.stages.rounds.timeline import make
-from proctor.stages.rounds.timeline_settings import TimelineSettings
 from proctor.stages.studio import open_desk
 from proctor.verify.desk import people, rounds, tasks, work
 from proctor.verify.rounds.timeline import TimelineTask

@@ -18,8 +18,8 @@ from proctor.records import content_hash, write_jsonl
 from proctor.stages.inputs import load_all_items, load_judgements
 from proctor.stages.naming import file_name
 from proctor.stages.predict import form_of, import_predictions
-from proctor.stages.rounds.exam_settings import AnswerSettings
 from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.stages.rounds.settings import AnswerSettings
 from proctor.verify.agreement import Estimate
 from proctor.verify.batches import Free, draw_tasks
 from proctor.verify.rounds.agreement import Figures, people_agreement

@@ -17,8 +17,8 @@ from proctor.stages.judge import chosen_runs
 from proctor.stages.naming import file_name
 from proctor.stages.predict import items_of_run, read_run_info
 from proctor.stages.rounds.answer import draw_evenly
-from proctor.stages.rounds.exam_settings import MarkSettings
 from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.stages.rounds.settings import MarkSettings
 from proctor.verify.rounds.agreement import Figures, people_agreement
 from proctor.verify.rounds.form import FormSheet
 from proctor.verify.rounds.mark import MarkOptions, MarkTask

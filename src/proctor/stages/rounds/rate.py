@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 
@@ -14,29 +13,16 @@ from proctor.errors import UserError
 from proctor.exam.csv_rows import iter_csv_rows
 from proctor.exam.question import Question, check_questions, right_texts, type_of
 from proctor.records import Dropped, atomic_write, is_there, read_jsonl
-from proctor.settings import argument, option
 from proctor.spreadsheet import csv_text
 from proctor.stages.rounds.opening import Collected, Made, task_of
-from proctor.stages.rounds.settings import Given
+from proctor.stages.rounds.settings import RateSettings
 from proctor.stages.study import read_key
 from proctor.verify.rounds import rate
 from proctor.verify.rounds.form import FormSheet
 from proctor.verify.rounds.records import Reading, Round
 from proctor.workspace import Workspace
 
-__all__ = ["RateSettings", "collect", "make"]
-
-
-class RateSettings(Given, frozen=True, kw_only=True):
-    """Which questions are rated, and by which form."""
-
-    questions: Annotated[Path, argument("Folder of 'study draw', or a file of questions.", "QUESTIONS")]
-    form: Annotated[Path | None, option("Rating form (TOML, JSON); SMMQG's by default.")] = None
-    key: Annotated[Path | None, option("Right ratings of test samples; the folder's key.csv.")] = None
-    people: Annotated[int, option("People that rate each question.", ge=1, le=1000)] = 1
-    batch: Annotated[int, option("Questions of a batch, beside its tests and checks; 0 for all.", ge=0)] = 17
-    batches: Annotated[int, option("Batches that a person may do; 0 for any number.", ge=0)] = 1
-    lease_minutes: Annotated[float, option("Minutes for a batch; 0 for any time.", ge=0)] = 90
+__all__ = ["collect", "make"]
 
 
 def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 - as every kind

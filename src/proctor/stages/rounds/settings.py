@@ -1,13 +1,16 @@
-"""Settings that rounds of every kind have."""
+"""Settings of rounds: those that every kind has, and what questions and recordings are asked about."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from proctor.settings import Settings, argument, option
 
-__all__ = ["Collect", "Database", "Given", "Stored", "Which"]
+__all__ = [
+    "AnswerSettings", "Collect", "Database", "Given", "MarkSettings", "RateSettings", "Stored", "TimelineSettings", "Transcribe",
+    "Which", "WriteSettings",
+]  # fmt: skip
 
 
 Database: TypeAlias = Annotated[
@@ -56,3 +59,79 @@ class Collect(Which, frozen=True, kw_only=True):
     """Of which round what people said is collected, and where it goes."""
 
     out: Annotated[Path | None, option("Where it goes; a place in the workspace by default.")] = None
+
+
+class AnswerSettings(Given, frozen=True, kw_only=True):
+    """Which questions people answer."""
+
+    people: Annotated[int, option("People who answer each question.", ge=1)] = 1
+    batch: Annotated[int, option("Questions of each person.", "--questions", ge=1)] = 20
+    batches: Annotated[int, option("How often one person may take so many; 0 for any number.", ge=0)] = 1
+    sample: Annotated[int, option("Questions in all, even over strata; 0 for every item.", ge=0)] = 0
+    kind: Annotated[str, option("Questions of this kind alone.")] = ""
+
+
+class MarkSettings(Given, frozen=True, kw_only=True):
+    """Which answers people mark."""
+
+    batch: Annotated[int, option("Answers that a person takes on together; 0 for all.", ge=0)] = 25
+    run: Annotated[
+        tuple[str, ...], option("Run whose answers are marked (repeatable; default: all).", "-r")
+    ] = ()
+    per_system: Annotated[
+        int, option("Answers of each run, even over types of questions; 0 for all.", ge=0)
+    ] = 50
+    scale: Annotated[
+        Literal["binary", "ternary"], option("Right or wrong, or with something in between.")
+    ] = "ternary"
+    evidence: Annotated[bool, option("Show clip and procedure beside the question.")] = False
+
+
+class WriteSettings(Given, frozen=True, kw_only=True):
+    """Which moments people write questions about."""
+
+    batch: Annotated[int, option("Moments that a person takes on together; 0 for all.", ge=0)] = 10
+    people: Annotated[int, option("People who write about each moment.", ge=1)] = 1
+    questions: Annotated[int, option("Moments in all, drawn as generation draws them by quota.", ge=1)] = 50
+    wage: Annotated[float, option("What an hour of a person costs, in dollars.", ge=0)] = 20.0
+    draw: Annotated[int, option("Questions of each draw that variety is compared by.", ge=1)] = 50
+
+
+class RateSettings(Given, frozen=True, kw_only=True):
+    """Which questions are rated, and by which form."""
+
+    questions: Annotated[Path, argument("Folder of 'study draw', or a file of questions.", "QUESTIONS")]
+    form: Annotated[Path | None, option("Rating form (TOML, JSON); SMMQG's by default.")] = None
+    key: Annotated[Path | None, option("Right ratings of test samples; the folder's key.csv.")] = None
+    people: Annotated[int, option("People that rate each question.", ge=1, le=1000)] = 1
+    batch: Annotated[int, option("Questions of a batch, beside its tests and checks; 0 for all.", ge=0)] = 17
+    batches: Annotated[int, option("Batches that a person may do; 0 for any number.", ge=0)] = 1
+    lease_minutes: Annotated[float, option("Minutes for a batch; 0 for any time.", ge=0)] = 90
+
+
+class TimelineSettings(Given, frozen=True, kw_only=True):
+    """Which recordings are annotated."""
+
+    videos: Annotated[Path | None, option("Folder of the videos; that of the data set by default.")] = None
+    steps: Annotated[
+        str,
+        option(
+            "All videos of the folder follow these steps, recordings or not: a task graph of the workspace, a file of one, "
+            "or a .txt with one step a line."
+        ),
+    ] = ""
+    recording: Annotated[tuple[str, ...], option("Only this recording (repeatable).")] = ()
+    prelabels: Annotated[
+        Path | None, option("Segments to begin with: predictions of a localizer, as 'score' reads them.")
+    ] = None
+    incomplete: Annotated[bool, option("Steps may be left unmarked without being missing.")] = False
+    least_iou: Annotated[float, option("Overlap from which two segments agree.", ge=0.01, le=1)] = 0.5
+
+
+class Transcribe(Which, frozen=True, kw_only=True):
+    """Which round, and what writes down what was said in it."""
+
+    model: Annotated[Path, option("Folder of the transcriber's model; nothing is fetched.")]
+    backend: Annotated[str, option("Transcriber; other packages may bring some.")] = "faster-whisper"
+    language: Annotated[str, option("Code of the language, such as en; found out by default.")] = ""
+    again: Annotated[bool, option("Write down again what was written down before.")] = False

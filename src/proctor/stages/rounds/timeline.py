@@ -5,12 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from proctor.datasets.dataset import load_dataset
-from proctor.datasets.interchange import find_format, guess_format
+from proctor.datasets.interchange import guess_format
 from proctor.datasets.plain import write_plain
 from proctor.errors import UserError
 from proctor.media.steady import check_steady
@@ -18,7 +17,7 @@ from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, is_there, read_bytes, read_jsonl, write_jsonl
 from proctor.stages.rounds.opening import Collected, Made, task_of
-from proctor.stages.rounds.timeline_settings import FRAMES, TimelineSettings
+from proctor.stages.rounds.settings import TimelineSettings
 from proctor.stages.rounds.transcribe import write_narrations
 from proctor.stages.scoring.localization import read_predictions
 from proctor.stages.videos import VIDEO_SUFFIXES, workspace_videos
@@ -48,8 +47,6 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
     Raises:
         UserError: if there are no recordings or videos, or videos are not steady, with what makes them so.
     """
-    for name in settings.format:
-        find_format("label-studio" if name == FRAMES else name)
     found = list(_recordings(workspace, settings))
     ids = [id_ for id_, _, _ in found if not settings.recording or id_ in settings.recording]
     if unknown := sorted({*settings.recording} - {*ids}) or ([] if ids else ["…"]):
@@ -90,9 +87,7 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
     if unsteady:
         seen = f"{len(unsteady)} of the videos cannot be annotated by frames."
         raise UserError("\n".join([seen, *unsteady]), hint="choose others with --recording")
-    options = TimelineOptions(
-        complete=not settings.incomplete, least_iou=settings.least_iou, formats=settings.format
-    )
+    options = TimelineOptions(complete=not settings.incomplete, least_iou=settings.least_iou)
     return Made(tasks=tasks, options=options, dropped=dropped, instructions=_INSTRUCTIONS)
 
 
@@ -192,22 +187,21 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     found = [settle(task, by, decisions, options.least_iou) for task, by in marked.values()]
     open_ = [part for _, parts in found for part in parts]
     whole = [recording for recording, parts in found if all(part.step == ACTIONS for part in parts)]
-    dropped: list[Dropped] = []
     files = [folder / "open.jsonl"]
     write_jsonl(files[0], open_)
     files += write_narrations(workspace, folder, readings)
     if whole:
         graphs = {t.activity: _graph(t) for t in (marked[r.id][0] for r in whole)}
-        files.append(_fresh(folder / "annotated"))
+        files.append(folder / "annotated")
+        if files[-1].is_dir() and not files[-1].is_symlink():
+            shutil.rmtree(files[-1])  # of an earlier collection
         write_plain(files[-1], whole, graphs)
-        files += [_export(folder, name, whole, graphs, dropped) for name in options.formats]
-    write_jsonl(folder / "dropped.jsonl", dropped)
     agreement = timeline_agreement(marked)
     said = (f"{name} {'–' if value is None else f'{value:.3f}'}" for name, value in agreement.figures.items())
     lines = (
         f"{len(whole)} of {len(marked)} recordings are settled, {len(open_)} entries are in open.jsonl",
         f"agreement over {agreement.recordings} recordings: {', '.join(said)}",
-        *([f"{len(dropped)} things have no place in a format: dropped.jsonl"] if dropped else []),
+        *([f"next: proctor read plain {files[-1]} FOLDER"] if whole else []),
     )
     return Collected(files=tuple(files), lines=lines, figures=agreement)
 
@@ -215,24 +209,3 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
 def _graph(task: TimelineTask) -> TaskGraph:
     steps = tuple(Step(s.id, s.text, s.optional) for s in task.steps)
     return TaskGraph(task.activity, task.title, steps, task.before)
-
-
-def _export(
-    folder: Path, name: str, whole: list[Recording], graphs: dict[str, TaskGraph], dropped: list[Dropped]
-) -> Path:
-    format_ = find_format("label-studio" if name == FRAMES else name)
-    if format_.write is None or format_.kind != "recordings":
-        raise UserError(f"'{name}' is not written, or holds no recordings.", hint="begin a round without it")
-    each = not format_.suffixes or format_.name in ("elan", "webvtt", "srt")
-    path = _fresh(folder / (name if each else name + format_.suffixes[0]))
-    given: dict[str, Any] = {"graphs": graphs} if format_.carries_graphs else {}
-    given |= {"convention": "frames"} if name == FRAMES else {}
-    dropped.extend(format_.write(whole, path, **given))
-    return path
-
-
-def _fresh(path: Path) -> Path:
-    """Return a place without the folder of an earlier collection."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    return path

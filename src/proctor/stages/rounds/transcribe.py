@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 from sqlalchemy import select
@@ -12,7 +11,7 @@ from sqlalchemy import select
 from proctor.errors import UserError
 from proctor.media.transcribe import load_transcriber
 from proctor.records import write_jsonl
-from proctor.settings import Settings, argument, option
+from proctor.stages.rounds.settings import Transcribe
 from proctor.stages.studio import open_desk
 from proctor.studio.narrations import Heard, heard_in, keep_heard, list_sounds
 from proctor.verify.desk import rounds
@@ -21,20 +20,7 @@ from proctor.verify.rounds.timeline import TimelineSheet
 from proctor.verify.schema import tables
 from proctor.workspace import Workspace
 
-__all__ = ["Said", "Transcribe", "Transcribed", "transcribe_round", "write_narrations"]
-
-
-class Transcribe(Settings, frozen=True, kw_only=True):
-    """Which round, and what writes down what was said in it."""
-
-    round: Annotated[str, argument("Name of the round, whose tasks are timelines.", "ROUND")]
-    model: Annotated[Path, option("Folder of the transcriber's model; nothing is fetched.")]
-    backend: Annotated[str, option("Transcriber; other packages may bring some.")] = "faster-whisper"
-    language: Annotated[str, option("Code of the language, such as en; found out by default.")] = ""
-    again: Annotated[bool, option("Write down again what was written down before.")] = False
-    database: Annotated[
-        str | None, option("Where work is kept: a file in the workspace, or a postgresql:// URL.")
-    ] = None
+__all__ = ["Said", "Transcribed", "transcribe_round", "write_narrations"]
 
 
 class Transcribed(msgspec.Struct, frozen=True, kw_only=True):

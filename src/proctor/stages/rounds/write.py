@@ -22,8 +22,8 @@ from proctor.stages.generate import sample_examples
 from proctor.stages.inputs import load_all_items, some_examples
 from proctor.stages.models import CALLS
 from proctor.stages.questions import PEOPLE, workspace_questions
-from proctor.stages.rounds.exam_settings import WriteSettings
 from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.stages.rounds.settings import WriteSettings
 from proctor.stages.settings import GenerateSettings
 from proctor.verify.agreement import Estimate
 from proctor.verify.rounds.agreement import Figures, as_estimate

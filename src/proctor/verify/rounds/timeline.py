@@ -145,14 +145,12 @@ class TimelineOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         actions: fine-grained actions are asked for.
         narration: sound may be recorded.
         least_iou: overlap from which two annotators' segments agree.
-        formats: in which settled timelines are written, beside the plain format.
     """
 
     complete: bool = True
     actions: bool = True
     narration: bool = True
     least_iou: float = 0.5
-    formats: tuple[str, ...] = ()
 
 
 class TimelineLook(msgspec.Struct, frozen=True, kw_only=True):
