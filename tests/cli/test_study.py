@@ -150,15 +150,16 @@ def test_tables_4_5_12_and_15_come_from_the_ratings_by_one_command(tmp_path: Pat
     tau = expected["kendall"]["table5_qa"]
     assert found.json["concurrence"]["answers"]["tau"] == pytest.approx(tau["tau"], abs=1e-6)
     assert found.json["concurrence"]["answers"]["p"] == pytest.approx(tau["p_exact"], abs=1e-6)
-    (agreement, *_) = found.json["study"]["agreement"]
-    assert (agreement["metric"], agreement["samples"], agreement["raw"]) == ("fluency", 1, 0.0)
+    agreed = found.json["agreement"]
+    assert agreed["counts"] == {"samples that several rated": 1}
+    assert agreed["numbers"]["fluency, raw agreement"]["value"] == 0.0
     text = proctor("study", "tables", *files, "--several", "--answers", five).out
     for words in (
         "Table 4",
         "Table 15, multi-hop",
         "Table 12",
         "Table 5, answers",
-        "Agreement",
+        "raw agreement",
         "98.3 93.3 0.44",
     ):
         assert words in text

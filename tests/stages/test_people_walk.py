@@ -166,9 +166,7 @@ def test_from_a_text_to_a_leaderboard(tmp_path: Path) -> None:
         did = {"id": "a1", "start_s": 3.0, "end_s": 4.0, "verb": "lift", "noun": "kettle", "step": ids[0]}
         return {"segments": spans, "errors": [wrong], "actions": [did]}
 
-    timeline = open_round(
-        first, "timeline", TimelineSettings(videos=videos, steps=graph.id, format=("webvtt", "label-studio"))
-    )
+    timeline = open_round(first, "timeline", TimelineSettings(videos=videos, steps=graph.id))
     with hall(first, videos) as there:
         assert [there.take_part(timeline.address, who, marks) for who in ("ana", "ben")] == [1, 1]
     _, annotated = collect_round(first, Collect(round="timeline", out=tmp_path / "settled"))

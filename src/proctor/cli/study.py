@@ -96,11 +96,8 @@ def _tables(found: StudyResult) -> Iterator[str]:
         (name, *(_ends(*own[m]) if m in own else "–" for m in metrics)) for name, own in found.groups.items()
     ]
     yield f"Means, shares of yes in percent (Table 12 is such a row)\n{table(means, ('', *metrics))}"
-    agreed = [
-        (a.metric, a.samples, _number(a.raw, 3), _ends(a.alpha, a.low, a.high)) for a in found.study.agreement
-    ]
-    if agreed:
-        yield f"Agreement where several rated\n{table(agreed, ('', 'samples', 'raw', 'alpha'))}"
+    if found.agreement.numbers:
+        yield "\n".join(found.agreement.lines())
     for by, c in found.concurrence.items():
         tau = f"Table 5, {by}: Kendall's tau-b {_ends(c.tau, c.low, c.high)}, p {_number(c.p, 4)}"
         yield f"{tau}, {c.discordant} of {c.pairs} pairs in opposite order ({PUBLISHED_TAU[by]})"

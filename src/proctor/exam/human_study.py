@@ -12,7 +12,6 @@ A study with fields of its own (``Scales``) is analysed in the same way.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -24,7 +23,6 @@ from proctor.errors import UserError
 from proctor.exam.csv_rows import iter_csv_rows
 from proctor.metrics.hypothesis_tests import fisher_exact, holm, mann_whitney
 from proctor.metrics.interval import normal_quantile, wilson_interval
-from proctor.metrics.krippendorff import krippendorff_alpha
 from proctor.metrics.power import planned_difference
 
 __all__ = [
@@ -37,7 +35,6 @@ __all__ = [
     "HumanStudy",
     "Payment",
     "Rating",
-    "RatingAgreement",
     "Scales",
     "StudyRow",
     "WorkerResult",
@@ -327,28 +324,11 @@ class GroupComparison(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[StudyRow, ...]
 
 
-class RatingAgreement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """How far people agree on ``samples`` that several of them rated, test samples among them.
-
-    ``raw``: share of equal pairs, every sample counted alike; ``alpha``: Krippendorff's, ordinal on a scale, else nominal, with
-    its bootstrap interval over samples; None where it is undefined, and ``note`` says why.
-    """
-
-    metric: str
-    samples: int
-    raw: float | None = None
-    alpha: float | None = None
-    low: float | None = None
-    high: float | None = None
-    note: str = ""
-
-
 class HumanStudy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Everything that a study says.
 
     Attributes:
         comparisons: in the order asked for.
-        agreement: by metric; empty where nothing was rated twice.
         workers: how each did on the test samples; empty without a key.
         reviewed: workers whose forms have to be looked at by hand.
         counts: ratings used, test samples left out, samples of no group.
@@ -356,7 +336,6 @@ class HumanStudy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """
 
     comparisons: tuple[GroupComparison, ...]
-    agreement: tuple[RatingAgreement, ...] = ()
     workers: tuple[WorkerResult, ...] = ()
     reviewed: tuple[str, ...] = ()
     counts: Mapping[str, int] = {}
@@ -418,22 +397,6 @@ def _row(metric: str, ends: tuple[int, int] | None, a: Sequence[Rating], b: Sequ
     )
 
 
-def _agreement(ratings: Iterable[Rating], scales: Scales) -> Iterator[RatingAgreement]:
-    by_sample: dict[str, list[Rating]] = {}
-    for rating in ratings:
-        by_sample.setdefault(rating.sample, []).append(rating)
-    for metric, ends in scales.items():
-        units = [said for own in by_sample.values() if len(said := _said(own, metric)) > 1]
-        if not units:
-            continue
-        equal = [sum(n * (n - 1) for n in Counter(u).values()) / (len(u) * (len(u) - 1)) for u in units]
-        alpha = krippendorff_alpha(units, level="ordinal" if ends else "nominal")
-        yield RatingAgreement(
-            metric=metric, samples=len(units), raw=math.fsum(equal) / len(equal),
-            alpha=None if math.isnan(alpha.value) else alpha.value, low=alpha.low, high=alpha.high, note=alpha.note,
-        )  # fmt: skip
-
-
 def analyse_study(
     ratings: Sequence[Rating],
     groups: Mapping[str, Iterable[str]],
@@ -449,7 +412,7 @@ def analyse_study(
     Args:
         ratings: of all workers, as they were made.
         groups: samples of each group, such as ``smmqg`` and ``mmqa``; groups may overlap (all, and each style).
-        comparisons: pairs of groups, the reference first; none for agreement and workers alone.
+        comparisons: pairs of groups, the reference first; none for workers alone.
         key: right ratings of the test samples; None when there were none.
         corrections: from the review by hand.
         scales: what is rated.
@@ -498,7 +461,6 @@ def analyse_study(
     }
     return HumanStudy(
         comparisons=made,
-        agreement=tuple(_agreement(ratings, scales)),
         workers=workers,
         reviewed=tuple(result.worker for result in workers if result.needs_review),
         counts={name: n for name, n in counts.items() if n},

@@ -23,6 +23,8 @@ from proctor.exam.human_study import (
     YES_NO,
     HumanStudy,
     Payment,
+    Rating,
+    Scales,
     analyse_study,
     corrected_ratings,
     group_values,
@@ -39,6 +41,8 @@ from proctor.settings import Settings, argument, option
 from proctor.spreadsheet import csv_text
 from proctor.stages.documents.concur import mark_sheet
 from proctor.stages.documents.reading import load_questions
+from proctor.verify.agreement import Estimate
+from proctor.verify.rounds.agreement import Figures, people_agreement
 from proctor.verify.rounds.rate import read_form, scales_of
 from proctor.workspace import Workspace
 
@@ -143,16 +147,18 @@ class StudyResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a study says, and what its workers are paid.
 
     Attributes:
-        study: comparisons (SMMQG's Tables 4 and 15), agreement, workers, counts and notes.
+        study: comparisons (SMMQG's Tables 4 and 15), workers, counts and notes.
         groups: of each group the mean of each metric with its interval (Tables 4 and 12).
         concurrence: by ``retrieval`` and ``answers`` (Table 5).
         payment: pay and bonuses; None without a key.
+        agreement: by metric, on samples that several rated, tests among them.
     """
 
     study: HumanStudy
     groups: dict[str, dict[str, tuple[float, float, float]]] = {}
     concurrence: dict[str, ConcurrenceTable] = {}
     payment: Payment | None = None
+    agreement: Figures = Figures(counts={})
 
 
 class Drawn(msgspec.Struct, frozen=True, kw_only=True):
@@ -261,7 +267,21 @@ def evaluate_ratings(settings: RatingSettings) -> StudyResult:
         groups={name: values for name, values in means.items() if values},
         concurrence={by: _concurrence(text, by, drawn) for by, text in ranked.items() if text},
         payment=payments(study.workers, pay=settings.pay, bonus=settings.bonus) if key is not None else None,
+        agreement=_agreement(ratings, scales),
     )
+
+
+def _agreement(ratings: Collection[Rating], scales: Scales) -> Figures:
+    labels: dict[str, dict[str, dict[str, int]]] = {metric: {} for metric in scales}
+    times = Counter(r.sample for r in ratings)
+    for r in ratings:
+        for metric, value in r.values.items():
+            labels[metric].setdefault(r.worker, {})[r.sample] = int(value)
+    numbers: dict[str, Estimate] = {}
+    for metric, ends in scales.items():
+        alone = {sample: sample for sample in times}
+        numbers |= people_agreement(metric, labels[metric], alone, "ordinal" if ends else "nominal")
+    return Figures(counts={"samples that several rated": sum(n > 1 for n in times.values())}, numbers=numbers)
 
 
 def _concurrence(text: str, by: str, drawn: Collection[str]) -> ConcurrenceTable:

@@ -306,7 +306,6 @@ only_if = "ask=no"
     assert made.status == 0, made.err
     rows = made.json["study"]["comparisons"][0]["rows"]
     assert [(r["metric"], r["a"]) for r in rows] == [("use", 4.5), ("ask", 100.0)]
-    assert [(a["metric"], a["samples"], a["raw"]) for a in made.json["study"]["agreement"]] == [
-        ("use", 14, 0.0),
-        ("ask", 14, 1.0),
-    ]
+    agreed = made.json["agreement"]
+    assert agreed["counts"] == {"samples that several rated": 14}
+    assert [agreed["numbers"][f"{metric}, raw agreement"]["value"] for metric in ("use", "ask")] == [0.0, 1.0]

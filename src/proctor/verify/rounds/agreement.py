@@ -24,7 +24,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
     def lines(self) -> Iterator[str]:
         """Yield them for people."""
-        yield ", ".join(f"{n:,} {what}" for what, n in self.counts.items() if n)
+        yield ", ".join(f"{n:,} {what}" for what, n in self.counts.items() if n) or "nothing"
         for what, found in self.numbers.items():
             ends = "" if found.low is None else f" ({found.low:.3g} to {found.high:.3g})"
             value = f"undefined ({found.note})" if found.value is None else f"{found.value:.3g}{ends}"
@@ -39,6 +39,8 @@ def people_agreement(
 ) -> dict[str, Estimate]:
     """Return raw agreement and Cohen's kappa (means over pairs of people) and Krippendorff's alpha; nothing where no two did the same.
 
+    Kappa of an ordinal level has quadratic weights.
+
     Args:
         of: what they agree on, for the names of the numbers.
         labels: what they said, by person and task; numbers where the level of alpha is ordinal.
@@ -51,7 +53,9 @@ def people_agreement(
     units = {task: given for task, given in units.items() if len(given) > 1}
     if not units:
         return {}
-    raw, kappa = (mean_pair_agreement(labels, measure, clusters=clusters) for measure in ("raw", "kappa"))
+    weights: Literal["none", "quadratic"] = "quadratic" if level == "ordinal" else "none"
+    raw = mean_pair_agreement(labels, clusters=clusters)
+    kappa = mean_pair_agreement(labels, "kappa", weights=weights, clusters=clusters)
     alpha = krippendorff_alpha([*units.values()], level=level, clusters=[clusters[task] for task in units])
     names = {"raw agreement": raw, "mean kappa": kappa, "alpha": alpha}
     return {f"{of}, {name}": as_estimate(score) for name, score in names.items()}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final
 
@@ -46,8 +45,8 @@ class TimelineAgreement(msgspec.Struct, frozen=True, kw_only=True):
         recordings: done by two or more.
         counts: of ``metrics.segment_agreement.segment_counts``.
         figures: ``iou`` per step; ``boundary_median`` and ``boundary_p90``, seconds between matched boundaries; ``f1@<IoU>`` of segments;
-            ``tags``, the share of (step, tag) on which two agree, and ``tags_kappa`` (Fleiss); ``actions_f1@<IoU>`` whatever actions are
-            called, ``verbs`` and ``nouns``, shares of those that overlap. None where there is nothing to compare.
+            ``tags``, the share of (step, tag) on which two agree, and ``tags_kappa`` (Fleiss); ``actions_f1@<IoU>`` of actions with
+            the same verb and noun. None where there is nothing to compare.
     """
 
     recordings: int
@@ -62,7 +61,7 @@ def timeline_agreement(recordings: Mapping[str, tuple[TimelineTask, Sheets]]) ->
         {n: {p: _timed(s) for p, s in by.items()} for n, (_, by) in several.items()}
     )
     acts = metric.compare_segments(
-        {n: {p: _acted(s) for p, s in by.items()} for n, (_, by) in several.items()}
+        {n: {p: [*_named(s)] for p, s in by.items()} for n, (_, by) in several.items()}
     )
     tags = [
         pair
@@ -73,7 +72,6 @@ def timeline_agreement(recordings: Mapping[str, tuple[TimelineTask, Sheets]]) ->
             [any((e.step, e.tag) == (step.id, tag) for e in s.errors) for _, s in sorted(by.items())], 2
         )
     ]
-    pairs = [(a, b) for c in acts for iou, a, b in _named(c, several[c.recording][1]) if iou > 0]
     scores = {
         "iou": metric.mean_segment_iou(steps, resamples=0),
         "boundary_median": metric.boundary_error(steps, resamples=0),
@@ -83,13 +81,8 @@ def timeline_agreement(recordings: Mapping[str, tuple[TimelineTask, Sheets]]) ->
     for t in (0.1, 0.25, 0.5):
         scores[f"f1@{t:g}"] = metric.detection_agreement(steps, t, resamples=0)
         scores[f"actions_f1@{t:g}"] = metric.detection_agreement(acts, t, resamples=0)
-    shares = {
-        "tags": [a == b for a, b in tags],
-        "verbs": [a.verb.lower() == b.verb.lower() for a, b in pairs],
-        "nouns": [a.noun.lower() == b.noun.lower() for a, b in pairs],
-    }
     figures = {name: None if math.isnan(score.value) else score.value for name, score in scores.items()}
-    figures |= {name: sum(same) / len(same) if same else None for name, same in shares.items()}
+    figures["tags"] = sum(a == b for a, b in tags) / len(tags) if tags else None
     return TimelineAgreement(recordings=len(several), counts=metric.segment_counts(steps), figures=figures)
 
 
@@ -140,10 +133,12 @@ def settle(
         if mistakes and not times:
             segments.append(Segment(step.id, step.text, mistakes=tuple(mistakes)))
     left, done = {p: _actions(sheets[p]) for p in people}, []
-    for c in metric.compare_segments({task.recording: {p: _acted(sheets[p]) for p in people}}):
-        for iou, x, y in _named(c, sheets):
-            same = (x.verb.lower(), x.noun.lower()) == (y.verb.lower(), y.noun.lower())
-            if same and iou >= least and x in left[c.a] and y in left[c.b]:
+    named = {p: _named(sheets[p]) for p in people}
+    for c in metric.compare_segments({task.recording: {p: [*named[p]] for p in people}}):
+        first, second = ([named[p][key] for key in sorted(named[p]) if key[0] == c.step] for p in (c.a, c.b))
+        for i, j in c.matched:
+            x, y = first[i], second[j]
+            if c.overlap[i, j] >= least and x in left[c.a] and y in left[c.b]:
                 left[c.a].remove(x)
                 left[c.b].remove(y)
                 times = [_middle((x.start, x.end), (y.start, y.end), task)]
@@ -183,20 +178,6 @@ def _actions(sheet: TimelineSheet) -> list[Action]:
     return [Action(a.start_s, a.end_s, a.verb, a.noun, a.source, a.step or None) for a in listed]
 
 
-def _acted(sheet: TimelineSheet) -> list[metric.TimedStep]:
-    """Return actions as segments of one step; of several at the very same time every one is a step of its own."""
-    seen: Counter[Span] = Counter()
-    for a in _actions(sheet):
-        seen[a.start, a.end] += 1
-    return [(str(n), *times) for times, count in seen.items() for n in range(count)]
-
-
-def _named(c: metric.StepComparison, sheets: Sheets) -> Iterator[tuple[float, Action, Action]]:
-    """Yield matched actions with their IoU."""
-    of: list[list[Action]] = []
-    for who in (c.a, c.b):
-        at: dict[Span, list[Action]] = {}
-        for action in _actions(sheets[who]):
-            at.setdefault((action.start, action.end), []).append(action)
-        of.append([same[int(c.step)] for same in at.values() if len(same) > int(c.step)])
-    yield from ((float(c.overlap[i, j]), of[0][i], of[1][j]) for i, j in c.matched)
+def _named(sheet: TimelineSheet) -> dict[metric.TimedStep, Action]:
+    """Return actions by what they are called and their times."""
+    return {(f"{a.verb} {a.noun}".lower(), a.start, a.end): a for a in _actions(sheet)}
