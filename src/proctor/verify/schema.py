@@ -11,11 +11,12 @@ Times are float seconds since 1970 (UTC). Ids that others see (``pid``) are rand
 
 from __future__ import annotations
 
+from ast import literal_eval
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Index, MetaData, Table
+    from sqlalchemy import Column, Connection, Index, Table
 
 __all__ = ["FIRST_KIND", "SCHEMA_VERSION", "Tables", "tables"]
 
@@ -55,425 +56,202 @@ class Tables(NamedTuple):
     platform_ids: Table
 
 
+_COLUMNS: Final = {
+    "meta": "key text key, value text",
+    "verdicts": (
+        "sequence bigserial, digest text unique, candidate_id text, annotator text, role text, body text"
+    ),
+    "voids": "digest text key, at real, actor text, reason text",
+    # Of every version of a candidate that was ever here: hash of what people see of it.
+    "seen": "candidate_id text key, candidate_hash text key, seen text",
+    # One signs in with the handle. State: active, left, withdrawn. By kind: gates (training, waiting, open), and guidelines
+    # (the version they have read).
+    "people": (
+        "id serial, pid text unique, handle text unique, name text, email text ='', role text, state text, "
+        "password text ='', consent_version integer =0, settings text ='{}', created_at real, "
+        "gates text stored='{}', guidelines text stored='{}'"
+    ),
+    "sessions": (
+        "id serial, token_hash text unique, person_id integer, created_at real, seen_at real, "
+        "ended_at real null, agent text =''"
+    ),
+    # With a person it is a link to sign in, not an invitation.
+    "invites": (
+        "id serial, token_hash text unique, role text, email text ='', person_id integer null, made_by text, "
+        "created_at real, expires_at real, used_at real null"
+    ),
+    # Kind: guideline (of a kind: guideline/clip), consent, protocol.
+    "documents": (
+        "id serial, kind text, version integer, body text, sha256 text, made_by text, created_at real, "
+        "frozen boolean =False"
+    ),
+    # What questions name and do not hold. Part: graph, source.
+    "library": "part text key, id text key, body text",
+    # Body: the question. Stratum: its type. Deals may be even inside of a topic; the title is the topic in words. Wanted: human
+    # verdicts, by the policy. Agreement of people: "", same, question, answers. Repeat lot: an item on which people agree is
+    # repeated when it is below the share. Place: nobody is shown a later place of a cluster first.
+    "items": (
+        "id serial, pid text unique, candidate_id text unique, candidate_hash text, body text, stratum text, "
+        "cluster text, topic text, title text, wanted integer =0, state text, reason text ='', "
+        "agreement text ='', in_training boolean =False, repeat_lot real null, changed_at real, "
+        f"kind text stored={FIRST_KIND!r}, place real null"
+    ),
+    # Either of an item or of a task of a round. Stage: training, judge, adjudicate, task. State: open, submitted, returned,
+    # moved, void.
+    "assignments": (
+        "id serial, pid text unique, item_id integer null, person_id integer, stage text, slot integer, "
+        "state text, live boolean, blind_repeat boolean =False, queue_pos integer, "
+        "guideline_version integer =0, case_hash text ='', lease_until real null, started_at real null, "
+        "submitted_at real null, rev integer =0, active_ms integer =0, reason text ='', created_at real, "
+        "task_id integer null, batch_id integer null"
+    ),
+    "drafts": (
+        "assignment_id integer key, sheet text, version integer, client_id text, seq bigint, "
+        "active_ms integer =0, saved_at real"
+    ),
+    "responses": (
+        "id serial, assignment_id integer, rev integer, idem_key text, sheet text, schema_version integer, "
+        "guideline_version integer, verdict_digest text ='', active_ms integer, created_at real"
+    ),
+    "question_judgements": "response_id integer key, value text, reasons text ='[]'",
+    # Target: place in source order.
+    "answer_judgements": "response_id integer key, target integer key, value text",
+    "own_answers": "response_id integer key, position integer key, text text",
+    "cases": (
+        "item_id integer key, case_hash text, open_question boolean, open_answers integer, may_add boolean, "
+        "opened_at real, decided_at real null"
+    ),
+    "final_answers": "item_id integer key, position integer key, text text, source text, approved_by text",
+    "training": (
+        "item_id integer key, position integer, reference text, explanation text ='', made_by text, "
+        "created_at real"
+    ),
+    "exports": (
+        "id serial, pid text unique, kind text, file_name text, sha256 text, rows integer, made_by text, "
+        "created_at real"
+    ),
+    "events": "id bigserial, at real, actor text, kind text, subject text, body text, digest text",
+    # State: open, closed.
+    "rounds": (
+        "id serial, pid text unique, name text unique, kind text, settings text, options text, state text, "
+        "made_by text, created_at real"
+    ),
+    # Cluster: tasks about the same thing, one of them at a time. Role: real, test, attention. Held: somebody could not do it.
+    "tasks": (
+        "id serial, pid text unique, round_id integer, name text, body text, stratum text, cluster text, "
+        "variant text, role text, wanted integer, held boolean =False"
+    ),
+    # State: open, complete, expired, refused.
+    "batches": (
+        "id serial, pid text unique, round_id integer, person_id integer, state text, code text, "
+        "lease_until real null, created_at real, ended_at real null"
+    ),
+    # What a reviewer said of a batch or corrected in it; what was submitted stays.
+    "reviews": (
+        "id serial, batch_id integer, assignment_id integer null, person_id integer, action text, "
+        "before text, after text, reason text, created_at real"
+    ),
+    # What a platform calls its workers: apart from everything else, and not for ever.
+    "platform_ids": ("person_id integer key, platform_id text, study text, session text, keep_until real"),
+}
+"""By table: ``name type [key | unique | null] [=default | stored=default]``; a default is stored where the database itself has it.
+
+A ``serial`` is a key that counts up, and no number comes twice.
+"""
+_NAMES: Final = {"meta": "proctor_verdicts_meta", "voids": "proctor_verdicts_void"}
+"""Tables that are not ``proctor_`` and what we call them."""
+_REFERENCES: Final = {
+    "item_id": "proctor_items.id",
+    "person_id": "proctor_people.id",
+    "assignment_id": "proctor_assignments.id",
+    "response_id": "proctor_responses.id",
+    "task_id": "proctor_tasks.id",
+    "batch_id": "proctor_batches.id",
+    "round_id": "proctor_rounds.id",
+}
+"""What a column of this name refers to, in every table."""
+_UNIQUE: Final = {
+    "documents": ("kind, version",),
+    "responses": ("assignment_id, idem_key", "assignment_id, rev"),
+    "tasks": ("round_id, name",),
+}
+_INDEXES: Final = {
+    "verdicts": {"key": "candidate_id, annotator, role"},
+    "sessions": {"person": "person_id"},
+    "items": {
+        "state": "state, stratum, id",
+        "stratum": "stratum, id",
+        "agreement": "agreement, stratum, id, state",
+        "repeats": "state, repeat_lot",
+        "cluster": "cluster",
+    },
+    "assignments": {
+        "batch": "batch_id",
+        "queue": "person_id, stage, state, queue_pos",
+        "place": "person_id, stage, live, queue_pos",
+        "item": "item_id, stage",
+        "state": "stage, state, person_id",
+    },
+    "events": {"subject": "subject"},
+    "batches": {"person": "person_id, round_id", "round": "round_id, state"},
+    "reviews": {"batch": "batch_id"},
+}
+_OF_LIVE: Final = {
+    "slot": "item_id, stage, slot",
+    "once": "item_id, stage, person_id",
+    "task_slot": "task_id, slot",
+    "task_once": "task_id, person_id",
+}
+"""Indexes of assignments over the live ones, each once."""
+
+
 @cache
 def tables() -> Tables:
     """Return the tables at the newest revision."""
-    from sqlalchemy import MetaData
+    from sqlalchemy import Index, MetaData, Table, UniqueConstraint, event
 
     metadata = MetaData()
-    meta, verdicts = _verdict_tables(metadata)
-    people = _people_tables(metadata)
-    return Tables(meta, verdicts, *people, *_work_tables(metadata), *_round_tables(metadata))
+    made: dict[str, Table] = {}
+    for table, columns in _COLUMNS.items():
+        made[table] = Table(
+            _NAMES.get(table, f"proctor_{table}"),
+            metadata,
+            *map(_column, columns.split(", ")),
+            *(UniqueConstraint(*together.split(", ")) for together in _UNIQUE.get(table, ())),
+            sqlite_autoincrement="serial" in columns,
+        )
+        for index, of in _INDEXES.get(table, {}).items():
+            Index(f"proctor_{table}_{index}", *(made[table].c[name] for name in of.split(", ")))
+    work = made["assignments"]
+    for index, of in _OF_LIVE.items():
+        live = Index(f"proctor_assignments_{index}", *(work.c[name] for name in of.split(", ")), unique=True)
+        event.listen(live, "before_create", _of_live_ones)
+    return Tables(**made)
 
 
-def _verdict_tables(metadata: MetaData) -> tuple[Table, Table]:
-    from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text
+def _column(said: str) -> Column[Any]:
+    from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Integer, Text
 
-    meta = Table(
-        "proctor_verdicts_meta",
-        metadata,
-        Column("key", Text, primary_key=True),
-        Column("value", Text, nullable=False),
-    )
-    verdicts = Table(
-        "proctor_verdicts",
-        metadata,
-        Column(
-            "sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True
-        ),
-        Column("digest", Text, nullable=False, unique=True),
-        Column("candidate_id", Text, nullable=False),
-        Column("annotator", Text, nullable=False),
-        Column("role", Text, nullable=False),
-        Column("body", Text, nullable=False),
-        sqlite_autoincrement=True,
-    )
-    Index("proctor_verdicts_key", verdicts.c.candidate_id, verdicts.c.annotator, verdicts.c.role)
-    return meta, verdicts
+    name, type_, *more = said.split()
+    big = BigInteger().with_variant(Integer, "sqlite")
+    types: dict[str, Any] = {
+        "serial": Integer, "bigserial": big, "integer": Integer, "bigint": big, "real": Float, "boolean": Boolean, "text": Text,
+    }  # fmt: skip
+    options: dict[str, Any] = {"nullable": "null" in more}
+    if type_.endswith("serial") or "key" in more:
+        options = {"primary_key": True, "autoincrement": type_.endswith("serial") or "auto"}
+    if "unique" in more:
+        options["unique"] = True
+    for word in more:
+        how, given, default = word.partition("=")
+        if given:
+            options["server_default" if how else "default"] = literal_eval(default)
+    refers = [ForeignKey(_REFERENCES[name])] if name in _REFERENCES else []
+    return Column(name, types[type_], *refers, **options)
 
 
-def _people_tables(metadata: MetaData) -> tuple[Table, ...]:
-    from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
+def _of_live_ones(index: Index, connection: Connection, **_: object) -> None:
+    from sqlalchemy import text
 
-    voids = Table(
-        "proctor_verdicts_void",
-        metadata,
-        Column("digest", Text, primary_key=True),
-        Column("at", Float, nullable=False),
-        Column("actor", Text, nullable=False),
-        Column("reason", Text, nullable=False),
-    )
-    seen = Table(  # of every version of a candidate that was ever here: hash of what people see of it
-        "proctor_seen",
-        metadata,
-        Column("candidate_id", Text, primary_key=True),
-        Column("candidate_hash", Text, primary_key=True),
-        Column("seen", Text, nullable=False),
-    )
-    people = Table(
-        "proctor_people",
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("pid", Text, nullable=False, unique=True),
-        Column("handle", Text, nullable=False, unique=True),  # what one signs in with
-        Column("name", Text, nullable=False),
-        Column("email", Text, nullable=False, default=""),
-        Column("role", Text, nullable=False),
-        Column("state", Text, nullable=False),  # active, left, withdrawn
-        Column("password", Text, nullable=False, default=""),
-        Column("consent_version", Integer, nullable=False, default=0),
-        Column("settings", Text, nullable=False, default="{}"),
-        Column("created_at", Float, nullable=False),
-        Column("gates", Text, nullable=False, server_default="{}"),  # by kind: training, waiting, open
-        Column(
-            "guidelines", Text, nullable=False, server_default="{}"
-        ),  # by kind: the version they have read
-        sqlite_autoincrement=True,
-    )
-    sessions = Table(
-        "proctor_sessions",
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("token_hash", Text, nullable=False, unique=True),
-        Column("person_id", Integer, ForeignKey("proctor_people.id"), nullable=False),
-        Column("created_at", Float, nullable=False),
-        Column("seen_at", Float, nullable=False),
-        Column("ended_at", Float),
-        Column("agent", Text, nullable=False, default=""),
-        sqlite_autoincrement=True,
-    )
-    Index("proctor_sessions_person", sessions.c.person_id)
-    invites = Table(
-        "proctor_invites",
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("token_hash", Text, nullable=False, unique=True),
-        Column("role", Text, nullable=False),
-        Column("email", Text, nullable=False, default=""),
-        Column("person_id", Integer, ForeignKey("proctor_people.id")),  # a link to sign in, not an invitation
-        Column("made_by", Text, nullable=False),
-        Column("created_at", Float, nullable=False),
-        Column("expires_at", Float, nullable=False),
-        Column("used_at", Float),
-        sqlite_autoincrement=True,
-    )
-    documents = Table(
-        "proctor_documents",
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("kind", Text, nullable=False),  # guideline (of a kind: guideline/clip), consent, protocol
-        Column("version", Integer, nullable=False),
-        Column("body", Text, nullable=False),
-        Column("sha256", Text, nullable=False),
-        Column("made_by", Text, nullable=False),
-        Column("created_at", Float, nullable=False),
-        Column("frozen", Boolean, nullable=False, default=False),
-        UniqueConstraint("kind", "version"),
-        sqlite_autoincrement=True,
-    )
-    return voids, seen, people, sessions, invites, documents
-
-
-def _work_tables(metadata: MetaData) -> tuple[Table, ...]:
-    from sqlalchemy import (
-        BigInteger,
-        Boolean,
-        Column,
-        Float,
-        ForeignKey,
-        Index,
-        Integer,
-        Table,
-        Text,
-        UniqueConstraint,
-        event,
-        text,
-    )
-
-    library = Table(  # what questions name and do not hold
-        "proctor_library",
-        metadata,
-        Column("part", Text, primary_key=True),  # graph, source
-        Column("id", Text, primary_key=True),
-        Column("body", Text, nullable=False),
-    )
-    items = Table(
-        "proctor_items",
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("pid", Text, nullable=False, unique=True),
-        Column("candidate_id", Text, nullable=False, unique=True),
-        Column("candidate_hash", Text, nullable=False),
-        Column("body", Text, nullable=False),  # the question
-        Column("stratum", Text, nullable=False),  # the question's type
-        Column("cluster", Text, nullable=False),
-        Column("topic", Text, nullable=False),  # what deals may be even inside of
-        Column("title", Text, nullable=False),  # the topic in words
-        Column("wanted", Integer, nullable=False, default=0),  # human verdicts, by the policy
-        Column("state", Text, nullable=False),
-        Column("reason", Text, nullable=False, default=""),
-        Column("agreement", Text, nullable=False, default=""),  # of people: "", same, question, answers
-        Column("in_training", Boolean, nullable=False, default=False),
-        Column("repeat_lot", Float),  # of an item on which people agree: it is repeated when below the share
-        Column("changed_at", Float, nullable=False),
-        Column("kind", Text, nullable=False, server_default=FIRST_KIND),
-        Column("place", Float),  # nobody is shown a later place of a cluster first
-        sqlite_autoincrement=True,
-    )
-    Index("proctor_items_state", items.c.state, items.c.stratum, items.c.id)
-    Index("proctor_items_stratum", items.c.stratum, items.c.id)
-    Index("proctor_items_agreement", items.c.agreement, items.c.stratum, items.c.id, items.c.state)
-    Index("proctor_items_repeats", items.c.state, items.c.repeat_lot)
-    Index("proctor_items_cluster", items.c.cluster)
-    assignments = Table(
-        "proctor_assignments",
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("pid", Text, nullable=False, unique=True),
-        Column("item_id", Integer, ForeignKey("proctor_items.id")),  # None for a task of a round
-        Column("person_id", Integer, ForeignKey("proctor_people.id"), nullable=False),
-        Column("stage", Text, nullable=False),  # training, judge, adjudicate, task
-        Column("slot", Integer, nullable=False),
-        Column("state", Text, nullable=False),  # open, submitted, returned, moved, void
-        Column("live", Boolean, nullable=False),
-        Column("blind_repeat", Boolean, nullable=False, default=False),
-        Column("queue_pos", Integer, nullable=False),
-        Column("guideline_version", Integer, nullable=False, default=0),
-        Column("case_hash", Text, nullable=False, default=""),
-        Column("lease_until", Float),
-        Column("started_at", Float),
-        Column("submitted_at", Float),
-        Column("rev", Integer, nullable=False, default=0),
-        Column("active_ms", Integer, nullable=False, default=0),
-        Column("reason", Text, nullable=False, default=""),
-        Column("created_at", Float, nullable=False),
-        Column("task_id", Integer, ForeignKey("proctor_tasks.id")),
-        Column("batch_id", Integer, ForeignKey("proctor_batches.id")),
-        sqlite_autoincrement=True,
-    )
-
-    def of_live_ones(index: Index, connection: Connection, **_: object) -> None:
-        # Said when it is made: named here, PostgreSQL's dialect would be loaded wherever a file is opened.
-        index.dialect_options[connection.dialect.name]["where"] = text("live")
-
-    place = (assignments.c.item_id, assignments.c.stage)
-    for name, last in (("slot", assignments.c.slot), ("once", assignments.c.person_id)):
-        for index in (
-            Index(f"proctor_assignments_{name}", *place, last, unique=True),
-            Index(f"proctor_assignments_task_{name}", assignments.c.task_id, last, unique=True),
-        ):
-            event.listen(index, "before_create", of_live_ones)
-    Index("proctor_assignments_batch", assignments.c.batch_id)
-    Index(
-        "proctor_assignments_queue",
-        assignments.c.person_id,
-        assignments.c.stage,
-        assignments.c.state,
-        assignments.c.queue_pos,
-    )
-    Index(
-        "proctor_assignments_place",
-        assignments.c.person_id,
-        assignments.c.stage,
-        assignments.c.live,
-        assignments.c.queue_pos,
-    )
-    Index("proctor_assignments_item", assignments.c.item_id, assignments.c.stage)
-    Index("proctor_assignments_state", assignments.c.stage, assignments.c.state, assignments.c.person_id)
-    drafts = Table(
-        "proctor_drafts",
-        metadata,
-        Column("assignment_id", Integer, ForeignKey("proctor_assignments.id"), primary_key=True),
-        Column("sheet", Text, nullable=False),
-        Column("version", Integer, nullable=False),
-        Column("client_id", Text, nullable=False),
-        Column("seq", BigInteger().with_variant(Integer, "sqlite"), nullable=False),
-        Column("active_ms", Integer, nullable=False, default=0),
-        Column("saved_at", Float, nullable=False),
-    )
-    responses = Table(
-        "proctor_responses",
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("assignment_id", Integer, ForeignKey("proctor_assignments.id"), nullable=False),
-        Column("rev", Integer, nullable=False),
-        Column("idem_key", Text, nullable=False),
-        Column("sheet", Text, nullable=False),
-        Column("schema_version", Integer, nullable=False),
-        Column("guideline_version", Integer, nullable=False),
-        Column("verdict_digest", Text, nullable=False, default=""),
-        Column("active_ms", Integer, nullable=False),
-        Column("created_at", Float, nullable=False),
-        UniqueConstraint("assignment_id", "idem_key"),
-        UniqueConstraint("assignment_id", "rev"),
-        sqlite_autoincrement=True,
-    )
-    question_judgements = Table(
-        "proctor_question_judgements",
-        metadata,
-        Column("response_id", Integer, ForeignKey("proctor_responses.id"), primary_key=True),
-        Column("value", Text, nullable=False),
-        Column("reasons", Text, nullable=False, default="[]"),
-    )
-    answer_judgements = Table(
-        "proctor_answer_judgements",
-        metadata,
-        Column("response_id", Integer, ForeignKey("proctor_responses.id"), primary_key=True),
-        Column("target", Integer, primary_key=True, autoincrement=False),  # place in source order
-        Column("value", Text, nullable=False),
-    )
-    own_answers = Table(
-        "proctor_own_answers",
-        metadata,
-        Column("response_id", Integer, ForeignKey("proctor_responses.id"), primary_key=True),
-        Column("position", Integer, primary_key=True, autoincrement=False),
-        Column("text", Text, nullable=False),
-    )
-    cases = Table(
-        "proctor_cases",
-        metadata,
-        Column("item_id", Integer, ForeignKey("proctor_items.id"), primary_key=True),
-        Column("case_hash", Text, nullable=False),
-        Column("open_question", Boolean, nullable=False),
-        Column("open_answers", Integer, nullable=False),
-        Column("may_add", Boolean, nullable=False),
-        Column("opened_at", Float, nullable=False),
-        Column("decided_at", Float),
-    )
-    final_answers = Table(
-        "proctor_final_answers",
-        metadata,
-        Column("item_id", Integer, ForeignKey("proctor_items.id"), primary_key=True),
-        Column("position", Integer, primary_key=True, autoincrement=False),
-        Column("text", Text, nullable=False),
-        Column("source", Text, nullable=False),
-        Column("approved_by", Text, nullable=False),
-    )
-    training = Table(
-        "proctor_training",
-        metadata,
-        Column("item_id", Integer, ForeignKey("proctor_items.id"), primary_key=True),
-        Column("position", Integer, nullable=False),
-        Column("reference", Text, nullable=False),
-        Column("explanation", Text, nullable=False, default=""),
-        Column("made_by", Text, nullable=False),
-        Column("created_at", Float, nullable=False),
-    )
-    exports = Table(
-        "proctor_exports",
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("pid", Text, nullable=False, unique=True),
-        Column("kind", Text, nullable=False),
-        Column("file_name", Text, nullable=False),
-        Column("sha256", Text, nullable=False),
-        Column("rows", Integer, nullable=False),
-        Column("made_by", Text, nullable=False),
-        Column("created_at", Float, nullable=False),
-        sqlite_autoincrement=True,
-    )
-    events = Table(
-        "proctor_events",
-        metadata,
-        Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
-        Column("at", Float, nullable=False),
-        Column("actor", Text, nullable=False),
-        Column("kind", Text, nullable=False),
-        Column("subject", Text, nullable=False),
-        Column("body", Text, nullable=False),
-        Column("digest", Text, nullable=False),
-        sqlite_autoincrement=True,
-    )
-    Index("proctor_events_subject", events.c.subject)
-    return (
-        library,
-        items,
-        assignments,
-        drafts,
-        responses,
-        question_judgements,
-        answer_judgements,
-        own_answers,
-        cases,
-        final_answers,
-        training,
-        exports,
-        events,
-    )
-
-
-def _round_tables(metadata: MetaData) -> tuple[Table, ...]:
-    from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
-
-    rounds = Table(
-        "proctor_rounds",
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("pid", Text, nullable=False, unique=True),
-        Column("name", Text, nullable=False, unique=True),
-        Column("kind", Text, nullable=False),
-        Column("settings", Text, nullable=False),
-        Column("options", Text, nullable=False),
-        Column("state", Text, nullable=False),  # open, closed
-        Column("made_by", Text, nullable=False),
-        Column("created_at", Float, nullable=False),
-        sqlite_autoincrement=True,
-    )
-    tasks = Table(
-        "proctor_tasks",
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("pid", Text, nullable=False, unique=True),
-        Column("round_id", Integer, ForeignKey("proctor_rounds.id"), nullable=False),
-        Column("name", Text, nullable=False),
-        Column("body", Text, nullable=False),
-        Column("stratum", Text, nullable=False),
-        Column("cluster", Text, nullable=False),  # tasks about the same thing: one of them at a time
-        Column("variant", Text, nullable=False),
-        Column("role", Text, nullable=False),  # real, test, attention
-        Column("wanted", Integer, nullable=False),
-        Column("held", Boolean, nullable=False, default=False),  # somebody could not do it
-        UniqueConstraint("round_id", "name"),
-        sqlite_autoincrement=True,
-    )
-    batches = Table(
-        "proctor_batches",
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("pid", Text, nullable=False, unique=True),
-        Column("round_id", Integer, ForeignKey("proctor_rounds.id"), nullable=False),
-        Column("person_id", Integer, ForeignKey("proctor_people.id"), nullable=False),
-        Column("state", Text, nullable=False),  # open, complete, expired, refused
-        Column("code", Text, nullable=False),
-        Column("lease_until", Float),
-        Column("created_at", Float, nullable=False),
-        Column("ended_at", Float),
-        sqlite_autoincrement=True,
-    )
-    Index("proctor_batches_person", batches.c.person_id, batches.c.round_id)
-    Index("proctor_batches_round", batches.c.round_id, batches.c.state)
-    reviews = Table(  # what a reviewer said of a batch or corrected in it; what was submitted stays
-        "proctor_reviews",
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("batch_id", Integer, ForeignKey("proctor_batches.id"), nullable=False),
-        Column("assignment_id", Integer, ForeignKey("proctor_assignments.id")),
-        Column("person_id", Integer, ForeignKey("proctor_people.id"), nullable=False),
-        Column("action", Text, nullable=False),
-        Column("before", Text, nullable=False),
-        Column("after", Text, nullable=False),
-        Column("reason", Text, nullable=False),
-        Column("created_at", Float, nullable=False),
-        sqlite_autoincrement=True,
-    )
-    Index("proctor_reviews_batch", reviews.c.batch_id)
-    platform_ids = Table(  # what a platform calls its workers: apart from everything else, and not for ever
-        "proctor_platform_ids",
-        metadata,
-        Column("person_id", Integer, ForeignKey("proctor_people.id"), primary_key=True),
-        Column("platform_id", Text, nullable=False),
-        Column("study", Text, nullable=False),
-        Column("session", Text, nullable=False),
-        Column("keep_until", Float, nullable=False),
-    )
-    return rounds, tasks, batches, reviews, platform_ids
+    # Said when it is made: named in `tables`, PostgreSQL's dialect would be loaded wherever a file is opened.
+    index.dialect_options[connection.dialect.name]["where"] = text("live")
