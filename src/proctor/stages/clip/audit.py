@@ -10,10 +10,10 @@ import msgspec
 
 from proctor.ask.clip.audit import AuditReport, PlantedKind, plant_audit, score_audit
 from proctor.ask.clip.filters import Filters, run_filters
-from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
 from proctor.llm.estimate import Estimate
 from proctor.records import is_there, read_json, write_json, write_jsonl
+from proctor.stages.clip.filter import filters_of
 from proctor.stages.clip.reading import load_clips
 from proctor.stages.clip.settings import FilterOptions
 from proctor.stages.models import Closing, Limits, Models, open_models
@@ -106,14 +106,8 @@ def estimate_audit(
 
 
 def _filters(models: Models, options: FilterOptions, limits: Limits | None) -> Filters:
-    return Filters(
-        models=options.models,
-        prompts=generation_prompts(limits.prompts if limits else None),
-        secret=models.secret,
-        settings=msgspec.structs.replace(options.filters, exhaustive=True),
-        price=models.price,
-        replying=models.replying,
-    )
+    exhaustive = msgspec.structs.replace(options.filters, exhaustive=True)
+    return filters_of(models, options.models, exhaustive, limits)
 
 
 def load_audit(workspace: Workspace) -> AuditReport | None:

@@ -17,7 +17,15 @@ from proctor.exam.question import Item, Question
 from proctor.llm.estimate import Estimate
 from proctor.records import write_json, write_jsonl
 from proctor.release.training_split import split_by_video
-from proctor.stages.clip.reading import KEPT, PAIRS, TRAINING_PAIRS, VERDICTS, load_clips, load_pairs
+from proctor.stages.clip.reading import (
+    KEPT,
+    PAIRS,
+    TRAINING_PAIRS,
+    VERDICTS,
+    load_clips,
+    load_pairs,
+    pairs_with_clips,
+)
 from proctor.stages.clip.settings import FilterOptions
 from proctor.stages.documents.reading import WRITTEN
 from proctor.stages.exam_library import exam_library
@@ -28,6 +36,7 @@ __all__ = [
     "Filtered",
     "estimate_filters",
     "filter_questions",
+    "filters_of",
 ]
 
 FUNNEL: Final = "filters.json"
@@ -89,7 +98,7 @@ def filter_questions(
     questions = _questions(workspace, options.on)[: options.limit]
     with open_models(workspace, limits, options) as models:
         models.require_prices(*options.names)
-        filters = _filters(models, who, how, limits)
+        filters = filters_of(models, who, how, limits)
         run = run_filters(
             _known(workspace, questions, models),
             filters,
@@ -146,7 +155,7 @@ def estimate_filters(root: Path, options: FilterOptions, *, limits: Limits | Non
     workspace = Workspace(root)
     questions = _questions(workspace, options.on)[: options.limit]
     with open_models(workspace, limits, options) as models:
-        filters = _filters(models, options.models, options.filters, limits)
+        filters = filters_of(models, options.models, options.filters, limits)
         return models.estimate([("filter", filters.requests(_known(workspace, questions, models)))])
 
 
@@ -176,13 +185,8 @@ def _questions(workspace: Workspace, on: str) -> list[Question]:
 
 
 def _pairs(workspace: Workspace) -> list[Question]:
-    clips = {clip.id: clip for clip in load_clips(workspace)}
-    pairs = load_pairs(workspace)
-    if lost := [pair.clip_id for pair in pairs if pair.clip_id not in clips]:
-        raise UserError(
-            f"the clip '{lost[0]}' of a pair is not there.", where=str(workspace.file("clips.jsonl")),
-            hint=f"make both again: proctor generate clip {workspace.root}",
-        )  # fmt: skip
+    hint = f"make both again: proctor generate clip {workspace.root}"
+    pairs, clips = pairs_with_clips(workspace, load_pairs, hint)
     return [pair_question(pair, clips) for pair in pairs]
 
 
@@ -192,7 +196,8 @@ def _known(workspace: Workspace, questions: Sequence[Question], models: Models) 
     return [known_question(question, library) for question in questions]
 
 
-def _filters(models: Models, who: FilterModels, how: FilterSettings, limits: Limits | None) -> Filters:
+def filters_of(models: Models, who: FilterModels, how: FilterSettings, limits: Limits | None) -> Filters:
+    """Return filters that ask these models."""
     return Filters(
         models=who,
         prompts=generation_prompts(limits.prompts if limits else None),
