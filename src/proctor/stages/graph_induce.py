@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -474,12 +474,7 @@ def _edge(graph: TaskGraph, belief: Belief, said: Mapping[tuple[str, str, str], 
     interval = belief.interval
     return Edge(
         graph=graph.id,
-        before=belief.before,
-        after=belief.after,
-        probability=belief.probability,
-        agreeing=belief.agreeing,
-        contradicting=belief.contradicting,
-        together=belief.together,
+        **asdict(belief),
         share=belief.agreeing / belief.together if belief.together else None,
         low=interval.low,
         high=interval.high,

@@ -150,10 +150,10 @@ def infer_by_counting(
     )
 
 
-def counted(support: PairSupport) -> Belief:
-    """Return a pair that was counted, without a probability."""
+def counted(support: PairSupport | EdgeBelief, probability: float | None = None) -> Belief:
+    """Return a pair with what performances say of it; without a probability where it was counted alone."""
     return Belief(
-        support.before, support.after, None, support.agreeing, support.contradicting, support.together
+        support.before, support.after, probability, support.agreeing, support.contradicting, support.together
     )
 
 
@@ -172,25 +172,8 @@ def infer_by_likelihood(
         ValueError: see ``infer_graph``.
     """
     found = infer_graph(performances, texts, weights=weights, id=id, name=name, beliefs=beliefs)
-    return Inferred(
-        found.graph,
-        tuple(map(_believed, found.edges)),
-        tuple(map(_believed, found.open)),
-        (),
-        None,
-        found.performances,
-    )
-
-
-def _believed(belief: EdgeBelief) -> Belief:
-    return Belief(
-        belief.before,
-        belief.after,
-        belief.probability,
-        belief.agreeing,
-        belief.contradicting,
-        belief.together,
-    )
+    edges, doubtful = (tuple(counted(b, b.probability) for b in of) for of in (found.edges, found.open))
+    return Inferred(found.graph, edges, doubtful, (), None, found.performances)
 
 
 def _learned(examples: Examples) -> Infer:
