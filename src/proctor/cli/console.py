@@ -36,6 +36,7 @@ __all__ = [
     "printable",
     "progress",
     "run",
+    "share_text",
     "table",
     "warn",
 ]
@@ -125,6 +126,13 @@ def note(text: str) -> None:
 def warn(text: str) -> None:
     """Print a warning to standard error."""
     note(f"warning: {text}")
+
+
+def share_text(value: float | None, interval: tuple[float, float] | None = None) -> str:
+    """Return a share from 0 to 1 as per cent, with the ends of its interval; a dash where there is none."""
+    if value is None:
+        return "-"
+    return f"{value:.1%}" if interval is None else f"{value:.1%} ({interval[0]:.1%} to {interval[1]:.1%})"
 
 
 def table(rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:

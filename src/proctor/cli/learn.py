@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from proctor.cli.console import counted, emit, group_app, progress, table, warn
+from proctor.cli.console import counted, emit, group_app, progress, share_text, table, warn
 from proctor.cli.learn_decode import decode, localize_page
 from proctor.cli.learn_localize import localize
 from proctor.cli.learn_paper import protocols, sweep
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from proctor.learn.anomaly.figures import FrameFigures
-    from proctor.learn.evaluate import Figure
     from proctor.stages.learn import study as studies
     from proctor.stages.learn.anomaly import LearnedAnomaly
     from proctor.stages.learn.mistakes import LearnedMistakes, Part
@@ -54,6 +53,9 @@ app.command("sequence-page")(sequence_page)
 
 _STEPS: Final = (
     "part", "steps", "mistakes", "AUC", "within recordings", "between", "in mistaken recordings", "AP",
+)  # fmt: skip
+_FRAMES: Final = (
+    "frames", "AUC, all videos (micro)", "AUC, mean of videos (macro)", "EER", "AUC inside of steps",
 )  # fmt: skip
 
 
@@ -91,11 +93,15 @@ def mistakes(settings: MistakesSettings, options: TrainOptions, output: Output) 
 def _text(result: LearnedMistakes) -> str:
     rows = [(name, *_figures(part)) for name, part in (("test", result.test), ("val", result.val))]
     decisions = [
-        (f"{d.threshold:.3f} ({d.chosen_on})", *map(_percent, (d.accuracy, d.precision, d.recall, d.f1)))
+        (
+            f"{d.threshold:.3f} ({d.chosen_on})",
+            *(share_text(f.value) for f in (d.accuracy, d.precision, d.recall, d.f1)),
+        )
         for d in result.test.decided
     ]
     kinds = [
-        (k, v.positives, _percent(v.auc), _percent(v.average_precision)) for k, v in result.kinds.items()
+        (k, v.positives, share_text(v.auc.value), share_text(v.average_precision.value))
+        for k, v in result.kinds.items()
     ]
     parts = [
         f"{result.model}, split {result.split}, seed {result.seed}",
@@ -106,7 +112,7 @@ def _text(result: LearnedMistakes) -> str:
         parts.append(table(kinds, ("kind", "mistakes", "AUC", "AP")))
     if result.missing is not None:
         left_out = [
-            (name, t.called, *map(_percent, (t.precision, t.recall, t.f1)))
+            (name, t.called, *(share_text(f.value) for f in (t.precision, t.recall, t.f1)))
             for name, t in (("absent", result.missing.absent), ("passed over", result.missing.passed_over))
         ]
         header = (
@@ -130,17 +136,7 @@ def _figures(part: Part) -> tuple[object, ...]:
         (part.auc_mistaken, part.auc_mistaken_interval),
         (part.average_precision, part.average_precision_interval),
     )
-    return part.n, part.positives, *(_shown(value, interval) for value, interval in values)
-
-
-def _shown(value: float | None, interval: tuple[float, float] | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.1%}" if interval is None else f"{value:.1%} ({interval[0]:.1%} to {interval[1]:.1%})"
-
-
-def _percent(figure: Figure) -> str:
-    return "-" if figure.value is None else f"{figure.value:.1%}"
+    return part.n, part.positives, *(share_text(value, interval) for value, interval in values)
 
 
 @app.command()
@@ -259,16 +255,7 @@ def _anomaly_text(result: LearnedAnomaly) -> str:
     return "\n\n".join(
         [
             f"{result.block}, split {result.split}, seed {result.seed}; learned and chosen: {learned}",
-            table(
-                rows,
-                (
-                    "frames",
-                    "AUC, all videos (micro)",
-                    "AUC, mean of videos (macro)",
-                    "EER",
-                    "AUC inside of steps",
-                ),
-            ),
+            table(rows, _FRAMES),
             counts,
             table(steps, _STEPS),
             f"steps by the mean of their frames, scores: {result.post}; left out: {counted(result.dropped)}",
@@ -278,8 +265,7 @@ def _anomaly_text(result: LearnedAnomaly) -> str:
 
 def _of_frames(found: FrameFigures) -> Iterator[str]:
     for figure in (found.auc, found.auc_macro, found.eer, found.auc_in_steps):
-        interval = None if figure.low is None or figure.high is None else (figure.low, figure.high)
-        yield _shown(figure.value, interval)
+        yield share_text(figure.value, figure.interval)
 
 
 @app.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from proctor.cli.console import counted, emit, progress, table, warn
+from proctor.cli.console import counted, emit, progress, share_text, table, warn
 from proctor.cli.options import Output, with_settings
 from proctor.learn.settings import TrainOptions
 from proctor.stages.learn.localize_settings import LocalizeSettings
@@ -62,7 +62,7 @@ def _text(result: Localized) -> str:
         parts.append(_halves(result.halves, head[1:]))
     if result.published:
         published = [
-            (f"{row.backbone} {name}", *map(_percent, values))
+            (f"{row.backbone} {name}", *map(share_text, values))
             for row in result.published
             for name, values in (("mAP", row.mean_ap), ("R@1x", row.recall_1), ("R@5x", row.recall_5))
         ]
@@ -90,8 +90,8 @@ def _robust(name: str, robust: RobustTraining, head: Sequence[str]) -> str:
     for within in robust.within:
         where = f"R@{within.k}x within {within.recordings} recordings"
         lines += [
-            (f"{where}, right steps", *map(_percent, within.right)),
-            (f"{where}, {within.mistaken_steps} mistaken steps", *map(_percent, within.mistaken)),
+            (f"{where}, right steps", *map(share_text, within.right)),
+            (f"{where}, {within.mistaken_steps} mistaken steps", *map(share_text, within.mistaken)),
             (f"{where}, difference", *_shown(within.difference)),
         ]
     trained = {"normal": "recordings without mistakes", "all": "all recordings", "matched": "as many of all"}
@@ -101,7 +101,7 @@ def _robust(name: str, robust: RobustTraining, head: Sequence[str]) -> str:
 def _halves(halves: Halves, head: Sequence[str]) -> str:
     """Show that recalls of both halves add up to those of all, since the ground truth is not split."""
     lines = [
-        (f"{sign}{name}, {what}", *map(_percent, part[name]))
+        (f"{sign}{name}, {what}", *map(share_text, part[name]))
         for name in ("R@1x", "R@5x")
         for sign, what, part in (
             ("", "normal scripts", halves.normal),
@@ -122,13 +122,4 @@ def _rows(figures: LocalizeFigures) -> list[tuple[str, ...]]:
 
 
 def _shown(values: Sequence[Figure]) -> tuple[str, ...]:
-    return tuple(
-        _percent(v.value)
-        if v.low is None or v.high is None
-        else f"{_percent(v.value)} ({_percent(v.low)} to {_percent(v.high)})"
-        for v in values
-    )
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1%}"
+    return tuple(share_text(v.value, v.interval) for v in values)

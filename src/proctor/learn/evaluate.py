@@ -53,6 +53,11 @@ class Figure(msgspec.Struct, frozen=True):
         """Take value, interval and note of a score."""
         return cls(_known(score.value), _known(score.low), _known(score.high), score.note)
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends; None without."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
 
 def _known(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else float(value)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
@@ -31,6 +31,9 @@ from proctor.records import (
     write_jsonl,
 )
 from proctor.version import __version__
+
+if TYPE_CHECKING:
+    from proctor.learn.features.store import FeatureStore
 
 __all__ = [
     "PREDICTIONS",
@@ -70,6 +73,11 @@ class FeatureSource(msgspec.Struct, frozen=True):
     hash: str
     width: int = 0
     seconds: float = 1.0
+
+    @classmethod
+    def of(cls, store: FeatureStore) -> FeatureSource:
+        """Return what a run says of a store."""
+        return cls(store.modality, store.backbone, store.hash, store.width, store.seconds)
 
 
 class _Written(msgspec.Struct, frozen=True):

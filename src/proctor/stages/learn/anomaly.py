@@ -199,7 +199,6 @@ def _steps(
 
 def _record(settings: AnomalySettings, training: TrainOptions, task: FrameTask) -> RunRecord:
     """What is asked, before anything is found."""
-    store = task.store
     left_out = ("annotations", "features", "block", "split", "seed", "out")
     return RunRecord(
         model=settings.block,
@@ -207,7 +206,7 @@ def _record(settings: AnomalySettings, training: TrainOptions, task: FrameTask) 
         data=task.data.name,
         data_hash=task.data.hash,
         seed=settings.seed,
-        features=(FeatureSource(store.modality, store.backbone, store.hash, store.width, store.seconds),),
+        features=(FeatureSource.of(task.store),),
         settings={n: getattr(settings, n) for n in settings.__struct_fields__ if n not in left_out}
         | ({"training": msgspec.to_builtins(training)} if settings.block in ("sspcab", "ssmctb") else {}),
     )

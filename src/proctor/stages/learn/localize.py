@@ -293,7 +293,7 @@ def _record(
         seed=settings.seed,
         protocol=settings.protocol,
         target=TARGET,
-        features=tuple(FeatureSource(s.modality, s.backbone, s.hash, s.width, s.seconds) for s in stores),
+        features=tuple(map(FeatureSource.of, stores)),
         settings=asked | {"robust": settings.robust},
     )
 

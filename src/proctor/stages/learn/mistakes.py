@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -54,27 +54,14 @@ class Part(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, found: Recognised) -> Part:
         """Flatten the figures, for machines that read JSON."""
-        return cls(
-            found.n,
-            found.positives,
-            found.recordings,
-            found.auc.value,
-            _interval(found.auc),
-            found.auc_within.value,
-            _interval(found.auc_within),
-            found.auc_between.value,
-            _interval(found.auc_between),
-            found.auc_mistaken.value,
-            _interval(found.auc_mistaken),
-            found.average_precision.value,
-            _interval(found.average_precision),
-            found.decided,
-            found.without_order,
-        )
-
-
-def _interval(figure: Figure) -> Interval:
-    return None if figure.low is None or figure.high is None else (figure.low, figure.high)
+        flat: dict[str, Any] = {}
+        for name in found.__struct_fields__:
+            value = getattr(found, name)
+            if isinstance(value, Figure):
+                flat[name], flat[f"{name}_interval"] = value.value, value.interval
+            elif name in cls.__struct_fields__:
+                flat[name] = value
+        return cls(**flat)
 
 
 class LearnedMistakes(msgspec.Struct, frozen=True):
@@ -302,10 +289,6 @@ def _record(
     asked = {name: getattr(settings, name) for name in ("model", "context")}
     asked["division"] = task.division.hash
     asked |= {} if options is None else {"training": msgspec.to_builtins(options)}
-    features = tuple(
-        FeatureSource(store.modality, store.backbone, store.hash, store.width, store.seconds)
-        for store in _stores(settings)
-    )
     return RunRecord(
         model=recogniser.name,
         split=settings.split,
@@ -315,7 +298,7 @@ def _record(
         protocol=settings.protocol,
         observed=settings.observed,
         settings=asked,
-        features=features,
+        features=tuple(map(FeatureSource.of, _stores(settings))),
     )
 
 
