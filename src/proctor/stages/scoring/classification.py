@@ -128,7 +128,6 @@ _CHANCE_NAMES: Final[Mapping[Chance, str]] = {
 }
 
 ALL: Final = "all"
-
 _NONE: Final = np.zeros(0, dtype=np.bool_)
 
 
@@ -263,7 +262,6 @@ def _kind_rule(kind: str, validation: Samples | None, rule: Rule) -> Rule:
 
 
 DIFFERENCE: Final = "difference: "
-
 _MOST_PAIRS: Final = 15
 
 
