@@ -243,11 +243,7 @@ def _load(workspace: Workspace, name: str, type_: type[R], wrong: Callable[[R], 
 
 
 def _load_answers(
-    path: Path,
-    type_: type[A],
-    items: Collection[Item],
-    stage: str,
-    wrong: Callable[[A, Item], Iterator[str]],
+    path: Path, type_: type[A], items: Collection[Item], stage: str, wrong: Callable[[A, Item], Iterator[str]]
 ) -> list[A]:
     records: list[A] = read_jsonl(path, type_)
     hint = f"correct the file, or remove it and run 'proctor {stage}' again"

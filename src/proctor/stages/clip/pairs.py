@@ -26,13 +26,7 @@ from proctor.stages.clip.settings import PairOptions
 from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
 
-__all__ = [
-    "PairsMade",
-    "estimate_pairs",
-    "found_clips",
-    "generate",
-    "read_clips",
-]
+__all__ = ["PairsMade", "estimate_pairs", "found_clips", "generate", "read_clips"]
 
 STAGE: Final = "pairs"
 """Name of the stage in the workspace's records."""
@@ -132,11 +126,7 @@ def _recordings(
 
 
 def generate(
-    root: Path,
-    options: PairOptions,
-    *,
-    limits: Limits | None = None,
-    seen: Callable[[], None] | None = None,
+    root: Path, options: PairOptions, *, limits: Limits | None = None, seen: Callable[[], None] | None = None
 ) -> PairsMade:
     """Write pairs about the videos of data sets.
 
