@@ -545,16 +545,7 @@ def retrieval_plots(
     titles = list(dict.fromkeys(row.slice for row in shown))
     columns = [f"R@{k}" for k in measures.cuts]
     by_cut = {(row.slice, row.metric): defined(row.shown.value) for row in rows if not row.chance}
-    heat = Matrix(
-        title="Recall by part of the benchmark and cut",
-        rows=tuple(titles),
-        columns=tuple(columns),
-        cells=tuple(tuple(by_cut.get((title, column)) for column in columns) for title in titles),
-        kind="values",
-        row_title="part",
-        column_title="cut",
-        high=100.0,
-    )
+    heat = _heat("Recall by part of the benchmark and cut", titles, columns, by_cut, "part", "cut")
     return (plot, heat, *_crossed(measures, questions, names, label))
 
 
@@ -571,16 +562,19 @@ def _crossed(
         styles = sorted({style for style, _ in cells})
         kinds = sorted({kind for _, kind in cells}, key=slice_order)
         means = {key: math.fsum(values) / len(values) for key, values in cells.items()}
-        yield Matrix(
-            title=f"{label} by style and modality",
-            rows=tuple(styles),
-            columns=tuple(kinds),
-            cells=tuple(tuple(means.get((style, kind)) for kind in kinds) for style in styles),
-            kind="values",
-            row_title="style",
-            column_title="modality",
-            high=100.0,
-        )
+        yield _heat(f"{label} by style and modality", styles, kinds, means, "style", "modality")
+
+
+def _heat(
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Mapping[tuple[str, str], float | None],
+    row_title: str,
+    column_title: str,
+) -> Matrix:
+    cells = tuple(tuple(values.get((row, column)) for column in columns) for row in rows)
+    return Matrix(title, tuple(rows), tuple(columns), cells, "values", row_title, column_title, high=100.0)
 
 
 def score_retrieval(settings: RetrievalSettings) -> ScoreTable:

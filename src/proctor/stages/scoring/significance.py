@@ -335,28 +335,10 @@ def _heat_maps(names: tuple[str, ...], cells: Mapping[tuple[str, str], Compariso
 
     differences = table("difference")
     largest = max((abs(v) for line in differences for v in line if v is not None), default=0.0) or 1.0
+    title, clear = "Difference of means: row minus column", "How clearly two systems differ: 1 - p (Holm)"
     return [
-        Matrix(
-            "Difference of means: row minus column",
-            names,
-            names,
-            differences,
-            kind="values",
-            row_title="system",
-            column_title="system",
-            low=-largest,
-            high=largest,
-        ),
-        Matrix(
-            "How clearly two systems differ: 1 - p (Holm)",
-            names,
-            names,
-            table("p"),
-            kind="values",
-            row_title="system",
-            column_title="system",
-            low=_CLEAR,
-        ),
+        Matrix(title, names, names, differences, "values", "system", "system", -largest, largest),
+        Matrix(clear, names, names, table("p"), "values", "system", "system", _CLEAR),
     ]
 
 
