@@ -8,7 +8,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from proctor.report.figures.parts import finite, join, label, nothing, require_equal_lengths
+from proctor.report.figures.parts import finite, join, label, line, nothing, require_equal_lengths, text_at
 
 __all__ = ["CURVES_GUIDE", "Curve", "Curves", "draw_curves"]
 
@@ -73,9 +73,7 @@ def draw_curves(figure: Curves) -> Markup:
     chance = Markup("")
     if figure.chance is not None:
         low, high = figure.chance
-        chance = Markup('<line class="reference" x1="{:g}" y1="{:g}" x2="{:g}" y2="{:g}"/>').format(
-            _x(0), _y(low), _x(1), _y(high)
-        )
+        chance = line("reference", _x(0), _y(low), _x(1), _y(high))
     body = (
         _axes(figure) + join(_band(c, n) for n, c in behind) + chance + join(_line(c, n) for n, c in behind)
     )
@@ -101,18 +99,14 @@ def _y(value: float) -> float:
 
 
 def _axes(figure: Curves) -> Markup:
-    line = Markup('<line class="grid" x1="{:g}" y1="{:g}" x2="{:g}" y2="{:g}"/>')
-    text = Markup('<text x="{:g}" y="{:g}" text-anchor="{}">{}</text>')
     parts = []
     for tick in _TICKS:
-        parts += [
-            line.format(_x(0), _y(tick), _x(1), _y(tick)),
-            line.format(_x(tick), _y(0), _x(tick), _y(1)),
-        ]
-        parts += [text.format(_LEFT - 6, _y(tick) + 4, "end", f"{tick:g}")]
-        parts += [text.format(_x(tick), _y(0) + 15, "middle", f"{tick:g}")]
+        parts.append(line("grid", _x(0), _y(tick), _x(1), _y(tick)))
+        parts.append(line("grid", _x(tick), _y(0), _x(tick), _y(1)))
+        parts.append(text_at(_LEFT - 6, _y(tick) + 4, "end", f"{tick:g}"))
+        parts.append(text_at(_x(tick), _y(0) + 15, "middle", f"{tick:g}"))
     middle = _TOP + _SIDE / 2
-    parts.append(text.format(_LEFT + _SIDE / 2, _y(0) + 34, "middle", label(figure.x_title)))
+    parts.append(text_at(_LEFT + _SIDE / 2, _y(0) + 34, "middle", label(figure.x_title)))
     parts.append(
         Markup('<text transform="translate(11 {:g}) rotate(-90)" text-anchor="middle">{}</text>').format(
             middle, label(figure.y_title)
