@@ -96,7 +96,7 @@ def alternatives(workspace: WorkspaceArgument, settings: AlternativesSettings, o
 
     'collect' writes what they named, a file of sequences with the orders that most name, and votes for 'study golden'.
 
-    Example: proctor round alternatives bench --shows both --quorum 3
+    Example: proctor round alternatives bench --shows both --people 3
     """
     _begin(workspace, "alternatives", settings, output)
 

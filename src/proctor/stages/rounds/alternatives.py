@@ -39,7 +39,7 @@ def make(workspace: Workspace, settings: AlternativesSettings) -> Made:
         UserError: if no item is answered by an order, or one that is asked for is none.
     """
     tasks, dropped = tasks_of(workspace, settings, shuffled=False)
-    options = AlternativesOptions(votes=settings.votes, quorum=settings.quorum)
+    options = AlternativesOptions(votes=settings.votes)
     return Made(tasks=tasks, options=options, dropped=dropped, instructions=_INSTRUCTIONS)
 
 
@@ -50,7 +50,6 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     """
     items, left = ordered_items(workspace), Counter[str]()
     folder = out or workspace.file("rounds") / file_name(round_.name)
-    options = msgspec.json.decode(round_.options, type=AlternativesOptions)
     lines, ballots = list[OrderRecord](), list[Ballot]()
     for reading, item in still_asked(readings, items, left):
         sheet = msgspec.json.decode(reading.sheet, type=AlternativesSheet)
@@ -66,7 +65,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     for (id_, modality), series in read_people(files[0], sequences).series.items():
         one = sequences[id_]
         instances[modality][id_] = AlternativeInstance(one.authored, series)
-        voted = majority_vote(one.authored, list(series.values()), quorum=options.quorum)
+        voted = majority_vote(one.authored, list(series.values()), quorum=2)
         orders = (tuple(map(int, order)) for order in (*one.orders(modality), *voted))
         sequences[id_] = replace(one, references={**one.references, modality: tuple(dict.fromkeys(orders))})
         several += len(sequences[id_].orders(modality)) > 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -23,14 +24,16 @@ from proctor.stages.models import open_models
 from proctor.stages.naming import file_name
 from proctor.stages.rounds.graph_settings import GraphRoundSettings
 from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.verify.agreement import Estimate
 from proctor.verify.desk.records import InvalidError
 from proctor.verify.llm_prompt import verification_prompts
 from proctor.verify.rounds import graph as rules
+from proctor.verify.rounds.agreement import Figures
 from proctor.verify.rounds.graph import GraphSheet, GraphStep, GraphTask, ProposedEdge
 from proctor.verify.rounds.records import Reading, Round
 from proctor.workspace import Workspace
 
-__all__ = ["GraphFigures", "collect", "make"]
+__all__ = ["collect", "make"]
 
 _STAGE: Final = "round graph"
 _ID: Final = re.compile(r"\w(?:[\w .-]{0,98}[\w.-])?")
@@ -38,14 +41,6 @@ _INSTRUCTIONS: Final = """Read the text. Choose the words of each action and mak
 Then say which steps must come before which: only what *must* wait, not what happens to stand later. Accept a proposal only where
 you would have written it yourself.
 """
-
-
-class GraphFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """By task the agreement of each two people, the steps and edges that all agree on, and how much they do not."""
-
-    agreement: dict[str, list[rules.GraphAgreement]]
-    settled: dict[str, tuple[int, int]]
-    disputes: dict[str, int]
 
 
 def make(workspace: Workspace, settings: GraphRoundSettings) -> Made:
@@ -157,24 +152,22 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     """
     folder = out or workspace.file("rounds") / file_name(round_.name)
     files = [folder / "agreement.json", folder / "disagreements.csv"]
-    found = GraphFigures(agreement={}, settled={}, disputes={})
     graphs: dict[str, TaskGraph] = {}
+    numbers: dict[str, Estimate] = {}
+    counts = Counter[str]()
     rows, decided, lines = list[tuple[str, ...]](), list[ReviewRow](), list[str]()
     for id_, group in itertools.groupby((r for r in readings if r.counts), key=lambda r: r.task):
         read = [(r, msgspec.json.decode(r.sheet, type=GraphSheet)) for r in group]
         task = msgspec.json.decode(read[0][0].body, type=GraphTask)
         who = [rules.authored(r.person, sheet, task) for r, sheet in read]
         graph, disputes = rules.settle(who)
-        steps, edges = (len(graph.steps), len(graph.edges)) if graph is not None else (0, 0)
-        found.agreement[id_] = [rules.agreement_of(a, b) for a, b in itertools.combinations(who, 2)]
-        found.settled[id_], found.disputes[id_] = (steps, edges), len(disputes)
+        for a, b in itertools.combinations(who, 2):
+            matched, f1 = rules.agreement_of(a, b)
+            note = "" if matched else "no step in common"
+            numbers[f"{id_}, {a.person} and {b.person}, edge F1"] = Estimate(f1, n=matched, note=note)
         rows += [(id_, *dispute, str(len(who))) for dispute in disputes]
-        for one in found.agreement[id_]:
-            shares = {"edge F1": one.edge_f1, "order F1": one.precedence_f1}
-            said = [f"{name} {'undefined' if v is None else f'{v:.2f}'}" for name, v in shares.items()]
-            both = f"{one.matched} steps in common of {one.steps[0]} and {one.steps[1]}"
-            lines.append(f"{id_}: {both}; {', '.join(said)}")
-        lines.append(f"{id_}: all {len(who)} agree on {steps} steps and {edges} edges; {len(disputes)} disagreements")  # fmt: skip
+        steps, edges = (len(graph.steps), len(graph.edges)) if graph is not None else (0, 0)
+        counts.update({"graphs": 1, "steps": steps, "edges that all agree on": edges, "disagreements": len(disputes)})  # fmt: skip
         if task.fixed:
             decided += _decided(task, [sheet for _, sheet in read])
             continue
@@ -183,7 +176,8 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
             files.append(folder / "activities" / f"{id_}.json")
             with atomic_write(files[-1]) as stream:
                 stream.write(render_own([graph])[0])
-    write_json(files[0], found)
+    figures = Figures(counts=counts, numbers=numbers)
+    write_json(files[0], figures)
     head = ("task", "kind", "before", "after", "text", "said_by", "of")
     with atomic_write(files[1]) as stream:
         stream.write(csv_text(head, rows).encode("utf-8-sig", "replace"))
@@ -192,7 +186,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         write_rows(files[-1], decided)
     if graphs and msgspec.json.decode(round_.options, type=rules.GraphOptions).write:
         lines.append(_put(workspace, graphs))
-    return Collected(files=tuple(files), lines=tuple(lines), figures=found)
+    return Collected(files=tuple(files), lines=(*figures.lines(), *lines), figures=figures)
 
 
 def _decided(task: GraphTask, sheets: Sequence[GraphSheet]) -> Iterator[ReviewRow]:

@@ -42,17 +42,20 @@ Then say how sure you are and, where texts and pictures are shown, what helped y
 """
 
 
-def ordered_items(workspace: Workspace) -> dict[str, Item]:
-    """Return the items that are answered by an order.
+def ordered_items(workspace: Workspace, only: Sequence[str] = ()) -> dict[str, Item]:
+    """Return the items that are answered by an order, or some of them.
 
     Raises:
-        UserError: if there is none.
+        UserError: if there is none, or not one that is asked for.
     """
     found = {item.id: item for item in load_all_items(workspace) if isinstance(item.question.form, Order)}
+    where = str(workspace.file("items.jsonl"))
     if not found:
         hint = "proctor import sequences FILE WORKSPACE makes some of a file of sequences"
-        raise UserError("no item is answered by an order.", where=str(workspace.file("items.jsonl")), hint=hint)  # fmt: skip
-    return found
+        raise UserError("no item is answered by an order.", where=where, hint=hint)
+    if unknown := [id_ for id_ in only if id_ not in found]:
+        raise UserError(f"there is no item '{unknown[0][:80]}' that is answered by an order.", where=where)
+    return {id_: found[id_] for id_ in only or found}
 
 
 def authored(item: Item) -> tuple[str, ...]:
@@ -99,10 +102,8 @@ def tasks_of(workspace: Workspace, settings: SampleSettings, *, shuffled: bool) 
 
     With two steps, a start that is never the right one would tell it: they are left out where steps are shuffled.
     """
-    tasks, dropped, items = list[Task](), list[Dropped](), ordered_items(workspace)
-    if unknown := [id_ for id_ in settings.item if id_ not in items]:
-        raise UserError(f"there is no item '{unknown[0][:80]}' that is answered by an order.", where="--item")
-    for item in [items[id_] for id_ in dict.fromkeys(settings.item or items)]:
+    tasks, dropped = list[Task](), list[Dropped]()
+    for item in ordered_items(workspace, settings.item).values():
         views = [name for name in KIND.views([item]) if name != "question"]
         for shows in SHOWN.values():
             steps, why = _steps(item, shows), ""
@@ -153,11 +154,9 @@ def sequence_of(item: Item) -> manual.Sequence:
 
 def write_tasks(root: Path, settings: OrderSettings) -> int:
     """Write the manuals for Label Studio, and return how many."""
-    items = ordered_items(Workspace(root))
     assert settings.label_studio is not None
-    return write_label_studio_orders(
-        (sequence_of(items[i]) for i in settings.item or items), settings.label_studio
-    )
+    items = ordered_items(Workspace(root), settings.item).values()
+    return write_label_studio_orders(map(sequence_of, items), settings.label_studio)
 
 
 def line_of(reading: Reading, item: Item, order: Sequence[str] | None, **more: object) -> OrderRecord:

@@ -36,4 +36,3 @@ class AlternativesSettings(SampleSettings, frozen=True, kw_only=True):
     """Of which manuals people name other orders."""
 
     votes: Annotated[bool, option("Also ask whether a manual suits a golden set (proctor study golden).")] = False  # fmt: skip
-    quorum: Annotated[int, option("People that it takes to vote on the orders of a manual.", ge=1)] = 2

@@ -44,10 +44,9 @@ class AlternativesSheet(FormSheet, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class AlternativesOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``votes``: also ask whether a manual suits a golden set. ``quorum``: people that it takes to vote on orders."""
+    """``votes``: also ask whether a manual suits a golden set."""
 
     votes: bool = False
-    quorum: Annotated[int, msgspec.Meta(ge=1)] = 2
 
 
 def orders_of_swaps(authored: Sequence[str], swaps: Collection[tuple[str, str]]) -> list[tuple[str, ...]]:

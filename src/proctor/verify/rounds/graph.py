@@ -21,7 +21,7 @@ from proctor.drawing.svg import draw_layout
 from proctor.drawing.view import default_layouts
 from proctor.exam.floors import any_order
 from proctor.procedure.graph import GraphDraft, Step, TaskGraph
-from proctor.procedure.graph_compare import compare_edges, compare_precedence
+from proctor.procedure.graph_compare import compare_edges
 from proctor.procedure.graph_lint import GRAPH_RULES, LONG_TEXT, lint_graph, measure_graph
 from proctor.procedure.induce import add_terminals
 from proctor.verify.desk.records import MAX_TEXT, InvalidError
@@ -29,7 +29,7 @@ from proctor.verify.desk.sheets import is_bad_text
 from proctor.verify.rounds.kind import TaskKind
 
 __all__ = [
-    "KIND", "MAX_SOURCE", "Authored", "GraphAgreement", "GraphLook", "GraphOptions", "GraphSheet", "GraphStep", "GraphTask",
+    "KIND", "MAX_SOURCE", "Authored", "GraphLook", "GraphOptions", "GraphSheet", "GraphStep", "GraphTask",
     "ProposedEdge", "agreement_of", "authored", "match_steps", "settle",
 ]  # fmt: skip
 
@@ -90,18 +90,16 @@ class GraphOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What is wrong (``broken``) or odd, and the steps that it is about, by id."""
+    """What is wrong (``broken``) or odd; steps are called by their numbers on the page."""
 
     text: str
-    steps: tuple[str, ...] = ()
     broken: bool = False
 
 
 class GraphLook(msgspec.Struct, frozen=True, kw_only=True):
     """How a sheet stands: findings, a drawing or why there is none (``note``), and orders in which the steps can be done.
 
-    In the drawing ``data-step`` is the number of a step in the sheet, from 1. Orders are drawn uniformly where ``count`` says how
-    many there are, else step by step.
+    Orders are drawn uniformly where ``count`` says how many there are, else step by step.
     """
 
     findings: tuple[Finding, ...]
@@ -203,17 +201,16 @@ def _findings(sheet: GraphSheet, task: GraphTask) -> Iterator[Finding]:
     draft, steps = _numbered(sheet, task), _steps(sheet, task)
     found = [f for f in lint_graph(draft) if f.rule not in ("no_start", "no_end")]
     for f in found:
-        about = {int(n) - 1: None for n in re.findall(r"\d+", f.where) if 0 < int(n) <= len(steps)}
         seen = "" if f.rule in ("alone", "empty_text", "implied_edge") else f" ({f.seen})"
         text = f"{f.where[:1].upper()}{f.where[1:]}: {GRAPH_RULES[f.rule]}{seen}.".replace("'", "")
-        yield Finding(text, tuple(steps[k].id for k in about), f.broken)
+        yield Finding(text, f.broken)
     if any(f.broken for f in found):
         return
     graph, numbers = draft.build(), {s.id: n for n, s in enumerate(steps, 1)}
     for a, b in sheet.refused:
         if a in numbers and b in numbers and graph.comes_before(str(numbers[a]), str(numbers[b])):
             text = f"Edge {numbers[a]} → {numbers[b]} is refused, but follows from the others."
-            yield Finding(text, (a, b), task.fixed and (a, b) not in sheet.edges)
+            yield Finding(text, task.fixed and (a, b) not in sheet.edges)
 
 
 # -- two people and more -----------------------------------------------------------------------------------------
@@ -228,21 +225,6 @@ class Authored:
     steps: tuple[GraphStep, ...]
     graph: TaskGraph
     fixed: bool
-
-
-class GraphAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How far two people wrote the same graph; None where undefined.
-
-    Over the steps that both have (``matched``): F1 of the reductions' edges, those of START and END included (``compare_edges``), and
-    F1 of ordered pairs, implied ones included (``compare_precedence``).
-    """
-
-    people: Pair
-    steps: tuple[int, int]
-    matched: int
-    step_f1: float
-    edge_f1: float | None = None
-    precedence_f1: float | None = None
 
 
 def authored(person: str, sheet: GraphSheet, task: GraphTask) -> Authored:
@@ -274,15 +256,15 @@ def _iou(a: Collection[object], b: Collection[object]) -> float:
     return len({*a} & {*b}) / (len({*a} | {*b}) or 1)
 
 
-def agreement_of(one: Authored, two: Authored) -> GraphAgreement:
-    """Return how far the second agrees with the first."""
-    same, names, sizes = match_steps(one, two), (one.person, two.person), (len(one.steps), len(two.steps))
-    found = GraphAgreement(people=names, steps=sizes, matched=len(same), step_f1=2 * len(same) / sum(sizes))
-    if not same:
-        return found
+def agreement_of(one: Authored, two: Authored) -> tuple[int, float | None]:
+    """Return how many steps both have, and over these F1 of the reductions' edges, those of START and END included (``compare_edges``).
+
+    None where they share no step.
+    """
+    if not (same := match_steps(one, two)):
+        return 0, None
     a, b = _within(one.graph, {i: i for i in same}), _within(two.graph, {j: i for i, j in same.items()})
-    edges, order = compare_edges(a, b).f1, compare_precedence(a, b).f1
-    return msgspec.structs.replace(found, edge_f1=edges, precedence_f1=order)
+    return len(same), compare_edges(a, b).f1
 
 
 def _within(graph: TaskGraph, names: Mapping[str, str]) -> TaskGraph:

@@ -200,12 +200,6 @@ function edited(said = "") {
   at("graph-said").textContent = said;
 }
 
-/** @param {string} id */
-function jump(id) {
-  one("id", id)?.scrollIntoView({ block: "center" });
-  /** @type {HTMLElement | null | undefined} */ (one("id", id)?.querySelector("textarea, button"))?.focus({ preventScroll: true });
-}
-
 async function look() {
   const now = ++turn;
   const answer = await send("POST", `${page.path}/look`, { body: sheet, person: page.person });
@@ -214,8 +208,7 @@ async function look() {
   const { findings, svg, note, orders, count } = answer.data;
   at("look-note").textContent = note;
   at("findings-said").textContent = findings.length > 0 ? `${findings.length} to look at:` : svg ? "Nothing wrong or odd was found." : "";
-  at("findings").replaceChildren(...findings.map((/** @type {any} */ seen) => make("li", { class: seen.broken ? "error-text" : "" },
-    seen.steps.length > 0 ? button(seen.text, () => jump(seen.steps.at(-1)), { class: "quiet" }) : seen.text)));
+  at("findings").replaceChildren(...findings.map((/** @type {any} */ seen) => make("li", { class: seen.broken ? "error-text" : "" }, seen.text)));
   at("drawing").replaceChildren(...new DOMParser().parseFromString(svg, "text/html").querySelectorAll("svg"));
   at("orders-said").textContent = orders.length === 0 ? "" : count === null ? "Some orders that are possible:" : `${orders.length} of ${count.toLocaleString("en")} possible orders:`;
   at("orders").replaceChildren(...orders.map((/** @type {string[]} */ order) => make("li", {}, order.map(number).join(" → "))));
@@ -250,10 +243,6 @@ const page = startPage({
 const { task } = page;
 const note = /** @type {HTMLTextAreaElement} */ (page.form.querySelector("textarea[name=note]"));
 
-at("drawing").addEventListener("click", ({ target }) => {
-  const node = /** @type {Element} */ (target).closest("[data-step]");
-  jump(steps()[Number(node?.getAttribute("data-step")) - 1]?.id ?? "");
-});
 if (!task.fixed) {
   at("make-step").addEventListener("click", makeStep);
   at("pasted").addEventListener("input", () => {
