@@ -31,13 +31,9 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A studio with rounds of a text, of a draft, of a text to be pasted, and of inferred edges."""
     folder = tmp_path_factory.mktemp("graphs")
     (folder / "bench").mkdir()
-    steps = tuple(
-        GraphStep(id=i, text=t.capitalize(), spans=((TEXT.find(t), TEXT.find(t) + len(t)),))
-        for i, t in SPANS.items()
-    )
-    edges = tuple(
-        ProposedEdge(before=a, after=b, probability=p) for a, b, p in (("d1", "d3", 0.3), ("d2", "d3", 0.9))
-    )
+    spans = {i: (TEXT.find(t), TEXT.find(t) + len(t)) for i, t in SPANS.items()}
+    steps = tuple(GraphStep(id=i, text=t.capitalize(), spans=(spans[i],)) for i, t in SPANS.items())
+    edges = (ProposedEdge("d1", "d3", 0.3), ProposedEdge("d2", "d3", 0.9))
     bodies = {
         "text": {"id": "rice", "title": "Rice", "text": TEXT},
         "draft": GraphTask(id="rice", title="Rice", text=TEXT, steps=steps, edges=edges),
@@ -50,9 +46,8 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     orders = [["boil", "leaf", "pour"], ["boil", "leaf", "pour"], ["leaf", "boil", "pour"]]
     (folder / "tea.json").write_text(json.dumps(orders))
     induce_graphs(InduceSettings(source=folder / "tea.json", review=folder / "review.csv"))
-    open_round(
-        folder / "bench", "graph", GraphRoundSettings(edges=folder / "review.csv", name="review", people=40)
-    )
+    settings = GraphRoundSettings(edges=folder / "review.csv", name="review", people=40)
+    open_round(folder / "bench", "graph", settings)
     found = Site(folder / "bench")
     yield found
     found.close()
