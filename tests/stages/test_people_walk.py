@@ -27,9 +27,14 @@ from proctor.stages.derive import derive
 from proctor.stages.exam_settings import CalibrateSettings, ScoreSettings
 from proctor.stages.generate import generate
 from proctor.stages.read import read
-from proctor.stages.rounds.graph_settings import GraphRoundSettings
 from proctor.stages.rounds.opening import collect_round, open_round
-from proctor.stages.rounds.settings import AnswerSettings, Collect, MarkSettings, TimelineSettings
+from proctor.stages.rounds.settings import (
+    AnswerSettings,
+    Collect,
+    GraphRoundSettings,
+    MarkSettings,
+    TimelineSettings,
+)
 from proctor.stages.score import score
 from proctor.stages.settings import BuildSettings, GenerateSettings
 from proctor.stages.studio import open_studio

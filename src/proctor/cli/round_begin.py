@@ -6,12 +6,13 @@ from pathlib import Path
 
 from proctor.cli.console import WorkspaceArgument, counted, emit
 from proctor.cli.options import Output, with_settings
-from proctor.stages.rounds.graph_settings import GraphRoundSettings
-from proctor.stages.rounds.order_settings import AlternativesSettings, OrderSettings
 from proctor.stages.rounds.settings import (
+    AlternativesSettings,
     AnswerSettings,
     Given,
+    GraphRoundSettings,
     MarkSettings,
+    OrderSettings,
     RateSettings,
     TimelineSettings,
     WriteSettings,

@@ -14,9 +14,8 @@ from proctor.errors import UserError
 from proctor.records import canonical_json
 from proctor.stages.graph_induce import induce_graphs
 from proctor.stages.graph_settings import InduceSettings
-from proctor.stages.rounds import graph as stage
 from proctor.stages.rounds.graph import collect, make
-from proctor.stages.rounds.graph_settings import GraphRoundSettings
+from proctor.stages.rounds.settings import GraphRoundSettings
 from proctor.verify.rounds.graph import GraphSheet, GraphStep, GraphTask
 from proctor.verify.rounds.records import Reading, Round, RoundSettings
 from proctor.workspace import Workspace
@@ -95,27 +94,17 @@ def test_texts_or_edges(workspace: Workspace, texts: Path) -> None:
             make(workspace, settings)
 
 
-def test_a_draft_is_proposed_with_its_doubtful_edges_first(
-    workspace: Workspace, texts: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said: dict[str, Any] = {
-        "steps": [["Boil water", "Boil the water"], ["Pour", "no such words"], ["Chop", "Chop"]],
-        "edges": [[1, 2, 0.9], [3, 2, 0.2], [1, 9, 1], [2, 2, 1]],
-    }
-    draft = msgspec.convert(said, stage._Draft)
-    (task,) = tasks_of(make(workspace, GraphRoundSettings(texts=texts)))
-    found = stage._proposed(task, draft)
-    assert [(s.id, s.spans) for s in found.steps] == [("d1", ((0, 14),)), ("d2", ()), ("d3", ((16, 20),))]
-    assert [(e.before, e.after, e.probability) for e in found.edges] == [("d3", "d2", 0.2), ("d1", "d2", 0.9)]
-
-
 def test_a_model_drafts_or_the_task_has_no_proposals(
     workspace: Workspace, texts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import proctor.stages.models as models
     from proctor.llm.outcome import Reply
 
-    replies = ['Steps: {"steps": [["Boil", "Boil"]], "edges": []}', "I would rather not."]
+    draft = {
+        "steps": [["Boil water", "Boil the water"], ["Pour", "no such words"], ["Chop", "Chop"]],
+        "edges": [[1, 2, 0.9], [3, 2, 0.2], [1, 9, 1], [2, 2, 1]],
+    }
+    replies = [f"Steps: {json.dumps(draft)}", "I would rather not."]
     asked: list[Any] = []
 
     def ask(self: Any, name: str) -> Any:
@@ -129,7 +118,8 @@ def test_a_model_drafts_or_the_task_has_no_proposals(
     monkeypatch.setattr(models.Models, "ask", ask)
     settings = GraphRoundSettings(texts=texts, draft="openai/gpt-4o")
     (task,) = tasks_of(make(workspace, settings))
-    assert [s.text for s in task.steps] == ["Boil"]
+    assert [(s.id, s.spans) for s in task.steps] == [("d1", ((0, 14),)), ("d2", ()), ("d3", ((16, 20),))]
+    assert [(e.before, e.after, e.probability) for e in task.edges] == [("d3", "d2", 0.2), ("d1", "d2", 0.9)]
     assert "Chop the onion." in asked[0].messages[-1].parts[0].text
     made = make(workspace, settings)
     assert tasks_of(made)[0].steps == ()
@@ -191,11 +181,9 @@ def test_inferred_edges_are_reviewed_and_go_back_to_induce(workspace: Workspace,
     # where people differ, nothing is decided
     collected(workspace, made, {**sheets, "p3": GraphSheet(refused=tuple(pairs))}, out)
     with (out / "edges.csv").open(encoding="utf-8-sig", newline="") as file:
-        rows = {
-            (r["before"].lstrip("'"), r["after"].lstrip("'")): r["decision"] for r in csv.DictReader(file)
-        }
-    assert rows[tuple(i.lstrip("'") for i in taken)] == ""
-    bad = review.read_text("utf-8-sig").replace(rows and "0.", "many.", 1)
+        decisions = [row["decision"] for row in csv.DictReader(file)]
+    assert decisions.count("") == 1
+    bad = review.read_text("utf-8-sig").replace("0.", "many.", 1)
     review.write_text(bad)
     with pytest.raises(UserError, match="float"):
         make(workspace, GraphRoundSettings(edges=review))

@@ -14,8 +14,7 @@ from proctor.errors import UserError
 from proctor.stages.order_people import read_people
 from proctor.stages.rounds.opening import collect_round, open_round
 from proctor.stages.rounds.order import authored, ordered_items
-from proctor.stages.rounds.order_settings import AlternativesSettings, OrderSettings
-from proctor.stages.rounds.settings import Collect
+from proctor.stages.rounds.settings import AlternativesSettings, Collect, OrderSettings
 from proctor.stages.sequence_items import import_sequences
 from proctor.stages.studio import open_desk
 from proctor.stages.study import BallotSettings, tally
@@ -62,6 +61,8 @@ def submit(root: Path, round_: str, who: str, sheets: dict[str, Any]) -> None:
 
 
 def test_orders_become_the_peoples_file_runs_and_a_list_of_what_is_done_again(root: Path) -> None:
+    with pytest.raises(UserError, match="no item 'soup'"):
+        open_round(root, "order", OrderSettings(item=("soup",)))
     opened = open_round(root, "order", OrderSettings(people=3))
     assert (opened.tasks, opened.dropped) == ({"real": 2}, {"two-steps": 1})
     right = {id_: authored(item) for id_, item in ordered_items(Workspace(root)).items()}
@@ -116,11 +117,6 @@ def test_a_qualification_says_how_right_each_person_is(root: Path) -> None:
     _, found = collect_round(root, Collect(round="order"))
     assert found.lines[1].endswith(": 50% of places right")
     assert not (root / "runs").exists()
-
-
-def test_an_item_that_is_none_is_named(root: Path) -> None:
-    with pytest.raises(UserError, match="no item 'soup'"):
-        open_round(root, "order", OrderSettings(item=("soup",)))
 
 
 def test_label_studio_gets_tasks_and_gives_orders_back_in_both_shapes(root: Path) -> None:

@@ -16,9 +16,8 @@ from tests.studio.walk.conftest import Site
 
 from proctor.stages.graph_induce import induce_graphs
 from proctor.stages.graph_settings import InduceSettings
-from proctor.stages.rounds.graph_settings import GraphRoundSettings
 from proctor.stages.rounds.opening import collect_round, open_round
-from proctor.stages.rounds.settings import Collect
+from proctor.stages.rounds.settings import Collect, GraphRoundSettings
 from proctor.verify.desk import rounds
 from proctor.verify.rounds.graph import GraphStep, GraphTask, ProposedEdge
 

@@ -16,7 +16,7 @@ from tests.studio.walk.conftest import Site
 from proctor.media.paint import encode_png
 from proctor.records import write_jsonl
 from proctor.stages.rounds.opening import open_round
-from proctor.stages.rounds.order_settings import AlternativesSettings, OrderSettings
+from proctor.stages.rounds.settings import AlternativesSettings, OrderSettings
 from proctor.stages.sequence_items import import_sequences
 from proctor.verify.desk import rounds
 from proctor.verify.schema import tables
@@ -121,15 +121,13 @@ def by_buttons(page: Any, _: Any) -> None:
         page.locator(".reorder > li:focus-within [data-to=up]").click()
 
 
-def by_keys(page: Any, _: Any) -> None:
-    grip(page, 0).focus()
-    for key in ("Space", "ArrowDown", "ArrowDown", "Space"):
-        page.keyboard.press(key)
+def pressed(*keys: str) -> Callable[[Any, Any], None]:
+    def way(page: Any, _: Any) -> None:
+        grip(page, 0).focus()
+        for key in keys:
+            page.keyboard.press(key)
 
-
-def by_number(page: Any, _: Any) -> None:
-    grip(page, 0).focus()
-    page.keyboard.press("3")
+    return way
 
 
 def by_finger(page: Any, context: Any) -> None:
@@ -149,7 +147,8 @@ def by_finger(page: Any, context: Any) -> None:
 
 
 WAYS: dict[str, Callable[[Any, Any], None]] = {
-    "mouse": by_mouse, "tap": by_taps, "keys": by_keys, "number": by_number, "finger": by_finger, "buttons": by_buttons,
+    "mouse": by_mouse, "tap": by_taps, "buttons": by_buttons, "finger": by_finger,
+    "keys": pressed("Space", "ArrowDown", "ArrowDown", "Space"), "number": pressed("3"),
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proctor.verify.desk.records import InvalidError
-from proctor.verify.rounds.alternatives import (
+from proctor.verify.rounds.alternatives import (  # fmt: skip
     KIND,
     MOST,
     AlternativesOptions,

@@ -10,14 +10,7 @@ import pytest
 
 from proctor.verify.desk.records import InvalidError
 from proctor.verify.rounds.kind import task_kind
-from proctor.verify.rounds.order import (
-    KIND,
-    OrderOptions,
-    OrderSheet,
-    OrderTask,
-    Step,
-    presented,
-)
+from proctor.verify.rounds.order import KIND, OrderOptions, OrderSheet, OrderTask, Step, presented
 
 TASK = OrderTask(shows="both", goal="Make a sign", steps=tuple(Step(id=i, text=f"Step {i}") for i in "2314"))
 SURE: dict[str, str | list[str]] = {"confidence": "4", "helped": "text"}

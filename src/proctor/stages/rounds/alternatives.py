@@ -18,7 +18,7 @@ from proctor.stages.naming import file_name
 from proctor.stages.order_people import OrderRecord, read_people
 from proctor.stages.rounds.opening import Collected, Made
 from proctor.stages.rounds.order import SHOWN, line_of, ordered_items, sequence_of, still_asked, tasks_of
-from proctor.stages.rounds.order_settings import AlternativesSettings
+from proctor.stages.rounds.settings import AlternativesSettings
 from proctor.verify.rounds.agreement import Figures, as_estimate
 from proctor.verify.rounds.alternatives import AlternativesOptions, AlternativesSheet
 from proctor.verify.rounds.records import Reading, Round

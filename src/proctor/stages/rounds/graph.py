@@ -22,8 +22,8 @@ from proctor.spreadsheet import csv_text
 from proctor.stages.graph_review import ReviewRow, review_rows, write_rows
 from proctor.stages.models import open_models
 from proctor.stages.naming import file_name
-from proctor.stages.rounds.graph_settings import GraphRoundSettings
 from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.stages.rounds.settings import GraphRoundSettings
 from proctor.verify.agreement import Estimate
 from proctor.verify.desk.records import InvalidError
 from proctor.verify.llm_prompt import verification_prompts

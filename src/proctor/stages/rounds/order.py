@@ -26,7 +26,7 @@ from proctor.stages.order_exchange import write_label_studio_orders
 from proctor.stages.order_people import OrderRecord, read_people
 from proctor.stages.predict import import_predictions
 from proctor.stages.rounds.opening import Collected, Made, task_of
-from proctor.stages.rounds.order_settings import OrderSettings, SampleSettings
+from proctor.stages.rounds.settings import OrderSettings, SampleSettings
 from proctor.verify.agreement import Estimate
 from proctor.verify.rounds.agreement import Figures, as_estimate
 from proctor.verify.rounds.order import MAX_STEPS, OrderOptions, OrderSheet, OrderTask, Shows, Step, presented

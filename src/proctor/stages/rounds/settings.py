@@ -1,4 +1,4 @@
-"""Settings of rounds: those that every kind has, and what questions and recordings are asked about."""
+"""Settings of rounds: those that every kind has, and what questions, manuals, texts and recordings are asked about."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from proctor.settings import Settings, argument, option
 
 __all__ = [
-    "AnswerSettings", "Collect", "Database", "Given", "MarkSettings", "RateSettings", "Stored", "TimelineSettings", "Transcribe",
-    "Which", "WriteSettings",
+    "AlternativesSettings", "AnswerSettings", "Collect", "Database", "Given", "GraphRoundSettings", "MarkSettings", "OrderSettings",
+    "RateSettings", "SampleSettings", "Stored", "TimelineSettings", "Transcribe", "Which", "WriteSettings",
 ]  # fmt: skip
 
 
@@ -135,3 +135,44 @@ class Transcribe(Which, frozen=True, kw_only=True):
     backend: Annotated[str, option("Transcriber; other packages may bring some.")] = "faster-whisper"
     language: Annotated[str, option("Code of the language, such as en; found out by default.")] = ""
     again: Annotated[bool, option("Write down again what was written down before.")] = False
+
+
+class SampleSettings(Given, frozen=True, kw_only=True):
+    """Which manuals are given to people, and what of them."""
+
+    people: Annotated[int, option("People that do each task.", ge=1, le=1000)] = 3
+    batch: Annotated[int, option("Tasks that a person takes on together; 0 for all.", ge=0)] = 5
+    shows: Annotated[
+        tuple[Literal["both", "text", "image"], ...],
+        option("Only this modality (repeatable; all by default)."),
+    ] = ()
+    item: Annotated[tuple[str, ...], option("Only this item (repeatable), such as one to be done again.")] = ()  # fmt: skip
+
+
+class OrderSettings(SampleSettings, frozen=True, kw_only=True):
+    """Which manuals people put in order."""
+
+    label_studio: Annotated[Path | None, option("Write tasks for Label Studio to this file; no round.")] = (
+        None
+    )
+    phase: Annotated[Literal["main", "qualification"], option("qualification: orders that do not count.")] = "main"  # fmt: skip
+
+
+class AlternativesSettings(SampleSettings, frozen=True, kw_only=True):
+    """Of which manuals people name other orders."""
+
+    votes: Annotated[bool, option("Also ask whether a manual suits a golden set (proctor study golden).")] = False  # fmt: skip
+
+
+_TEXTS = option("A .txt file, a folder of them, or .jsonl with id, title and text (empty: people paste one).")
+_EDGES = option("Edges to review instead: the table of 'graph induce --review'.", metavar="FILE")
+_DRAFT = option("Model that drafts steps and links, for people to accept or refuse.", metavar="MODEL")
+
+
+class GraphRoundSettings(Given, frozen=True, kw_only=True):
+    """Of what graphs are written, and where what is settled goes."""
+
+    texts: Annotated[Path | None, _TEXTS] = None
+    edges: Annotated[Path | None, _EDGES] = None
+    draft: Annotated[str | None, _DRAFT] = None
+    write: Annotated[bool, option("Put what is settled into the workspace's task graphs.")] = False

@@ -53,17 +53,11 @@ export function reorder(list, page) {
   const say = (card, what) => void (live.textContent = `Card '${card.dataset.name}' ${what} ${at(card) + 1} of ${list.children.length}`);
 
   /** Tell cards their places. */
-  function number(first = 0, last = list.children.length - 1) {
-    for (const [k, card] of cards().slice(first, last + 1).entries()) {
-      /** @type {HTMLElement} */ (card.querySelector(".no")).textContent = String(first + k + 1);
-      gripOf(card)?.setAttribute("aria-label", `${card.dataset.name}, ${first + k + 1} of ${list.children.length}`);
+  function number() {
+    for (const [n, card] of cards().entries()) {
+      /** @type {HTMLElement} */ (card.querySelector(".no")).textContent = String(n + 1);
+      gripOf(card)?.setAttribute("aria-label", `${card.dataset.name}, ${n + 1} of ${list.children.length}`);
     }
-  }
-
-  /** @param {HTMLElement | undefined} card the only one that the Tab key stops at */
-  function rove(card) {
-    for (const control of list.querySelectorAll('button[tabindex="0"]')) /** @type {HTMLElement} */ (control).tabIndex = -1;
-    for (const control of card?.querySelectorAll("button") ?? []) control.tabIndex = 0;
   }
 
   /** @param {HTMLElement} card @param {number} to */
@@ -72,7 +66,7 @@ export function reorder(list, page) {
     const from = all.indexOf(card);
     if (to > from) card.before(...all.slice(from + 1, to + 1));
     else if (to < from) card.after(...all.slice(to, from));
-    if (to !== from) number(Math.min(from, to), Math.max(from, to));
+    if (to !== from) number();
   }
 
   /** @param {HTMLElement} card */
@@ -85,27 +79,18 @@ export function reorder(list, page) {
     say(card, "lifted; arrows move it or tap its place, Space drops it, Escape puts it back:");
   }
 
-  function end() {
-    const was = lift;
+  /** @param {boolean} [back] to where it was lifted */
+  function drop(back = false) {
+    if (!lift) return;
+    const { card, from } = lift;
+    if (back) place(card, from);
     lift = null;
     delete list.dataset.lifting;
-    delete was?.card.dataset.lifted;
-    gripOf(was?.card)?.setAttribute("aria-pressed", "false");
-    return was;
-  }
-
-  function drop() {
-    const was = end();
-    if (!was) return;
-    const to = at(was.card);
-    say(was.card, to === was.from ? "stays at" : "moved to");
-    if (to !== was.from) page.dropped(was.card.dataset.id ?? "", was.from, to);
-  }
-
-  function cancel() {
-    if (lift) place(lift.card, lift.from);
-    const was = end();
-    if (was) say(was.card, "is back at");
+    delete card.dataset.lifted;
+    gripOf(card)?.setAttribute("aria-pressed", "false");
+    const to = at(card);
+    say(card, back ? "is back at" : to === from ? "stays at" : "moved to");
+    if (to !== from) page.dropped(card.dataset.id ?? "", from, to);
   }
 
   /** @param {HTMLElement} card @param {number} to where it stays at once if it is not lifted */
@@ -141,7 +126,7 @@ export function reorder(list, page) {
     const here = at(card);
     const to = { ArrowUp: here - 1, ArrowDown: here + 1, Home: 0, End: list.children.length - 1 }[event.key];
     const digit = (/^\d$/.exec(event.key) ?? /^(?:Digit|Numpad)(\d)$/.exec(event.code))?.at(-1);
-    if (event.key === "Escape" && lift) cancel();
+    if (event.key === "Escape" && lift) drop(true);
     else if (event.target !== gripOf(card)) return;
     else if (to !== undefined && lift) send(lift.card, to);
     else if (to !== undefined) gripOf(cards()[to])?.focus();
@@ -189,7 +174,7 @@ export function reorder(list, page) {
     hasDragged = true; // the click that follows is that of the drag
     setTimeout(() => (hasDragged = false));
   });
-  list.addEventListener("pointercancel", () => letGo() && cancel());
+  list.addEventListener("pointercancel", () => letGo() && drop(true));
   list.addEventListener("touchmove", (event) => hold?.drags && event.preventDefault(), { passive: false });
   list.addEventListener("contextmenu", (event) => hold && event.preventDefault());
 
@@ -219,17 +204,14 @@ export function reorder(list, page) {
     place(card, to);
   }
 
-  list.addEventListener("focusin", (event) => rove(cardOf(event.target)));
   list.addEventListener("focusout", ({ relatedTarget }) => relatedTarget instanceof Node && !list.contains(relatedTarget) && !relatedTarget.contains(list) && drop());
   number();
-  for (const control of list.querySelectorAll("button")) control.tabIndex = -1;
-  rove(cards()[0]);
   pictures(list);
   return {
     order,
-    drop,
+    drop: () => drop(),
     set: (wanted) => {
-      end();
+      drop(true);
       if (wanted.join("\n") === order().join("\n")) return;
       list.append(...cards().sort((a, b) => wanted.indexOf(a.dataset.id ?? "") - wanted.indexOf(b.dataset.id ?? "")));
       number();
