@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -16,13 +17,16 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.media.source import DEFAULT_LIMITS, Deadline, Limits, import_av, open_video
+from proctor.media.probe import presentation_times
+from proctor.media.source import DEFAULT_LIMITS, Limits, open_video
 
 __all__ = ["Steadiness", "check_steady"]
 
 _THOUSANDS: Final = (24000, 30000, 60000)
 _RATES: Final = (*(Fraction(n, 1001) for n in _THOUSANDS), *map(Fraction, (24, 25, 30, 50, 60)))
 _FASTEST: Final = 120
+_SLACK: Final = 0.001_001
+"""Seconds; Matroska rounds times to milliseconds."""
 _SOUND: Final = Fraction(1, 4)
 """Seconds by which sound may outlast the pictures: blocks of it are as long as two frames, and cameras stop it late."""
 
@@ -43,69 +47,43 @@ def check_steady(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMIT
             or its sound is longer than its pictures by more than 0.25 s; with the command of ffmpeg that helps.
         MissingExtraError: when PyAV is not installed.
     """
-    where, deadline = str(path), Deadline(limits.seconds, str(path))
-    shown: list[int] = []
-    untimed, sound_end = 0, Fraction(0)
+    where, times = str(path), presentation_times(path, limits=limits)[0]
     with open_video(path, limits) as (container, stream):
-        tick = Fraction(stream.time_base or Fraction(1, 1_000_000))
-        zero = Fraction(container.start_time or 0, 1_000_000)
         declared = [Fraction(r) for r in (stream.average_rate, stream.base_rate) if r]
-        numbered = container.format.name == "avi"  # keeps no times
-        try:
-            for packet in container.demux():
-                deadline.check()
-                if packet.stream_index == stream.index and (packet.dts is not None or packet.size):
-                    if packet.pts is None or numbered:
-                        untimed += 1
-                    elif not packet.is_discard:
-                        shown.append(packet.pts)
-                elif packet.stream.type == "audio" and packet.pts is not None and packet.time_base:
-                    sound_end = max(
-                        sound_end, (packet.pts + (packet.duration or 0)) * packet.time_base - zero
-                    )
-        except import_av().error.FFmpegError as error:
-            raise UserError(
-                f"the video is damaged: {error.strerror}.", where=where, hint="copy it again"
-            ) from None
-    frames = untimed or len(shown)
-    if frames < 2:
-        raise UserError(f"the video holds {frames} frames: it is not a recording.", where=where)
-    fps = (
-        (declared[0] if declared else Fraction(25))
-        if untimed
-        else _rate(sorted(shown), tick, zero, declared, where)
-    )
-    duration = frames / fps
+        sound_end = Fraction(container.duration or 0, 1_000_000) if container.streams.audio else Fraction(0)
+    if len(times) < 2:
+        raise UserError("the video holds one frame: it is not a recording.", where=where)
+    fps = _rate(times, declared, where)
+    duration = len(times) / fps
     if sound_end > duration + _SOUND:
         seen = f"its sound ends at {float(sound_end):.2f} s, its pictures at {float(duration):.2f} s; they have to be equally long."
         raise _refused(seen, where, f"-map 0:v:0 -map 0:a -c copy -t {float(duration):.3f}")
-    return Steadiness(fps, frames, duration)
+    return Steadiness(fps, len(times), duration)
 
 
-def _rate(shown: list[int], tick: Fraction, zero: Fraction, declared: list[Fraction], where: str) -> Fraction:
+def _rate(times: Sequence[float], declared: Sequence[Fraction], where: str) -> Fraction:
     """Return the rate at which frame k appears at k / rate; raises UserError if there is none."""
-    steps = [b - a for a, b in pairwise(shown)]
-    measured = len(steps) / (sum(steps) * tick) if any(steps) else Fraction(25)
-    apart = Fraction(median(steps)) * tick or Fraction(1, 30)
-    usual = min(_RATES, key=lambda rate: abs(1 / rate - apart))
+    steps = [b - a for a, b in pairwise(times)]
+    measured = Fraction(len(steps) / (times[-1] - times[0]))
     nearest = min(_RATES, key=lambda rate: abs(rate - measured))
-    slack = max(tick, Fraction(1, 1000))  # Matroska rounds times to milliseconds
-    for rate in (nearest, measured.limit_denominator(1001), *declared, measured):
-        if all(abs((time - shown[0]) * tick - k / rate) <= slack for k, time in enumerate(shown)):
-            late = shown[0] * tick - zero
-            if rate > _FASTEST:
-                seen, usual = (
-                    f"it has {float(rate):g} frames a second; timelines take up to {_FASTEST}.",
-                    Fraction(60),
-                )
-            elif late > slack:
-                seen, usual = f"its first picture appears {float(late):.3f} s after its start.", rate
-            else:
-                return rate
+    for rate in (nearest, measured.limit_denominator(1001), *declared):
+        if all(abs(time - times[0] - k / float(rate)) <= _SLACK for k, time in enumerate(times)):
             break
     else:
-        seen = f"its frame rate varies: from frame to frame {float(min(steps) * tick):.4f} to {float(max(steps) * tick):.4f} s."
-    raise _refused(seen, where, f"-vf fps={usual}:start_time=0 -c:v libx264 -crf 18 -c:a aac")
+        usual = min(_RATES, key=lambda rate: abs(float(1 / rate) - median(steps)))
+        seen = f"its frame rate varies: from frame to frame {min(steps):.4f} to {max(steps):.4f} s."
+        raise _refused(seen, where, _even(usual))
+    if rate > _FASTEST:
+        seen = f"it has {float(rate):g} frames a second; timelines take up to {_FASTEST}."
+        raise _refused(seen, where, _even(Fraction(60)))
+    if times[0] > _SLACK:
+        seen = f"its first picture appears {times[0]:.3f} s after its start."
+        raise _refused(seen, where, _even(rate))
+    return rate
+
+
+def _even(rate: Fraction) -> str:
+    return f"-vf fps={rate}:start_time=0 -c:v libx264 -crf 18 -c:a aac"
 
 
 def _refused(seen: str, where: str, options: str) -> UserError:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.plugins import load_plugin, told
@@ -17,13 +18,8 @@ _NO_SPEECH: Final = 0.6
 """Probability of no speech from which a segment is dropped: in silence Whisper invents text."""
 
 
-class Transcriber(Protocol):
-    """Writes down what is said; ``name`` (with its model) is kept beside each text."""
-
-    name: str
-
-    def hear(self, sound: Path) -> str:
-        """Return what is said in a file, "" where nobody speaks; raises UserError if it cannot be read."""
+Transcriber = Callable[[Path], str]
+"""Returns what is said in a file, "" where nobody speaks; raises UserError if it cannot be read."""
 
 
 def load_transcriber(backend: str, model: Path, language: str = "") -> Transcriber:
@@ -57,22 +53,17 @@ def whisper(model: Path, language: str = "") -> Transcriber:
     except ImportError:
         raise MissingExtraError("faster-whisper", "asr", "Writing down what people said") from None
     try:
-        return _Whisper(
-            f"faster-whisper {model.name}", WhisperModel(str(model), local_files_only=True), language
-        )
+        loaded = WhisperModel(str(model), local_files_only=True)
     except Exception as error:  # CTranslate2 raises RuntimeError for everything
         raise UserError(f"the model cannot be loaded: {told(error)}", where=str(model)) from error
 
-
-class _Whisper:
-    def __init__(self, name: str, model: Any, language: str) -> None:
-        self.name, self._model, self._language = name, model, language or None
-
-    def hear(self, sound: Path) -> str:
+    def hear(sound: Path) -> str:
         options = {"vad_filter": True, "temperature": 0.0, "condition_on_previous_text": False}
         try:
-            segments, _ = self._model.transcribe(str(sound), language=self._language, **options)
+            segments, _ = loaded.transcribe(str(sound), language=language or None, **options)
             spoken = [s.text.strip() for s in segments if s.no_speech_prob < _NO_SPEECH]
         except Exception as error:  # of its decoder, whatever the file holds
             raise UserError(f"it cannot be transcribed: {told(error)}", where=str(sound)) from error
         return " ".join(filter(None, spoken))
+
+    return hear

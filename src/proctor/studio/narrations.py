@@ -14,9 +14,9 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.records import atomic_write, canonical_json
+from proctor.records import atomic_write
 
-__all__ = ["Heard", "Sound", "forget_sounds", "heard_in", "keep_heard", "keep_sound", "list_sounds"]
+__all__ = ["Sound", "forget_sounds", "heard_in", "keep_heard", "keep_sound", "list_sounds"]
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _PID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
@@ -36,13 +36,6 @@ class Sound(msgspec.Struct, frozen=True):
     id: str
     path: Path
     mime: str
-
-
-class Heard(msgspec.Struct, frozen=True):
-    """What a transcriber heard (nothing where nobody speaks), and which it was."""
-
-    text: str
-    by: str
 
 
 def list_sounds(folder: Path, pid: str) -> list[Sound]:
@@ -85,13 +78,13 @@ def forget_sounds(folder: Path, pids: Iterable[str]) -> None:
         shutil.rmtree(folder / "narrations" / pid, ignore_errors=True)
 
 
-def keep_heard(sound: Sound, heard: Heard) -> None:
-    """Keep what was heard, beside the sound."""
-    with atomic_write(sound.path.with_suffix(".json")) as file:
-        file.write(canonical_json(heard))
+def keep_heard(sound: Sound, text: str) -> None:
+    """Keep what was heard, beside the sound; nothing where nobody speaks."""
+    with atomic_write(sound.path.with_suffix(".txt")) as file:
+        file.write(text.encode())
 
 
-def heard_in(folder: Path, pid: str) -> dict[str, Heard]:
+def heard_in(folder: Path, pid: str) -> dict[str, str]:
     """Return what was heard in the sounds of an assignment, by id of the sound."""
-    notes = {sound.id: sound.path.with_suffix(".json") for sound in list_sounds(folder, pid)}
-    return {name: msgspec.json.decode(p.read_bytes(), type=Heard) for name, p in notes.items() if p.is_file()}
+    notes = {sound.id: sound.path.with_suffix(".txt") for sound in list_sounds(folder, pid)}
+    return {name: path.read_text("utf-8", "replace") for name, path in notes.items() if path.is_file()}

@@ -40,7 +40,6 @@ MAY_BE_EMPTY = {
     "/w/{pid}/look",
 } | {
     "/w/{pid}/narration/{name}",
-    "/narration/{pid}/{name}",
     "/r/{round}/join",
     "/r/{round}/start",
     "/r/{round}/stop",

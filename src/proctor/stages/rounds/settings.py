@@ -134,7 +134,6 @@ class Transcribe(Which, frozen=True, kw_only=True):
     model: Annotated[Path, option("Folder of the transcriber's model; nothing is fetched.")]
     backend: Annotated[str, option("Transcriber; other packages may bring some.")] = "faster-whisper"
     language: Annotated[str, option("Code of the language, such as en; found out by default.")] = ""
-    again: Annotated[bool, option("Write down again what was written down before.")] = False
 
 
 class SampleSettings(Given, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from proctor.media.transcribe import load_transcriber
 from proctor.records import write_jsonl
 from proctor.stages.rounds.settings import Transcribe
 from proctor.stages.studio import open_desk
-from proctor.studio.narrations import Heard, heard_in, keep_heard, list_sounds
+from proctor.studio.narrations import heard_in, keep_heard, list_sounds
 from proctor.verify.desk import rounds
 from proctor.verify.rounds.records import Reading
 from proctor.verify.rounds.timeline import TimelineSheet
@@ -50,7 +50,7 @@ def write_narrations(workspace: Workspace, folder: Path, readings: Sequence[Read
     for reading in (one for one in readings if one.counts):
         pid, place = reading.assignment, workspace.file("studio")
         files = {s.id: str(s.path.relative_to(workspace.root)) for s in list_sounds(place, pid)}
-        heard = {name: said.text for name, said in heard_in(place, pid).items()}
+        heard = heard_in(place, pid)
         for n in msgspec.json.decode(reading.sheet, type=TimelineSheet).narrations:
             asr = n.asr if n.asr is not None else heard.get(n.id)
             who = {"recording": reading.task, "person": reading.person, "sound": files.get(n.id, "")}
@@ -79,17 +79,17 @@ def transcribe_round(root: Path, settings: Transcribe) -> Transcribed:
             f"'{round_.name}' is a round of the kind {round_.kind}; people speak on timelines alone."
         )
     folder = Workspace(root).file("studio")
-    transcriber = load_transcriber(settings.backend, settings.model, settings.language)
+    hear = load_transcriber(settings.backend, settings.model, settings.language)
     counts, failed = {"written": 0, "silent": 0, "before": 0}, {}
     for pid in pids:
-        known = {} if settings.again else heard_in(folder, pid)
+        known = heard_in(folder, pid)
         for sound in list_sounds(folder, pid):
             try:
-                text = known[sound.id].text if sound.id in known else transcriber.hear(sound.path)
+                text = known[sound.id] if sound.id in known else hear(sound.path)
             except UserError as error:
                 failed[str(sound.path)] = error.message
                 continue
             if sound.id not in known:
-                keep_heard(sound, Heard(text, transcriber.name))
+                keep_heard(sound, text)
             counts["before" if sound.id in known else "written" if text else "silent"] += 1
     return Transcribed(**counts, failed=failed)

@@ -1,4 +1,4 @@
-"""Sound of narrations: sent by the page of a timeline, heard by whoever spoke and by coordinators alone."""
+"""Sound of narrations: sent by the page of a timeline, heard by whoever spoke alone."""
 
 from __future__ import annotations
 
@@ -34,15 +34,9 @@ async def put_sound(request: Request) -> Response:
 
 
 async def send_sound(request: Request) -> Response:
-    """Send a sound to whoever spoke."""
-    await _own(request)
-    return await show_sound(request)
-
-
-async def show_sound(request: Request) -> Response:
-    """Send a sound as a file: by its contents it is one, whatever somebody called it."""
-    folder, pid, name = studio_of(request).settings.folder, *map(request.path_params.get, ("pid", "name"))
-    for sound in await to_thread.run_sync(list_sounds, folder, str(pid)):
+    """Send a sound to whoever spoke, as a file: by its contents it is one, whatever somebody called it."""
+    pid, name = await _own(request)
+    for sound in await to_thread.run_sync(list_sounds, studio_of(request).settings.folder, pid):
         if sound.id == name:
             return FileResponse(sound.path, media_type=sound.mime, filename=sound.path.name)
     raise GoneError
@@ -73,5 +67,4 @@ async def forget_voice(request: Request, person: str) -> None:
 ROUTES: Final = (
     ("/w/{pid}/narration/{name}", "PUT", put_sound, "own-assignment"),
     ("/w/{pid}/narration/{name}", "GET", send_sound, "own-assignment"),
-    ("/narration/{pid}/{name}", "GET", show_sound, "coordinator"),
 )

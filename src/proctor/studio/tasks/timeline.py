@@ -45,7 +45,7 @@ def view(
 ) -> TimelineView:
     """Return what the page shows; what a transcriber heard goes into the sheet there, to be corrected."""
     heard = heard_in(studio.settings.folder, address.removeprefix("/w/"))
-    said = {n.id: heard[n.id].text for n in sheet.narrations if n.asr is None and n.id in heard}
+    said = {n.id: heard[n.id] for n in sheet.narrations if n.asr is None and n.id in heard}
     data = {name: getattr(task, name) for name in _SHOWN} | msgspec.structs.asdict(options)
     json = msgspec.json.encode({**data, "tags": TAGS, "heard": said}).decode()
     return TimelineView(task.title, tuple(TAGS.items()), options.actions, options.narration, json)
