@@ -26,27 +26,10 @@ from proctor.metrics.interval import normal_quantile, wilson_interval
 from proctor.metrics.power import planned_difference
 
 __all__ = [
-    "METRICS",
-    "PUBLISHED",
-    "PUBLISHED_TAU",
-    "SMMQG",
-    "YES_NO",
-    "GroupComparison",
-    "HumanStudy",
-    "Payment",
-    "Rating",
-    "Scales",
-    "StudyRow",
-    "WorkerResult",
-    "analyse_study",
-    "compare_groups",
-    "corrected_ratings",
-    "group_values",
-    "payments",
-    "read_ratings",
-    "settled_ratings",
-    "worker_results",
-]
+    "METRICS", "PUBLISHED", "PUBLISHED_TAU", "SMMQG", "YES_NO", "GroupComparison", "HumanStudy", "Payment",
+    "Rating", "Scales", "StudyRow", "WorkerResult", "analyse_study", "compare_groups", "corrected_ratings",
+    "group_values", "payments", "read_ratings", "settled_ratings", "worker_results",
+]  # fmt: skip
 
 FLUENCY: Final = "fluency"
 YES_NO: Final = ("style", "relevance", "answerability", "correctness")

@@ -47,21 +47,9 @@ from proctor.verify.rounds.rate import read_form, scales_of
 from proctor.workspace import Workspace
 
 __all__ = [
-    "BallotSettings",
-    "DrawSettings",
-    "Drawn",
-    "Golden",
-    "GoldenSettings",
-    "ManualSettings",
-    "RatingSettings",
-    "StudyResult",
-    "choose_golden",
-    "draw_manuals",
-    "draw_study",
-    "evaluate_ratings",
-    "read_key",
-    "tally",
-]
+    "BallotSettings", "DrawSettings", "Drawn", "Golden", "GoldenSettings", "ManualSettings", "RatingSettings",
+    "StudyResult", "choose_golden", "draw_manuals", "draw_study", "evaluate_ratings", "read_key", "tally",
+]  # fmt: skip
 
 
 class DrawSettings(Settings, frozen=True, kw_only=True):

@@ -21,22 +21,10 @@ from proctor.procedure.recording import MISTAKE_KINDS, Action, Mistake, Recordin
 from proctor.records import Dropped
 
 __all__ = [
-    "MAX_SECONDS",
-    "UNKNOWN_ACTIVITY",
-    "About",
-    "Collector",
-    "fault_of",
-    "in_order",
-    "milliseconds",
-    "mistakes_from",
-    "number_of",
-    "parse_action",
-    "parse_mistake",
-    "plain_text",
-    "render_action",
-    "render_mistake",
-    "writable",
-]
+    "MAX_SECONDS", "UNKNOWN_ACTIVITY", "About", "Collector", "fault_of", "in_order", "milliseconds",
+    "mistakes_from", "number_of", "parse_action", "parse_mistake", "plain_text", "render_action",
+    "render_mistake", "writable",
+]  # fmt: skip
 
 T = TypeVar("T")
 

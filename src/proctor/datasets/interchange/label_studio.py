@@ -57,17 +57,9 @@ FrameEnd = Literal["inclusive", "exclusive"]
 
 _MEDIA: Final = ("video", "video_url", "audio", "audio_url", "url")
 _OWN: Final = (
-    "recording_id",
-    "activity_id",
-    "activity_name",
-    "duration",
-    "fps",
-    "frame_base",
-    "frame_end",
-    "steps",
-    "untimed",
-    "attributes",
-)
+    "recording_id", "activity_id", "activity_name", "duration", "fps", "frame_base", "frame_end", "steps",
+    "untimed", "attributes",
+)  # fmt: skip
 _TIMELINE: Final = ("timelinelabels", "labels", "timeserieslabels")
 _DEFAULT_FPS: Final = 30.0
 _MAX_FPS: Final = 100_000.0
@@ -390,15 +382,8 @@ class _Task:
 
 
 _NOT_DATA: Final = (
-    "id",
-    "annotator",
-    "annotation_id",
-    "created_at",
-    "updated_at",
-    "lead_time",
-    "mistakes",
-    "performed",
-)
+    "id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "mistakes", "performed",
+)  # fmt: skip
 """Keys of a JSON-MIN task that tell of the annotation, not of the recording."""
 
 

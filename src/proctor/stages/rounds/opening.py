@@ -20,17 +20,9 @@ from proctor.verify.rounds.records import QuizItem, Round, RoundSettings, Task
 from proctor.workspace import Workspace
 
 __all__ = [
-    "Collected",
-    "Made",
-    "Opened",
-    "RoundLine",
-    "collect_round",
-    "list_rounds",
-    "open_round",
-    "readings_bytes",
-    "set_round",
-    "task_of",
-]
+    "Collected", "Made", "Opened", "RoundLine", "collect_round", "list_rounds", "open_round",
+    "readings_bytes", "set_round", "task_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

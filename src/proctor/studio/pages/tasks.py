@@ -33,16 +33,9 @@ if TYPE_CHECKING:
     from proctor.verify.desk.tasks import Asked, TaskWork
 
 __all__ = [
-    "after_task",
-    "field_views",
-    "find_task",
-    "is_closed",
-    "look",
-    "show_task",
-    "task_card",
-    "task_picture",
+    "after_task", "field_views", "find_task", "is_closed", "look", "show_task", "task_card", "task_picture",
     "task_sheet",
-]
+]  # fmt: skip
 
 
 async def find_task(request: Request) -> Assignment | None:

@@ -22,20 +22,9 @@ from proctor.verify.rounds.form import Field, FormKind, FormSheet, check_fields,
 from proctor.verify.rounds.records import QuizItem, Round, RoundSettings
 
 __all__ = [
-    "KIND",
-    "AttentionCheck",
-    "BatchChecks",
-    "Done",
-    "RateForm",
-    "RateOptions",
-    "RateTask",
-    "StyleText",
-    "batch_checks",
-    "faults",
-    "options_of",
-    "read_form",
-    "scales_of",
-]
+    "KIND", "AttentionCheck", "BatchChecks", "Done", "RateForm", "RateOptions", "RateTask", "StyleText",
+    "batch_checks", "faults", "options_of", "read_form", "scales_of",
+]  # fmt: skip
 
 _SHIPPED: Final = Path(__file__).with_name("smmqg.toml")
 
