@@ -12,7 +12,7 @@ A study with fields of its own (``Scales``) is analysed in the same way.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
@@ -59,13 +59,7 @@ _KEYS: Final = ("worker", "sample")
 
 
 class Rating(msgspec.Struct, frozen=True, kw_only=True):
-    """What one worker said of one sample.
-
-    Attributes:
-        worker: who.
-        sample: what.
-        values: by metric: the number on a scale, 1 for yes, 0 for no. A metric that was not asked is not there.
-    """
+    """What one worker said of one sample: by metric the number on a scale, 1 for yes, 0 for no; what was not asked is not there."""
 
     worker: str
     sample: str
@@ -89,11 +83,8 @@ def read_ratings(path: Path, scales: Scales = SMMQG) -> list[Rating]:
         if not all(key):
             raise UserError("the worker or the sample has no name.", where=where)
         if key in seen:
-            raise UserError(
-                f"'{key[0]}' rates '{key[1]}' a second time (first in line {seen[key]}).",
-                where=where,
-                hint="keep one; corrections belong into a file of their own",
-            )
+            twice = f"'{key[0]}' rates '{key[1]}' a second time (first in line {seen[key]})."
+            raise UserError(twice, where=where, hint="keep one; corrections belong into a file of their own")
         seen[key] = line
         values = {
             metric: _value(row[metric], metric, ends, where)
@@ -162,15 +153,7 @@ def settled_ratings(ratings: Iterable[Rating], scales: Scales = SMMQG) -> tuple[
 
 
 class WorkerResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a worker did on the test samples.
-
-    Attributes:
-        worker: who.
-        rated: samples.
-        right: test samples that were rated as they should be.
-        tests: test samples.
-        missing: test samples that were not rated; they are not right.
-    """
+    """How a worker, who rated so many samples, did on the test samples; those ``missing`` were not rated, and are not right."""
 
     worker: str
     rated: int
@@ -209,10 +192,10 @@ def worker_results(
     names = tuple(known)
     unknown = sorted({metric for right in key.values() for metric in right} - set(names))
     if not key or unknown or not all(key.values()):
-        raise UserError(
-            f"the key of the test samples is empty or names unknown metrics: {', '.join(unknown) or 'none'}.",
-            hint=f"it gives for each test sample some of {', '.join(names)}",
+        seen = (
+            f"the key of the test samples is empty or names unknown metrics: {', '.join(unknown) or 'none'}."
         )
+        raise UserError(seen, hint=f"it gives for each test sample some of {', '.join(names)}")
     by_worker: dict[str, dict[str, Rating]] = {}
     for rating in ratings:
         by_worker.setdefault(rating.worker, {})[rating.sample] = rating
@@ -228,14 +211,7 @@ def worker_results(
 
 
 class Payment(msgspec.Struct, frozen=True, kw_only=True):
-    """What the workers of a study are paid, in one currency.
-
-    Attributes:
-        workers: how many.
-        bonuses: how many of them get the bonus.
-        reviews: forms that are looked at by hand.
-        total: pay and bonuses.
-    """
+    """What the workers of a study are paid, in one currency; ``reviews`` are the forms that are looked at by hand."""
 
     workers: int
     bonuses: int
@@ -253,12 +229,8 @@ def payments(results: Sequence[WorkerResult], *, pay: float = 17.0, bonus: float
         raise UserError(f"pay and bonus are amounts of 0 or more, got {pay} and {bonus}.")
     bonuses = sum(result.has_bonus for result in results)
     total = Fraction(str(pay)) * len(results) + Fraction(str(bonus)) * bonuses
-    return Payment(
-        workers=len(results),
-        bonuses=bonuses,
-        reviews=sum(result.needs_review for result in results),
-        total=float(total),
-    )
+    reviews = sum(result.needs_review for result in results)
+    return Payment(workers=len(results), bonuses=bonuses, reviews=reviews, total=float(total))
 
 
 # -- what came out ---------------------------------------------------------------------------------------------
@@ -308,15 +280,9 @@ class GroupComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanStudy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Everything that a study says.
-
-    Attributes:
-        comparisons: in the order asked for.
-        workers: how each did on the test samples; empty without a key.
-        reviewed: workers whose forms have to be looked at by hand.
-        counts: ratings used, test samples left out, samples of no group.
-        notes: what to beware of.
-    """
+    """Everything that a study says: comparisons in the order asked for, how each worker did on the test samples (with a key),
+    whose forms have to be looked at by hand, counts of ratings and samples, and what to beware of.
+    """  # noqa: D205
 
     comparisons: tuple[GroupComparison, ...]
     workers: tuple[WorkerResult, ...] = ()
@@ -414,10 +380,8 @@ def analyse_study(
     by_sample: dict[str, Rating] = {}
     for rating in used:
         if rating.sample in by_sample:
-            raise UserError(
-                f"'{rating.sample}' was rated by '{by_sample[rating.sample].worker}' and by '{rating.worker}'.",
-                hint="name it as a test sample, keep one of the ratings, or say --several",
-            )
+            twice = f"'{rating.sample}' was rated by '{by_sample[rating.sample].worker}' and by '{rating.worker}'."
+            raise UserError(twice, hint="name it as a test sample, keep one of the ratings, or say --several")
         by_sample[rating.sample] = rating
     members = {name: frozenset(samples) for name, samples in groups.items()}
     _check_comparisons(comparisons, members)
@@ -442,41 +406,28 @@ def analyse_study(
         "rated samples of no group": len(set(by_sample) - known),
         "samples of a group without a rating": len(known - set(by_sample) - tests),
     }
+    reviewed = tuple(result.worker for result in workers if result.needs_review)
+    notes = {
+        "test samples belong to no group and were left out of the comparisons": tests & known,
+        f"{len(reviewed)} of {len(workers)} forms have two or more test samples wrong: review them by hand, "
+        "without their origin": reviewed,
+        f"{ties} ties of yes and no count as no": ties,
+        f"{len(flat)} tests: p_holm is corrected for their number, p is not": len(flat) > 1,
+    }
     return HumanStudy(
         comparisons=made,
         workers=workers,
-        reviewed=tuple(result.worker for result in workers if result.needs_review),
+        reviewed=reviewed,
         counts={name: n for name, n in counts.items() if n},
-        notes=tuple(_study_notes(members, tests, workers, len(flat), ties)),
+        notes=tuple(note for note, holds in notes.items() if holds),
     )
 
 
 def _check_comparisons(comparisons: Sequence[tuple[str, str]], members: Mapping[str, frozenset[str]]) -> None:
     for a, b in comparisons:
         if unknown := [name for name in (a, b) if name not in members]:
-            raise UserError(
-                f"there is no group '{unknown[0]}'.", hint=f"there are {', '.join(sorted(members)) or 'none'}"
-            )
+            hint = f"there are {', '.join(sorted(members)) or 'none'}"
+            raise UserError(f"there is no group '{unknown[0]}'.", hint=hint)
         if both := sorted(members[a] & members[b]):
-            raise UserError(
-                f"'{both[0]}' is in both groups; the tests need different samples.", where=f"{a} and {b}"
-            )
-
-
-def _study_notes(
-    members: Mapping[str, frozenset[str]],
-    tests: set[str],
-    workers: Sequence[WorkerResult],
-    rows: int,
-    ties: int,
-) -> Iterator[str]:
-    inside = sum(bool(tests & samples) for samples in members.values())
-    if inside:
-        yield "test samples belong to no group and were left out of the comparisons"
-    review = sum(result.needs_review for result in workers)
-    if review:
-        yield f"{review} of {len(workers)} forms have two or more test samples wrong: review them by hand, without their origin"
-    if ties:
-        yield f"{ties} ties of yes and no count as no"
-    if rows > 1:
-        yield f"{rows} tests: p_holm is corrected for their number, p is not"
+            seen = f"'{both[0]}' is in both groups; the tests need different samples."
+            raise UserError(seen, where=f"{a} and {b}")

@@ -18,7 +18,7 @@ from proctor.records import content_hash, write_jsonl
 from proctor.stages.inputs import load_all_items, load_judgements
 from proctor.stages.naming import file_name
 from proctor.stages.predict import form_of, import_predictions
-from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.stages.rounds.opening import Collected, Made, folder_of, task_of
 from proctor.stages.rounds.settings import AnswerSettings
 from proctor.verify.agreement import Estimate
 from proctor.verify.batches import Free, draw_tasks
@@ -115,7 +115,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
             drawn[id_] = lines[item_rng(seed, f"people/{id_}").choice(who)][id_]
     base = "people" if round_.name in ("answer", "people") else file_name(f"people-{round_.name}")
     files = {base: drawn} | {f"{base}-{who[:6]}": own for who, own in lines.items() if len(lines) > 1}
-    folder, runs = out or workspace.file("rounds") / file_name(round_.name), list[str]()
+    folder, runs = out or folder_of(workspace, round_), list[str]()
     for name, rows in files.items():
         path = folder / f"{name}.jsonl"
         write_jsonl(path, rows.values())

@@ -14,10 +14,9 @@ from proctor.exam.question import Item, gold_texts, type_of
 from proctor.records import content_hash, write_jsonl
 from proctor.stages.inputs import load_all_items, load_predictions
 from proctor.stages.judge import chosen_runs
-from proctor.stages.naming import file_name
 from proctor.stages.predict import items_of_run, read_run_info
 from proctor.stages.rounds.answer import draw_evenly
-from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.stages.rounds.opening import Collected, Made, folder_of, task_of
 from proctor.stages.rounds.settings import MarkSettings
 from proctor.verify.rounds.agreement import Figures, people_agreement
 from proctor.verify.rounds.form import FormSheet
@@ -92,7 +91,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
             rows.append({**said, "reason": sheet.values.get("reason", ""), "seconds": reading.seconds})
     if not rows:
         raise UserError("no mark is of an answer that a run gives now.", where=round_.name)
-    file = out or workspace.file("rounds") / file_name(round_.name) / "marks.jsonl"
+    file = out or folder_of(workspace, round_) / "marks.jsonl"
     write_jsonl(file, rows)
     clusters = {name: of[0][1].question.cluster or of[0][1].id for name, of in runs.items()}
     given = sum(map(len, marks.values()))

@@ -12,6 +12,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.records import Dropped, canonical_json, encode_jsonl
+from proctor.stages.naming import file_name
 from proctor.stages.rounds.settings import Collect, Given
 from proctor.stages.studio import open_desk
 from proctor.verify.desk import documents, rounds
@@ -20,7 +21,7 @@ from proctor.verify.rounds.records import QuizItem, Round, RoundSettings, Task
 from proctor.workspace import Workspace
 
 __all__ = [
-    "Collected", "Made", "Opened", "RoundLine", "collect_round", "list_rounds", "open_round",
+    "Collected", "Made", "Opened", "RoundLine", "collect_round", "folder_of", "list_rounds", "open_round",
     "readings_bytes", "set_round", "task_of",
 ]  # fmt: skip
 
@@ -172,6 +173,11 @@ def set_round(root: Path, name: str, state: str, database: str | None = None) ->
         desk.write(
             lambda c: rounds.set_state(desk, c, rounds.round_named(c, name), state, actor="command-line")
         ).result()
+
+
+def folder_of(workspace: Workspace, round_: Round, under: str = "rounds") -> Path:
+    """Return where what people said in a round goes; its name is text, and no path."""
+    return workspace.file(under) / (file_name(round_.name) or round_.pid)
 
 
 def task_of(name: str, body: msgspec.Struct, **more: Any) -> Task:

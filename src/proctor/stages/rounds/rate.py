@@ -14,7 +14,7 @@ from proctor.exam.csv_rows import iter_csv_rows
 from proctor.exam.question import Question, check_questions, right_texts, type_of
 from proctor.records import Dropped, atomic_write, is_there, read_jsonl
 from proctor.spreadsheet import csv_text
-from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.stages.rounds.opening import Collected, Made, folder_of, task_of
 from proctor.stages.rounds.settings import RateSettings
 from proctor.stages.study import read_key
 from proctor.verify.rounds import rate
@@ -85,7 +85,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
 
     What a reviewer set aside is left out of the ratings; attention checks are no ratings.
     """
-    folder, options = out or workspace.file("studies") / round_.name, rate.options_of(round_)
+    folder, options = out or folder_of(workspace, round_, "studies"), rate.options_of(round_)
     names = tuple(field.name for field in options.fields)
     ratings: list[tuple[object, ...]] = []
     corrections: list[tuple[object, ...]] = []

@@ -16,7 +16,7 @@ from proctor.media.steady import check_steady
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, is_there, read_bytes, read_jsonl, write_jsonl
-from proctor.stages.rounds.opening import Collected, Made, task_of
+from proctor.stages.rounds.opening import Collected, Made, folder_of, task_of
 from proctor.stages.rounds.settings import TimelineSettings
 from proctor.stages.rounds.transcribe import write_narrations
 from proctor.stages.scoring.localization import read_predictions
@@ -174,7 +174,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     Raises:
         UserError: if the decisions cannot be read, or a file cannot be written.
     """
-    folder = out or workspace.root / "rounds" / round_.name
+    folder = out or folder_of(workspace, round_)
     options = msgspec.json.decode(round_.options, type=TimelineOptions)
     marked: dict[str, tuple[TimelineTask, dict[str, TimelineSheet]]] = {}
     for one in readings:
