@@ -16,7 +16,7 @@ from proctor.media import transcribe
 from proctor.media.transcribe import load_transcriber
 from proctor.records import canonical_json, read_jsonl
 from proctor.stages.rounds.settings import Transcribe
-from proctor.stages.rounds.transcribe import Said, Transcribed, transcribe_round, write_narrations
+from proctor.stages.rounds.transcribe import Transcribed, transcribe_round, write_narrations
 from proctor.stages.studio import open_desk
 from proctor.studio.context import Settings
 from proctor.studio.narrations import heard_in, keep_sound, list_sounds
@@ -159,13 +159,11 @@ def test_what_was_said_is_written_down_once(office: Any, tmp_path: Path, parrot:
         seconds=9, rev=1, at=0, assignment=pid, body=msgspec.Raw(canonical_json(BODY)),
     )  # fmt: skip
     (path,) = write_narrations(Workspace(root), tmp_path, [reading])
-    first, second = read_jsonl(path, Said)
-    assert (first.text, first.asr, first.sound) == (
-        "Now the curd",
-        "Now the curd",
-        f"studio/narrations/{pid}/{ID}.webm",
-    )
-    assert (second.text, second.asr, second.video_s) == ("typed", "", 2.0)
+    assert read_jsonl(path, dict) == [
+        {"recording": "a", "person": "k3", "sound": f"studio/narrations/{pid}/{name}.webm", "video_s": at, "ms": 0,
+         "text": text, "asr": asr}
+        for name, at, text, asr in ((ID, 1.0, "Now the curd", "Now the curd"), (silent, 2.0, "typed", ""))
+    ]  # fmt: skip
     assert write_narrations(Workspace(root), tmp_path, []) == []
     with pytest.raises(UserError, match="there is no round"):
         transcribe_round(root, Transcribe(round="other", model=tmp_path, backend="parrot"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from proctor.cli.console import WorkspaceArgument, emit, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.cli.round_begin import COMMANDS
@@ -74,24 +72,6 @@ def collect(workspace: WorkspaceArgument, settings: Collect, output: Output) -> 
         "figures": collected.figures,
     }
     emit(result, "\n".join(lines), as_json=output.as_json)
-
-
-@app.command()
-@with_settings
-def readings(workspace: WorkspaceArgument, settings: Collect) -> None:
-    """Write every reading as it was submitted (JSON Lines), to a file or the terminal.
-
-    Example: proctor round readings bench people --out readings.jsonl
-    """
-    from proctor.records import atomic_write
-    from proctor.stages.rounds.opening import readings_bytes
-
-    found = readings_bytes(workspace, settings)
-    if settings.out is None:
-        sys.stdout.buffer.write(found)
-        return
-    with atomic_write(settings.out) as file:
-        file.write(found)
 
 
 @app.command()

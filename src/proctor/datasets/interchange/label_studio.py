@@ -92,11 +92,7 @@ def read_label_studio(
     Raises:
         UserError: if the file holds no tasks, or a task has ranges in frames and no frame rate is known.
     """
-    if fps is not None and not 0 < fps <= _MAX_FPS:
-        raise UserError(
-            f"{fps} is no frame rate.", where="fps", hint="give frames a second, for example 29.97"
-        )
-    _check_frames(base, end)
+    _check_frames(base, end, fps)
     document = load_json(path)
     tasks = document if isinstance(document, list) else [document]
     if not tasks or not all(isinstance(t, dict) and _is_task(t) for t in tasks):
@@ -111,7 +107,10 @@ def read_label_studio(
     return collector.result()
 
 
-def _check_frames(base: object, end: object) -> None:
+def _check_frames(base: object, end: object, fps: float | None = None) -> None:
+    if fps is not None and not 0 < fps <= _MAX_FPS:
+        hint = "give frames a second, for example 29.97"
+        raise UserError(f"{fps} is no frame rate.", where="fps", hint=hint)
     if base not in (0, 1) or end not in ("inclusive", "exclusive"):
         seen = f"frames from {base!r} with {end!r} ends are not known."
         raise UserError(seen, where="base, end", hint="base is 0 or 1, end is inclusive or exclusive")
@@ -447,13 +446,9 @@ def write_label_studio(
     """
     if convention not in ("frames", "seconds"):
         raise UserError(f"there is no convention '{convention}'.", hint="known: frames, seconds")
-    _check_frames(base, end)
+    _check_frames(base, end, fps)
     if results not in ("annotations", "predictions"):
         raise UserError(f"there are no results '{results}'.", hint="known: annotations, predictions")
-    if fps is not None and not 0 < fps <= _MAX_FPS:
-        raise UserError(
-            f"{fps} is no frame rate.", where="fps", hint="give frames a second, for example 29.97"
-        )
     dropped: list[Dropped] = []
     kept = list(writable(recordings, dropped, actions=True))
     names = _label_names(kept)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from proctor.errors import UserError
-from proctor.records import Dropped, canonical_json, encode_jsonl
+from proctor.records import Dropped, canonical_json
 from proctor.stages.naming import file_name
 from proctor.stages.rounds.settings import Collect, Given
 from proctor.stages.studio import open_desk
@@ -22,7 +22,7 @@ from proctor.workspace import Workspace
 
 __all__ = [
     "Collected", "Made", "Opened", "RoundLine", "collect_round", "folder_of", "list_rounds", "open_round",
-    "readings_bytes", "set_round", "task_of",
+    "set_round", "task_of",
 ]  # fmt: skip
 
 
@@ -144,12 +144,6 @@ def collect_round(root: Path, settings: Collect) -> tuple[Round, Collected]:
         )
     collected: Collected = _stage(round_.kind).collect(Workspace(root), round_, readings, settings.out)
     return round_, collected
-
-
-def readings_bytes(root: Path, settings: Collect) -> bytes:
-    """Return every reading of a round as JSON Lines, set aside ones too: to compute anything from."""
-    with open_desk(root, settings.database, create=False) as desk, desk.reading() as connection:
-        return encode_jsonl(rounds.read_readings(connection, rounds.round_named(connection, settings.round)))
 
 
 def list_rounds(root: Path, database: str | None = None) -> list[RoundLine]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from sqlalchemy import select
@@ -20,7 +21,7 @@ from proctor.verify.rounds.timeline import TimelineSheet
 from proctor.verify.schema import tables
 from proctor.workspace import Workspace
 
-__all__ = ["Said", "Transcribed", "transcribe_round", "write_narrations"]
+__all__ = ["Transcribed", "transcribe_round", "write_narrations"]
 
 
 class Transcribed(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,21 +33,12 @@ class Transcribed(msgspec.Struct, frozen=True, kw_only=True):
     failed: dict[str, str] = {}
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """A narration, by whom (a random id), of which recording, and where its sound is ("" where it was never sent)."""
-
-    recording: str
-    person: str
-    sound: str
-    video_s: float
-    ms: int
-    text: str
-    asr: str | None
-
-
 def write_narrations(workspace: Workspace, folder: Path, readings: Sequence[Reading]) -> list[Path]:
-    """Write ``narrations.jsonl``: what people said, and where they typed nothing what was heard; no file where nobody spoke."""
-    told: list[Said] = []
+    """Write ``narrations.jsonl``: what people said, and where they typed nothing what was heard; no file where nobody spoke.
+
+    Of each narration: recording, person (a random id), its sound's file ("" where it was never sent), second of the video, length.
+    """
+    told: list[dict[str, Any]] = []
     for reading in (one for one in readings if one.counts):
         pid, place = reading.assignment, workspace.file("studio")
         files = {s.id: str(s.path.relative_to(workspace.root)) for s in list_sounds(place, pid)}
@@ -54,11 +46,11 @@ def write_narrations(workspace: Workspace, folder: Path, readings: Sequence[Read
         for n in msgspec.json.decode(reading.sheet, type=TimelineSheet).narrations:
             asr = n.asr if n.asr is not None else heard.get(n.id)
             who = {"recording": reading.task, "person": reading.person, "sound": files.get(n.id, "")}
-            told.append(Said(**who, video_s=n.video_s, ms=n.ms, text=n.text or asr or "", asr=asr))
+            told.append({**who, "video_s": n.video_s, "ms": n.ms, "text": n.text or asr or "", "asr": asr})
     path = folder / "narrations.jsonl"
     path.unlink(missing_ok=True)
     if told:
-        told.sort(key=lambda one: (one.recording, one.video_s))
+        told.sort(key=lambda one: (one["recording"], one["video_s"]))
         write_jsonl(path, told)
     return [path] if told else []
 

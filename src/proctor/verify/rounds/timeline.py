@@ -90,16 +90,13 @@ class TimelineTask(msgspec.Struct, frozen=True, kw_only=True):
     """A recording to be annotated.
 
     Attributes:
-        recording: its id.
         title: of the activity, for people.
-        duration_s: length of the video.
         fps_num: over ``fps_den``: frames a second, the same over the whole video.
         frames: of the video.
         steps: that can be marked, in the order of the graph.
         script: ids of steps in the order in which they were to be done; that of ``steps`` where it is not known.
         before: edges of the task graph, (before, after).
-        prelabels: segments to begin with, such as those of a localizer.
-        planned: errors that are known beforehand (of the script).
+        prelabels: segments to begin with, such as those of a localizer; ``planned``: errors that are known beforehand.
         video: path relative to the data set's root.
         dataset: reader of the data set; empty for a folder of videos.
         activity: id of the task graph.
@@ -225,9 +222,7 @@ def timeline_notes(sheet: TimelineSheet, task: TimelineTask) -> TimelineLook:
     return TimelineLook(order=order, gaps=tuple(gaps), overlaps=tuple(overlaps))
 
 
-class Timeline(TaskKind[TimelineTask, TimelineSheet, TimelineOptions]):
-    """Timelines of recordings."""
-
+class _Timeline(TaskKind[TimelineTask, TimelineSheet, TimelineOptions]):
     name = "timeline"
     title = "Timeline"
     detail = "Mark each step of a recording from its start to its end, and what went wrong in it."
@@ -236,17 +231,14 @@ class Timeline(TaskKind[TimelineTask, TimelineSheet, TimelineOptions]):
     options = TimelineOptions
 
     def footage(self, task: TimelineTask) -> Footage | None:
-        """Return the whole recording."""
         from proctor.exam.question import Footage
 
         return Footage(recording=task.recording, end=task.duration_s, video=task.video, dataset=task.dataset)
 
     def rate(self, task: TimelineTask) -> Fraction:
-        """Return the frame rate: each frame has to be shown."""
         return task.fps
 
     def look(self, sheet: TimelineSheet, task: TimelineTask, options: TimelineOptions) -> TimelineLook:  # noqa: ARG002
-        """Return what stands out on a timeline that is being filled in."""
         return timeline_notes(sheet, task)
 
     def check(self, sheet: TimelineSheet, task: TimelineTask, options: TimelineOptions) -> TimelineSheet:
@@ -356,4 +348,4 @@ def _clock(seconds: float) -> str:
     return f"{minutes:02}:{rest // 1000:02}.{rest % 1000:03}"
 
 
-KIND: Final = Timeline()
+KIND: Final = _Timeline()
