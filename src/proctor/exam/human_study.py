@@ -240,15 +240,11 @@ class StudyRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One metric of two groups.
 
     Attributes:
-        metric: its name.
-        a: mean on a scale, or percentage of yes, of the first group; None without ratings.
-        b: of the second group.
-        n_a: ratings of the first group.
-        n_b: ratings of the second group.
+        a: mean on a scale, or percentage of yes, of the first group, ``b`` of the second; None without ratings.
+        n_a: ratings of the first group, ``n_b`` of the second.
         p: two-sided p-value; None where it is undefined.
         p_holm: the same after Holm's correction over all rows of the study.
-        low: of a - b, lower end of the 95 % interval, of the two groups' own ones (Newcombe's hybrid score interval).
-        high: upper end.
+        low: of a - b, lower end of the 95 % interval, of the two groups' own ones (Newcombe's hybrid score interval); ``high``: upper.
         effect: on a scale Cliff's delta (how much likelier a rating of a is higher than lower, -1 to 1), else the odds ratio
             (None where it is not finite).
         detectable: the smallest true difference, in the unit of a and b, that so many ratings find with a power of 80 % at 0.05.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from proctor.verify.rounds.form import Field
     from proctor.verify.rounds.records import Round
 
-__all__ = ["Fields", "NoOptions", "TaskKind", "task_kind", "task_kinds"]
+__all__ = ["Fields", "NoOptions", "TaskKind", "task_kind"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 S = TypeVar("S", bound=msgspec.Struct)
@@ -143,8 +143,3 @@ def task_kind(name: str) -> TaskKind[Any, Any, Any]:
     module, _, value = _KINDS[name].partition(":")
     kind: TaskKind[Any, Any, Any] = getattr(import_module(module), value)
     return kind
-
-
-def task_kinds() -> tuple[str, ...]:
-    """Return the names of all kinds."""
-    return tuple(_KINDS)
