@@ -45,6 +45,10 @@ BEHIND = {
     "corpus build": "--from {file}",
     "import predictions": "--run own",
     "import promqa": "--annotations {file}",
+    "round rate": "{file}",
+    "study draw": "{file}",
+    "round transcribe": "speech --model {file}",
+    **{f"round {name}": "people" for name in ("collect", "readings", "close", "reopen")},
 }
 """What has to be typed before and behind the workspace."""
 
