@@ -19,7 +19,7 @@ from proctor.exam.question import Gold, Item, Open
 from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
 from proctor.records import write_json, write_jsonl
-from proctor.stages.clip.reading import CHOICES, CHOICES_SUMMARY, KEPT, load_kept, pairs_with_clips
+from proctor.stages.clip.reading import CHOICES, CHOICES_SUMMARY, KEPT, load_clips, load_kept
 from proctor.stages.clip.settings import ChoiceOptions
 from proctor.stages.documents.reading import WRITTEN, load_questions
 from proctor.stages.exam_library import exam_library
@@ -160,9 +160,14 @@ def _subject(workspace: Workspace, asked: ChoiceSubject | None) -> ChoiceSubject
 
 def _questions(workspace: Workspace, subject: ChoiceSubject, seed: int) -> list[Known]:
     if subject == "pairs":
-        hint = f"filter the pairs again: proctor filter {workspace.root}"
-        pairs, clips = pairs_with_clips(workspace, load_kept, hint)
+        clips = {clip.id: clip for clip in load_clips(workspace)}
         siblings = siblings_of(list(clips.values()), seed=seed)
+        pairs = load_kept(workspace)
+        if lost := [pair.clip_id for pair in pairs if pair.clip_id not in clips]:
+            raise UserError(
+                f"the clip '{lost[0][:80]}' of a pair is not there.", where=str(workspace.file("clips.jsonl")),
+                hint=f"filter the pairs again: proctor filter {workspace.root}",
+            )  # fmt: skip
         return [
             known_clip(pair_question(p, clips), clips[p.clip_id], p.step_ids, siblings.get(p.clip_id, ()))
             for p in pairs

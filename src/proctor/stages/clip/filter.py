@@ -17,15 +17,7 @@ from proctor.exam.question import Item, Question
 from proctor.llm.estimate import Estimate
 from proctor.records import write_json, write_jsonl
 from proctor.release.training_split import split_by_video
-from proctor.stages.clip.reading import (
-    KEPT,
-    PAIRS,
-    TRAINING_PAIRS,
-    VERDICTS,
-    load_clips,
-    load_pairs,
-    pairs_with_clips,
-)
+from proctor.stages.clip.reading import KEPT, PAIRS, TRAINING_PAIRS, VERDICTS, load_clips, load_pairs
 from proctor.stages.clip.settings import FilterOptions
 from proctor.stages.documents.reading import WRITTEN
 from proctor.stages.exam_library import exam_library
@@ -180,8 +172,13 @@ def _questions(workspace: Workspace, on: str) -> list[Question]:
 
 
 def _pairs(workspace: Workspace) -> list[Question]:
-    hint = f"make both again: proctor generate clip {workspace.root}"
-    pairs, clips = pairs_with_clips(workspace, load_pairs, hint)
+    clips = {clip.id: clip for clip in load_clips(workspace)}
+    pairs = load_pairs(workspace)
+    if lost := [pair.clip_id for pair in pairs if pair.clip_id not in clips]:
+        raise UserError(
+            f"the clip '{lost[0]}' of a pair is not there.", where=str(workspace.file("clips.jsonl")),
+            hint=f"make both again: proctor generate clip {workspace.root}",
+        )  # fmt: skip
     return [pair_question(pair, clips) for pair in pairs]
 
 

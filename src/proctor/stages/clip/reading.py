@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from proctor.ask.clip.record import ChoiceItem, ClipPair, FilterVerdict, ShownClip
-from proctor.errors import UserError
 from proctor.records import is_there, read_json, read_jsonl
 from proctor.workspace import Workspace
 
@@ -25,7 +23,6 @@ __all__ = [
     "load_pairs",
     "load_training",
     "load_verdicts",
-    "pairs_with_clips",
     "subject_of_choices",
 ]
 
@@ -48,22 +45,6 @@ def load_clips(workspace: Workspace) -> list[ShownClip]:
         UserError: naming the command that makes them.
     """
     return read_jsonl(workspace.require(CLIPS), ShownClip)
-
-
-def pairs_with_clips(
-    workspace: Workspace, load: Callable[[Workspace], list[ClipPair]], hint: str
-) -> tuple[list[ClipPair], dict[str, ShownClip]]:
-    """Return pairs, and all clips by id.
-
-    Raises:
-        UserError: if the clip of a pair is not among them, with this hint.
-    """
-    clips = {clip.id: clip for clip in load_clips(workspace)}
-    pairs = load(workspace)
-    if lost := [pair.clip_id for pair in pairs if pair.clip_id not in clips]:
-        where = str(workspace.file(CLIPS))
-        raise UserError(f"the clip '{lost[0][:80]}' of a pair is not there.", where=where, hint=hint)
-    return pairs, clips
 
 
 def load_pairs(workspace: Workspace) -> list[ClipPair]:
