@@ -11,27 +11,15 @@ name or a count of judges, so that no template can show one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
 from markupsafe import Markup
+from msgspec import Struct, field
 
 from proctor.drawing.view import GraphView
 from proctor.exam.card import Criterion, Exhibited
 from proctor.procedure.language import find_faults
 from proctor.verify.rounds.form import Field as FormField
-
-__all__ = [
-    "Agreement", "AnswerCard", "Bar", "CardView", "Choice", "ConsentView", "DashboardView", "DealRow",
-    "DealView", "DisagreementsView", "DocumentVersion", "ErrorView", "Event", "EventsView", "ExportRow",
-    "ExportsView", "FeedbackRow", "FeedbackView", "Field", "FieldView", "Filter", "GuidelineView",
-    "GuidelinesView", "HeldTask", "HomeView", "InviteView", "ItemRow", "ItemView", "ItemsView", "JoinView",
-    "Judgement", "JudgementAnswer", "KeyBinding", "MachineRow", "MessageView", "Moved", "MyView", "NavLink",
-    "Page", "PairCell", "PendingInvite", "PeopleChangeView", "PeopleView", "PersonRow", "PolicyRow",
-    "RevisionRow", "RoundRow", "RoundView", "RoundsView", "SessionRow", "Setting", "SettledAnswer",
-    "SetupView", "Shell", "SigninView", "Stage", "Task", "TaskView", "TrainingItem", "TrainingView",
-    "TypeAgreement", "Viewer", "Week", "WorkView", "judged",
-]  # fmt: skip
 
 Judged = Literal["right", "wrong", ""]
 """A radio pair; empty is "not judged yet", which is not the same as "wrong"."""
@@ -42,8 +30,7 @@ def judged(value: object) -> Judged:
     return "right" if value == "right" else "wrong" if value == "wrong" else ""
 
 
-@dataclass(frozen=True, slots=True)
-class NavLink:
+class NavLink(Struct, frozen=True):
     """One link of the bar; ``count`` stands behind the label when it is not empty."""
 
     label: str
@@ -52,8 +39,7 @@ class NavLink:
     count: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Viewer:
+class Viewer(Struct, frozen=True):
     """Who is signed in; ``role`` is a word for people ("coordinator")."""
 
     pid: str
@@ -61,8 +47,7 @@ class Viewer:
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shell:
+class Shell(Struct, frozen=True):
     """What surrounds every page.
 
     Attributes:
@@ -86,8 +71,7 @@ class Shell:
     flash: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One option of a select, a radio group or a list of check boxes."""
 
     value: str
@@ -96,8 +80,7 @@ class Choice:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """A select that narrows a list; ``name`` is the parameter of the address."""
 
     name: str
@@ -105,8 +88,7 @@ class Filter:
     choices: tuple[Choice, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Where in a long list one is. Items are counted from 1; addresses are empty at the ends.
 
     ``more``: there are more than ``total``; nobody has counted them.
@@ -120,16 +102,14 @@ class Page:
     more: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A labelled fact."""
 
     label: str
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentVersion:
+class DocumentVersion(Struct, frozen=True):
     """One version of a guideline or consent text, newest first in lists."""
 
     version: int
@@ -143,8 +123,7 @@ class DocumentVersion:
 # -- before and around the work ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SigninView:
+class SigninView(Struct, frozen=True):
     """``signin``: posts ``handle``, ``password`` and ``next`` to ``/signin``."""
 
     handle: str = ""
@@ -152,8 +131,7 @@ class SigninView:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class InviteView:
+class InviteView(Struct, frozen=True):
     """``invite``: posts ``handle``, ``name``, ``password`` (may be empty) to ``action``.
 
     Attributes:
@@ -175,8 +153,7 @@ class InviteView:
     errors: tuple[Field, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SetupView:
+class SetupView(Struct, frozen=True):
     """``setup``: the first owner's one-time link; posts ``handle``, ``name``, ``password`` to ``action``."""
 
     action: str
@@ -186,8 +163,7 @@ class SetupView:
     errors: tuple[Field, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ConsentView:
+class ConsentView(Struct, frozen=True):
     """``consent``: posts ``version``, ``agree=1`` to ``/consent``.
 
     Attributes:
@@ -202,8 +178,7 @@ class ConsentView:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GuidelineView:
+class GuidelineView(Struct, frozen=True):
     """``guideline``: posts ``kind``, ``version``, ``read=1`` to ``/guideline``.
 
     Attributes:
@@ -228,8 +203,7 @@ class GuidelineView:
     kinds: tuple[Choice, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """One kind of work that waits for a person.
 
     Attributes:
@@ -253,8 +227,7 @@ class Task:
     waiting: int
 
 
-@dataclass(frozen=True, slots=True)
-class ItemRow:
+class ItemRow(Struct, frozen=True):
     """A line of a list of items.
 
     Attributes:
@@ -280,8 +253,7 @@ class ItemRow:
     at: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(Struct, frozen=True):
     """Something to do for a coordinator: where, and what it is about."""
 
     href: str
@@ -289,8 +261,7 @@ class NextStep:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class HomeView:
+class HomeView(Struct, frozen=True):
     """``home``: what is next.
 
     Attributes:
@@ -317,8 +288,7 @@ class HomeView:
 # -- tasks of rounds ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class JoinView:
+class JoinView(Struct, frozen=True):
     """``round``: the first page of a round for who takes part: what it is, instructions, examples, consent, how far they are.
 
     Attributes:
@@ -357,8 +327,7 @@ class JoinView:
     minutes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RoundRow:
+class RoundRow(Struct, frozen=True):
     """A round in the coordinator's list."""
 
     href: str
@@ -371,16 +340,14 @@ class RoundRow:
     people: int
 
 
-@dataclass(frozen=True, slots=True)
-class RoundsView:
+class RoundsView(Struct, frozen=True):
     """``rounds``: all rounds for a coordinator, or those that somebody takes part in (``mine``)."""
 
     rows: tuple[RoundRow, ...]
     mine: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class HeldTask:
+class HeldTask(Struct, frozen=True):
     """A task that somebody could not do: address to give it out again, its name, and why."""
 
     pid: str
@@ -388,8 +355,7 @@ class HeldTask:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class RoundView:
+class RoundView(Struct, frozen=True):
     """``round_progress``: a round as its coordinator sees it.
 
     Attributes:
@@ -414,8 +380,7 @@ class RoundView:
 # -- the work page ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class CardView:
+class CardView(Struct, frozen=True):
     """What is shown beside a question.
 
     Attributes:
@@ -438,8 +403,7 @@ class CardView:
         return not self.parts or any(part.footage is None and part.progress is None for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerCard:
+class AnswerCard(Struct, frozen=True):
     """One statement to judge. There is no field for who wrote it: blind means absent."""
 
     text: str
@@ -456,16 +420,14 @@ def _objections(text: str) -> str:
     return "; ".join(str(fault) for fault in find_faults(text))
 
 
-@dataclass(frozen=True, slots=True)
-class SettledAnswer:
+class SettledAnswer(Struct, frozen=True):
     """One statement that is not to be judged any more, with what it was found to be; still nobody's name."""
 
     text: str
     value: Literal["right", "wrong"]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkView:
+class WorkView(Struct, frozen=True):
     """``work``: one assignment, for judging, training and adjudicating.
 
     Attributes:
@@ -530,8 +492,7 @@ class WorkView:
         return _objections(self.question)
 
 
-@dataclass(frozen=True, slots=True)
-class FeedbackRow:
+class FeedbackRow(Struct, frozen=True):
     """One statement of a training item: what the person said, what the reference says, and why."""
 
     label: str
@@ -541,8 +502,7 @@ class FeedbackRow:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class FeedbackView:
+class FeedbackView(Struct, frozen=True):
     """``feedback``: after a training item.
 
     Attributes:
@@ -567,8 +527,7 @@ class FeedbackView:
     again: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeyBinding:
+class KeyBinding(Struct, frozen=True):
     """A key that can be changed; ``name`` is the field of the form."""
 
     name: str
@@ -576,8 +535,7 @@ class KeyBinding:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(Struct, frozen=True):
     """A place where the person is signed in; ``pid`` ends it."""
 
     pid: str
@@ -587,8 +545,7 @@ class SessionRow:
     here: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MyView:
+class MyView(Struct, frozen=True):
     """``my``: settings. Posts to ``/my/settings``, ``/my/password``, ``/my/sessions/{pid}/end``,
     ``/my/sessions/end-all`` and ``/my/withdraw``.
     """  # noqa: D205
@@ -608,8 +565,7 @@ class MyView:
 # -- coordination -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Struct, frozen=True):
     """One line of agreement: raw, positive, negative and chance-corrected agreement, each in its own range.
 
     Attributes:
@@ -637,8 +593,7 @@ class Agreement:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TypeAgreement:
+class TypeAgreement(Struct, frozen=True):
     """A question type with its two lines; ``href`` leads to its disagreements."""
 
     kind: str
@@ -647,8 +602,7 @@ class TypeAgreement:
     answer: Agreement
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """One part of a stacked bar."""
 
     label: str
@@ -657,8 +611,7 @@ class Bar:
     href: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """Progress of a stage, its parts from done to not done."""
 
     label: str
@@ -671,8 +624,7 @@ class Stage:
         return sum(p.count for p in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class PairCell:
+class PairCell(Struct, frozen=True):
     """Two people: raw agreement and kappa over ``n`` common items, None where there are none; ``href`` lists them."""
 
     n: int
@@ -686,8 +638,7 @@ class PairCell:
         return 0 if self.raw is None else min(5, max(0, round((self.raw - 0.5) * 10)))
 
 
-@dataclass(frozen=True, slots=True)
-class Week:
+class Week(Struct, frozen=True):
     """Agreement of one week, for drift; ``raw`` in [0, 1] or None."""
 
     label: str
@@ -697,8 +648,7 @@ class Week:
     high: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRow:
+class PolicyRow(Struct, frozen=True):
     """What a policy would have cost and changed.
 
     Attributes:
@@ -726,8 +676,7 @@ class PolicyRow:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MachineRow:
+class MachineRow(Struct, frozen=True):
     """A machine beside people, on questions or on answers.
 
     Attributes:
@@ -760,8 +709,7 @@ class MachineRow:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DashboardView:
+class DashboardView(Struct, frozen=True):
     """``dashboard``.
 
     Attributes:
@@ -803,8 +751,7 @@ class DashboardView:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DisagreementsView:
+class DisagreementsView(Struct, frozen=True):
     """``disagreements``: filters (a ``GET`` form) and a page of items."""
 
     filters: tuple[Filter, ...]
@@ -813,8 +760,7 @@ class DisagreementsView:
     population: str
 
 
-@dataclass(frozen=True, slots=True)
-class ItemsView:
+class ItemsView(Struct, frozen=True):
     """``items``: all items, with filters and a search (``q``)."""
 
     filters: tuple[Filter, ...]
@@ -823,8 +769,7 @@ class ItemsView:
     page: Page
 
 
-@dataclass(frozen=True, slots=True)
-class JudgementAnswer:
+class JudgementAnswer(Struct, frozen=True):
     """What one judge says of one statement; ``value`` is a judgment or empty where none was given."""
 
     value: Literal["right", "wrong", "unsure", ""]
@@ -832,8 +777,7 @@ class JudgementAnswer:
     confidence: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """One column of the comparison.
 
     Attributes:
@@ -861,8 +805,7 @@ class Judgement:
     pid: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One line of the history."""
 
     at: str
@@ -872,8 +815,7 @@ class Event:
     hash: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionRow:
+class RevisionRow(Struct, frozen=True):
     """One sheet that was submitted; ``state`` says whether it counts. ``guideline`` is 0 where none is known."""
 
     at: str
@@ -888,8 +830,7 @@ class RevisionRow:
     state: str
 
 
-@dataclass(frozen=True, slots=True)
-class ItemView:
+class ItemView(Struct, frozen=True):
     """``item``: everything of one item, for coordinators.
 
     Attributes:
@@ -949,8 +890,7 @@ class ItemView:
         return _objections(text)
 
 
-@dataclass(frozen=True, slots=True)
-class PersonRow:
+class PersonRow(Struct, frozen=True):
     """One person on the page of people.
 
     Attributes:
@@ -980,8 +920,7 @@ class PersonRow:
     managed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class PendingInvite:
+class PendingInvite(Struct, frozen=True):
     """An invitation that nobody has used; ``pid`` withdraws it."""
 
     pid: str
@@ -991,8 +930,7 @@ class PendingInvite:
     expires: str
 
 
-@dataclass(frozen=True, slots=True)
-class PeopleView:
+class PeopleView(Struct, frozen=True):
     """``people``: posts ``role`` and ``email`` to ``/people/invite``.
 
     ``link`` is a fresh one-time link, shown once.
@@ -1006,8 +944,7 @@ class PeopleView:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """A line of a preview of moved work: a person, what they have now and would have then."""
 
     who: str
@@ -1020,8 +957,7 @@ class Moved:
         return self.then - self.now
 
 
-@dataclass(frozen=True, slots=True)
-class PeopleChangeView:
+class PeopleChangeView(Struct, frozen=True):
     """``people_change``: preview of leaving, joining, annulling or withdrawing; the button posts ``digest`` to ``action``.
 
     Attributes:
@@ -1054,8 +990,7 @@ class PeopleChangeView:
     waiting: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DealRow:
+class DealRow(Struct, frozen=True):
     """A pair of the preview: how many items they get, by stratum in the order of the header."""
 
     pair: str
@@ -1063,8 +998,7 @@ class DealRow:
     strata: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DealView:
+class DealView(Struct, frozen=True):
     """``deal``: ``/deal`` previews (``GET``), and deals (``POST``, with the ``digest`` of what was shown).
 
     Attributes:
@@ -1113,8 +1047,7 @@ class DealView:
     as_of: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingItem:
+class TrainingItem(Struct, frozen=True):
     """An item of the training set with its references; posts to ``/training/{pid}`` and ``…/remove``."""
 
     pid: str
@@ -1129,8 +1062,7 @@ class TrainingItem:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingView:
+class TrainingView(Struct, frozen=True):
     """``training``: the set, and what people scored; adding posts ``item`` to ``/training/add``.
 
     ``adding`` is an item that is not in the set yet: its reference as it is proposed, to be looked at and kept.
@@ -1145,8 +1077,7 @@ class TrainingView:
     automatic: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GuidelinesView:
+class GuidelinesView(Struct, frozen=True):
     """``guidelines``: the editor. Posts ``kind``, ``body``, ``note``, ``base`` to ``/guidelines``; ``preview=1`` shows
     without keeping.
 
@@ -1186,8 +1117,7 @@ class FieldView(FormField, frozen=True, kw_only=True):
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskView:
+class TaskView(Struct, frozen=True):
     """``task_<kind>``: one task of a round. What is not said here is as in ``WorkView``.
 
     Attributes:
@@ -1226,8 +1156,7 @@ class TaskView:
     round: str = "/r"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One setting of the protocol: ``kind`` is ``number``, ``tick`` or ``choice``; posts ``name``."""
 
     name: str
@@ -1242,8 +1171,7 @@ class Setting:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ExportRow:
+class ExportRow(Struct, frozen=True):
     """An export that was made; ``gone`` when its file is no more."""
 
     at: str
@@ -1255,8 +1183,7 @@ class ExportRow:
     gone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ExportsView:
+class ExportsView(Struct, frozen=True):
     """``exports``: posts ``kind`` (``published``, ``rows``, ``csv``) to ``/exports``."""
 
     kinds: tuple[Choice, ...]
@@ -1265,8 +1192,7 @@ class ExportsView:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class EventsView:
+class EventsView(Struct, frozen=True):
     """``events``: the audit log, newest first; ``chain`` says whether its hashes hold, and when that was looked at.
 
     ``checking``: it is being looked at; the page then looks again by itself, at the address ``again``.
@@ -1281,8 +1207,7 @@ class EventsView:
     again: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorView:
+class ErrorView(Struct, frozen=True):
     """``error``: a sentence, a cause, an action."""
 
     status: int
@@ -1293,8 +1218,7 @@ class ErrorView:
     errors: tuple[Field, ...] = field(default=())
 
 
-@dataclass(frozen=True, slots=True)
-class MessageView:
+class MessageView(Struct, frozen=True):
     """``message``: one thing that was done, and where to go on."""
 
     title: str

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from markupsafe import Markup
 from msgspec import structs
+from msgspec.structs import replace
 
 from proctor.drawing.view import GraphView, view_graph
 from proctor.exam.card import GENERAL, Exhibited

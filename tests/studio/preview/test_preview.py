@@ -6,7 +6,6 @@ import importlib.util
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import fields, replace
 from html.parser import HTMLParser
 from importlib import resources
 from pathlib import Path
@@ -14,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from msgspec.structs import fields, replace
 from tests.studio.chromium import CHROMIUM
 
 

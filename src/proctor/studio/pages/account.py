@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from msgspec.structs import replace
 from sqlalchemy import Connection
 from starlette.datastructures import FormData
 from starlette.requests import Request

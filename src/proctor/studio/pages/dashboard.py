@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
 from anyio import to_thread
+from msgspec.structs import replace
 from sqlalchemy import Connection, func, select
 from starlette.requests import Request
 from starlette.responses import Response

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple, get_args
 from urllib.parse import urlencode
 
+from msgspec.structs import replace
 from sqlalchemy import Connection
 from starlette.datastructures import FormData, QueryParams
 from starlette.requests import Request

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
 from sqlalchemy import Connection, func
 from starlette.requests import Request
 from starlette.responses import Response
