@@ -104,9 +104,8 @@ def _value(text: str, metric: str, ends: tuple[int, int] | None, where: str) -> 
         return int(word in _YES)
     known = {str(n): n for n in range(ends[0], ends[1] + 1)}
     if text not in known:
-        raise UserError(
-            f"{metric} is a whole number from {ends[0]} to {ends[1]}, not {text[:40]!r}.", where=where
-        )
+        seen = f"{metric} is a whole number from {ends[0]} to {ends[1]}, not {text[:40]!r}."
+        raise UserError(seen, where=where)
     return known[text]
 
 

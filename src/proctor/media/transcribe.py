@@ -45,9 +45,7 @@ def whisper(model: Path, language: str = "") -> Transcriber:
     """Return faster-whisper with a model of CTranslate2; the entry point ``faster-whisper``."""
     if not (model / "model.bin").is_file():
         hint = "get a folder such as Systran/faster-whisper-small, or convert one with ct2-transformers-converter"
-        raise UserError(
-            "there is no model.bin in it: no model of faster-whisper.", where=str(model), hint=hint
-        )
+        raise UserError("there is no model.bin of faster-whisper in it.", where=str(model), hint=hint)
     try:
         from faster_whisper import WhisperModel
     except ImportError:

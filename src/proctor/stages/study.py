@@ -64,7 +64,6 @@ class DrawSettings(Settings, frozen=True, kw_only=True):
     reference: Annotated[int | None, option("The data's own of each kind (60, 150).", ge=0)] = None
     tests: Annotated[int, option("Further generated ones; their right ratings go into key.csv.", ge=0)] = 0
     ratings: Annotated[Path | None, option("Leave out what it says is unanswerable or disfluent.")] = None
-    fluent: Annotated[int, option("Fluency that is enough then.", ge=1, le=5)] = 3
     seed: Annotated[int, option("Equal seeds draw equal samples.")] = 0
 
 
@@ -132,15 +131,9 @@ class Golden(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StudyResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a study says, and what its workers are paid.
-
-    Attributes:
-        study: comparisons (SMMQG's Tables 4 and 15), workers, counts and notes.
-        groups: of each group the mean of each metric with its interval (Tables 4 and 12).
-        concurrence: by ``retrieval`` and ``answers`` (Table 5).
-        payment: pay and bonuses; None without a key.
-        agreement: by metric, on samples that several rated, tests among them.
-    """
+    """What a study says (Tables 4 and 15), the mean of each metric of each group with its interval (Tables 4 and 12), concurrence by
+    ``retrieval`` and ``answers`` (Table 5), pay (with a key), and agreement on samples that several rated, tests among them.
+    """  # noqa: D205
 
     study: HumanStudy
     groups: dict[str, dict[str, tuple[float, float, float]]] = {}
@@ -157,6 +150,7 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     refused: int = 0
 
 
+_FLUENT: Final = 3
 _KINDS: Final = {"single": "information-extraction", "compose": "multi-hop"}
 """Kinds of a data set's questions, and the style that their raters are told; the published study compares them so."""
 
@@ -172,9 +166,7 @@ def draw_study(root: Path, settings: DrawSettings) -> Drawn:
     """
     workspace, rng = Workspace(root), random.Random(settings.seed)  # noqa: S311
     rated = settled_ratings(read_ratings(settings.ratings))[0] if settings.ratings else []
-    refused = {
-        r.sample for r in rated if not r.values["answerability"] or r.values["fluency"] < settings.fluent
-    }
+    refused = {r.sample for r in rated if not r.values["answerability"] or r.values["fluency"] < _FLUENT}
     usual, styles = (150, tuple(_KINDS.values())) if settings.concurrence else (60, ())
     wanted = settings.styles or styles
     groups: dict[str, list[Question]] = {}
@@ -306,10 +298,8 @@ def read_key(path: Path) -> Mapping[str, Mapping[str, bool]]:
     found: dict[str, dict[str, bool]] = {}
     for line, row in iter_csv_rows(path, ("sample", "metric", "right")):
         if (word := row["right"].casefold()) not in ("yes", "no"):
-            hint = "take out the rows of metrics that are open to taste"
-            raise UserError(
-                f"right is yes or no, not {row['right'][:40]!r}.", where=f"{path}:{line}", hint=hint
-            )
+            seen, hint = row["right"][:40], "take out the rows of metrics that are open to taste"
+            raise UserError(f"right is yes or no, not {seen!r}.", where=f"{path}:{line}", hint=hint)
         if row["metric"] in found.setdefault(row["sample"], {}):
             raise UserError(f"'{row['sample']}' has {row['metric']} twice.", where=f"{path}:{line}")
         found[row["sample"]][row["metric"]] = word == "yes"
@@ -354,11 +344,9 @@ def choose_golden(settings: GoldenSettings) -> Golden:
     kept = set(votes.kept)
     golden = {s.id for s in found.sequences if not kept.isdisjoint((s.id, s.task))}
     if not golden:
-        raise UserError(
-            f"the votes keep {len(kept)} ids, and none is a sequence or a manual of the file.",
-            where=str(settings.sequences),
-            hint="the ids of the ballots are those that 'proctor study manuals' prints",
-        )
+        seen = f"the votes keep {len(kept)} ids, and none is a sequence or a manual of the file."
+        hint = "the ids of the ballots are those that 'proctor study manuals' prints"
+        raise UserError(seen, where=str(settings.sequences), hint=hint)
     groups = group_records({s.id: undivided_keys(s) for s in found.sequences})
     near = {id_ for group in groups if not golden.isdisjoint(group) for id_ in group}
     parts: dict[str, list[Sequence]] = {"golden": [], "dev": [], "train": []}

@@ -94,11 +94,8 @@ def read_elan(path: Path, *, tier: str = "", activity: str = UNKNOWN_ACTIVITY) -
     for file in files_of(path, ".eaf"):
         root = parse_xml(read_limited(file), str(file))
         if root.tag != "ANNOTATION_DOCUMENT":
-            raise UserError(
-                f"the root element is <{root.tag[:60]}>, not <ANNOTATION_DOCUMENT>.",
-                where=str(file),
-                hint="an .eaf file of ELAN was expected",
-            )
+            seen = f"the root element is <{root.tag[:60]}>, not <ANNOTATION_DOCUMENT>."
+            raise UserError(seen, where=str(file), hint="an .eaf file of ELAN was expected")
         _add_document(collector, root, file, tier, activity)
     return collector.result()
 
@@ -107,9 +104,8 @@ def _add_document(collector: Collector, root: Element, file: Path, tier: str, ac
     header = root.find("HEADER")
     units = "milliseconds" if header is None else header.get("TIME_UNITS", "milliseconds")
     if units != "milliseconds":
-        raise UserError(
-            f"times are in {units[:40]}.", where=str(file), hint="set the time units to milliseconds in ELAN"
-        )
+        hint = "set the time units to milliseconds in ELAN"
+        raise UserError(f"times are in {units[:40]}.", where=str(file), hint=hint)
     media = [] if header is None else header.findall("MEDIA_DESCRIPTOR")
     properties = (
         {} if header is None else {p.get("NAME", ""): p.text or "" for p in header.findall("PROPERTY")}
@@ -211,9 +207,8 @@ def _step_tiers(tiers: Mapping[str, _Tier], tier: str, file: Path, collector: Co
     if not tier and not any(t.annotations for t in tiers.values()):
         return []
     shown = ", ".join(f"'{t[:60]}'" for t in list(tiers)[:20])
-    raise UserError(
-        f"there is no tier '{wanted[:80]}'.", where=str(file), hint=f"name the tier of the steps: {shown}"
-    )
+    hint = f"name the tier of the steps: {shown}"
+    raise UserError(f"there is no tier '{wanted[:80]}'.", where=str(file), hint=hint)
 
 
 def _split(tier_id: str) -> tuple[str, str]:

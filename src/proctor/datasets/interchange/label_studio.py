@@ -96,11 +96,8 @@ def read_label_studio(
     document = load_json(path)
     tasks = document if isinstance(document, list) else [document]
     if not tasks or not all(isinstance(t, dict) and _is_task(t) for t in tasks):
-        raise UserError(
-            "this is no list of Label Studio tasks.",
-            where=str(path),
-            hint="export the project as JSON or JSON-MIN; a task has 'data' and 'annotations'",
-        )
+        hint = "export the project as JSON or JSON-MIN; a task has 'data' and 'annotations'"
+        raise UserError("this is no list of Label Studio tasks.", where=str(path), hint=hint)
     collector = Collector()
     for number, task in enumerate(tasks, start=1):
         _Task(collector, path, task, number, fps, activity, base, end).add()
@@ -329,13 +326,10 @@ class _Task:
         fps = number_of(self.data.get("fps"))
         fps = self.given_fps if fps is None else fps
         if fps is None or not 0 < fps <= _MAX_FPS:
-            raise UserError(
-                "times are in frames, and the frame rate is not known."
-                if fps is None
-                else f"{fps} is no frame rate.",
-                where=f"{self.path}: task {self.number}",
-                hint="give the frames a second of the videos (--fps), or write them into data.fps of each task",
-            )
+            unknown = "times are in frames, and the frame rate is not known."
+            seen, where = f"{fps} is no frame rate.", f"{self.path}: task {self.number}"
+            hint = "give the frames a second of the videos (--fps), or write them into data.fps of each task"
+            raise UserError(unknown if fps is None else seen, where=where, hint=hint)
         return fps
 
     def _segments(self, name: str, key: str, region: _Region) -> Iterator[Segment]:
@@ -458,11 +452,8 @@ def write_label_studio(
         tasks.append(_task(r, names[r.activity_id], place, media_prefix, results, dropped))
     config = path.with_name(f"{path.stem}.config.xml")
     if config.exists() and not path.exists():
-        raise UserError(
-            "there is something here already, and it is not of these tasks.",
-            where=str(config),
-            hint="name another target",
-        )
+        seen = "there is something here already, and it is not of these tasks."
+        raise UserError(seen, where=str(config), hint="name another target")
     with atomic_write(path) as stream:
         stream.write(msgspec.json.format(msgspec.json.encode(tasks), indent=2) + b"\n")
     with atomic_write(config) as stream:

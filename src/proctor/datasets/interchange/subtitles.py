@@ -65,9 +65,8 @@ def read_webvtt(path: Path, *, activity: str = UNKNOWN_ACTIVITY) -> Imported[Rec
     for file in files_of(path, ".vtt"):
         blocks = list(_blocks(load_text(file).replace("\0", "\ufffd")))
         if not blocks or re.match(r"WEBVTT(?:[ \t]|\Z)", blocks[0][1][0]) is None:
-            raise UserError(
-                "the first line is not 'WEBVTT'.", where=str(file), hint="a WebVTT file was expected"
-            )
+            hint = "a WebVTT file was expected"
+            raise UserError("the first line is not 'WEBVTT'.", where=str(file), hint=hint)
         cues = _vtt_cues(collector, name_of(file), blocks)
         _add_file(collector, file, _note_of(collector, blocks, name_of(file)), cues, activity, _VTT_TIME)
     return collector.result()
@@ -88,11 +87,8 @@ def read_subrip(path: Path, *, activity: str = UNKNOWN_ACTIVITY) -> Imported[Rec
         blocks = list(_blocks(load_text(file)))
         cues = list(_srt_cues(collector, name_of(file), blocks))
         if not cues:
-            raise UserError(
-                "there is no subtitle in it.",
-                where=str(file),
-                hint="a SubRip file was expected (00:00:01,000 --> …)",
-            )
+            hint = "a SubRip file was expected (00:00:01,000 --> …)"
+            raise UserError("there is no subtitle in it.", where=str(file), hint=hint)
         _add_file(collector, file, None, cues, activity, _SRT_TIME)
     return collector.result()
 

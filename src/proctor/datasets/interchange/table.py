@@ -111,9 +111,8 @@ def _rows(text: str, path: Path, collector: Collector) -> Iterator[_Row]:
                     row |= {k: row[k].replace(",", ".") for k in ("start", "end", "duration") if k in row}
                 yield reader.line_num, row
     except csv.Error as error:
-        raise UserError(
-            f"not a CSV: {error}.", where=f"{path}:{reader.line_num}", hint="does a quote lack its partner?"
-        ) from None
+        where, hint = f"{path}:{reader.line_num}", "does a quote lack its partner?"
+        raise UserError(f"not a CSV: {error}.", where=where, hint=hint) from None
 
 
 def _delimiter(text: str) -> str:

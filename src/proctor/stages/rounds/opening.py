@@ -138,10 +138,8 @@ def collect_round(root: Path, settings: Collect) -> tuple[Round, Collected]:
         round_ = rounds.round_named(connection, settings.round)
         readings = list(rounds.read_readings(connection, round_))
     if not readings:
-        raise UserError(
-            f"nobody has submitted anything in the round '{round_.name}'.",
-            hint=f"proctor studio {root}, and send people to /r/{round_.pid}",
-        )
+        hint = f"proctor studio {root}, and send people to /r/{round_.pid}"
+        raise UserError(f"nobody has submitted anything in the round '{round_.name}'.", hint=hint)
     collected: Collected = _stage(round_.kind).collect(Workspace(root), round_, readings, settings.out)
     return round_, collected
 

@@ -50,10 +50,8 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
     found = list(_recordings(workspace, settings))
     ids = [id_ for id_, _, _ in found if not settings.recording or id_ in settings.recording]
     if unknown := sorted({*settings.recording} - {*ids}) or ([] if ids else ["…"]):
-        where = str(settings.videos or workspace.root)
-        raise UserError(
-            f"there is no recording '{unknown[0][:60]}'.", where=where, hint="see --videos, --steps"
-        )
+        where, hint = str(settings.videos or workspace.root), "see --videos, --steps"
+        raise UserError(f"there is no recording '{unknown[0][:60]}'.", where=where, hint=hint)
     videos = workspace_videos(workspace, settings.videos, ids)
     labels = _prelabels(settings.prelabels) if settings.prelabels else {}
     keys = _own_steps(workspace) if labels else {}
@@ -191,7 +189,10 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     write_jsonl(files[0], open_)
     files += write_narrations(workspace, folder, readings)
     if whole:
-        graphs = {t.activity: _graph(t) for t in (marked[r.id][0] for r in whole)}
+        graphs = {}
+        for task in (marked[recording.id][0] for recording in whole):
+            steps = tuple(Step(s.id, s.text, s.optional) for s in task.steps)
+            graphs[task.activity] = TaskGraph(task.activity, task.title, steps, task.before)
         files.append(folder / "annotated")
         if files[-1].is_dir() and not files[-1].is_symlink():
             shutil.rmtree(files[-1])  # of an earlier collection
@@ -204,8 +205,3 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         *([f"next: proctor read plain {files[-1]} FOLDER"] if whole else []),
     )
     return Collected(files=tuple(files), lines=lines, figures=agreement)
-
-
-def _graph(task: TimelineTask) -> TaskGraph:
-    steps = tuple(Step(s.id, s.text, s.optional) for s in task.steps)
-    return TaskGraph(task.activity, task.title, steps, task.before)

@@ -67,9 +67,7 @@ def transcribe_round(root: Path, settings: Transcribe) -> Transcribed:
         mine = select(a.c.pid).join(t, t.c.id == a.c.task_id).where(t.c.round_id == round_.id)
         pids = list(connection.execute(mine.order_by(a.c.id)).scalars())
     if round_.kind != "timeline":
-        raise UserError(
-            f"'{round_.name}' is a round of the kind {round_.kind}; people speak on timelines alone."
-        )
+        raise UserError(f"'{round_.name}' is a round of the kind {round_.kind}; sound is of timelines alone.")
     folder = Workspace(root).file("studio")
     hear = load_transcriber(settings.backend, settings.model, settings.language)
     counts, failed = {"written": 0, "silent": 0, "before": 0}, {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
@@ -92,7 +92,8 @@ def check_form(sheet: FormSheet, fields: Sequence[Field]) -> FormSheet:
     errors: list[tuple[str, str]] = []
     kept: dict[str, str | list[str]] = {}
     for field in fields:
-        if not _is_asked(field, kept):
+        on, _, value = field.only_if.partition("=")
+        if field.only_if and kept.get(on) != value:
             continue
         given = sheet.values.get(field.name, "")
         texts = [t for raw in ([given] if isinstance(given, str) else given) if (t := raw.strip())]
@@ -109,11 +110,6 @@ def check_form(sheet: FormSheet, fields: Sequence[Field]) -> FormSheet:
     if errors:
         raise InvalidError(errors)
     return FormSheet(values=kept, note=sheet.note.strip())
-
-
-def _is_asked(field: Field, kept: Mapping[str, str | list[str]]) -> bool:
-    on, _, value = field.only_if.partition("=")
-    return not field.only_if or kept.get(on) == value
 
 
 def _fault(field: Field, texts: list[str]) -> str:
