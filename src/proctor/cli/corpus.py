@@ -24,7 +24,11 @@ app = group_app(
 @app.command()
 @with_settings
 def build(
-    workspace: WorkspaceArgument, options: CorpusOptions, limits: Limits, trying: DryRun, output: Output
+    workspace: WorkspaceArgument,
+    options: CorpusOptions,
+    limits: Limits,
+    trying: DryRun,
+    output: Output,
 ) -> None:
     """Read files, data sets and workspaces into the workspace's corpus.
 

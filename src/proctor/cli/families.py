@@ -22,7 +22,10 @@ class _Generate(FamilyGroup):
             "proctor.cli.generate",
             "About documents (texts, tables, images), in styles, as SMMQG.",
         ),
-        "clip": ("proctor.cli.generate", "About clips of annotated videos, as InstructionBench."),
+        "clip": (
+            "proctor.cli.generate",
+            "About clips of annotated videos, as InstructionBench.",
+        ),
     }
 
 

@@ -229,7 +229,10 @@ def anomaly(settings: AnomalySettings, training: TrainOptions, output: Output) -
 
 def _anomaly_text(result: LearnedAnomaly) -> str:
     rows: list[tuple[object, ...]] = [
-        (f"{result.block}, scores {'as they are' if post == 'none' else 'as published'}", *_of_frames(found))
+        (
+            f"{result.block}, scores {'as they are' if post == 'none' else 'as published'}",
+            *_of_frames(found),
+        )
         for post, found in result.frames.items()
     ]
     if result.published:

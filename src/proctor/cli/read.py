@@ -26,7 +26,12 @@ class Source(Settings, frozen=True, kw_only=True):
 
 @app.command()
 @with_settings
-def read(source: Source, settings: ReadSettings, spread: Spread, output: Output) -> None:
+def read(
+    source: Source,
+    settings: ReadSettings,
+    spread: Spread,
+    output: Output,
+) -> None:
     """Read recordings and task graphs, correct what is known to be wrong, and say what was found.
 
     Writes recordings.jsonl, graphs.json, corrections.jsonl and read.dropped.jsonl. Nothing is corrected silently:

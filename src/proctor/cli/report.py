@@ -12,7 +12,11 @@ app = command_app()
 @app.command()
 @with_settings
 def report(
-    workspace: WorkspaceArgument, files: ReportFiles, settings: ReportSettings, *, output: Output
+    workspace: WorkspaceArgument,
+    files: ReportFiles,
+    settings: ReportSettings,
+    *,
+    output: Output,
 ) -> None:
     """Write everything about the benchmark and its runs as one page that works offline, in light, dark and print.
 

@@ -6,7 +6,14 @@ from typing import Any
 
 import msgspec
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table, warn
+from proctor.cli.console import (
+    WorkspaceArgument,
+    command_app,
+    emit,
+    progress,
+    table,
+    warn,
+)
 from proctor.cli.models import closing_text, emit_estimates, end_with_status
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.documents.settings import RetrievalOptions
@@ -18,7 +25,11 @@ app = command_app()
 @app.command()
 @with_settings
 def retrieve(
-    workspace: WorkspaceArgument, options: RetrievalOptions, limits: Limits, trying: DryRun, output: Output
+    workspace: WorkspaceArgument,
+    options: RetrievalOptions,
+    limits: Limits,
+    trying: DryRun,
+    output: Output,
 ) -> None:
     """Let retrievers rank all sources for every question, and compute recall by style and by modalities.
 

@@ -41,7 +41,8 @@ class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
         Literal["published", "uniform", "fps", "steps"], option("Of the frames: published, uniform or fps.")
     ] = "published"
     against: Annotated[
-        bool, option("Verify nothing: hold every oracle, model and filter against people, and end.", "--list")
+        bool,
+        option("Verify nothing: hold every oracle, model and filter against people, and end.", "--list"),
     ] = False
     videos: Videos = None
     limit: Limit = None

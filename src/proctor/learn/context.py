@@ -48,7 +48,16 @@ Places = NDArray[np.int64]
 
 Setting = Literal["local", "step", "causal", "offline"]
 
-GROUPS: Final = ("history", "instruction", "duration", "predecessors", "order", "position", "past", "whole")
+GROUPS: Final = (
+    "history",
+    "instruction",
+    "duration",
+    "predecessors",
+    "order",
+    "position",
+    "past",
+    "whole",
+)
 SETTINGS: Final[Mapping[Setting, tuple[str, ...]]] = {
     "local": GROUPS[:4],
     "step": GROUPS[:6],

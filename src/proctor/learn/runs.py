@@ -289,7 +289,11 @@ def write_run(
 
 
 def write_tables(
-    folder: Path, record: RunRecord, tables: Mapping[str, tuple[int, bytes]], *, overwrite: bool = False
+    folder: Path,
+    record: RunRecord,
+    tables: Mapping[str, tuple[int, bytes]],
+    *,
+    overwrite: bool = False,
 ) -> RunRecord:
     """Write a run whose results are tables of another kind than ``PredictedStep``; else as ``write_run``.
 

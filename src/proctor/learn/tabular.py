@@ -237,7 +237,12 @@ class _Boosted:
 
     @classmethod
     def fit(
-        cls, values: Floats, target: Bools, division: Division, size: Mapping[str, int], seeds: Sequence[int]
+        cls,
+        values: Floats,
+        target: Bools,
+        division: Division,
+        size: Mapping[str, int],
+        seeds: Sequence[int],
     ) -> _Boosted:
         lightgbm = _load("lightgbm")
         seen = target[division.val]

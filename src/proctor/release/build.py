@@ -326,7 +326,12 @@ def _decide(question: Question, verdicts: Sequence[Verdict], rules: BuildRules, 
     if not given:
         return Dropped(question.id, "not-verified", f"by {' or '.join(sorted(voters))}")
     opened = open_case(
-        question, given, question=rules.question, answers=rules.answers, order=rules.order, seed=seed
+        question,
+        given,
+        question=rules.question,
+        answers=rules.answers,
+        order=rules.order,
+        seed=seed,
     )
     case = _with_own_answers(opened, rules)
     adjudication, outdated = find_adjudication(opened, verdicts)

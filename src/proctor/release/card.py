@@ -43,7 +43,12 @@ HUB_LICENCES: Final = frozenset(
     ]
 )
 """SPDX identifiers that the Hub knows; all of them allow to pass a work on, with its licence."""
-_SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_SIZES: Final = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+)
 _SAMPLES: Final = 3
 _ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 

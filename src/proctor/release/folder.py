@@ -80,7 +80,14 @@ from proctor.version import __version__
 if TYPE_CHECKING:  # it brings what decodes videos
     from proctor.exam.library import Library
 
-__all__ = ["Benchmark", "benchmark_names", "changed_files", "load_benchmark", "read_release", "write_release"]
+__all__ = [
+    "Benchmark",
+    "benchmark_names",
+    "changed_files",
+    "load_benchmark",
+    "read_release",
+    "write_release",
+]
 
 ROWS: Final = "data/test.jsonl"
 PARQUET: Final = "data/default/test-00000-of-00001.parquet"

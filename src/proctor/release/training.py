@@ -26,7 +26,13 @@ from proctor.errors import UserError
 from proctor.records import Dropped, file_sha256, write_json, write_jsonl
 from proctor.release.training_split import Leakage, check_leakage, require_no_leak
 
-__all__ = ["TrainingManifest", "llava_record", "messages_record", "video_of", "write_training"]
+__all__ = [
+    "TrainingManifest",
+    "llava_record",
+    "messages_record",
+    "video_of",
+    "write_training",
+]
 
 PLACEHOLDERS: Final = ("<video>", "<image>", "<audio>")
 """What trainers replace by media, wherever it stands: a text that holds one cannot be trained on."""

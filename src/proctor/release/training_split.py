@@ -195,7 +195,10 @@ def cap_pairs(pairs: Sequence[ClipPair], most: int, seed: int = 0) -> list[ClipP
 
 
 def check_leakage(
-    benchmark: Iterable[ClipPair], training: Iterable[ClipPair], *, clips: Iterable[ShownClip] = ()
+    benchmark: Iterable[ClipPair],
+    training: Iterable[ClipPair],
+    *,
+    clips: Iterable[ShownClip] = (),
 ) -> Leakage:
     """Look for videos on both sides, by id, by what is left of ids and file names, and by the content of clips.
 

@@ -18,7 +18,13 @@ from proctor.report.data import Role
 from proctor.report.figures.parts import percent, plain_svg, whisker
 from proctor.report.parts import Cell, Table
 
-__all__ = ["bar", "counts_table", "difference_chart", "distribution_bar", "interval_chart"]
+__all__ = [
+    "bar",
+    "counts_table",
+    "difference_chart",
+    "distribution_bar",
+    "interval_chart",
+]
 
 TICKS: Final = (0, 25, 50, 75, 100)
 

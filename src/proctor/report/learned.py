@@ -241,7 +241,10 @@ def _at(decided: Decisions) -> str:
 
 def _decisions(found: Learned) -> Section:
     rows: list[Row] = [
-        (Cell(run.name, _at(decided)), *(number(decided.figures.get(name), scale=100) for name in _DECIDED))
+        (
+            Cell(run.name, _at(decided)),
+            *(number(decided.figures.get(name), scale=100) for name in _DECIDED),
+        )
         for run in found.runs
         for decided in run.decisions
     ]
@@ -464,7 +467,9 @@ def _differences(found: Learned, resamples: int) -> Iterator[Section]:
         + (f" {count(left, 'pair')} not compared: the protocols label steps differently." if left else "")
     )
     yield Section(
-        "differences", "Differences", (Table("One run minus another", ("", *_COMPARED.values()), rows, note),)
+        "differences",
+        "Differences",
+        (Table("One run minus another", ("", *_COMPARED.values()), rows, note),),
     )
 
 

@@ -153,7 +153,12 @@ def calibrate(root: Path, settings: CalibrateSettings | None = None) -> Calibrat
     draws = Draws(**settings.resampling, cluster=kind_named(kind).measured.cluster)
     result = CalibrationFile(
         calibration=calibrate_judges(
-            people, chosen, evidence.clusters, right=settings.right, criterion=settings.criterion, draws=draws
+            people,
+            chosen,
+            evidence.clusters,
+            right=settings.right,
+            criterion=settings.criterion,
+            draws=draws,
         ),
         self_preference=analyse_self_preference(
             chosen,
@@ -245,7 +250,11 @@ def load_calibration(
     if (
         not all(m.votes for m in found.calibration.human)
         or any(v not in (0, 1, 2) for v in votes)
-        or found.calibration.right not in (1, 2)
+        or found.calibration.right
+        not in (
+            1,
+            2,
+        )
     ):
         raise UserError(
             "it holds an answer without a mark, or a mark that is not 0, 1 or 2.", where=str(path), hint=hint

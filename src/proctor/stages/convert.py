@@ -167,7 +167,12 @@ def convert(
 
 
 def _read(
-    source: Path, name: str | None, kind: str, given: Mapping[str, str], used: set[str], corrections: str
+    source: Path,
+    name: str | None,
+    kind: str,
+    given: Mapping[str, str],
+    used: set[str],
+    corrections: str,
 ) -> _Read:
     if name is None and source.is_dir():
         name = _guessed(source)

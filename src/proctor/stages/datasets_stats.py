@@ -621,7 +621,10 @@ def _render_changes(s: DatasetStatistics) -> Iterator[str]:
     changed = (
         _columns(["", "in the files", "as read"], change_rows(s)) or "They change none of the numbers above."
     )
-    yield _titled(f"What {total:,} corrections change", f"{changed}\n\nWhy:\n{reasons}")
+    yield _titled(
+        f"What {total:,} corrections change",
+        f"{changed}\n\nWhy:\n{reasons}",
+    )
 
 
 def _render_paper(s: DatasetStatistics) -> Iterator[str]:

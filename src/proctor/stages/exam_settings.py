@@ -200,7 +200,8 @@ class CalibrateSettings(scoring.ScoreSettings, frozen=True, kw_only=True):
         tuple[str, ...], option("Only this judge or template, or a pattern. May be given again.")
     ] = ()
     family: Annotated[
-        tuple[str, ...], option("PATTERN=FAMILY of models whose name does not show it. May be given again.")
+        tuple[str, ...],
+        option("PATTERN=FAMILY of models whose name does not show it. May be given again."),
     ] = ()
     right: Annotated[int, option("Mark from which on an answer is right.", ge=1, le=2)] = 2
     criterion: Annotated[

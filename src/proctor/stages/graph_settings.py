@@ -33,7 +33,8 @@ class LintSettings(Settings, frozen=True, kw_only=True):
     """Which graphs are looked at."""
 
     files: Annotated[
-        tuple[Path, ...], argument("Files or folders of task graphs; a workspace stands for its graphs.json.")
+        tuple[Path, ...],
+        argument("Files or folders of task graphs; a workspace stands for its graphs.json."),
     ]
     from_: Annotated[str | None, _FROM] = None
     rule: Annotated[str | None, option("List every finding of this rule, for example implied_edge.")] = None
@@ -104,14 +105,15 @@ class InduceSettings(Settings, frozen=True, kw_only=True):
     ] = ()
     terminals: Annotated[bool, option("Add START and END.")] = False
     reference: Annotated[
-        Path | None, option("Task graphs to compare with; those of the workspace or data set by default.")
+        Path | None,
+        option("Task graphs to compare with; those of the workspace or data set by default."),
     ] = None
     support: Annotated[Path | None, option("Write the support of every edge to this .jsonl file.")] = None
     review: Annotated[
         Path | None,
         option(
             "Write every edge and every doubtful pair to this .csv or .jsonl file, most doubtful first, for people to "
-            "accept or refuse."
+            "accept or refuse.",
         ),
     ] = None
     reviewed: Annotated[

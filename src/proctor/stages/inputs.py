@@ -243,7 +243,11 @@ def _load(workspace: Workspace, name: str, type_: type[R], wrong: Callable[[R], 
 
 
 def _load_answers(
-    path: Path, type_: type[A], items: Collection[Item], stage: str, wrong: Callable[[A, Item], Iterator[str]]
+    path: Path,
+    type_: type[A],
+    items: Collection[Item],
+    stage: str,
+    wrong: Callable[[A, Item], Iterator[str]],
 ) -> list[A]:
     records: list[A] = read_jsonl(path, type_)
     hint = f"correct the file, or remove it and run 'proctor {stage}' again"

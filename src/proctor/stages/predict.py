@@ -463,7 +463,11 @@ def _own_name(workspace: Workspace, group: _Group, given: str, answered: Sequenc
 
 
 def _predict_with_floor(
-    workspace: Workspace, group: _Group, name: str, settings: PredictSettings, seen: Callable[[], None] | None
+    workspace: Workspace,
+    group: _Group,
+    name: str,
+    settings: PredictSettings,
+    seen: Callable[[], None] | None,
 ) -> Predicted:
     floor = group.kind.fit(name, group.items, exam_library(workspace, group.items, MediaStore()))
     info = RunInfo(
@@ -486,7 +490,11 @@ def _predict_with_floor(
 
 
 def _predict_with_trained(
-    workspace: Workspace, group: _Group, name: str, settings: PredictSettings, seen: Callable[[], None] | None
+    workspace: Workspace,
+    group: _Group,
+    name: str,
+    settings: PredictSettings,
+    seen: Callable[[], None] | None,
 ) -> Predicted:
     from proctor.stages.learn.sequence import LEARNED_FROM  # no other predictor needs what learns
     from proctor.stages.order_model import open_order_system

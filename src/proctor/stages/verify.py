@@ -195,7 +195,11 @@ class ReviewOptions(TypedDict, total=False):
 
 
 def verify_with_model(
-    root: Path, model: str, *, seen: Callable[[], None] | None = None, **options: Unpack[ReviewOptions]
+    root: Path,
+    model: str,
+    *,
+    seen: Callable[[], None] | None = None,
+    **options: Unpack[ReviewOptions],
 ) -> Reviewed:
     """Have every candidate reviewed that a model has not reviewed yet; its verdicts lie beside all others.
 
@@ -284,7 +288,11 @@ def store_filters(workspace: Workspace, results: Sequence[FilterResult], asked: 
         return store.append_many(v for v in said if before.get(verdict_key(v)) != v)
 
 
-def estimate_verification(root: Path, model: str, **options: Unpack[ReviewOptions]) -> Estimate:
+def estimate_verification(
+    root: Path,
+    model: str,
+    **options: Unpack[ReviewOptions],
+) -> Estimate:
     """Say what a model's reviews would take, from the real prompts; nothing is sent.
 
     Raises:

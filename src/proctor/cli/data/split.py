@@ -29,7 +29,8 @@ class SplitSettings(PlaceSettings, frozen=True, kw_only=True):
     rule: Annotated[str | None, option("Make one of the data set's own splits from its rule.")] = None
     check: Annotated[Path | None, option("Say what this split file lets through.", metavar="FILE")] = None
     near: Annotated[
-        float | None, option("With --check: also texts that share this part of their words.", ge=0.1, le=1.0)
+        float | None,
+        option("With --check: also texts that share this part of their words.", ge=0.1, le=1.0),
     ] = None
     fractions: Annotated[str, option("Shares of the subsets.")] = "train=0.8,val=0.1,test=0.1"
     stratify: Annotated[str | None, option("Attribute whose mixture should be alike in all subsets.")] = None

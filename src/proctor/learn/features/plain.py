@@ -215,7 +215,11 @@ def _flow_columns(luma: Floats, seconds: float) -> Floats:
     halves = [half for part in np.array_split(mean, 2, axis=0) for half in np.array_split(part, 2, axis=1)]
     quarters = [value for half in halves for value in half.reshape(-1, 2).mean(axis=0)]
     return np.concatenate(
-        [[right.mean(), down.mean(), speeds.mean(), speeds.max()], _directed(right, down), quarters]
+        [
+            [right.mean(), down.mean(), speeds.mean(), speeds.max()],
+            _directed(right, down),
+            quarters,
+        ]
     )
 
 

@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 from proctor.learn.evaluate import Figure
 from proctor.learn.localize.dense import BACKGROUND
 from proctor.metrics.interval import Interval
-from proctor.metrics.localization import TIOU, Segments, localization_scores, score_intervals
+from proctor.metrics.localization import (
+    TIOU,
+    Segments,
+    localization_scores,
+    score_intervals,
+)
 from proctor.metrics.segmentation import segmentation_scores, segmentation_statistics
 
 __all__ = ["LocalizeFigures", "LocalizedRow", "labelled", "localized", "rows_of"]

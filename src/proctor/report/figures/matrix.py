@@ -10,7 +10,13 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from proctor.metrics.figure import Matrix
-from proctor.report.figures.parts import join, label, nothing, require_equal_lengths, scrolling
+from proctor.report.figures.parts import (
+    join,
+    label,
+    nothing,
+    require_equal_lengths,
+    scrolling,
+)
 from proctor.report.numbers import show_value
 
 __all__ = ["SHADES", "Cell", "Cells", "diverging", "draw_matrix", "matrix_guide", "read_cells", "shade_name"]

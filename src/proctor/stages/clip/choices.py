@@ -27,7 +27,13 @@ from proctor.stages.inputs import load_all_items
 from proctor.stages.models import MEDIA, Asked, Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["ChoicesMade", "PlannedCalls", "estimate_choices", "make", "planned_calls"]
+__all__ = [
+    "ChoicesMade",
+    "PlannedCalls",
+    "estimate_choices",
+    "make",
+    "planned_calls",
+]
 
 ATTEMPTS: Final = "choices.attempts.jsonl"
 

@@ -24,7 +24,12 @@ from proctor.stages.exam_library import exam_library
 from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["Filtered", "estimate_filters", "filter_questions", "filters_of"]
+__all__ = [
+    "Filtered",
+    "estimate_filters",
+    "filter_questions",
+    "filters_of",
+]
 
 FUNNEL: Final = "filters.json"
 

@@ -26,7 +26,13 @@ from proctor.stages.clip.settings import PairOptions
 from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["PairsMade", "estimate_pairs", "found_clips", "generate", "read_clips"]
+__all__ = [
+    "PairsMade",
+    "estimate_pairs",
+    "found_clips",
+    "generate",
+    "read_clips",
+]
 
 STAGE: Final = "pairs"
 """Name of the stage in the workspace's records."""
@@ -126,7 +132,11 @@ def _recordings(
 
 
 def generate(
-    root: Path, options: PairOptions, *, limits: Limits | None = None, seen: Callable[[], None] | None = None
+    root: Path,
+    options: PairOptions,
+    *,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
 ) -> PairsMade:
     """Write pairs about the videos of data sets.
 

@@ -113,7 +113,8 @@ class FilterOptions(Assisted, frozen=True, kw_only=True):
     ] = ()
     votes: Annotated[int, option("Of judges on each filter but blind; odd, a majority drops.", ge=1)] = 1
     benchmark_share: Annotated[
-        float, option("Of the kept pairs, by whole videos, for the benchmark; the others train.", ge=0, le=1)
+        float,
+        option("Of the kept pairs, by whole videos, for the benchmark; the others train.", ge=0, le=1),
     ] = 1.0
     cap: Annotated[int | None, option("Pairs of the benchmark at most (published: 5,000).", ge=1)] = None
 
@@ -174,7 +175,8 @@ class ChoiceOptions(Assisted, frozen=True, kw_only=True):
     typed: Annotated[int, option("Wrong answers made by rule from annotations, of four.", ge=0, le=4)] = 0
     attempts: Annotated[int, option("At a question; then it stays open-ended.", ge=1)] = 10
     confirm: Annotated[
-        Literal["off", "report", "require"], option("A fresh vote after acceptance: off, report, or require.")
+        Literal["off", "report", "require"],
+        option("A fresh vote after acceptance: off, report, or require."),
     ] = "report"
 
     @property

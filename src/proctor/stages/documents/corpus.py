@@ -25,7 +25,15 @@ from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.rehearsing import find_rehearser
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["Built", "Deduped", "Described", "build", "dedupe", "describe", "estimate_corpus"]
+__all__ = [
+    "Built",
+    "Deduped",
+    "Described",
+    "build",
+    "dedupe",
+    "describe",
+    "estimate_corpus",
+]
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -366,7 +374,11 @@ def _verbalise(
 def _verbaliser(models: Models, model: str, limits: Limits | None) -> Verbaliser:
     prompts = corpus_prompts(limits.prompts if limits else None)
     return Verbaliser(
-        model=model, prompts=prompts, secret=models.secret, media=models.media, replying=models.replying
+        model=model,
+        prompts=prompts,
+        secret=models.secret,
+        media=models.media,
+        replying=models.replying,
     )
 
 

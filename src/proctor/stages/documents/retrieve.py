@@ -43,7 +43,12 @@ from proctor.stages.documents.settings import DEFAULT_RETRIEVERS, RetrievalOptio
 from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.workspace import Workspace
 
-__all__ = ["Retrieved", "estimate_retrieval", "load_table", "retrieve_all"]
+__all__ = [
+    "Retrieved",
+    "estimate_retrieval",
+    "load_table",
+    "retrieve_all",
+]
 
 _TABLE: Final = "table.json"
 

@@ -175,7 +175,8 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
         ),
     ] = ()
     per_cell: Annotated[
-        int | None, option("Questions of every style with every combination of modalities (default 1).", ge=1)
+        int | None,
+        option("Questions of every style with every combination of modalities (default 1).", ge=1),
     ] = None
     total: Annotated[int | None, option("Questions in all, spread evenly.", ge=1)] = None
     published: Annotated[
@@ -186,7 +187,8 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
         ),
     ] = False
     combination: Annotated[
-        tuple[str, ...], option("Only this many texts, tables and images, such as 1-1-0; may be repeated.")
+        tuple[str, ...],
+        option("Only this many texts, tables and images, such as 1-1-0; may be repeated."),
     ] = ()
     embedder: Annotated[
         str,
@@ -200,7 +202,8 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
         int, option("Candidates of its modality for each source that a question needs.", ge=1)
     ] = 2
     num_entities: Annotated[
-        int, option("Entities that are asked for of a seed; an attempt draws one of them.", ge=1, le=20)
+        int,
+        option("Entities that are asked for of a seed; an attempt draws one of them.", ge=1, le=20),
     ] = 1
     floor: Annotated[
         float | None,

@@ -22,7 +22,15 @@ from proctor.stages.clip.pairs import found_clips, generate
 from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
 from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.experiment.settings import OUTLINES, ClipAnswerSettings
-from proctor.stages.experiment.stage import Doing, Plan, Stage, Task, Unit, rows_of_tables, units_of_table
+from proctor.stages.experiment.stage import (
+    Doing,
+    Plan,
+    Stage,
+    Task,
+    Unit,
+    rows_of_tables,
+    units_of_table,
+)
 from proctor.stages.experiment.tasks import answers_of, marks_of, runs_of
 from proctor.stages.judge import judge
 from proctor.stages.models import Asked

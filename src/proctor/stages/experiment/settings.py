@@ -33,7 +33,8 @@ class ReadingSettings(Settings, frozen=True, kw_only=True):
     data: Annotated[Path | None, option("Folder of the data set; needed the first time only.")] = None
     dataset: Annotated[str, option("Its reader; see 'proctor read'.")] = "captaincook4d"
     published: Annotated[
-        Path | None, option("File of published ProMQA questions to use in place of questions of one's own.")
+        Path | None,
+        option("File of published ProMQA questions to use in place of questions of one's own."),
     ] = None
     protocol: Annotated[
         Literal["corrected", "published"], option("How data are read and examples derived.")
@@ -75,7 +76,8 @@ class MarkSettings(ReplyOptions, frozen=True, kw_only=True):
     """Who marks, and how; scores are made of the first judge's marks by the first rubric. Without one Proctor's rules mark."""
 
     judge: Annotated[
-        tuple[str, ...], option("Model that marks; may be repeated; scores are the first one's.", "-j")
+        tuple[str, ...],
+        option("Model that marks; may be repeated; scores are the first one's.", "-j"),
     ] = ()
     rubric: Annotated[
         tuple[str, ...],
@@ -118,7 +120,8 @@ class OverlapSettings(ReplyOptions, frozen=True, kw_only=True):
     """Who says of which styles questions are."""
 
     classifier: Annotated[
-        str | None, option("Model that says of which styles questions are: style overlap.", metavar="MODEL")
+        str | None,
+        option("Model that says of which styles questions are: style overlap.", metavar="MODEL"),
     ] = None
 
 

@@ -16,7 +16,13 @@ from proctor.errors import UserError
 from proctor.learn.localize.data import LocalizeData, localize_data
 from proctor.learn.localize.decode import Decoded, decode, infer_activities, of_activity
 from proctor.learn.localize.decode_choice import GRID, ChosenWeights, choose_weights
-from proctor.learn.localize.order_figures import FIGURES, Sequenced, f1_sums, performed, tagged_out_of_order
+from proctor.learn.localize.order_figures import (
+    FIGURES,
+    Sequenced,
+    f1_sums,
+    performed,
+    tagged_out_of_order,
+)
 from proctor.learn.localize.order_prior import OrderPrior, fit_order_prior
 from proctor.learn.localize.readings import DecodeWeights
 from proctor.learn.localize.splits import LOCALIZE_SPLITS

@@ -38,7 +38,8 @@ class ProcedureSettings(Settings, frozen=True, kw_only=True):
         ),
     ] = "procut"
     clusters: Annotated[
-        str, option("How many clusters, or auto: those of 30 that a chain goes on using.", metavar="K|auto")
+        str,
+        option("How many clusters, or auto: those of 30 that a chain goes on using.", metavar="K|auto"),
     ] = "30"
     distance: Annotated[
         Literal["l1", "potts"],

@@ -248,7 +248,8 @@ class AnomalySettings(Settings, frozen=True, kw_only=True):
     seed: Annotated[int, SEED] = 0
     resamples: Annotated[int, RESAMPLES] = 1_000
     out: Annotated[
-        Path | None, option("Folder for the run: frames.jsonl, scores of steps, checkpoints.", metavar="RUN")
+        Path | None,
+        option("Folder for the run: frames.jsonl, scores of steps, checkpoints.", metavar="RUN"),
     ] = None
 
 

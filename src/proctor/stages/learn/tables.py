@@ -18,7 +18,14 @@ from proctor.errors import UserError
 from proctor.exam.estimate import Estimate
 from proctor.learn.evaluate import Decided, Figure, OfKind, Recognised
 from proctor.learn.features.store import FeatureStore, Modality
-from proctor.learn.published import TABLES, WINDOWS, PublishedRow, TableNumber, always_mistaken, size_of
+from proctor.learn.published import (
+    TABLES,
+    WINDOWS,
+    PublishedRow,
+    TableNumber,
+    always_mistaken,
+    size_of,
+)
 from proctor.learn.settings import TrainOptions
 from proctor.learn.zeroshot.figures import Figures
 from proctor.records import read_json
@@ -361,8 +368,14 @@ def _notes(number: TableNumber) -> tuple[str, ...]:
             ours,
             "The printed thresholds were not chosen for half steps: recall falls to nothing while AUC barely falls.",
         ),
-        "3": (alike, _ENTRIES),
-        "9": (alike, _ENTRIES + " A missing step has no time."),
+        "3": (
+            alike,
+            _ENTRIES,
+        ),
+        "9": (
+            alike,
+            _ENTRIES + " A missing step has no time.",
+        ),
         "12": (
             "The paper's heads are wrong: these are the columns that its released results give.",
             "Printed rows localize steps; ours recognise mistakes in known steps, from features of the same windows.",

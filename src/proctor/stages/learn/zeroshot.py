@@ -276,7 +276,12 @@ def zeroshot(settings: ZeroshotSettings, *, limits: Limits | None = None, show: 
     told = Replies(tuple(np.array(exam.entries, object)[scored]), replies.said)
     who = settings.model.partition("@")[0]
     figures = judge_calls(
-        who, settings.variant, told, calls[scored], resamples=settings.resamples, seed=settings.seed
+        who,
+        settings.variant,
+        told,
+        calls[scored],
+        resamples=settings.resamples,
+        seed=settings.seed,
     )
     result = Zeroshot(
         model=settings.model, variant=settings.variant, protocol=settings.protocol, combine=settings.combine,

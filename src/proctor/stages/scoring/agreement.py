@@ -181,7 +181,9 @@ def score_labels(judged: Judged[Label], drawn: AgreementSettings) -> ScoreTable:
     )
 
 
-def _pooled_pairs(said: Mapping[str, Mapping[str, Label]]) -> tuple[list[Label], list[Label], list[str]]:
+def _pooled_pairs(
+    said: Mapping[str, Mapping[str, Label]],
+) -> tuple[list[Label], list[Label], list[str]]:
     """All pairs of labels of a unit, the annotator whose name sorts first on the left, and their units."""
     found = [
         (by[a], by[b], unit) for unit, by in sorted(said.items()) for a, b in combinations(sorted(by), 2)

@@ -502,7 +502,11 @@ def choice_values(data: AnswerData, letters: Sequence[ParsedLetter | None], open
     return Measured(
         "choice",
         [None if letter is None else next(marks) for letter in letters],
-        {"completion": "bracket" if opened_bracket else "no", "parser": PARSER, "unparsed": "wrong"},
+        {
+            "completion": "bracket" if opened_bracket else "no",
+            "parser": PARSER,
+            "unparsed": "wrong",
+        },
         {
             "right": counts.right,
             "wrong": counts.wrong,

@@ -111,7 +111,10 @@ _RANKINGS: Final = {
     "equal_error_rate": metrics.equal_error_rate,
 }
 
-_OF_PAIRS: Final = {"within_roc_auc": metrics.within_roc_auc, "between_roc_auc": metrics.between_roc_auc}
+_OF_PAIRS: Final = {
+    "within_roc_auc": metrics.within_roc_auc,
+    "between_roc_auc": metrics.between_roc_auc,
+}
 
 _OVER_KINDS: Final = {
     "roc_auc": metrics.macro_kind_roc_auc,
@@ -312,7 +315,10 @@ def figures_of_part(
         f"Decisions, {line}" + ("" if rule is None else f" (threshold {rule.threshold:.3g})"),
         ("normal", "mistake"),
         ("normal", "mistake"),
-        ((counts.true_negatives, counts.false_positives), (counts.false_negatives, counts.true_positives)),
+        (
+            (counts.true_negatives, counts.false_positives),
+            (counts.false_negatives, counts.true_positives),
+        ),
         row_title="reference",
         column_title="predicted",
     )

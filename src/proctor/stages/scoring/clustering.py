@@ -110,7 +110,11 @@ def score_clustering(settings: ClusteringSettings) -> ScoreTable:
         for average in AVERAGES:
             shown = average.replace("-", " ")
             scores = mean_over_groups(
-                groups, average=average, background=background, settings=words, **settings.resampling
+                groups,
+                average=average,
+                background=background,
+                settings=words,
+                **settings.resampling,
             )
             rows += _rows(shown, scores)
             chance = random_clustering(

@@ -83,7 +83,8 @@ class AgreementSettings(ScoreSettings, frozen=True, kw_only=True):
     ] = "pooled"
     quorum: Annotated[int, option("Annotators that it takes to vote for alternative orders.", ge=1)] = 1
     thresholds: Annotated[
-        tuple[float, ...], option("IoU at which two segments are the same (repeatable).", "--threshold")
+        tuple[float, ...],
+        option("IoU at which two segments are the same (repeatable).", "--threshold"),
     ] = (0.1, 0.25, 0.5)
     resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
 
@@ -351,13 +352,13 @@ class OrderingSettings(ScoreSettings, frozen=True, kw_only=True):
     mode: Annotated[
         Literal["strict", "repair"],
         option(
-            "strict refuses predictions that lack, repeat or invent steps; repair drops and appends, and counts."
+            "strict refuses predictions that lack, repeat or invent steps; repair drops and appends, and counts.",
         ),
     ] = "strict"
     references: Annotated[
         Literal["joint", "independent", "first"],
         option(
-            "Which of several acceptable orders counts: the best one, the best of each measure, the first."
+            "Which of several acceptable orders counts: the best one, the best of each measure, the first.",
         ),
     ] = "joint"
     constraints: Annotated[

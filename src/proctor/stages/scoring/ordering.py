@@ -168,7 +168,12 @@ def _count_repair(counts: Counter[str], repaired: RepairedOrder) -> None:
 
 
 def _order_of_scores(
-    item: Item, prediction: Prediction, mode: str, counts: Counter[str], tau_a: dict[str, float], where: str
+    item: Item,
+    prediction: Prediction,
+    mode: str,
+    counts: Counter[str],
+    tau_a: dict[str, float],
+    where: str,
 ) -> tuple[str, ...]:
     scores = _scores_by_step(item, prediction, where)
     if mode == "strict":
@@ -436,9 +441,11 @@ def chance_rows(
         chance = chance_of_references(
             [item.references for item in system.items], mode=options.references, seed=options.seed
         )
-        signature = {"chance": chance.method, "order": "uniform", "references": options.references} | (
-            {"seed": str(options.seed)} if chance.simulated else {}
-        )
+        signature = {
+            "chance": chance.method,
+            "order": "uniform",
+            "references": options.references,
+        } | ({"seed": str(options.seed)} if chance.simulated else {})
         for column in ORDER_COLUMNS:
             values, weights = column.values(chance.measures), column.weights(chance.measures)
             value = float(values.sum() / weights.sum())

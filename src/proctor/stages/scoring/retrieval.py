@@ -676,7 +676,12 @@ def _pool_counts(
     return counts
 
 
-def _notes(ranked: RankedGold, cuts: Sequence[int], pool: Pool | None, without_gold: int) -> Iterator[str]:
+def _notes(
+    ranked: RankedGold,
+    cuts: Sequence[int],
+    pool: Pool | None,
+    without_gold: int,
+) -> Iterator[str]:
     last = cuts[-1]
     shallow = int((ranked.retrieved < last).sum())
     if shallow:

@@ -263,7 +263,8 @@ def pair_rows(
         rows.append(ScoreRow("effect", score(found.effect, Signature("cohen_d", {"kind": kind})), pair.name))
     if found.detectable is not None:
         signature = Signature(
-            "detectable_difference", {"alpha": "0.05", "cluster": marks.cluster_name, "power": "0.8"}
+            "detectable_difference",
+            {"alpha": "0.05", "cluster": marks.cluster_name, "power": "0.8"},
         )
         rows.append(ScoreRow("detectable", score(found.detectable, signature), pair.name, digits=digits))
         if wanted is not None:

@@ -449,7 +449,10 @@ def _powered(marks: Marks, human: Path, drawing: SignificanceSettings) -> list[S
         groups = None if clusters is None else [clusters[k] for k in both]
         for label, metric in (("judge accuracy", judge_accuracy), ("judge r", judge_correlation)):
             score = metric(
-                np.array(seen, dtype=np.float64), judge[both], clusters=groups, **drawing.resampling
+                np.array(seen, dtype=np.float64),
+                judge[both],
+                clusters=groups,
+                **drawing.resampling,
             )
             rows.append(ScoreRow(label, _named(score, marks), name))
     if not used:
