@@ -26,6 +26,7 @@ __all__ = ["ENTRY_POINTS", "FAMILIES", "ScoreFamily", "all_families", "score_fam
 
 ENTRY_POINTS: Final = "proctor.metrics"
 """Group of the entry points that bring families, each a ``ScoreFamily`` under its name."""
+
 FAMILIES: Final[Mapping[str, str]] = {
     "localization": "Steps found in time: mAP at tIoU, recall at k×.",
     "classification": "Mistakes recognised: accuracy, precision, recall, F1, ROC-AUC, PR-AUC, EER.",

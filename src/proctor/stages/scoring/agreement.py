@@ -76,6 +76,7 @@ __all__ = [
 # Pictures of agreement: every two annotators, and values with intervals.
 
 MANY_PAIRS: Final = 15
+
 """With more pairs of annotators than this, the heat-map alone shows them."""
 
 
@@ -139,7 +140,9 @@ def agreement_plot(title: str, rows: Iterable[ScoreRow]) -> IntervalPlot:
 
 
 _FEW_LABELS: Final = 6
+
 """With more labels than this, their specific agreement and prevalence are left out of the table."""
+
 _ONE_SIDED: Final = 0.9
 
 

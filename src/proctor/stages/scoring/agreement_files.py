@@ -32,13 +32,21 @@ T = TypeVar("T")
 Semantics = Literal["order", "ranks"]
 
 _UNIT: Final = ("unit", "item", "item_id", "instance", "id")
+
 _ANNOTATOR: Final = ("annotator", "annotator_id", "worker_id", "rater", "coder")
+
 _LABEL: Final = ("label", "value", "rating")
+
 _LOOKS_MISSING: Final = frozenset({"nan", "na", "n/a", "#n/a", "null", "<na>", "-", "--", "?", "."})
+
 _CLUSTER: Final = ("cluster", "recording", "recording_id")
+
 _RECORDING: Final = ("recording", "recording_id", "video-id", "video_id", "unit")
+
 _STEP: Final = ("step", "step_id", "label")
+
 _START: Final = ("start", "start_time", "t-start")
+
 _END: Final = ("end", "end_time", "t-end")
 
 

@@ -54,18 +54,29 @@ __all__ = [
 # Questions with their references, and what a system answered, from two files joined by id.
 
 _ID: Final = ("id", "question_id", "item_id", "item")
+
 _REFERENCES: Final = ("answers", "references")
+
 _REFERENCE: Final = ("answer", "reference")
+
 _OPTIONS: Final = ("options", "choices")
+
 _GOLD: Final = ("gold", "letter", "gold_letter", "answer_letter")
+
 _RESPONSE: Final = ("response", "answer", "prediction", "predicted", "letter")
+
 _JUDGEMENT: Final = ("judgement", "judgment", "judge")
+
 _CLUSTER: Final = ("recording", "recording_id", "video_id", "cluster")
 
 MarkScale = Literal["ternary", "binary"]
+
 """What the number 1 means: ``ternary`` marks are 0, 1, 2 (wrong, partial, match), ``binary`` ones 0, 1 (wrong, right)."""
+
 _DIGITS: Final = {"0": 0, "1": 1, "2": 2, "0.0": 0, "1.0": 1, "2.0": 2}
+
 _WORDS: Final = {"yes": 2, "no": 0, "true": 2, "false": 0}
+
 """A judge of consistency says yes or no, which are the ends of either scale."""
 
 
@@ -338,6 +349,7 @@ METRIC_NAMES: Final[Mapping[AnswerMetric, str]] = {
 }
 
 _MANY_LOST: Final = 0.01
+
 """Share of words with letters outside of a-z from which on ROUGE's published tokeniser is worth a warning."""
 
 Values = list[float | None]

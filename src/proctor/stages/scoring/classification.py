@@ -128,6 +128,7 @@ _CHANCE_NAMES: Final[Mapping[Chance, str]] = {
 }
 
 ALL: Final = "all"
+
 _NONE: Final = np.zeros(0, dtype=np.bool_)
 
 
@@ -262,6 +263,7 @@ def _kind_rule(kind: str, validation: Samples | None, rule: Rule) -> Rule:
 
 
 DIFFERENCE: Final = "difference: "
+
 _MOST_PAIRS: Final = 15
 
 

@@ -31,16 +31,27 @@ Flags = NDArray[np.bool_]
 Key = tuple[str, ...]
 
 RECORDING: Final = ("recording", "recording_id", "video", "video_id")
+
 STEP: Final = ("step", "step_id", "id", "item", "frame")
+
 SEGMENT: Final = ("segment", "execution")
+
 SUBSTEP: Final = ("substep", "sub_step", "second")
+
 LABEL: Final = ("label", "error", "target")
+
 IS_ERROR: Final = ("is_error", "has_errors")
+
 """Preferred: beside them, a column ``label`` may hold the name of the step."""
+
 SCORE: Final = ("score", "probability", "prob")
+
 CALL: Final = ("predicted", "prediction", "pred")
+
 KINDS: Final = ("kinds", "kind", "tags")
+
 KIND_PREFIX: Final = "score:"
+
 """Columns ``score:Timing`` hold the scores of a detector of one kind of mistake."""
 
 

@@ -35,13 +35,21 @@ __all__ = ["score_clustering"]
 
 
 VIDEO: Final = ("video", "video_id", "recording", "recording_id")
+
 FRAME: Final = ("frame", "second", "time")
+
 LABEL: Final = ("label", "step", "step_id")
+
 CLUSTER: Final = ("cluster", "label", "predicted")
+
 _LABELS: Final = dict(zip(MEASURES, ("precision", "recall", "IoU", "F1"), strict=True))
+
 _MOST_CELLS: Final = 40
+
 """A matrix with more rows or columns than this is no picture."""
+
 _MOST_CLUSTERS: Final = 10_000
+
 """The chance row keeps frames of all of them, draw by draw."""
 
 Groups = Mapping[str, Mapping[str, Overlap]]

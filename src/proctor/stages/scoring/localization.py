@@ -57,12 +57,19 @@ __all__ = [
 # Files of steps in time: reference, predictions, lists of labels and videos, matches.
 
 _VIDEO: Final = ("video-id", "video_id", "video", "recording_id")
+
 _START: Final = ("t-start", "t_start", "start", "start_time")
+
 _END: Final = ("t-end", "t_end", "end", "end_time")
+
 _LABEL: Final = ("label", "label_id", "class", "step_id")
+
 _SCORE: Final = ("score", "confidence")
+
 _SUBSET: Final = ("subset",)
+
 _WHOLE: Final = re.compile(r"([+-]?\d+)\.0+")
+
 _LISTED: Final = 20
 
 

@@ -261,6 +261,7 @@ def measured(system: System, orders: Mapping[str, PartialOrder], options: Orderi
 
 
 _DIGITS: Final = {"Acc": 2, "PMR": 2, "Acc micro": 2, "valid": 2, "Lq": 2, "Lr": 2, "Dist": 2, "violated": 2}
+
 _PERCENT: Final = frozenset(column.label for column in (*ORDER_COLUMNS, *PARTIAL_COLUMNS) if column.percent)
 
 
@@ -554,7 +555,9 @@ def comparison_headline(found: Mapping[str, Comparison]) -> dict[str, object]:
 
 
 _LONGEST_MATRIX: Final = 12
+
 _LARGEST_MATRIX: Final = 40
+
 _PLOTTED: Final = (
     "position_accuracy",
     "perfect_match_ratio",

@@ -56,17 +56,29 @@ __all__ = [
 # Files of questions with their gold sources, of rankings, and of the pool that is ranked.
 
 _ID: Final = ("id", "question_id", "qid")
+
 _GOLD: Final = ("gold", "gold_sources", "sources")
+
 _MODALITIES: Final = ("gold_modalities", "modalities")
+
 _COUNTS: Final = ("modality_counts", "M")
+
 _RANKING: Final = ("ranking", "retrieved", "results")
+
 _GAIN: Final = ("gain", "relevance")
+
 MODALITY_ORDER: Final = ("text", "table", "image")
+
 _QRELS: Final = (".qrels", ".trec")
+
 _RUN: Final = (".run", ".trec")
+
 _COUNT: Final = re.compile(r"\d{1,3}", re.ASCII)
+
 """Gold sources of one modality."""
+
 _POOL_DIGITS: Final = 18
+
 """Larger pools do not fit into the whole numbers of NumPy."""
 
 

@@ -56,12 +56,19 @@ Conflict = Literal["error", "later"]
 Labels = NDArray[np.str_]
 
 _VIDEO: Final = ("video", "video_id", "video-id", "recording", "recording_id")
+
 _LABEL: Final = ("label", "action", "step", "step_id")
+
 _FRAME: Final = ("frame", "frame_index")
+
 _START: Final = ("start", "start_time", "t-start")
+
 _END: Final = ("end", "end_time", "t-end")
+
 _DURATION: Final = ("duration", "video_duration")
+
 _LONGEST: Final = 20_000_000
+
 """Frames of a video: a week at 30 a second. A time in another unit would fill the memory."""
 
 

@@ -205,6 +205,7 @@ def _pooled_effect(first: Sequence[float], second: Sequence[float]) -> float | N
 
 
 MANY_PAIRS: Final = 40
+
 """With more pairs than this the heat-map and the JSON hold them, the table those with the reference or the best."""
 
 
@@ -289,6 +290,7 @@ def _needed(marks: Marks, pair: Pair, wanted: float) -> Score:
 
 
 _CLEAR: Final = 0.9
+
 """Below this value of 1 - p the heat-map stays white: only what comes near to significance is shaded."""
 
 

@@ -67,13 +67,21 @@ __all__ = [
 
 
 ITEM: Final = ("item", "item_id", "question", "question_id", "id")
+
 SYSTEM: Final = ("system", "model", "run", "predictor")
+
 VALUE: Final = ("value", "score", "mark", "correct")
+
 CLUSTER: Final = ("cluster", "recording", "recording_id", "video_id")
+
 STRATUM: Final = ("stratum",)
+
 _DRAWS_OF_TESTS: Final = 10_000
+
 """When the intervals are left out (no resamples), tests still need draws."""
+
 _LARGEST_SMALL: Final = 2.0
+
 _WORDS: Final = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 
 
@@ -562,8 +570,11 @@ def _complete(marks: Marks) -> tuple[Any, list[str]]:
 
 
 _USUAL: Final = 0.95
+
 """Pictures say the level of their intervals when it is another."""
+
 _DRAWS: Final = 2_000
+
 """Draws of calibrated systems at most: each draws every item anew."""
 
 
