@@ -123,7 +123,8 @@ def tasks_of(workspace: Workspace, settings: SampleSettings, *, shuffled: bool) 
                 start = presented(authored(item), right, settings.seed, item.id, shows)
                 steps = tuple(sorted(steps, key=lambda step: start.index(step.id)))
             body = OrderTask(shows=shows, goal=str(item.question.facts.get("goal", "")), steps=steps)
-            tasks.append(task_of(task_name(item, shows), body, group=item.id, variant=shows))
+            long = f"up to {-(-len(steps) // 5) * 5} steps"  # batches are even over lengths
+            tasks.append(task_of(task_name(item, shows), body, group=item.id, variant=shows, stratum=long))
     return tasks, dropped
 
 
