@@ -210,12 +210,7 @@ def see_other(address: str) -> Response:
 
 
 def problem(
-    status: int,
-    title: str,
-    detail: str = "",
-    *,
-    headers: Mapping[str, str] | None = None,
-    **more: Any,
+    status: int, title: str, detail: str = "", *, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
     """Return an error for a program: ``application/problem+json`` (RFC 9457)."""
     from starlette.responses import Response

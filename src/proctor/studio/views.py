@@ -732,18 +732,18 @@ class DashboardView(Struct, frozen=True):
         problem: why the last computation came to nothing.
     """
 
-    population: str
-    as_of: str
     stages: tuple[Stage, ...]
     todo: tuple[NavLink, ...]
-    overall: tuple[Agreement, ...]
-    types: tuple[TypeAgreement, ...]
-    people: tuple[str, ...]
-    pairs: tuple[tuple[PairCell | None, ...], ...]
-    weeks: tuple[Week, ...]
-    policies: tuple[PolicyRow, ...]
-    policy_note: str
-    methods: tuple[str, ...]
+    population: str = "No numbers yet."
+    as_of: str = ""
+    overall: tuple[Agreement, ...] = ()
+    types: tuple[TypeAgreement, ...] = ()
+    people: tuple[str, ...] = ()
+    pairs: tuple[tuple[PairCell | None, ...], ...] = ()
+    weeks: tuple[Week, ...] = ()
+    policies: tuple[PolicyRow, ...] = ()
+    policy_note: str = ""
+    methods: tuple[str, ...] = ()
     training: tuple[tuple[str, float | None, float | None], ...] = ()
     machines: tuple[MachineRow, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -17,12 +17,7 @@ from proctor.verify.verdict import FILTER_PREFIX, AnswerVerdict, Verdict
 if TYPE_CHECKING:
     from proctor.ask.clip.filters import FilterResult
 
-__all__ = [
-    "ALL_FILTERS",
-    "filter_annotator",
-    "filter_verdicts",
-    "funnel_verdicts",
-]
+__all__ = ["ALL_FILTERS", "filter_annotator", "filter_verdicts", "funnel_verdicts"]
 
 ALL_FILTERS: Final = f"{FILTER_PREFIX}all"
 """The annotator that keeps what all filters keep."""

@@ -299,9 +299,7 @@ def to_verdict(review: Review, asked: Question, *, annotator: str, at: str) -> V
         annotator_kind="model",
         at=at,
         question=AnswerVerdict(
-            question.value,
-            reason=question.reason[:_REASON_LIMIT],
-            evidence=question.said,
+            question.value, reason=question.reason[:_REASON_LIMIT], evidence=question.said
         ),
         answers=tuple(AnswerVerdict(a.verdict, reason=a.reason[:_REASON_LIMIT]) for a in review.answers)
         if accepted

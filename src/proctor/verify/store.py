@@ -72,9 +72,7 @@ Alike: TypeAlias = Mapping[tuple[str, str], str]
 
 
 def split_stale(
-    verdicts: Iterable[Verdict],
-    questions: Mapping[str, Question],
-    alike: Alike = MappingProxyType({}),
+    verdicts: Iterable[Verdict], questions: Mapping[str, Question], alike: Alike = MappingProxyType({})
 ) -> tuple[list[Verdict], list[Dropped]]:
     """Split off the verdicts that were given on something else than today's questions.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection
 from starlette.datastructures import FormData
@@ -74,8 +74,7 @@ _KEYS: Final[tuple[tuple[str, str, str], ...]] = (
 """Actions of ``static/js/work.js`` whose keys can be changed here; the sheet behind ``?`` changes all."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartView:
+class StartView(Struct, frozen=True):
     """``start``: a one-time link for somebody who has an account; the button posts to ``action``."""
 
     action: str

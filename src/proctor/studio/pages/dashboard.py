@@ -180,18 +180,8 @@ def _view(counts: Counts, look: Look) -> DashboardView:
         NavLink("To let in", "/people", count=_many(counts.training[1])),
     )
     view = DashboardView(
-        population="No numbers yet.",
-        as_of="",
         stages=_stages(counts),
         todo=tuple(link for link in todo if link.count != "0"),
-        overall=(),
-        types=(),
-        people=(),
-        pairs=(),
-        weeks=(),
-        policies=(),
-        policy_note="",
-        methods=(),
         computing=_computing(look),
         problem=look.problem,
     )

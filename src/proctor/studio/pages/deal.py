@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple, get_args
 from urllib.parse import urlencode
 
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection
 from starlette.datastructures import FormData, QueryParams
@@ -54,8 +54,7 @@ _FRESH_SECONDS: Final = 60.0
 """How long a plan that was worked out beside is shown when nothing was said since: verdicts of machines leave no event."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Wish:
+class _Wish(Struct, frozen=True):
     """What the form says, before it is made sense of."""
 
     policy: PolicyName = "everything"
@@ -378,8 +377,5 @@ def _reasons(plan: DealPlan) -> tuple[str, ...]:
     return tuple(f"{counts[key]:,} {text}" for key, text in _REASONS.items() if key in counts)
 
 
-ROUTES: Final = (
-    ("/deal", "GET", show_deal, "coordinator"),
-    ("/deal", "POST", deal, "coordinator"),
-)
+ROUTES: Final = (("/deal", "GET", show_deal, "coordinator"), ("/deal", "POST", deal, "coordinator"))
 """Rows of the route table."""

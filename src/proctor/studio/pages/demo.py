@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -26,8 +26,7 @@ _STORIES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Cast:
+class Cast(Struct, frozen=True):
     """One of them."""
 
     handle: str
@@ -36,8 +35,7 @@ class Cast:
     story: str
 
 
-@dataclass(frozen=True, slots=True)
-class DemoView:
+class DemoView(Struct, frozen=True):
     """``demo``: posts ``handle`` to ``/demo``."""
 
     cast: tuple[Cast, ...]

@@ -27,10 +27,7 @@ _KNOWN: Final = "chain"
 _GROUPS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "work": ("Work", ("training.", "judge.", "adjudicate.")),
     "people": ("People", ("person", "role", "gate", "left", "rejoined", "withdrawn", "name")),
-    "account": (
-        "Accounts",
-        ("password", "invite", "link", "signed", "session", "consent", "guideline-read"),
-    ),
+    "account": ("Accounts", ("password", "invite", "link", "signed", "session", "consent", "guideline-read")),
     "items": (
         "Items and deals",
         ("items.", "item.", "training.added", "training.changed", "training.removed"),

@@ -32,12 +32,7 @@ async def show_training(request: Request) -> Response:
 
 
 async def _page(
-    request: Request,
-    *,
-    adding: str = "",
-    given: Reference | None = None,
-    error: str = "",
-    status: int = 200,
+    request: Request, *, adding: str = "", given: Reference | None = None, error: str = "", status: int = 200
 ) -> Response:
     def look(connection: Connection) -> TrainingView:
         lessons, protocol = training.list_training(connection), documents.protocol(connection)

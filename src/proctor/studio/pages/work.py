@@ -23,14 +23,7 @@ from proctor.studio.cards import card_of, clip_state, picture_of, send_clip, sen
 from proctor.studio.context import Studio, desk_of, number_in, person_of, read, studio_of, text_in, write
 from proctor.studio.pages.tasks import after_task, find_task, is_closed, show_task, task_picture, task_sheet
 from proctor.studio.rendering import data_of, json_body, problem, render, see_other, time_text
-from proctor.studio.views import (
-    AnswerCard,
-    Choice,
-    Field,
-    SettledAnswer,
-    WorkView,
-    judged,
-)
+from proctor.studio.views import AnswerCard, Choice, Field, SettledAnswer, WorkView, judged
 from proctor.verify.desk import cases, documents, flow, work
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.documents import Protocol

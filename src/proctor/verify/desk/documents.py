@@ -224,11 +224,7 @@ def guidelines(connection: Connection) -> dict[str, int]:
     return {kind: found[name] for name, kind in names.items() if name == guideline_of(kind)}
 
 
-def ensure_defaults(
-    desk: Desk,
-    connection: Connection,
-    kinds: Iterable[str] = (FIRST_KIND,),
-) -> None:
+def ensure_defaults(desk: Desk, connection: Connection, kinds: Iterable[str] = (FIRST_KIND,)) -> None:
     """Give a new project a guideline for each kind of questions, a consent text and a protocol; those that exist are left alone.
 
     Args:

@@ -574,14 +574,7 @@ def create_invite(
     return _require_invite(desk, connection, token_hash)
 
 
-def create_link(
-    desk: Desk,
-    connection: Connection,
-    token_hash: str,
-    person: Person,
-    *,
-    actor: str,
-) -> Invite:
+def create_link(desk: Desk, connection: Connection, token_hash: str, person: Person, *, actor: str) -> Invite:
     """Keep a link that signs an existing person in once; earlier links of the person end.
 
     Raises:

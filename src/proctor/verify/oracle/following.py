@@ -272,10 +272,7 @@ def judge_proposal(case: Case) -> Ground:
     else:
         meant = named & case.scope or elliptic
     standing = {moment.standing(i): i for i in meant or asked[0].alternatives}
-    target = next(
-        (standing[s] for s in _ORDER if s in standing),
-        asked[0].step_id,
-    )
+    target = next((standing[s] for s in _ORDER if s in standing), asked[0].step_id)
     where = moment.standing(target)
     wanted = (frozenset(graph.ancestors(target)) & moment.pending) | moment.missing
     if case.answer.polarity is None:
