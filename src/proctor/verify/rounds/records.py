@@ -126,7 +126,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody submitted for a task, as it stands: a line of what ``proctor studio readings`` writes.
+    """What somebody submitted for a task, as it stands: what ``stages.rounds`` collects.
 
     Attributes:
         task: its name; ``group``, ``variant``, ``stratum`` and ``role`` are the task's.
