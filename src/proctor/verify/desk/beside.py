@@ -22,6 +22,8 @@ from typing import Any, Final, NamedTuple
 from proctor.errors import UserError
 from proctor.verify.desk.desk import Desk
 
+__all__ = ["Apart", "Beside", "BrokenOffError", "Found", "Work"]
+
 Work = Callable[..., Any]
 """A function of a module, called as ``work(desk, connection, *args)``; what it returns can be pickled."""
 

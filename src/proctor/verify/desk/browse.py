@@ -19,6 +19,23 @@ from proctor.verify.desk.events import Event
 from proctor.verify.desk.records import Item, Person, Sheet
 from proctor.verify.schema import tables
 
+__all__ = [
+    "MOST_COUNTED",
+    "WINDOW",
+    "Listing",
+    "Narrow",
+    "Reading",
+    "Revision",
+    "around",
+    "count_items_up_to",
+    "has_judged",
+    "item_events",
+    "item_readings",
+    "page_items",
+    "said_of",
+    "search_items",
+]
+
 MOST_COUNTED: Final = 1_000
 """Items of a narrowed list are counted up to here."""
 WINDOW: Final = 5_000

@@ -25,6 +25,8 @@ from proctor.verify.schema import tables
 from proctor.verify.store import latest_verdicts
 from proctor.verify.verdict import Verdict
 
+__all__ = ["Standing", "human_verdicts", "refresh_item", "standing", "take_over_verdicts"]
+
 
 class Standing(NamedTuple):
     """Where an item stands: the case, its outcome, and the adjudication that was used."""

@@ -25,6 +25,8 @@ from proctor.database import Database, ask_along
 from proctor.verify.desk.writer import Writer
 from proctor.verify.store import BUSY_SECONDS, VERDICTS
 
+__all__ = ["Desk", "new_pid"]
+
 T = TypeVar("T")
 
 

@@ -23,6 +23,31 @@ from proctor.verify.schema import FIRST_KIND, tables
 if TYPE_CHECKING:
     from proctor.verify.desk.desk import Desk
 
+__all__ = [
+    "DEFAULT_CONSENT",
+    "MAX_BODY",
+    "DiffLine",
+    "Document",
+    "Kind",
+    "Protocol",
+    "add",
+    "at_version",
+    "diff",
+    "ensure_defaults",
+    "freeze",
+    "guideline_of",
+    "guidelines",
+    "in_force",
+    "latest",
+    "note_in_force",
+    "notes",
+    "protocol",
+    "protocol_hash",
+    "set_protocol",
+    "unfreeze",
+    "versions",
+]
+
 Kind: TypeAlias = str
 """``guideline`` (of the first kind; of another ``guideline/KIND``), ``consent`` or ``protocol``."""
 MAX_BODY: Final = 200_000

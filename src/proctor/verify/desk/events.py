@@ -21,6 +21,20 @@ from proctor.verify.schema import tables
 if TYPE_CHECKING:
     from proctor.verify.desk.desk import Desk
 
+__all__ = [
+    "Checked",
+    "Event",
+    "add_event",
+    "check_chain",
+    "check_events",
+    "head",
+    "is_short",
+    "list_events",
+    "look_back",
+    "newest_event",
+    "note_head",
+]
+
 SHORT: Final = 3_000
 """Events up to which a page checks the chain while somebody waits: some 10 ms."""
 

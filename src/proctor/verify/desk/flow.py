@@ -19,6 +19,20 @@ from proctor.verify.desk.records import STAGES, Assignment, Item, Person, Stage,
 from proctor.verify.queue import Ready, adjudication_order, is_leased, lease_until
 from proctor.verify.schema import tables
 
+__all__ = [
+    "Neighbours",
+    "StageCount",
+    "closed_kinds",
+    "ensure_training",
+    "item_kinds",
+    "neighbours",
+    "next_work",
+    "pending_training",
+    "question_of",
+    "stage_counts",
+    "upcoming",
+]
+
 LOOK_AHEAD: Final = 300
 """Open cases that are looked at when one is chosen for an adjudicator."""
 

@@ -21,6 +21,20 @@ from proctor.verify.desk.records import GoneError, Item
 from proctor.verify.schema import tables
 from proctor.verify.store import note_seen
 
+__all__ = [
+    "ITEM_STATES",
+    "Synced",
+    "count_items",
+    "find_item",
+    "get_item",
+    "item_of_assignment",
+    "iter_questions",
+    "load_graphs",
+    "load_sources",
+    "sync_items",
+    "to_item",
+]
+
 ITEM_STATES: Final[Mapping[str, str]] = {
     "undealt": "Nobody has been asked",
     "machine": "Settled by machines",

@@ -29,6 +29,53 @@ from proctor.verify.schema import FIRST_KIND, tables
 if TYPE_CHECKING:
     from proctor.verify.desk.desk import Desk
 
+__all__ = [
+    "ABSOLUTE_SECONDS",
+    "COMMAND_LINE",
+    "IDLE_SECONDS",
+    "INVITE_SECONDS",
+    "LINK_SECONDS",
+    "Invite",
+    "Session",
+    "add",
+    "by_handle",
+    "by_id",
+    "by_pid",
+    "changed_recently",
+    "clean_email",
+    "clean_handle",
+    "clean_name",
+    "consent_given",
+    "consume_invite",
+    "consume_link",
+    "create_invite",
+    "create_link",
+    "end_all_sessions",
+    "end_session",
+    "end_session_of",
+    "find_session",
+    "guideline_ticked",
+    "is_over",
+    "leave",
+    "list_invites",
+    "list_people",
+    "list_sessions",
+    "may_manage",
+    "open_session",
+    "password_of",
+    "read_invite",
+    "rejoin",
+    "renew_hash",
+    "revoke_invite",
+    "set_gate",
+    "set_password",
+    "set_role",
+    "set_settings",
+    "tidy",
+    "touch",
+    "withdraw",
+]
+
 IDLE_SECONDS: Final = 12 * 3600.0
 """A session that nobody used for so long is over."""
 ABSOLUTE_SECONDS: Final = 14 * 86400.0

@@ -11,6 +11,31 @@ from proctor.errors import UserError
 from proctor.exam.question import Question
 from proctor.verify.verdict import Judgment
 
+__all__ = [
+    "CANT_REASONS",
+    "GATES",
+    "MAX_OWN_ANSWERS",
+    "MAX_TEXT",
+    "ROLES",
+    "STAGES",
+    "AnyStage",
+    "Assignment",
+    "ConflictError",
+    "Draft",
+    "Gate",
+    "GoneError",
+    "InvalidError",
+    "Item",
+    "Person",
+    "Role",
+    "Saved",
+    "Sheet",
+    "Stage",
+    "Submitted",
+    "at_least",
+    "gate_in",
+]
+
 S = TypeVar("S", bound=msgspec.Struct)
 
 Role = Literal["worker", "annotator", "adjudicator", "coordinator", "owner"]

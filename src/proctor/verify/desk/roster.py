@@ -30,6 +30,36 @@ from proctor.verify.repair import Repair, Seat, Stuck, annul, apply_repair, join
 from proctor.verify.schema import tables
 from proctor.verify.store import latest_verdicts
 
+__all__ = [
+    "Barred",
+    "Change",
+    "DealPlan",
+    "Freshness",
+    "Outlook",
+    "Over",
+    "apply_deal",
+    "apply_person_change",
+    "barred_pairs",
+    "change_digest",
+    "count_readings",
+    "count_undealt",
+    "deal_digest",
+    "dispute_resolved",
+    "give_out_again",
+    "how_fresh",
+    "is_deal_fresh",
+    "is_small",
+    "judge_loads",
+    "list_seats",
+    "look_ahead",
+    "outlook_of",
+    "plan_deal",
+    "plan_for",
+    "plan_person_change",
+    "release_case",
+]
+
+
 Change = Literal["leave", "join", "annul"]
 Over = Literal["type", "activity"]
 Barred = tuple[str, str]

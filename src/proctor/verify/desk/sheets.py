@@ -10,6 +10,8 @@ from typing import Literal
 from proctor.verify.desk.records import MAX_OWN_ANSWERS, MAX_TEXT, InvalidError, Sheet
 from proctor.verify.verdict import Judgment
 
+__all__ = ["Cards", "check_sheet", "is_bad_text"]
+
 
 @dataclass(frozen=True, slots=True)
 class Cards:

@@ -29,6 +29,8 @@ from proctor.verify.store import latest_verdicts
 if TYPE_CHECKING:
     from proctor.verify.desk.desk import Desk
 
+__all__ = ["Key", "Look", "Snapshot", "Snapshots", "compute_snapshot", "current_key"]
+
 SMALL: Final = 1_500
 """Items judged twice up to which numbers are computed in this process: below half a second."""
 AGAIN_SECONDS: Final = 60.0

@@ -18,6 +18,18 @@ from proctor.verify.rounds.kind import TaskKind, task_kind
 from proctor.verify.rounds.records import Batch, Round, Task
 from proctor.verify.schema import tables
 
+__all__ = [
+    "Asked",
+    "TaskWork",
+    "asked_of",
+    "every_task",
+    "give_back",
+    "keep",
+    "kind_of",
+    "refuse_closed",
+    "take_back",
+]
+
 _LATE = "The time for this batch ran out. What you had submitted counts; what is open has gone to others."
 
 

@@ -26,6 +26,23 @@ from proctor.verify.store import latest_verdicts
 if TYPE_CHECKING:
     from proctor.verify.verdict import Verdict
 
+__all__ = [
+    "Feedback",
+    "Lesson",
+    "Reference",
+    "Score",
+    "add_training",
+    "change_training",
+    "feedback_on",
+    "list_training",
+    "open_gate",
+    "proposed_reference",
+    "remove_training",
+    "score_of",
+    "scores",
+    "tallies",
+]
+
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """The right reading of an item, and why; ``whys`` stand beside the answers.

@@ -16,6 +16,8 @@ from proctor.verify.schema import tables
 if TYPE_CHECKING:
     from proctor.verify.desk.desk import Desk
 
+__all__ = ["withdraw_consent"]
+
 
 def withdraw_consent(desk: Desk, connection: Connection, person: Person, *, actor: str) -> None:
     """Void what somebody judged, give their items to others where others can take them, and forget who they are.

@@ -21,6 +21,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from proctor.database import Database, NoTurnError, forget_known
 from proctor.errors import UserError
 
+__all__ = ["Writer"]
+
 T = TypeVar("T")
 
 MOST_TOGETHER: Final = 64
