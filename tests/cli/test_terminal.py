@@ -20,6 +20,7 @@ from proctor.cli.datasets import _COMMANDS as DATASET_COMMANDS
 from proctor.cli.features import app as features_app
 from proctor.cli.learn import app as learn_app
 from proctor.cli.main import _COMMANDS
+from proctor.cli.round import app as round_app
 from proctor.version import __version__
 
 Proctor = Callable[..., Any]
@@ -60,6 +61,7 @@ PATHS = [
             "graph",
             "corpus",
             "study",
+            "round",
             "learn",
             "features",
         )
@@ -77,11 +79,11 @@ PATHS = [
     ["export", "training"],
     *(
         [group, command.name or command.callback.__name__]
-        for group, app in (("learn", learn_app), ("features", features_app))
+        for group, app in (("learn", learn_app), ("features", features_app), ("round", round_app))
         for command in app.registered_commands
         if command.callback is not None
     ),
-    *(["study", name] for name in ("sample", "forms", "ratings", "manuals", "ballots")),
+    *(["study", name] for name in ("draw", "tables", "manuals", "ballots")),
 ]
 
 

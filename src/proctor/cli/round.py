@@ -76,7 +76,7 @@ def collect(workspace: WorkspaceArgument, settings: Collect, output: Output) -> 
 
 @app.command()
 @with_settings
-def close(workspace: WorkspaceArgument, which: Which) -> None:
+def close(workspace: WorkspaceArgument, which: Which, output: Output) -> None:
     """Close a round: nothing more is given out or changed in it.
 
     Example: proctor round close bench people
@@ -84,11 +84,16 @@ def close(workspace: WorkspaceArgument, which: Which) -> None:
     from proctor.stages.rounds.opening import set_round
 
     set_round(workspace, which.round, "closed", which.database)
+    emit(
+        {"round": which.round, "state": "closed"},
+        f"round {which.round} is closed: nothing more is given out or changed in it",
+        as_json=output.as_json,
+    )
 
 
 @app.command()
 @with_settings
-def reopen(workspace: WorkspaceArgument, which: Which) -> None:
+def reopen(workspace: WorkspaceArgument, which: Which, output: Output) -> None:
     """Open a closed round again.
 
     Example: proctor round reopen bench people
@@ -96,3 +101,6 @@ def reopen(workspace: WorkspaceArgument, which: Which) -> None:
     from proctor.stages.rounds.opening import set_round
 
     set_round(workspace, which.round, "open", which.database)
+    emit(
+        {"round": which.round, "state": "open"}, f"round {which.round} is open again", as_json=output.as_json
+    )

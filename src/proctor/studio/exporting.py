@@ -248,8 +248,8 @@ def _plain(row: Any, people: dict[int, str], items: dict[int, str], never: froze
     """Return a row with people and items under the ids that the outside knows, texts that are JSON as values."""
     plain: dict[str, Any] = {}
     for name, value in row._mapping.items():
-        if name in never:
-            continue
+        if name in never or (value is None and name in ("task_id", "batch_id")):
+            continue  # what was judged in verification belongs to no round
         if name == "person_id":
             plain["person"] = people.get(value)
         elif name == "item_id":
