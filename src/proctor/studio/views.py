@@ -299,7 +299,6 @@ class JoinView(Struct, frozen=True):
             (its time ran out), ``empty`` (nothing is left for them), ``closed``.
         consent: text; empty where none is asked for.
         instructions: text.
-        worker: they came by a platform's link.
         hidden: fields of the form that the platform's link brought.
         quiz: fields of the comprehension quiz, with what was wrong of what they chose.
         done: tasks of their batch that are done.
@@ -316,7 +315,6 @@ class JoinView(Struct, frozen=True):
     state: Literal["ask", "quiz", "ready", "going", "done", "late", "empty", "closed"]
     consent: Markup = field(default_factory=Markup)
     instructions: Markup = field(default_factory=Markup)
-    worker: bool = False
     hidden: tuple[Field, ...] = ()
     quiz: tuple[FieldView, ...] = ()
     done: int = 0

@@ -115,7 +115,7 @@ async def start(request: Request) -> Response:
     if isinstance(found, str):
         return see_other(found)
     round_ = await read(request, lambda c: rounds.find_round(c, found[0]))
-    return render(request, "round", _view(round_, "quiz", person=person, sheet=found[1]), status=422)
+    return render(request, "round", _view(round_, "quiz", sheet=found[1]), status=422)
 
 
 async def stop(request: Request) -> Response:
@@ -164,19 +164,18 @@ def _standing(connection: Connection, round_: Round, person: Person, *, empty: b
     if batch is None:
         quiz = round_.settings.quiz and not _has_passed(person, round_)
         state = "closed" if round_.state != "open" else "empty" if empty else "quiz" if quiz else "ready"
-        return _view(round_, state, person=person)
+        return _view(round_, state)
     count = rounds.count_batch(connection, batch)
     state = {"open": "going", "expired": "late"}.get(batch.state, "done")
     if state == "going" and round_.state != "open":
         state = "closed"
-    return _view(round_, state, person=person, batch=batch, done=count.done, total=count.total)
+    return _view(round_, state, batch=batch, done=count.done, total=count.total)
 
 
 def _view(
     round_: Round,
     state: Any,
     *,
-    person: Person | None = None,
     hidden: dict[str, str] | None = None,
     sheet: FormSheet | None = None,
     batch: Batch | None = None,
@@ -195,7 +194,6 @@ def _view(
         state=state,
         consent=render_markdown(settings.consent) if state == "ask" else render_markdown(""),
         instructions=render_markdown(settings.instructions),
-        worker=person is None or person.role == "worker",
         hidden=tuple(Field(name, value) for name, value in (hidden or {}).items()),
         quiz=field_views([item.field for item in settings.quiz], sheet or FormSheet(), errors)
         if state == "quiz"
