@@ -1,4 +1,4 @@
-"""Small rounds of tasks for tests of the studio, of every kind that needs no recording, and sheets that are complete."""
+"""Small rounds of tasks for tests of the studio, of kinds with pages of their own or forms, and sheets that are complete."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from proctor.verify.rounds.mark import MarkTask
 from proctor.verify.rounds.order import OrderTask, Step
 from proctor.verify.rounds.rate import RateTask
 from proctor.verify.rounds.records import Round, RoundSettings, Task, TaskRole
+from proctor.verify.rounds.timeline import TimelineStep, TimelineTask
 
 __all__ = ["KINDS", "begin", "make_tasks", "sheet_of"]
 
-KINDS = ("rate", "order", "mark", "alternatives", "graph")
+KINDS = ("rate", "order", "mark", "alternatives", "graph", "timeline")
 STEPS = ("Saw the board", "Sand it", "Draw the letters", "Paint them", "Let it dry")
 
 
@@ -48,6 +49,13 @@ def make_tasks(
             )
         elif kind == "graph":
             body = GraphTask(id=f"g{n}", title=f"A sign {words}", text=f"Saw the board. {words}")
+        elif kind == "timeline":  # the recording is not on the server: the page stands without it
+            done = tuple(TimelineStep(id=f"s{k}", text=f"{text} {words}") for k, text in enumerate(STEPS))
+            body = TimelineTask(
+                recording=f"{prefix}{n} zq-recording", title=f"A sign {words}", duration_s=20, fps_num=30, fps_den=1,
+                frames=600, steps=done, before=(("s0", "s1"),), video=f"zq-video/{prefix}{n}.mp4",
+                dataset="zq-dataset", activity="zq-activity",
+            )  # fmt: skip
         else:
             steps = tuple(Step(id=f"s{k}", text=f"{text} {n} {words}") for k, text in enumerate(STEPS))
             body = OrderTask(steps=steps, shows="text", goal=f"A sign {words}")
@@ -82,6 +90,11 @@ def sheet_of(kind: str, note: str = "") -> dict[str, Any]:
     if kind == "graph":
         steps = [{"id": "a", "text": "Saw the board"}, {"id": "b", "text": "Sand it"}]
         return {"steps": [{**step, "spans": [[0, 3]]} for step in steps], "edges": [["a", "b"]], "note": note}
+    if kind == "timeline":
+        marks = [{"id": f"a{n}", "step": f"s{n}", "start_s": 2 * n, "end_s": 2 * n + 1} for n in range(4)]
+        wrong = [{"step": "s4", "tag": "missing"}, {"step": "s1", "tag": "technique", "text": note}]
+        acts = [{"id": "b", "start_s": 0, "end_s": 1, "verb": note[:100] or "saw", "noun": "board"}]
+        return {"segments": marks, "errors": wrong, "actions": acts, "note": note}
     if kind == "alternatives":
         return {"lanes": [["s0", "s2", "s1", "s4", "s3"]], "note": note}
     return {"order": ["s0", "s2", "s1", "s4", "s3"], "values": {"confidence": "4"}, "note": note}

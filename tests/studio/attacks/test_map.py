@@ -247,7 +247,6 @@ NOT_HERE: dict[str, str] = {
     "group 14": "Label Studio as a separate origin: no integration yet",
     "group 15": "webhooks and speech recognition: the studio connects to nobody, so there is no host to allow",
     "group 17": "slices of 16 MB: no uploads",
-    "field 14": "times in forms: no timeline form yet; NaN, Infinity and 1e999 are tried in what a draft holds",
 }
 
 OTHER_FAULTS: dict[str, str] = {

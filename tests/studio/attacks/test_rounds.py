@@ -32,6 +32,7 @@ def work_in(house: Any, round_: Any, handle: str) -> list[str]:
 def test_a_tasks_page_depends_on_its_texts_alone(kind: str, house: Any, says: Any) -> None:
     """Role, stratum, group, variant, name, and who else has it make no difference to a byte."""
     hidden = ("zq-real", "zq-test", "zq-attention", "zq-source", "zq-group", "zq-variant")
+    hidden += ("zq-recording", "zq-video", "zq-dataset", "zq-activity")
     more = {"stratum": "zq-source", "group": "zq-group", "variant": "zq-variant"}
     tasks = [
         *roundwork.make_tasks(kind, 1, prefix="zq-real"),
@@ -78,16 +79,31 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+def _mark(**more: Any) -> list[dict[str, Any]]:
+    return [{"id": "a", "step": "s0", "start_s": 0, "end_s": 1, **more}]
+
+
+TIMELINES: tuple[dict[str, Any], ...] = (
+    *({"segments": _mark(start_s=bad)} for bad in ("NaN", "0", -1, 5, 10**30, 1e300, None, [0])),
+    *({"segments": _mark(**bad)} for bad in ({"step": "zz"}, {"id": ""}, {"id": "x" * 65}, {"end_s": 21}, {"gold": 1})),
+    {"segments": [{**_mark()[0], "id": f"a{n}"} for n in range(2_001)]}, {"segments": _mark() * 2}, {"segments": {"a": 1}},
+    *({"errors": [{"step": "s0", "tag": "order", **bad}]} for bad in ({"tag": "zz"}, {"step": "zz"}, {"text": "x\x00"}, {"origin": "me"})),
+    {"actions": [{"id": "b", "start_s": 2, "end_s": 1, "verb": "saw"}]}, {"actions": [{"id": "b", "start_s": 0, "end_s": 1, "verb": ""}]},
+    {"narrations": [{"id": "../../etc", "video_s": 99, "ms": 1}]}, {"dismissed": [["s0"]]},
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("route", ["draft", "submit", "look"])
 def test_sheets_that_no_page_of_a_task_sends(route: str, house: Any, says: Any) -> None:
     """Refused with the names of their fields, or kept as a draft that was never complete; nothing is submitted."""
     house.hire(f"tries-{route}")
     visitor = house.visitor(f"tries-{route}")
-    order, rate = (house.task_of(f"tries-{route}", kind) for kind in ("order", "rate"))
+    order, rate, line = (house.task_of(f"tries-{route}", kind) for kind in ("order", "rate", "timeline"))
     whole = roundwork.sheet_of("order")
     sheets = [(order, {**whole, "order": value}) for value in ORDERS]
     sheets += [(order, {**whole, "moves": value}) for value in MOVES]
     sheets += [(rate, {"values": value}) for value in VALUES]
+    sheets += [(line, {**roundwork.sheet_of("timeline"), **value}) for value in TIMELINES]
     sheets += [(pid, {**roundwork.sheet_of(k), "gold": 1}) for pid, k in ((order, "order"), (rate, "rate"))]
     for number, (pid, sheet) in enumerate(sheets):
         if route == "draft":
@@ -100,7 +116,7 @@ def test_sheets_that_no_page_of_a_task_sends(route: str, house: Any, says: Any) 
             answer = visitor.send("POST", f"/w/{pid}/look", json=sheet, headers=says.data)
         assert answer.status_code in (200, 404, 422), (sheet, answer.text)
     t = tables()
-    for pid in (order, rate):
+    for pid in (order, rate, line):
         (row,) = house.desk.read(
             lambda c, p=pid: c.execute(t.assignments.select().where(t.assignments.c.pid == p)).all()
         )

@@ -1,9 +1,11 @@
-"""Eight people do a study, an ordering round and a marking round, and the server is killed under them again and again."""
+"""Eight people do a study, an ordering round and a marking round, the server is killed under them again and again, and tables come out."""
 
 from __future__ import annotations
 
+import csv
 import http.client
 import json
+import re
 import threading
 import time
 import uuid
@@ -16,18 +18,27 @@ from urllib.parse import urlencode
 import msgspec
 import pytest
 from tests.patience import wait_until
-from tests.studio import roundwork
+from tests.study import open_study
+from tests.typed import proctor
 
-from proctor.stages.studio import open_desk, sync_desk
+from proctor.exam.question import Gold, Item, Open, Question, Text, Words
+from proctor.records import read_jsonl, write_jsonl
+from proctor.stages.predict import import_predictions
+from proctor.stages.rounds.opening import open_round
+from proctor.stages.rounds.settings import MarkSettings, OrderSettings
+from proctor.stages.sequence_items import import_sequences
+from proctor.stages.studio import open_desk
 from proctor.studio.auth import hash_token, new_token
 from proctor.verify.desk import documents, people, rounds
 from proctor.verify.desk.events import check_chain
 from proctor.verify.schema import tables
+from proctor_rehearsal.standin import Standin
 
-TASKS = {"rate": 12, "order": 10, "mark": 10}
+TASKS = {"rate": 14, "order": 10, "mark": 10}
+YES = {"style": "yes", "relevance": "yes", "answerability": "yes", "correctness": "yes"}
 WANTED = 2
 KILL_AFTER = (10, 28, 48)
-"""Acknowledged submits after which the server is killed; there are 64 of real tasks, and the checks of the study."""
+"""Acknowledged submits after which the server is killed; there are 68 of real tasks, and the checks of the study."""
 LINK, ACCOUNT = ("rate", "order"), ("mark",)
 
 
@@ -38,6 +49,40 @@ def database(request: pytest.FixtureRequest) -> str | None:
     return url
 
 
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    """A workspace with manuals of five steps, and a run that answered questions."""
+    lines = [{"id": f"m{n}", "steps": [f"Do {k} of {n}." for k in "abcde"]} for n in range(TASKS["order"])]
+    write_jsonl(tmp_path / "manuals.jsonl", lines)
+    import_sequences(tmp_path / "manuals.jsonl", tmp_path / "bench", "text")
+    more = []
+    for n in range(TASKS["mark"]):
+        words = (Words(id="w", text=f"First {n}, then {n + 1}."),)
+        question = Question(
+            id=f"q{n}", kind="documents", text=f"What comes after {n}?", form=Open(), evidence=words
+        )
+        more.append(Item(question=question, golds=(Gold(value=Text(text=str(n + 1))),)))
+    write_jsonl(
+        tmp_path / "bench" / "items.jsonl", [*read_jsonl(tmp_path / "bench" / "items.jsonl", Item), *more]
+    )
+    write_jsonl(tmp_path / "said.jsonl", [{"item_id": i.id, "answer": f"{i.id[1:]} or so"} for i in more])
+    import_predictions(tmp_path / "said.jsonl", tmp_path / "bench", "model")
+    return tmp_path / "bench"
+
+
+def fill(kind: str, page: str) -> dict[str, Any]:
+    """What somebody says who reads the page of a task."""
+    if kind == "rate":
+        return {"values": {"fluency": "4", **YES}}
+    if kind == "mark":
+        return {"values": {"mark": "2"}}
+    cards = re.findall(r'data-id="(\d+)".*?Do (\w) of', page, re.DOTALL)
+    return {
+        "order": [id_ for id_, _ in sorted(cards, key=lambda card: card[1])],
+        "values": {"confidence": "4"},
+    }
+
+
 @dataclass
 class Taker:
     """Somebody who goes from task to task where the server sends them; what was acknowledged is written down."""
@@ -45,7 +90,7 @@ class Taker:
     name: str
     kinds: tuple[str, ...]
     token: str = ""
-    pending: tuple[str, str, str, str] | None = None
+    pending: tuple[str, str, dict[str, Any]] | None = None
     kept: list[tuple[str, str, int, bool]] = field(default_factory=list)
     cut: int = 0
     odd: list[tuple[str, int, str]] = field(default_factory=list)
@@ -98,28 +143,26 @@ class Taker:
             answer, _ = self.ask(server, "POST", f"/r/{round_}/join", form=asked)
             self.token = (answer.getheader("set-cookie") or "").partition("=")[2].partition(";")[0]
         if self.pending is None:
-            answer, _ = self.ask(server, "POST", f"/r/{round_}/start", form={})
+            quiz = {"field-outside": "no"}
+            answer, _ = self.ask(server, "POST", f"/r/{round_}/start", form=quiz)
             where = str(answer.getheader("location"))
             if not where.startswith("/w/"):
                 return False
             pid, note = where[3:], f"{self.name} {uuid.uuid4().hex}"
-            draft = {
-                "client_id": "tab",
-                "seq": 1,
-                "base": 0,
-                "sheet": roundwork.sheet_of(kind, f"draft of {note}"),
-            }
+            _, page = self.ask(server, "GET", f"/w/{pid}")
             _, told = self.ask(server, "GET", f"/w/{pid}/state")
-            draft["base"] = (json.loads(told)["draft"] or {"version": 0})["version"]
-            draft["client_id"] = note[-32:]
-            self.ask(server, "PUT", f"/w/{pid}/draft", draft)
-            self.pending = (kind, pid, uuid.uuid4().hex, note)
-        kind, pid, key, note = self.pending
-        body = {"sheet": roundwork.sheet_of(kind, note), "active_ms": 1000, "client_id": "tab"}
+            base = (json.loads(told)["draft"] or {"version": 0})["version"]
+            sheet = {**fill(kind, page), "note": note}
+            draft = {**sheet, "note": f"draft of {note}"}
+            sent = {"client_id": note[-32:], "seq": 1, "base": base, "sheet": draft}
+            self.ask(server, "PUT", f"/w/{pid}/draft", sent)
+            self.pending = (pid, uuid.uuid4().hex, sheet)
+        pid, key, sheet = self.pending
+        body = {"sheet": sheet, "active_ms": 1000, "client_id": "tab"}
         _, told = self.ask(
             server, "POST", f"/w/{pid}/submit", body, **{"If-Match": '"0"', "Idempotency-Key": key}
         )
-        self.kept.append((pid, note, json.loads(told)["rev"], json.loads(told)["again"]))
+        self.kept.append((pid, sheet["note"], json.loads(told)["rev"], json.loads(told)["again"]))
         self.pending = None
         return True
 
@@ -145,17 +188,13 @@ def hire(desk: Any) -> list[Taker]:
 def test_eight_people_lose_nothing_and_no_task_is_done_too_often(
     bench: Path, serve: Any, database: str | None
 ) -> None:
+    given: dict[str, Any] = {"people": WANTED, "batch": 3, "batches": 0, "database": database}
+    open_study(bench.parent, each=2, tests=1, workers=True, lease_minutes=0, **given)
+    open_round(bench, "order", OrderSettings(workers=True, **given))
+    open_round(bench, "mark", MarkSettings(per_system=0, **given))
     with open_desk(bench, database) as desk:
-        sync_desk(bench, desk)
-        crew, pids = hire(desk), {}
-        for kind, count in TASKS.items():
-            tasks = roundwork.make_tasks(kind, count)
-            settings: dict[str, Any] = {"wanted": WANTED, "batch": 3, "workers": kind in LINK}
-            if kind == "rate":
-                tasks += roundwork.make_tasks(kind, 9, prefix="test", role="test")
-                tasks += roundwork.make_tasks(kind, 9, prefix="attention", role="attention")
-                settings |= {"tests": 1, "attention": 1}
-            pids[kind] = roundwork.begin(desk, kind, tasks, **settings).pid
+        crew = hire(desk)
+        pids = {r.name: r.pid for r in desk.read(rounds.list_rounds)}
 
     place = {"server": serve(bench, database)}
     threads = [threading.Thread(target=one.go, args=(place, pids), daemon=True) for one in crew]
@@ -186,7 +225,7 @@ def test_eight_people_lose_nothing_and_no_task_is_done_too_often(
             (round_,) = [r for r in rounds.list_rounds(c) if r.name == kind]
             readings = list(rounds.read_readings(c, round_))
             real = Counter(r.task for r in readings if r.role == "real")
-            assert real == dict.fromkeys((f"t{n}" for n in range(count)), WANTED), kind
+            assert (len(real), {*real.values()}) == (count, {WANTED}), kind
             assert len({(r.task, r.person) for r in readings}) == len(readings)
             notes = {msgspec.json.decode(r.sheet)["note"] for r in readings}
             mine = {row.pid for row in assigned.values() if row.stage == "task"} & {
@@ -200,3 +239,28 @@ def test_eight_people_lose_nothing_and_no_task_is_done_too_often(
         quota = {row.id: row.wanted for row in c.execute(t.tasks.select()) if row.role == "real"}
         assert all(live[number] == wanted for number, wanted in quota.items())
         assert len(c.execute(t.people.select().where(t.people.c.role == "worker")).all()) == 5
+
+    # Their tables come out by the commands of the documentation.
+    where, home = ("--database", database) if database else (), bench.parent
+    collected = {kind: proctor("round", "collect", bench, kind, "--json", *where) for kind in TASKS}
+    assert [answer.err for answer in collected.values() if answer.status] == []
+    files = {kind: [Path(path) for path in answer.json["files"]] for kind, answer in collected.items()}
+    ratings, orders, marks = files["rate"][0], files["order"][0], files["mark"][0]
+    with ratings.open(newline="", encoding="utf-8") as file:
+        rated = Counter(row["note"] for row in csv.DictReader(file))
+    said = {note for one in crew for _, note, *_ in one.kept}
+    assert {*rated.values()} == {1}
+    assert rated.keys() <= said
+    assert len(rated) >= WANTED * TASKS["rate"]
+    assert len(orders.read_text().splitlines()) == WANTED * TASKS["order"]
+    assert len(marks.read_text().splitlines()) == WANTED * TASKS["mark"]
+    with Standin(reply="judge") as server:
+        for command, seen in (
+            (("study", "tables", ratings, home / "study" / "groups.csv", "--several"), "fluency"),
+            (("study", "order-table", "people", "--sequences", home / "manuals.jsonl", "--people", orders), "text"),
+            (("judge", bench, "--run", "model", "--judge", f"compat/judge@{server.url}/v1"), "model"),
+            (("calibrate", bench, "--human", marks, "--resamples", 100), "compat/judge"),
+        ):  # fmt: skip
+            answer = proctor(*command)
+            assert answer.status == 0, (command, answer.err)
+            assert seen in answer.out.casefold(), (command, answer.out)
