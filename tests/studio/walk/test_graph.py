@@ -151,6 +151,36 @@ def test_by_pointer(kitchen: Site, visit: Any, wait_for: Any) -> None:
     assert sheet["edges"] == [[sheet["steps"][0]["id"], sheet["steps"][2]["id"]]]
 
 
+def test_steps_are_merged_and_split_and_findings_lead_to_theirs(kitchen: Site, visit: Any) -> None:
+    page, pid = opened(kitchen, visit, "text")
+    for words in ("Boil the water", "Chop the onion", "heat oil", "fry it"):
+        mark(page, words)
+    for step in (1, 3, 3, 4):
+        act(page, step, "Link")
+    expect(page.locator("#findings button")).to_have_count(1)
+    page.locator("#findings button").click()
+    assert page.evaluate("document.activeElement.value") == "Chop the onion"  # step 2 waits for nothing
+    act(page, 3, "Merge")
+    assert wording(page) == ["Boil the water", "Chop the onion Heat oil", "Fry it"]
+    assert page.text_content("#graph-said") == "Merged: 2 Chop the onion Heat oil"
+    expect(page.locator(".graph-card:nth-child(2) p")).to_have_text("After 1 Boil the water")
+    act(page, 2, "Split")
+    assert wording(page) == ["Boil the water", "Chop the onion", "Heat oil", "Fry it"]
+    page.locator("#words").focus()
+    page.keyboard.press("Control+Home")
+    act(page, 1, "Split")
+    expect(page.locator("#graph-said")).to_contain_text("Choose in the text where the second part")
+    assert len(wording(page)) == 4
+    page.evaluate("getSelection().collapse(document.querySelector('#words mark').firstChild, 5)")
+    expect(page.locator("#word-said")).to_have_text("No words are chosen.")
+    act(page, 1, "Split")
+    assert wording(page)[:2] == ["Boil", "The water"]
+    sheet = submitted(kitchen, page, pid)
+    assert [s["spans"] for s in sheet["steps"][:2]] == [[[0, 5]], [[5, 14]]]
+    numbers = {s["id"]: n for n, s in enumerate(sheet["steps"], 1)}
+    assert sorted((numbers[a], numbers[b]) for a, b in sheet["edges"]) == [(1, 3), (3, 5)]
+
+
 def test_a_draft_is_accepted_piece_by_piece(kitchen: Site, visit: Any) -> None:
     page, pid = opened(kitchen, visit, "draft")
     assert wording(page) == []

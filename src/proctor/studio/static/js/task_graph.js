@@ -66,12 +66,17 @@ function select() {
   at("word-said").textContent = said.trim() ? `Chosen: “${brief(said.trim())}”` : "No words are chosen.";
 }
 
+/** @param {[number, number]} span @returns {string} its words as the wording of a step */
+function worded([from, to]) {
+  const said = [...text()].slice(from, to).join("").trim().replace(/\s+/g, " ");
+  return said.charAt(0).toLocaleUpperCase() + said.slice(1);
+}
+
 function makeStep() {
   select(); // the event of the last key may be still to come
   const [from, to] = chosen;
   if (from === to || page.readOnly) return;
-  const said = [...text()].slice(from, to).join("").replace(/\s+/g, " ");
-  insert({ id: freeId(), text: said.charAt(0).toLocaleUpperCase() + said.slice(1), spans: [[from, to]] });
+  insert({ id: freeId(), text: worded([from, to]), spans: [[from, to]] });
   edited(`Step ${named(current)}`);
   // The text was drawn anew: the cursor goes back behind these words.
   const nodes = document.createTreeWalker(at("words"), NodeFilter.SHOW_TEXT);
@@ -118,10 +123,34 @@ function remove(id) {
   [current, link] = [(sheet.steps[n] ?? sheet.steps.at(-1))?.id ?? "", ""];
 }
 
+/** @param {Step} step becomes part of the one above it, with its words and its links @param {number} n */
+function merge(step, n) {
+  const above = sheet.steps[n - 1];
+  Object.assign(above, { text: `${above.text} ${step.text}`.slice(0, 1000), spans: [...above.spans, ...step.spans].sort((a, b) => a[0] - b[0]) });
+  const moved = sheet.edges.map((edge) => /** @type {[string, string]} */ (edge.map((id) => (id === step.id ? above.id : id))));
+  remove(step.id);
+  for (const pair of moved) if (pair[0] !== pair[1]) setEdge(pair, true);
+  if (task.steps.some((/** @type {Step} */ given) => given.id === step.id)) sheet.refused_steps.push(step.id);
+  current = above.id;
+  return `Merged: ${named(current)}`;
+}
+
+/** @param {Step} step is parted where words that it was merged of end, or before the words that are chosen in the text; links stay with the first part */
+function split(step) {
+  const cut = chosen[0];
+  const parts = step.spans.length > 1 ? step.spans
+    : step.spans.flatMap(([from, to]) => /** @type {[number, number][]} */ (from < cut && cut < to ? [[from, cut], [cut, to]] : []));
+  if (parts.length === 0) return "Choose in the text where the second part of this step begins, then split it.";
+  Object.assign(step, { text: worded(parts[0]), spans: [parts[0]] });
+  for (const part of parts.slice(1)) insert({ id: freeId(), text: worded(part), spans: [part] });
+  current = step.id;
+  return `Split into ${parts.length}: ${named(current)}`;
+}
+
 /** @param {number} n @param {number} to */
 const move = (n, to) => (sheet.steps.splice(to, 0, ...sheet.steps.splice(n, 1)), `Moved to ${to + 1}`);
 /** What buttons of a step do. @type {Record<string, (step: Step, n: number) => string>} */
-const ACTS = { Up: (_, n) => move(n, n - 1), Down: (_, n) => move(n, n + 1), Delete: (step) => (remove(step.id), "Deleted") };
+const ACTS = { Up: (_, n) => move(n, n - 1), Down: (_, n) => move(n, n + 1), Merge: merge, Split: split, Delete: (step) => (remove(step.id), "Deleted") };
 
 /** @param {Step} step @param {number} n */
 function stepCard(step, n) {
@@ -131,7 +160,7 @@ function stepCard(step, n) {
   box.addEventListener("input", () => void (step.text = box.value));
   const before = sheet.edges.filter(([, after]) => after === step.id).map(([id]) => id).sort((a, b) => number(a) - number(b));
   const acts = Object.entries(task.fixed ? {} : ACTS).map(([label, run]) =>
-    button(label, () => edited(run(step, n)), { "aria-label": `${label} ${name}` }, n === { Up: 0, Down: sheet.steps.length - 1 }[label]));
+    button(label, () => edited(run(step, n)), { "aria-label": label === "Merge" ? `Merge ${name} into the one above` : `${label} ${name}` }, n === { Up: 0, Merge: 0, Down: sheet.steps.length - 1 }[label]));
   const linking = button("Link", () => linkAt(step.id), { "aria-label": `Link ${link ? "to" : "from"} ${name}`, "aria-pressed": String(link === step.id) });
   const card = make("li", { class: "graph-card", id: `card-steps.${step.id}`, "data-id": step.id }, make("b", {}, String(n + 1)), task.fixed ? make("p", { dir: "auto" }, step.text) : box,
     make("div", { class: "row" }, linking, ...acts), make("p", { class: "small muted", dir: "auto" }, `After ${before.map(named).join("; ") || "no other step"}`));
@@ -200,6 +229,13 @@ function edited(said = "") {
   at("graph-said").textContent = said;
 }
 
+/** @param {string} said of a finding; the first step that it names is gone to */
+function found(said) {
+  const step = steps()[Number(/(?:step|edge)s? (\d+)/i.exec(said)?.[1]) - 1];
+  const go = () => /** @type {HTMLElement | null | undefined} */ (one("id", step.id)?.querySelector("textarea, button"))?.focus();
+  return step ? button(said, go, { class: "quiet", "data-act": "finding" }) : said;
+}
+
 async function look() {
   const now = ++turn;
   const answer = await send("POST", `${page.path}/look`, { body: sheet, person: page.person });
@@ -208,7 +244,7 @@ async function look() {
   const { findings, svg, note, orders, count } = answer.data;
   at("look-note").textContent = note;
   at("findings-said").textContent = findings.length > 0 ? `${findings.length} to look at:` : svg ? "Nothing wrong or odd was found." : "";
-  at("findings").replaceChildren(...findings.map((/** @type {any} */ seen) => make("li", { class: seen.broken ? "error-text" : "" }, seen.text)));
+  at("findings").replaceChildren(...findings.map((/** @type {any} */ seen) => make("li", { class: seen.broken ? "error-text" : "" }, found(seen.text))));
   at("drawing").replaceChildren(...new DOMParser().parseFromString(svg, "text/html").querySelectorAll("svg"));
   at("orders-said").textContent = orders.length === 0 ? "" : count === null ? "Some orders that are possible:" : `${orders.length} of ${count.toLocaleString("en")} possible orders:`;
   at("orders").replaceChildren(...orders.map((/** @type {string[]} */ order) => make("li", {}, order.map(number).join(" → "))));
