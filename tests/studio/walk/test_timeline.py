@@ -298,6 +298,25 @@ def test_an_order_mistake_is_proposed_and_decided(kitchen: Kitchen, visit: Visit
     assert (error["step"], error["tag"], error["origin"]) == ("s2", "order", "auto")
 
 
+def test_a_mark_is_of_the_frame_shown_though_the_browsers_own_controls_overtook_a_step(
+    kitchen: Kitchen, visit: Visit
+) -> None:
+    page, _ = start(kitchen, visit)
+    for n in range(8):
+        go(page, 60 + n)
+        page.evaluate(
+            """frame => {
+              document.body.dispatchEvent(new KeyboardEvent("keydown", {key: ".", bubbles: true}));
+              document.querySelector("#clip").currentTime = (frame + .5) / 30;
+            }""",
+            240 + n,
+        )
+        wait_until(lambda n=n: page.text_content("#clip-frame") == str(240 + n), what="the frame")
+        page.wait_for_function("!document.querySelector('#clip').seeking")
+        page.keyboard.press("i")
+        assert page.text_content("#marks-said") == f"Start 0:0{(240 + n) / 30:.3f}: 1 {STEPS[0]}."
+
+
 def test_segments_are_split_removed_and_reviewed(kitchen: Kitchen, visit: Visit) -> None:
     page, _ = start(kitchen, visit)
     press(page, 60, "Shift+I")

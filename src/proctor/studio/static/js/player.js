@@ -80,6 +80,10 @@ export class Player {
     } else {
       video.addEventListener("timeupdate", () => this.#show(video.currentTime));
     }
+    video.addEventListener("seeking", () => {
+      // Somebody went elsewhere by the browser's own controls.
+      if (this.#wanted === this.#asked && this.#frameAt(video.currentTime) !== this.#asked) this.#wanted = this.#asked = -1;
+    });
     video.addEventListener("seeked", () => {
       if (this.#wanted >= 0 && this.#wanted !== this.#asked) this.#goTo(this.#wanted);
       else {
@@ -142,7 +146,7 @@ export class Player {
 
   /** @param {number} seconds */
   seek(seconds) {
-    this.#wanted = -1;
+    this.#wanted = this.#asked = -1;
     const end = Number.isFinite(this.video.duration) ? this.video.duration : Infinity;
     const time = Math.min(Math.max(0, seconds), end);
     this.#keepTime = time;
