@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -161,6 +161,15 @@ def test_two_providers_never_overspend_one_budget(tmp_path: Path) -> None:
     assert not [t for t in threading.enumerate() if t.name == "proctor-calls"], "one store, and it is closed"
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is an exception, also where the suite was begun in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_stops_all_and_keeps_what_is_there(tmp_path: Path) -> None:
     """The second one does not wait for calls that hang."""
     main = threading.get_ident()
