@@ -126,7 +126,7 @@ function remove(id) {
 /** @param {Step} step becomes part of the one above it, with its words and its links @param {number} n */
 function merge(step, n) {
   const above = sheet.steps[n - 1];
-  Object.assign(above, { text: `${above.text} ${step.text}`.slice(0, 1000), spans: [...above.spans, ...step.spans].sort((a, b) => a[0] - b[0]) });
+  Object.assign(above, { text: `${above.text} ${step.text}`, spans: [...above.spans, ...step.spans].sort((a, b) => a[0] - b[0]) });
   const moved = sheet.edges.map((edge) => /** @type {[string, string]} */ (edge.map((id) => (id === step.id ? above.id : id))));
   remove(step.id);
   for (const pair of moved) if (pair[0] !== pair[1]) setEdge(pair, true);

@@ -1,0 +1,1 @@
+"""The commands of ``proctor capture`` as functions. docs/capture.md."""
