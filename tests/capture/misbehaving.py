@@ -9,6 +9,8 @@ import struct
 import time
 from pathlib import Path
 
+import msgspec
+
 from proctor.capture.records import Check, StreamSpec
 from proctor.capture.segments import SegmentWriter
 from proctor.capture.sensor import ClockSample, Context, Options, StopReport
@@ -54,6 +56,10 @@ class Counting:
             close(writer)
 
         SegmentWriter.close = closing  # type: ignore[method-assign]
+        if self.options.get("slow"):
+            add = SegmentWriter.add
+            SegmentWriter.add = lambda w, s: (time.sleep(0.01), add(w, s))[1]  # type: ignore[method-assign]
+        self.folder = context.folder
         begun = time.monotonic()
         silent = str(self.options.get("silent", ""))
         if silent and Path(silent).exists():
@@ -67,8 +73,6 @@ class Counting:
             if self.n % 10 == 3 and self.options.get("wrong"):
                 payload += b"xx"
             if self.n == int(self.options.get("changes", -1)):
-                import msgspec
-
                 self.spec = msgspec.structs.replace(self.spec, units=("g",) * len(self.spec.columns))
             await context.emit(time.monotonic_ns() + 5, payload)
             self.n += 1
@@ -79,6 +83,8 @@ class Counting:
 
     async def stop(self) -> StopReport:
         self.die("stop")
+        if self.options.get("slow"):
+            (self.folder / "sent.txt").write_text(str(self.n))
         return StopReport(sent=self.n)
 
     async def clock_probe(self) -> ClockSample | None:

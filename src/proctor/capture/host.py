@@ -197,7 +197,7 @@ class Host:
         limit = silent_after_s(self._fixed)
         if limit is not None and at - self._last_ns > limit * 1e9:
             self._event(Event(n=0, kind="gap", start_ns=self._last_ns, end_ns=at))
-        if self._state != "green":
+        if self._state != "green" and not self._error:
             if self._state != "ready":
                 self.said("sends again")
             self._state, self._message = "green", ""

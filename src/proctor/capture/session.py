@@ -306,7 +306,7 @@ def close_session(folder: Path, clock: Clock | None = None) -> Manifest:
     """
     clock = clock or Clock()
     manifest = read_manifest(folder)
-    if manifest is None or manifest.state == "planned":
+    if manifest is None:
         raise UserError("nothing was recorded here.", where=str(folder), hint="proctor capture record")
     if manifest.state not in (*_OPEN, "interrupted"):
         return manifest
