@@ -1,0 +1,74 @@
+"""Options of ``proctor capture``. docs/capture.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from proctor.settings import Settings, argument, option
+
+__all__ = ["ConsentSettings", "IngestSettings", "ReleaseSettings", "WithdrawSettings"]
+
+Recordings: TypeAlias = Annotated[
+    tuple[str, ...], option("Id of a recording; may be given again. Default: all that are over.")
+]
+Participant: TypeAlias = Annotated[str, argument("Code of the participant, as in the plan.", "PARTICIPANT")]
+Day: TypeAlias = Annotated[str, option("Day as 2026-12-01 (default: today).")]
+
+
+# -- ingest, release, consent --------------------------------------------------------------------------------------
+
+
+class IngestSettings(Settings, frozen=True, kw_only=True):
+    """Which recordings become the data set, and how."""
+
+    recording: Recordings = ()
+    stream: Annotated[str, option("Stream that people watch (default: the first required video).")] = ""
+    unreviewed: Annotated[
+        bool,
+        option("Take recordings that nobody reviewed: steps with times, and no mistakes but left-out steps."),
+    ] = False
+
+
+class ReleaseSettings(Settings, frozen=True, kw_only=True):
+    """What a release holds."""
+
+    out: Annotated[Path, argument("New folder of the release.", "OUT")]
+    name: Annotated[str, option("Name of the release.")] = "recordings"
+    version: Annotated[str, option("Version of the release.")] = "1.0"
+    licence: Annotated[str, option("Licence of the data, such as CC-BY-4.0; a file's text is put in.")] = ""
+    datasheet: Annotated[
+        Path | None, option("Markdown of your own for the datasheet: why, how, for what not.")
+    ] = None
+    features: Annotated[
+        Path | None, option("Folder of features, one file for each recording, named by its id.")
+    ] = None
+    parts: Annotated[
+        tuple[str, ...],
+        option(
+            "Part to pack: raw, sync, poses, videos, annotations, splits, features; may be given again. Default: all."
+        ),
+    ] = ()
+    without_consent: Annotated[
+        bool, option("Release recordings of people whose consent is not noted here, but on paper.")
+    ] = False
+
+
+class ConsentSettings(Settings, frozen=True, kw_only=True):
+    """What a participant agreed to."""
+
+    participant: Participant
+    text: Annotated[Path, option("File with the text that they signed.")]
+    release: Annotated[bool, option("Their recordings may be released.")] = False
+    day: Day = ""
+
+
+class WithdrawSettings(Settings, frozen=True, kw_only=True):
+    """Who takes consent back."""
+
+    participant: Participant
+    release: Annotated[
+        tuple[Path, ...], option("Folder of a release to bring up to date as well; may be given again.")
+    ] = ()
+    day: Day = ""
+    yes: Annotated[bool, option("Really remove; without it, only what would be removed is listed.")] = False
