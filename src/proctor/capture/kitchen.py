@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -12,7 +13,7 @@ from proctor.capture.records import EventKind, Review, Script, SeenMistake, Step
 from proctor.capture.sensor import SensorConfig
 from proctor.errors import UserError
 
-__all__ = ["TRUTH", "Act", "TrueStep", "Truth", "held_up", "perform", "review_of"]
+__all__ = ["TRUTH", "Act", "TrueStep", "Truth", "claps_of", "held_up", "perform", "review_of"]
 
 TRUTH: Final = "truth.json"
 _MARGIN_S: Final = 1.5
@@ -45,6 +46,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
     start_ns: int
     seconds: float
     sensors: tuple[SensorConfig, ...]
+    claps: tuple[float, ...]
     steps: tuple[TrueStep, ...]
     acts: tuple[Act, ...]
 
@@ -100,7 +102,12 @@ def held_up(truth: Truth, done: int, now_s: float) -> Truth:
         replace(s, start_s=moved(s.start_s, s.step == last.step), end_s=moved(s.end_s)) for s in truth.steps
     )
     acts = truth.acts[:done] + tuple(replace(act, at_s=round(act.at_s + by, 3)) for act in left)
-    return replace(truth, seconds=round(truth.seconds + by, 3), steps=steps, acts=acts)
+    return replace(truth, seconds=round(truth.seconds + by, 3), claps=claps_of(acts), steps=steps, acts=acts)
+
+
+def claps_of(acts: Iterable[Act]) -> tuple[float, ...]:
+    """Return the moments of claps, in seconds."""
+    return tuple(act.at_s for act in acts if act.kind == "clap")
 
 
 def review_of(script: Script, truth: Truth) -> Review:

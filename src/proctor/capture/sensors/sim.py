@@ -12,8 +12,9 @@ import io
 import math
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -29,7 +30,7 @@ __all__ = ["BITS", "FLASH_S", "Simulated", "audio", "depth", "depth_image", "imu
 
 BITS, FLASH_S, _CHUNK_S, _ENDLESS_S, _HZ = 32, 0.1, 600, 365 * 86_400, 48_000
 Pixels: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
-Moments: TypeAlias = tuple[float, ...]
+Moments: TypeAlias = Sequence[float]
 _UNITS: Final = {
     "accelerometer": ("m/s^2", {"g": 1 / 9.80665}),
     "gyroscope": ("rad/s", {"deg/s": math.degrees(1)}),
@@ -40,15 +41,16 @@ _UNITS: Final = {
 class SimOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options beside the faults; 0 and "" stand for what is usual.
 
-    ``claps`` are seconds with commas; ``seconds`` end the source; ``start_ns`` is the host time at which it was switched on (when it
-    first runs); it fails once after ``die_after`` seconds; ``undeclared``: the stream does not say that it has ``other_unit``.
+    ``claps`` are seconds with commas; ``seconds`` end the source; ``truth`` is a file that says, when it runs, at which host time it was
+    switched on and when there are claps; it fails once after ``die_after`` seconds; ``undeclared``: the stream does not say that it
+    has ``other_unit``.
     """
 
     rate_hz: float = 0.0
     seed: str = "0"
     claps: str = ""
     seconds: float = 0.0
-    start_ns: int = 0
+    truth: str = ""
     clock: str = ""
     width: int = 0
     height: int = 0
@@ -61,14 +63,19 @@ class SimOptions(msgspec.Struct, frozen=True, kw_only=True):
     undeclared: bool = False
 
 
+class _Begun(msgspec.Struct):
+    start_ns: int
+    claps: list[float] = []
+
+
 class Simulated(Plain):
     """A simulated sensor; ``make`` gives the sample of a number, taken at a moment in seconds."""
 
     def __init__(self, spec: StreamSpec, chosen: _Chosen, make: Callable[[int, float], bytes]) -> None:
-        self.options, faults, _ = chosen
+        self.options, faults, self.claps = chosen
         rate, clock = self.options.rate_hz or spec.rate_hz, self.options.clock or spec.name
         self.spec = msgspec.structs.replace(spec, rate_hz=rate, clock=clock, note="simulated")
-        self.make, self.start_ns, self._alive = make, self.options.start_ns, not self.options.die_after
+        self.make, self._start_ns, self._alive = make, 0, not self.options.die_after
         silence = ((self.options.silent_from, self.options.silent_for),)
         self.faults = msgspec.structs.replace(faults, gaps=faults.gaps + silence)
 
@@ -103,7 +110,10 @@ class Simulated(Plain):
             ConnectionError: once, ``die_after`` seconds from the beginning.
         """
         now = time.monotonic_ns()
-        start = self.start_ns = self.start_ns or now
+        if self.options.truth:
+            begun = msgspec.json.decode(Path(self.options.truth).read_bytes(), type=_Begun)
+            self._start_ns, self.claps[:] = begun.start_ns, begun.claps
+        start = self._start_ns = self._start_ns or now
         for found in self.times(self.options.seconds or _ENDLESS_S, start):
             for sample in self.samples(found, start, int(np.searchsorted(found.host_ns, now))):
                 if (wait := sample.host_ns - time.monotonic_ns()) > 0 or self.sent % 64 == 0:
@@ -204,7 +214,7 @@ def _near(at_s: float, claps: Moments, seconds: float = FLASH_S) -> bool:
 
 # -- plug-ins ----------------------------------------------------------------------------------------------------
 
-_Chosen: TypeAlias = tuple[SimOptions, Faults, Moments]
+_Chosen: TypeAlias = tuple[SimOptions, Faults, list[float]]
 
 
 def video(name: str, options: Options) -> Simulated:
@@ -246,7 +256,7 @@ def _options(name: str, options: Options) -> _Chosen:
     mine = {key: value for key, value in options.items() if key in SimOptions.__struct_fields__}
     chosen, where = options_of(mine, SimOptions, name), f"sensor '{name}'"
     try:
-        claps = tuple(float(part) for part in chosen.claps.split(",") if part.strip())
+        claps = [float(part) for part in chosen.claps.split(",") if part.strip()]
     except ValueError:
         raise UserError(f"'{chosen.claps[:60]}' is no list of seconds.", where=where) from None
     if not (0 <= chosen.rate_hz <= 10_000 and 0 <= chosen.width <= 8192 and 0 <= chosen.height <= 8192):
