@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 
 from proctor.settings import Settings, argument, option
 
-__all__ = ["ConsentSettings", "IngestSettings", "ReleaseSettings", "WithdrawSettings"]
+__all__ = ["ConsentSettings", "IngestSettings", "ReleaseSettings", "SimulateSettings", "WithdrawSettings"]
 
 Recordings: TypeAlias = Annotated[
     tuple[str, ...], option("Id of a recording; may be given again. Default: all that are over.")
@@ -72,3 +72,33 @@ class WithdrawSettings(Settings, frozen=True, kw_only=True):
     ] = ()
     day: Day = ""
     yes: Annotated[bool, option("Really remove; without it, only what would be removed is listed.")] = False
+
+
+# -- simulate ----------------------------------------------------------------------------------------------------------
+
+
+class SimulateSettings(Settings, frozen=True, kw_only=True):
+    """Which recordings of the plan are simulated, and how."""
+
+    recording: Annotated[
+        tuple[str, ...], option("Id of a recording; may be given again. Default: all that are still to do.")
+    ] = ()
+    live: Annotated[
+        bool, option("In real time with the recorder; without it, recordings are written at once.")
+    ] = False
+    resume: Annotated[bool, option("With --live: go on with recordings that were interrupted.")] = False
+    seconds: Annotated[
+        float, option("Length of a recording (default: 20 s for each step).", ge=0, le=86_400)
+    ] = 0.0
+    speed: Annotated[
+        float, option("How much faster people work, with the length by steps.", ge=0.1, le=100)
+    ] = 1.0
+    stream: Annotated[
+        tuple[str, ...], option("Only this stream of the default set; may be given again.")
+    ] = ()
+    fault: Annotated[
+        tuple[str, ...],
+        option("Fault of a stream, such as pv.gaps=5+2 or audio.drift_ppm=80; may be given again."),
+    ] = ()
+    slips: Annotated[float, option("Probability of an unplanned mistake in a step.", ge=0, le=1)] = 0.1
+    seed: Annotated[str, option("Of participants and sensors.")] = "0"
