@@ -62,13 +62,13 @@ def clean(device_ns: Ints, clock: ClockMap, *, can_drop: bool = True) -> Cleaned
 
 
 def _even(device: Ints, period: int) -> Ints | None:
-    """Return evenly spaced times, run by run between gaps; None if a sample would move by half a period: one is missing."""
+    """Return evenly spaced times, run by run between gaps; None if one would move by a quarter of a period: some are missing."""
     even = device.copy()
-    for run in np.split(np.arange(len(device)), np.flatnonzero(np.diff(device) > 1.5 * period) + 1):
+    for run in np.split(np.arange(len(device)), np.flatnonzero(np.diff(device) > 3 * period) + 1):
         if len(run) > 2:
             n, y = run - run.mean(), (device[run] - device[run[0]]).astype(np.float64)
             line = y.mean() + n * (n @ y) / (n @ n)
-            if np.abs(line - y).max() > period / 2:
+            if np.abs(line - y).max() > period / 4:
                 return None
             even[run] = device[run[0]] + np.rint(line).astype(np.int64)
     return even

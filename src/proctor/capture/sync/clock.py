@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
+from statistics import median_low
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -184,7 +185,7 @@ def _segment(
     y = (r - zero).astype(np.float64)
     slope = 0.0 if coarse else _theil_sen(x, y)
     height = (
-        0.0 if coarse else float(np.quantile(y - slope * x, 0.5 if two_way else 0.1))
+        0.0 if coarse else float(np.quantile(y - slope * x, 0.5 if two_way else 0.25))
     )  # (delays only add)
     if best and not two_way:  # too few for a line: the surest one sets its height
         sure = min(best.values(), key=lambda p: p.rtt_ns)
@@ -231,7 +232,7 @@ def event_times(events: Iterable[Event], tablet_events: Iterable[Event]) -> list
     own, tablet = list(events), list(tablet_events)
     found = [(e, e.host_ns) for e in own if e.host_ns is not None]
     walls = [t - w for e, t in found if (w := _wall_ns(e)) is not None]
-    last, to_host = found[0][1] if found else 0, int(np.median(walls)) if walls else None
+    last, to_host = found[0][1] if found else 0, median_low(walls) if walls else None
     for clock in dict.fromkeys(e.clock for e in tablet):
         mine, pairs = [e for e in tablet if e.clock == clock], _pairs(tablet, clock)
         if not pairs and to_host is not None:
@@ -240,7 +241,7 @@ def event_times(events: Iterable[Event], tablet_events: Iterable[Event]) -> list
                 for e in mine
                 if e.device_ns is not None and (w := _wall_ns(e)) is not None
             ]
-            pairs = [(0, int(np.median(guesses)))] if guesses else []
+            pairs = [(0, median_low(guesses))] if guesses else []
         for event in mine:
             if event.device_ns is not None and pairs:
                 (at, zero), (ats, aparts) = pairs[0], zip(*pairs, strict=True)
