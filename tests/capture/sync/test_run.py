@@ -136,14 +136,13 @@ def test_s7_damage_is_reported_and_the_rest_serves(tmp_path: Path, damage: str) 
     folder = tmp_path / "raw" / "imu"
     whole = len(load_index(folder))
     segments = sorted(folder.glob("seg-*.bin"))
-    stamp = (folder / "index.npy").stat() if (folder / "index.npy").exists() else None
+    stamp = (folder / "index.npy").stat()
     if damage == "index":
         (folder / "index.npy").write_bytes(b"no index")
     elif damage.startswith("cut"):
         with segments[-1].open("r+b") as file:
             file.truncate(segments[-1].stat().st_size // 2)
-        if damage == "cut-unseen" and stamp:
-            os.utime(segments[-1], ns=(stamp.st_mtime_ns - 10**9,) * 2)
+        os.utime(segments[-1], ns=(stamp.st_mtime_ns + (-1 if damage == "cut-unseen" else 1) * 10**9,) * 2)
     elif damage == "gone":
         segments[1].unlink()
     elif damage == "rubbish":

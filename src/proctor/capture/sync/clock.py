@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
+from pathlib import Path
 from statistics import median_low
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
-from proctor.capture.records import Event
+from proctor.capture.records import Event, StreamSpec
+from proctor.capture.segments import load_index
 from proctor.capture.sensor import ClockSample
 
-__all__ = ["ClockMap", "ClockSegment", "Floats", "Ints", "event_times", "fit_clock", "unsure_clocks"]  # fmt: skip
+__all__ = ["ClockMap", "ClockSegment", "Floats", "Ints", "StreamMap", "event_times", "fit_clock", "stream_map", "unsure_clocks"]  # fmt: skip
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
@@ -110,6 +112,25 @@ def fit_clock(device_ns: Ints, host_ns: Ints, probes: Sequence[ClockSample] = ()
             fitted = _segment(device[a:b], host[a:b], late[a:b], probes, bucket)
             found.append(msgspec.structs.replace(fitted, first=int(rows[a]), last=int(rows[b - 1]) + 1))
     return ClockMap(tuple(found), segment)
+
+
+class StreamMap(NamedTuple):
+    """Index of a stream, its clock map, and when each sample was taken (host ns); when it came, where its own time cannot be."""
+
+    samples: np.ndarray[Any, np.dtype[Any]]
+    clock: ClockMap
+    host_ns: Ints
+
+
+def stream_map(folder: Path, spec: StreamSpec, events: Iterable[Event] = ()) -> StreamMap:
+    """Return the clock map of a stream of a recording's folder; ``events`` are the recorder's, with probes of clocks."""
+    index = load_index(folder / "raw" / spec.name)
+    probes = [ClockSample(device_ns=e.device_ns, host_ns=e.host_ns, rtt_ns=e.rtt_ns or 0) for e in events
+              if e.kind == "clock" and e.device_ns is not None and e.host_ns is not None and e.clock == spec.clock != ""]  # fmt: skip
+    clock, host = fit_clock(index["device_ns"], index["host_ns"], probes), index["host_ns"].copy()
+    good = clock.segment >= 0
+    host[good] = clock.to_host(index["device_ns"][good], clock.segment[good])
+    return StreamMap(index, clock, host)
 
 
 def _step_ns(device: Ints) -> int:
