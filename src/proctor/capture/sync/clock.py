@@ -127,7 +127,14 @@ def stream_map(folder: Path, spec: StreamSpec, events: Iterable[Event] = ()) -> 
     index = load_index(folder / "raw" / spec.name)
     probes = [ClockSample(device_ns=e.device_ns, host_ns=e.host_ns, rtt_ns=e.rtt_ns or 0) for e in events
               if e.kind == "clock" and e.device_ns is not None and e.host_ns is not None and e.clock == spec.clock != ""]  # fmt: skip
-    clock, host = fit_clock(index["device_ns"], index["host_ns"], probes), index["host_ns"].copy()
+    host = index["host_ns"].copy()
+    if (
+        spec.format == "s16" and spec.sample_rate
+    ):  # a block of sound comes when it is full; its time is that of its beginning
+        host -= (
+            index["size"].astype(np.int64) * 1_000_000_000 // (2 * max(1, spec.channels) * spec.sample_rate)
+        )
+    clock = fit_clock(index["device_ns"], host, probes)
     good = clock.segment >= 0
     host[good] = clock.to_host(index["device_ns"][good], clock.segment[good])
     return StreamMap(index, clock, host)

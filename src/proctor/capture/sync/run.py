@@ -317,13 +317,13 @@ def _write_table(path: Path, spec: StreamSpec, columns: dict[str, Any]) -> None:
 def _judge(
     s: _Stream, base: _Stream | None, grid: Ints, good: Any, apart: Ints, tolerance: int
 ) -> StreamReport:
-    steps, clock, n = np.diff(s.times), s.clock.segments, max(1, len(s.device))
-    wide = np.flatnonzero(steps > 3 * s.period) if s.spec.rate_hz else np.zeros(0, dtype=np.int64)
-    gaps = (
-        tuple((round(int(s.times[i] - grid[0]) / 1e9, 3), round(int(steps[i]) / 1e9, 3)) for i in wide)
-        if len(grid)
-        else ()
+    clock, n = s.clock.segments, max(1, len(s.device))
+    inside = np.concatenate(
+        [grid[:1], s.times[slice(*np.searchsorted(s.times, grid[[0, -1]]))] if len(grid) else grid, grid[-1:]]
     )
+    steps = np.diff(inside) * bool(s.spec.rate_hz)
+    wide = np.flatnonzero(steps > 3 * s.period)
+    gaps = tuple((round(int(inside[i] - grid[0]) / 1e9, 3), round(int(steps[i]) / 1e9, 3)) for i in wide)
     coverage = float(good.mean()) if len(grid) else 0.0
     if s is base and len(grid) > 1:
         coverage = 1 - float(steps[wide].sum()) / max(1, int(np.ptp(grid)))
