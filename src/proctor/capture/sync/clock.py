@@ -167,8 +167,8 @@ def _resets(device: Ints, host: Ints, late: Ints) -> list[int]:
 
 
 def _least(host: Ints, late: Ints, bucket: int) -> Ints:
-    """Return the sample of the least delay in each bucket of time that has one."""
-    number = (host - host[0]) // bucket
+    """Return the sample of the least delay in each bucket of time that has one; the last may be half as long or half as long again."""
+    number = np.minimum((host - host[0]) // bucket, max(0, round((host[-1] - host[0]) / bucket) - 1))
     starts = np.flatnonzero(np.diff(number, prepend=-1))
     lows = np.repeat(np.minimum.reduceat(late, starts), np.diff([*starts, len(host)]))
     at_low = np.flatnonzero(late == lows)

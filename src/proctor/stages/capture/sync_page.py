@@ -81,16 +81,16 @@ def _of_stream(text: str, report: SyncReport) -> bool:
 def _verdicts(report: SyncReport) -> Table:
     rows = tuple(
         (Cell(s.name, s.kind if s.required else f"{s.kind}, not required", tag="base" if s.name == report.base else ""),
-         Cell(s.verdict, tone=_TONES[s.verdict]), f"{s.samples:,}", f"{100 * s.coverage:.1f} %", Cell(drawn=_coverage(s, report.seconds)))
+         Cell(s.verdict, tone=_TONES[s.verdict]), f"{100 * s.coverage:.1f} %", f"{s.samples:,}", Cell(drawn=_coverage(s, report.seconds)))
         for s in report.streams
     )  # fmt: skip
     note = "Covered: share of the base's moments with a sample close enough; of the base, the share of time without gaps. The bar is the time of the recording, open where nothing came."
-    head = ("stream", "verdict", "samples", "covered", "when")
-    return Table("How good each stream is", head, rows, note, words=frozenset({1}))
+    head = ("stream", "verdict", "covered", "samples", "when")
+    return Table("How good each stream is", head, rows, note)
 
 
 def _why(report: SyncReport) -> list[Part]:
-    rows = [(s.name if n == 0 else "", text) for s in report.streams for n, text in enumerate(s.reasons)]
+    rows = [(s.name, "; ".join(s.reasons)) for s in report.streams if s.reasons]
     return [Table("What was seen", ("stream", "what"), tuple(rows), digits=False)] if rows else []
 
 
@@ -111,11 +111,18 @@ def _clocks(report: SyncReport) -> Table:
     rows = []
     for s in report.streams:
         for n, c in enumerate(s.clock):
-            begin, end = ((t - report.host_ns) / 1e9 for t in (c.host_first_ns, c.host_last_ns))
+            begin, end = (max(0, t - report.host_ns) / 1e9 for t in (c.host_first_ns, c.host_last_ns))
             by = f"{s.jumps[n - 1][1]:+,.3f} s" if n else ""
             how = f"{c.probes} probes" if c.probes else "constant" if c.coarse else f"{len(c.points)} points"
             rows.append(
-                (s.name, f"{begin:,.1f} to {end:,.1f}", f"{c.drift_ppm:+,.2f}", f"{c.spread_ms:.3f}", how, by)
+                (
+                    s.name,
+                    f"{begin:,.1f} to {end:,.1f}",
+                    f"{round(c.drift_ppm, 2) + 0.0:+,.2f}",
+                    f"{c.spread_ms:.3f}",
+                    how,
+                    by,
+                )
             )
     head = ("stream", "from, to (s)", "gains (µs/s)", "spread (ms)", "from", "jumped by")
     note = "Seconds from the first moment of the base. Spread: robust standard deviation of the points around the line."
