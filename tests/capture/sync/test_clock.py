@@ -11,7 +11,9 @@ from proctor.capture.sync.clean import FLAGS, Cleaned, clean
 from proctor.capture.sync.clock import ClockMap, event_times, fit_clock, unsure_clocks
 
 
-def fitted(faults: Faults, hz: float = 30, seconds: float = 900) -> tuple[SensorTimes, ClockMap, Cleaned, np.ndarray]:
+def fitted(
+    faults: Faults, hz: float = 30, seconds: float = 900
+) -> tuple[SensorTimes, ClockMap, Cleaned, np.ndarray]:
     """Map a simulated sensor; the last is the error in ms beyond the least delay."""
     times = sensor_times(hz, seconds, faults, "clock", start_ns=START)
     clock = fit_clock(times.device_ns, times.host_ns)
@@ -21,7 +23,12 @@ def fitted(faults: Faults, hz: float = 30, seconds: float = 900) -> tuple[Sensor
 
 @pytest.mark.parametrize("hz", [15, 30, 200])
 @pytest.mark.parametrize(
-    "faults", [Faults(drift_ppm=40, latency_ms=20), Faults(drift_ppm=40, jitter_ms=20), Faults(drift_ppm=-40, jitter_ms=20)]
+    "faults",
+    [
+        Faults(drift_ppm=40, latency_ms=20),
+        Faults(drift_ppm=40, jitter_ms=20),
+        Faults(drift_ppm=-40, jitter_ms=20),
+    ],
 )
 def test_s1_drift_and_one_sided_delay(faults: Faults, hz: float) -> None:
     _, clock, _, error = fitted(faults, hz)
@@ -109,8 +116,13 @@ def test_a_lone_time_that_cannot_be_is_left_out(wrong: int, place: int) -> None:
 def test_probes_take_the_delay_away() -> None:
     times = sensor_times(30, 300, Faults(drift_ppm=40, latency_ms=20, jitter_ms=5), "probe", start_ns=START)
     at = np.arange(5, 300, 10)
-    sure = [ClockSample(device_ns=int(t * 1e9 * (1 + 40e-6)), host_ns=START + int(t * 1e9), rtt_ns=2_000_000) for t in at]
-    slow = [ClockSample(device_ns=p.device_ns, host_ns=p.host_ns + 40_000_000, rtt_ns=90_000_000) for p in sure]
+    sure = [
+        ClockSample(device_ns=int(t * 1e9 * (1 + 40e-6)), host_ns=START + int(t * 1e9), rtt_ns=2_000_000)
+        for t in at
+    ]
+    slow = [
+        ClockSample(device_ns=p.device_ns, host_ns=p.host_ns + 40_000_000, rtt_ns=90_000_000) for p in sure
+    ]
     for probes, most in (([*slow, *sure], 0.1), (sure[:2], 0.6), (slow, 41)):
         clock = fit_clock(times.device_ns, times.host_ns, probes)
         error = (clock.to_host(times.device_ns, 0) - times.true_ns) / 1e6
@@ -143,7 +155,9 @@ def test_times_are_made_regular_only_where_no_sample_can_be_missing() -> None:
     assert even.regular
     assert np.diff(kept.host_ns).std() > 1e6
     assert np.sort(np.abs(np.diff(even.host_ns) - 20_000_000))[:-1].max() < 10_000
-    missing = np.delete(times.device_ns, np.arange(300, 600, 30))  # said to be impossible: nothing is bent then
+    missing = np.delete(
+        times.device_ns, np.arange(300, 600, 30)
+    )  # said to be impossible: nothing is bent then
     clock = fit_clock(missing, missing)
     assert not clean(missing, clock, can_drop=False).regular
 
@@ -157,9 +171,13 @@ def test_events_of_a_tablet_are_placed_by_its_probes_never_by_wall_times() -> No
     pair = {"clock": "t1", "wall": "1999-01-01T00:00:00Z"}
     tablet = [
         event(0, "clock", device_ns=1_000, host_ns=START + 1_000, rtt_ns=4_000_000, **pair),
-        event(1, "clock", device_ns=10**9, host_ns=START + 5 * 10**9, rtt_ns=900_000_000, **pair),  # slow: not trusted
+        event(
+            1, "clock", device_ns=10**9, host_ns=START + 5 * 10**9, rtt_ns=900_000_000, **pair
+        ),  # slow: not trusted
         event(2, "step_done", device_ns=2 * 10**9, **pair),
-        event(3, "clock", device_ns=4 * 10**9, host_ns=START + 4 * 10**9 + 2_000_000, rtt_ns=4_000_000, **pair),
+        event(
+            3, "clock", device_ns=4 * 10**9, host_ns=START + 4 * 10**9 + 2_000_000, rtt_ns=4_000_000, **pair
+        ),
         event(4, "oops", device_ns=9 * 10**9, **pair),
     ]
     placed = {e.kind: t - START for e, t in event_times(own, tablet)}
@@ -172,7 +190,9 @@ def test_a_tablet_without_probes_is_placed_by_its_label_and_nothing_is_lost() ->
     own = [event(0, "state", host_ns=START, wall="2026-01-01T10:00:00Z")]
     tablet = [
         event(0, "step_done", clock="t1", device_ns=50 * 10**9, wall="2026-01-01T10:00:50Z"),
-        event(1, "step_done", clock="t1", device_ns=60 * 10**9, wall="2026-01-01T10:00:57Z"),  # it was set back
+        event(
+            1, "step_done", clock="t1", device_ns=60 * 10**9, wall="2026-01-01T10:00:57Z"
+        ),  # it was set back
         event(2, "step_done", clock="t1", device_ns=70 * 10**9, wall="no time"),
         event(3, "oops", clock="t2", wall="2026-01-01T10:00:05+00:00"),
         event(4, "mark", clock="t2"),

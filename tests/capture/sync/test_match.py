@@ -75,7 +75,9 @@ def test_orientations_turn_evenly_and_the_short_way() -> None:
         return [0.0, 0.0, np.sin(angle / 2), np.cos(angle / 2)]
 
     columns = ("px", "head_qx", "head_qy", "head_qz", "head_qw")
-    values = np.array([[0, *about_z(0.2)], [1, *(-np.array(about_z(1.4)))], [2, *about_z(1.4 + 1e-9)], [3, 0, 0, 0, 0]])
+    values = np.array(
+        [[0, *about_z(0.2)], [1, *(-np.array(about_z(1.4)))], [2, *about_z(1.4 + 1e-9)], [3, 0, 0, 0, 0]]
+    )
     base = np.array([25, 50, 150, 250], dtype=np.int64)
     found = interpolate(base, np.arange(4) * 100, values, columns, 100)
     assert found[:, 0] == pytest.approx([0.25, 0.5, 1.5, 2.5])
@@ -90,7 +92,9 @@ def test_orientations_turn_evenly_and_the_short_way() -> None:
 def test_s8_1e8_ticks_are_ten_seconds() -> None:
     assert TOLERANCE * TICK_NS == 10 * 10**9
     stream = np.array([0, 300_000_000], dtype=np.int64)
-    base = np.array([0, 99_999_999, 100_000_000, 100_000_001, 199_999_999, 200_000_000, 400_000_000, 400_000_001])
+    base = np.array(
+        [0, 99_999_999, 100_000_000, 100_000_001, 199_999_999, 200_000_000, 400_000_000, 400_000_001]
+    )
     assert published_match(base, stream).tolist() == [0, 0, 0, -1, -1, 1, 1, -1]
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
+from pathlib import Path
 from statistics import median_low
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
-from proctor.capture.records import Event
+from proctor.capture.records import Event, StreamSpec
+from proctor.capture.segments import load_index
 from proctor.capture.sensor import ClockSample
 
-__all__ = ["ClockMap", "ClockSegment", "Floats", "Ints", "event_times", "fit_clock", "unsure_clocks"]  # fmt: skip
+__all__ = ["ClockMap", "ClockSegment", "Floats", "Ints", "StreamMap", "event_times", "fit_clock", "stream_map", "unsure_clocks"]  # fmt: skip
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
@@ -112,6 +114,32 @@ def fit_clock(device_ns: Ints, host_ns: Ints, probes: Sequence[ClockSample] = ()
     return ClockMap(tuple(found), segment)
 
 
+class StreamMap(NamedTuple):
+    """Index of a stream, its clock map, and when each sample was taken (host ns); when it came, where its own time cannot be."""
+
+    samples: np.ndarray[Any, np.dtype[Any]]
+    clock: ClockMap
+    host_ns: Ints
+
+
+def stream_map(folder: Path, spec: StreamSpec, events: Iterable[Event] = ()) -> StreamMap:
+    """Return the clock map of a stream of a recording's folder; ``events`` are the recorder's, with probes of clocks."""
+    index = load_index(folder / "raw" / spec.name)
+    probes = [ClockSample(device_ns=e.device_ns, host_ns=e.host_ns, rtt_ns=e.rtt_ns or 0) for e in events
+              if e.kind == "clock" and e.device_ns is not None and e.host_ns is not None and e.clock == spec.clock != ""]  # fmt: skip
+    host = index["host_ns"].copy()
+    if (
+        spec.format == "s16" and spec.sample_rate
+    ):  # a block of sound comes when it is full; its time is that of its beginning
+        host -= (
+            index["size"].astype(np.int64) * 1_000_000_000 // (2 * max(1, spec.channels) * spec.sample_rate)
+        )
+    clock = fit_clock(index["device_ns"], host, probes)
+    good = clock.segment >= 0
+    host[good] = clock.to_host(index["device_ns"][good], clock.segment[good])
+    return StreamMap(index, clock, host)
+
+
 def _step_ns(device: Ints) -> int:
     """Return what no sample is out of place by: ten periods, at least a second."""
     return max(1_000_000_000, 10 * int(np.median(np.abs(np.diff(device)))))
@@ -139,8 +167,8 @@ def _resets(device: Ints, host: Ints, late: Ints) -> list[int]:
 
 
 def _least(host: Ints, late: Ints, bucket: int) -> Ints:
-    """Return the sample of the least delay in each bucket of time that has one."""
-    number = (host - host[0]) // bucket
+    """Return the sample of the least delay in each bucket of time that has one; the last may be half as long or half as long again."""
+    number = np.minimum((host - host[0]) // bucket, max(0, round((host[-1] - host[0]) / bucket) - 1))
     starts = np.flatnonzero(np.diff(number, prepend=-1))
     lows = np.repeat(np.minimum.reduceat(late, starts), np.diff([*starts, len(host)]))
     at_low = np.flatnonzero(late == lows)

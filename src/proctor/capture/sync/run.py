@@ -13,10 +13,9 @@ import numpy as np
 
 from proctor.capture.records import EVENTS, MANIFEST, TABLET_EVENTS, Event, Manifest, StreamSpec
 from proctor.capture.segments import load_index, load_vectors, read_payload, segment_files, write_index
-from proctor.capture.sensor import ClockSample
 from proctor.capture.sync.checks import brightness, flash, loudness, onset, sound_offset, spike
 from proctor.capture.sync.clean import FLAGS, clean
-from proctor.capture.sync.clock import Floats, Ints, event_times, fit_clock
+from proctor.capture.sync.clock import ClockMap, Floats, Ints, event_times, fit_clock, stream_map
 from proctor.capture.sync.interpolate import interpolate
 from proctor.capture.sync.match import match, tolerance_ns
 from proctor.capture.sync.published import TICK_NS, published_match
@@ -25,7 +24,7 @@ from proctor.compute import batches
 from proctor.errors import MissingExtraError, UserError
 from proctor.records import atomic_write, content_hash, read_bytes, read_json, write_json
 
-__all__ = ["SyncConfig", "SyncReport", "synchronise"]
+__all__ = ["SyncConfig", "SyncReport", "latest_report", "synchronise"]
 
 VERSION: Final = 1
 """Of what is computed; another one gives other hashes."""
@@ -53,17 +52,19 @@ class _Stream:
             self.said.append(
                 (1, f"a segment is cut off or gone: {known - len(self.index):,} samples with it")
             )
-        probes = [ClockSample(device_ns=e.device_ns, host_ns=e.host_ns, rtt_ns=e.rtt_ns or 0) for e in events
-                  if e.kind == "clock" and e.device_ns is not None and e.host_ns is not None and e.clock == spec.clock != ""]  # fmt: skip
-        times = self._file_times() if spec.format == "file" else None
-        self.place(times, times) if times is not None else self.place(
-            self.index["device_ns"], self.index["host_ns"], probes
-        )
+        if spec.format == "file":
+            times = self._file_times()
+            self.place(times, fit_clock(times, times))
+        else:
+            self.place(self.index["device_ns"], stream_map(folder, spec, events).clock)
 
-    def place(self, device: Ints, host: Ints, probes: Sequence[ClockSample] = ()) -> None:
-        """Fit the clock map, and put the samples in order."""
-        self.device, self.clock = device, fit_clock(device, host, probes)
-        self.cleaned = clean(device, self.clock, can_drop=self.spec.can_drop)
+    def place(self, device: Ints, clock: ClockMap) -> None:
+        """Put the samples in order."""
+        self.device, self.clock, self.cleaned = (
+            device,
+            clock,
+            clean(device, clock, can_drop=self.spec.can_drop),
+        )
         self.times = self.cleaned.host_ns
         self.period = self.cleaned.period_ns or round(1e9 / self.spec.rate_hz if self.spec.rate_hz else 0)
 
@@ -180,7 +181,7 @@ def _place_files(streams: Sequence[_Stream], manifest: Manifest) -> None:
             stream.said.append(
                 (2, "nothing tells when it began: it stands at the beginning of the recording")
             )
-        stream.place(stream.device, stream.device + offset)
+        stream.place(stream.device, fit_clock(stream.device, stream.device + offset))
 
 
 def _created(path: Path, manifest: Manifest) -> int | None:
@@ -233,6 +234,14 @@ def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport: 
     )  # fmt: skip
     write_json(target / "report.json", report)
     return report
+
+
+def latest_report(folder: Path) -> SyncReport | None:
+    """Return the report that was written last for a recording, None without one."""
+    found = max(
+        folder.glob("sync/*/report.json"), default=None, key=lambda path: (path.stat().st_mtime_ns, path)
+    )
+    return None if found is None else read_json(found, SyncReport)
 
 
 def _base(streams: Sequence[_Stream], config: SyncConfig, where: str) -> _Stream | None:
@@ -308,13 +317,13 @@ def _write_table(path: Path, spec: StreamSpec, columns: dict[str, Any]) -> None:
 def _judge(
     s: _Stream, base: _Stream | None, grid: Ints, good: Any, apart: Ints, tolerance: int
 ) -> StreamReport:
-    steps, clock, n = np.diff(s.times), s.clock.segments, max(1, len(s.device))
-    wide = np.flatnonzero(steps > 3 * s.period) if s.spec.rate_hz else np.zeros(0, dtype=np.int64)
-    gaps = (
-        tuple((round(int(s.times[i] - grid[0]) / 1e9, 3), round(int(steps[i]) / 1e9, 3)) for i in wide)
-        if len(grid)
-        else ()
+    clock, n = s.clock.segments, max(1, len(s.device))
+    inside = np.concatenate(
+        [grid[:1], s.times[slice(*np.searchsorted(s.times, grid[[0, -1]]))] if len(grid) else grid, grid[-1:]]
     )
+    steps = np.diff(inside) * bool(s.spec.rate_hz)
+    wide = np.flatnonzero(steps > 3 * s.period)
+    gaps = tuple((round(int(inside[i] - grid[0]) / 1e9, 3), round(int(steps[i]) / 1e9, 3)) for i in wide)
     coverage = float(good.mean()) if len(grid) else 0.0
     if s is base and len(grid) > 1:
         coverage = 1 - float(steps[wide].sum()) / max(1, int(np.ptp(grid)))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias, get_args
+from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from proctor.capture.records import Strategy
 from proctor.errors import UserError
 from proctor.settings import Settings, argument, option
 
 __all__ = [
-    "ConsentSettings", "IngestSettings", "PlanSettings", "RecordSettings", "ReleaseSettings", "SimulateSettings", "WithdrawSettings",
+    "ConsentSettings", "IngestSettings", "PlanSettings", "RecordSettings", "ReleaseSettings", "ResidualSettings",
+    "SimulateSettings", "SyncSettings", "WithdrawSettings",
 ]  # fmt: skip
 
 Recordings: TypeAlias = Annotated[
@@ -238,3 +239,31 @@ class SimulateSettings(Settings, frozen=True, kw_only=True):
     ] = ()
     slips: Annotated[float, option("Probability of an unplanned mistake in a step.", ge=0, le=1)] = 0.1
     seed: Annotated[str, option("Of participants and sensors.")] = "0"
+
+
+# -- sync, residuals -----------------------------------------------------------------------------------------------
+
+
+class SyncSettings(Settings, frozen=True, kw_only=True):
+    """Which recordings are synchronised, and how."""
+
+    recording: Recordings = ()
+    base: Annotated[
+        str, option("Stream whose moments the others are put at (default: the first required video).")
+    ] = ""
+    rule: Annotated[
+        Literal["nearest", "published"],
+        option("How samples are matched; published is the rule of CaptainCook4D's system, to compare with."),
+    ] = "nearest"
+    tolerance_ms: Annotated[
+        float, option("No match is farther off, whatever the stream's period.", ge=0.1, le=60_000)
+    ] = 100.0
+    allow_repeat: Annotated[bool, option("A sample may serve several moments of the base.")] = True
+
+
+class ResidualSettings(Settings, frozen=True, kw_only=True):
+    """How synchronisation is measured on simulated sensors."""
+
+    seconds: Annotated[float, option("Length of each simulated recording.", ge=60, le=36_000)] = 900.0
+    seed: Annotated[str, option("Of the sensors.")] = "0"
+    markdown: Annotated[Path | None, option("Page to write the table into, between its marks.")] = None
