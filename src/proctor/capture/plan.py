@@ -167,8 +167,8 @@ class _Balance:
         for who in people:
             options: list[_Use] = [(who, a, e, s) for a, s in self.bank for e in self.environments]
             self.rng.shuffle(options)
-            use = min(options, key=lambda use: self.cost(Counter(_keys(use))), default=(who, "", "", ""))
-            if self.cost(Counter(_keys(use))) == math.inf:
+            use = min(options, key=lambda use: self.cost(Counter(_keys(use))), default=None)
+            if use is None or self.cost(Counter(_keys(use))) == math.inf:
                 hint = "plan fewer recordings of a person, or more scripts"
                 raise UserError(f"{who or 'somebody'} would have to get a script twice.", hint=hint)
             uses.append(use)
@@ -187,7 +187,7 @@ class _Balance:
 
 def _keys(use: _Use) -> list[_Key]:
     """Return the levels, the pairs of levels, and person, activity and strategy together; nobody is no person."""
-    levels = [(f, one) for f, one in enumerate(use) if one]
+    levels = [(f, one) for f, one in enumerate(use) if f or one]
     keys: list[_Key] = [*((level,) for level in levels if level[0]), *itertools.combinations(levels, 2)]
     return [*keys, (levels[0], levels[1], levels[3])] if use[0] else keys
 

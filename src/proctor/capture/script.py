@@ -88,7 +88,7 @@ def count_performances(graph: TaskGraph) -> int | None:
 def short_name(activity: str) -> str:
     """Return what ids of scripts and recordings begin with: lower case, at most 40 characters, of one activity alone."""
     name = re.sub(r"[^a-z0-9]+", "-", activity.lower(), flags=re.ASCII).strip("-")[:33].strip("-")
-    return name if name == activity else f"{name or 'activity'}-{content_hash(activity)[:6]}"
+    return name if name and name == activity else f"{name or 'activity'}-{content_hash(activity)[:6]}"
 
 
 # -- scripts -----------------------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ class PlanSettings(Settings, frozen=True, kw_only=True):
             given: the highest number that was made up so far.
         """
         if not self.people.strip().isdecimal():
-            return tuple(dict.fromkeys((*known, *_names(self.people)))) or ("p01",), max(given, not known)
+            return tuple(dict.fromkeys((*known, *_names(self.people)))) or ("p01",), given or int(not known)
         made = list(known)
         while len(made) < min(int(self.people), 9999):
             given += 1
