@@ -32,7 +32,6 @@ SCRIPTS: Final = "scripts.jsonl"
 _CODE: Final = re.compile(r"[A-Za-z]{0,3}[0-9]{1,5}", re.ASCII)
 _PLACE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}", re.ASCII)
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_SWAPS: Final = 20  # tried for each new slot
 _Use = tuple[str, str, str, str]  # participant (empty for anybody), activity, environment, strategy
 _Key = tuple[tuple[int, str], ...]  # levels, each after its place in a use
 _change = msgspec.structs.replace
@@ -106,7 +105,7 @@ def make_plan(
     script twice, or something in the plan cannot be.
     """
     balance, slots, last, turns = _Balance(_checked(plan), scripts), [*plan.slots], Counter[str](), []
-    had, got = {(s.participant, s.script) for s in slots if s.participant}, Counter(s.script for s in slots)
+    had, got = {(s.participant, s.script) for s in slots}, Counter(s.script for s in slots)
     for name, _, number in (slot.id.rpartition("-") for slot in slots):
         last[name] = max(last[name], int(number) if number.isdecimal() else 0)
     planned = Counter(slot.participant for slot in slots)
@@ -117,10 +116,10 @@ def make_plan(
         zigzag = (k // 2 if k % 2 == 0 else len(own) - 1 - k // 2 for k in range(len(own)))
         for k, use in enumerate(own[(z + i) % len(own)] for z in zigzag):  # row i of a Williams square
             last[name := short_name(use[1])] += 1
-            new = [id_ for id_ in balance.bank[use[1], use[3]] if (who, id_) not in had]
+            new = [id_ for id_ in balance.bank[use[1], use[3]] if not who or (who, id_) not in had]
             script = min(new, key=lambda id_: got[id_])  # the one that was given out least
             got[script] += 1
-            had |= {(who, script)} if who else set()
+            had.add((who, script))
             turns += [(k // per_day, len(slots))] if who else []
             id_, strategy = f"{name}-{last[name]:03d}", cast("Strategy", use[3])
             slots.append(Slot(id=id_, script=script, activity=use[1], participant=who, environment=use[2], strategy=strategy))  # fmt: skip
@@ -173,7 +172,7 @@ class _Balance:
                 raise UserError(f"{who or 'somebody'} would have to get a script twice.", hint=hint)
             uses.append(use)
             self.used.update(_keys(use))
-        for _ in range(_SWAPS * len(uses) if len(uses) > 1 else 0):
+        for _ in range(20 * len(uses) if len(uses) > 1 else 0):
             (i, j), f = self.rng.sample(range(len(uses)), 2), self.rng.randrange(1, 4)
             x, y = uses[i], uses[j]
             new = cast("tuple[_Use, _Use]", ((*x[:f], y[f], *x[f + 1 :]), (*y[:f], x[f], *y[f + 1 :])))
@@ -190,9 +189,6 @@ def _keys(use: _Use) -> list[_Key]:
     levels = [(f, one) for f, one in enumerate(use) if f or one]
     keys: list[_Key] = [*((level,) for level in levels if level[0]), *itertools.combinations(levels, 2)]
     return [*keys, (levels[0], levels[1], levels[3])] if use[0] else keys
-
-
-# -- what is to do -----------------------------------------------------------------------------------------------
 
 
 def still_to_do(plan: Plan, states: Mapping[str, State]) -> list[Slot]:

@@ -48,14 +48,9 @@ class Progress(msgspec.Struct):
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
     """What is planned, and how much of it is done.
 
-    Attributes:
-        folder: with ``plan.json`` and ``scripts.jsonl``.
-        scripts: how many there are of each strategy.
-        performances: how many distinct normal scripts an activity can have; None where they cannot be counted.
-        slots: recordings that are planned; ``new`` of them now.
-        by_participant: an empty code stands for what is anybody's.
-        dropped: scripts that cannot be drawn, hints that did not come, recordings that cannot be read.
-        calls: closing line of models, where one was asked.
+    Of an activity, ``performances`` are the distinct normal scripts that it can have, None where they cannot be counted; of
+    ``slots``, ``new`` were planned now. What is anybody's is under an empty code. ``dropped`` are scripts that cannot be drawn, hints
+    that did not come, and recordings that cannot be read.
     """
 
     folder: str
@@ -72,8 +67,7 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 def plan(workspace: Path, settings: PlanSettings, limits: Limits | None = None) -> Planned:
     """Draw scripts and plan recordings; what is there already stays as it is, byte for byte, but for hints of a model.
 
-    Raises:
-        UserError: if there are no task graphs or one has changed, a file is broken, or settings do not go together.
+    Raises ``UserError`` if there are no task graphs or one has changed, a file is broken, or settings do not go together.
     """
     place, folder, dropped = Workspace(workspace), capture_folder(workspace), list[Dropped]()
     counts, (graphs, brought) = settings.script_counts(), _graphs(place, settings.graphs)
@@ -87,10 +81,8 @@ def plan(workspace: Path, settings: PlanSettings, limits: Limits | None = None) 
             seen = f"'{script.activity[:60]}' has changed since scripts were drawn of it."
             raise UserError(seen, where=str(folder / SCRIPTS), hint="give the new version an id of its own")
     people, given = settings.codes(old.participants, old.given)
-    places, shares = (
-        settings.places() or old.environments or ("room-1",),
-        settings.shares() or old.strategies or _SHARES,
-    )
+    places = settings.places() or old.environments or ("room-1",)
+    shares = settings.shares() or old.strategies or _SHARES
     wanted = _change(old, participants=people, given=given, environments=places, strategies=shares)
     for id_, graph in graphs.items():
         drawn = draw_scripts(graph, counts, old.seed)
@@ -112,21 +104,15 @@ def plan(workspace: Path, settings: PlanSettings, limits: Limits | None = None) 
     write_jsonl(folder / SCRIPTS, bank.values())
     write_json(folder / PLAN, planned)
     before = place.stages().get(_STAGE)
-    ours_too = brought or (before is not None and "graphs.json" in before.outputs)
+    outputs = {f"{folder.name}/{SCRIPTS}", *(before.outputs if before else ())}
+    outputs |= {"graphs.json"} if brought else set()
     done = {"seed": old.seed, "people": list(people), "hints": settings.hints or ""}
-    place.record(
-        _STAGE, settings=done, counts={"scripts": len(bank), "slots": len(planned.slots)},
-        outputs=(f"{folder.name}/{SCRIPTS}", *(["graphs.json"] if ours_too else [])),
-    )  # fmt: skip
+    place.record(_STAGE, settings=done, counts={"scripts": len(bank), "slots": len(planned.slots)}, outputs=sorted(outputs))  # fmt: skip
     return _told(workspace, planned, bank, graphs, dropped, calls, len(planned.slots) - len(old.slots))
 
 
 def show_plan(workspace: Path) -> Planned:
-    """Return what is planned and how much of it is done; nothing is changed.
-
-    Raises:
-        UserError: if there is no plan, or a file is broken.
-    """
+    """Return what is planned and how much is done, and change nothing; raises ``UserError`` if there is no plan, or it is broken."""
     place = Workspace(workspace)
     graphs = place.graphs() if is_there(place.file("graphs.json")) else {}
     return _told(workspace, read_plan(workspace), read_scripts(workspace), graphs, [])
@@ -150,19 +136,20 @@ def _told(
     calls: Closing | None = None, new: int = 0,
 ) -> Planned:  # fmt: skip
     states, unreadable = read_states(workspace)
-    people, strategies = {who: Progress() for who in planned.participants}, dict[str, Progress]()
+    people = {
+        who: Progress() for who in (*planned.participants, *(slot.participant for slot in planned.slots))
+    }
+    strategies: dict[str, Progress] = {}
     groups = {"recording": "under_way", "withdrawn": "withdrawn", "stopped": "recorded", "stopped_disk": "recorded", "incomplete": "recorded"}  # fmt: skip
     for slot in planned.slots:
         if slot.script not in bank:
-            seen = f"the script '{slot.script[:64]}' of the recording '{slot.id}' is not there."
-            raise UserError(
-                seen, where=str(capture_folder(workspace) / SCRIPTS), hint="restore a copy of the file"
+            seen, file = (
+                f"the script '{slot.script[:64]}' of the recording '{slot.id}'",
+                capture_folder(workspace) / SCRIPTS,
             )
+            raise UserError(f"{seen} is not there.", where=str(file), hint="restore a copy of the file")
         group = groups.get(states.get(slot.id, "planned"), "to_do")
-        for one in (
-            people.setdefault(slot.participant, Progress()),
-            strategies.setdefault(slot.strategy, Progress()),
-        ):
+        for one in (people[slot.participant], strategies.setdefault(slot.strategy, Progress())):
             setattr(one, group, getattr(one, group) + 1)
     return Planned(
         folder=str(capture_folder(workspace)), scripts=dict(Counter(script.strategy for script in bank.values())),
@@ -174,13 +161,12 @@ def _told(
 def _graphs(place: Workspace, source: Path | None) -> tuple[dict[str, TaskGraph], bool]:
     """Return the workspace's task graphs and those of a source, and whether any are new."""
     there = place.graphs() if is_there(place.file("graphs.json")) else {}
-    graphs, names = dict(there), Counter[str]()
+    graphs = dict(there)
     for graph in load_graphs(source).graphs if source is not None else ():
         if graphs.setdefault(graph.id, graph) != graph:
             seen = f"'{graph.id[:60]}' is there already, and different."
             raise UserError(seen, where=str(source), hint="give one of them another id")
-    names.update(map(short_name, graphs))
-    if len(names) < len(graphs) or not graphs:
+    if len(set(map(short_name, graphs))) < len(graphs) or not graphs:
         seen = "two activities would have one name." if graphs else "there are no task graphs."
         raise UserError(seen, where=str(source or place.root), hint="see --graphs")
     return graphs, len(graphs) > len(there)
