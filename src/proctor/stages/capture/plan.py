@@ -143,11 +143,8 @@ def _told(
     groups = {"recording": "under_way", "withdrawn": "withdrawn", "stopped": "recorded", "stopped_disk": "recorded", "incomplete": "recorded"}  # fmt: skip
     for slot in planned.slots:
         if slot.script not in bank:
-            seen, file = (
-                f"the script '{slot.script[:64]}' of the recording '{slot.id}'",
-                capture_folder(workspace) / SCRIPTS,
-            )
-            raise UserError(f"{seen} is not there.", where=str(file), hint="restore a copy of the file")
+            seen = f"the script '{slot.script[:64]}' of the recording '{slot.id}' is not there."
+            raise UserError(seen, where=f"{capture_folder(workspace)}/{SCRIPTS}", hint="restore a copy of it")
         group = groups.get(states.get(slot.id, "planned"), "to_do")
         for one in (people[slot.participant], strategies.setdefault(slot.strategy, Progress())):
             setattr(one, group, getattr(one, group) + 1)

@@ -45,7 +45,7 @@ class PlanSettings(Settings, frozen=True, kw_only=True):
 
     graphs: Annotated[
         Path | None,
-        option("Task graphs for the workspace: a plain folder, its activities, a file of graphs, or a .txt with one step a line."),
+        option("Task graphs for the workspace: a plain folder, its activities, or a file of graphs."),
     ] = None  # fmt: skip
     people: Annotated[
         str, option("Participants: how many in all (p01, p02 …), or further codes: p01,p07.")
