@@ -220,6 +220,23 @@ def test_sensor_process_dies_and_is_started_again_with_a_new_segment(tmp_path: P
     assert died.stream == "imu"
 
 
+def test_sensor_process_hangs_and_is_killed_and_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proctor.capture.recorder._HUNG_S", 1.5)
+
+    async def run() -> None:
+        r = recorder(tmp_path / "r1", sensor("imu", hang=20, once=str(tmp_path / "once")))
+        await r.start()
+        await until(lambda: samples(r) > 40, 60)
+        await r.stop()
+
+    asyncio.run(run())
+    seqs = verified(tmp_path / "r1" / "raw" / "imu")
+    assert seqs == list(range(len(seqs)))
+    assert "-9" in events(tmp_path / "r1", "sensor")[0].text
+
+
 POINTS = {
     "armed": ("", "armed"), "just started": ("recorder:run0", ""), "mid-segment": ("recorder:run40", ""),
     "closing a segment": ("both:close", ""), "stop": ("recorder:stop", ""),

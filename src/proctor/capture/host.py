@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import struct
 import sys
 import threading
 import time
@@ -110,13 +111,23 @@ def _mismatch(spec: StreamSpec, payload: bytes) -> str:
         return f"{size} bytes, which is no multiple of {wide}"
     if spec.format == "jpeg" and not payload.startswith(b"\xff\xd8"):
         return "no JPEG"
-    if spec.format == "png16":
-        seen = int.from_bytes(payload[16:20], "big"), int.from_bytes(payload[20:24], "big")
-        if not payload.startswith(b"\x89PNG") or payload[24:25] != b"\x10":
-            return "no PNG of 16 bits"
-        if spec.width and seen != (spec.width, spec.height):
-            return f"{seen[0]} × {seen[1]} pixels instead of {spec.width} × {spec.height}"
+    if spec.format == "png16" and (payload[:4] != b"\x89PNG" or payload[24:25] != b"\x10"):
+        return "no PNG of 16 bits"
+    if spec.width and spec.format in ("jpeg", "png16"):
+        wide, high = _jpeg_size(payload) if spec.format == "jpeg" else struct.unpack(">II", payload[16:24])
+        if (wide, high) != (spec.width, spec.height):
+            return f"{wide} × {high} pixels instead of {spec.width} × {spec.height}"
     return ""
+
+
+def _jpeg_size(data: bytes) -> tuple[int, ...]:
+    """Return width and height, from the first frame header; zeros where there is none."""
+    at = 2
+    while at + 9 < len(data) and data[at] == 0xFF:
+        if 0xC0 <= data[at + 1] <= 0xCF and data[at + 1] not in (0xC4, 0xC8, 0xCC):
+            return struct.unpack(">HH", data[at + 5 : at + 9])[::-1]
+        at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return 0, 0
 
 
 class Host:
@@ -208,7 +219,11 @@ class Host:
                 self.said("sends again")
             self.state, self.message = "green", ""
         self._last_ns, self._sent = at, self._sent + 1
-        await self.queue.put(Sample(device_ns, at, payload))
+        try:
+            await self.queue.put(Sample(device_ns, at, payload))
+        except asyncio.CancelledError:  # while the queue was full
+            self._drop(Dropped(1, at, at))
+            raise
         if not self._sent % 64:
             await asyncio.sleep(0)  # a source that is read as fast as it goes must not keep others waiting
 

@@ -76,22 +76,24 @@ class MemoryQueue:
         size = len(sample.payload) + _OVERHEAD
         while True:
             with self._ready:
-                while self._policy == "drop-oldest" and self._items and self._bytes + size > self._most:
-                    old = self._items.popleft()
-                    self._bytes -= len(old.payload) + _OVERHEAD
-                    self._lost = Dropped(1, old.host_ns, old.host_ns).and_before(self._lost)
                 if self._closed:
-                    self._lost = Dropped(1, sample.host_ns, sample.host_ns).and_before(self._lost)
-                elif not self._items or self._bytes + size <= self._most:
+                    return self._drop(sample)
+                while self._policy == "drop-oldest" and self._items and self._bytes + size > self._most:
+                    self._bytes -= len(self._items[0].payload) + _OVERHEAD
+                    self._drop(self._items.popleft())
+                if fits := not self._items or self._bytes + size <= self._most:
                     self._items.append(sample)
                     self._bytes += size
                 else:
                     self._room.clear()
                 if self._bytes * 4 > self._most:
                     self._ready.notify()
-                if self._closed or (self._items and self._items[-1] is sample):
-                    return
+            if fits:
+                return None
             await self._room.wait()
+
+    def _drop(self, sample: Sample) -> None:
+        self._lost = Dropped(1, sample.host_ns, sample.host_ns).and_before(self._lost)
 
     def take(self, seq: int, timeout_s: float) -> list[Sample] | None:
         """Return what waits, some MB at most; None once it is closed and empty. ``seq`` is the number of the next sample."""

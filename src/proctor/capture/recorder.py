@@ -49,6 +49,9 @@ class _Stream:
         self.heard_ns = self.lost_ns = 0
         self.down = ""
 
+    def begin(self, now_ns: int) -> None:
+        self.ended, self.heard_ns = None, now_ns
+
     def send(self, message: HostConfig | Literal["check", "start", "stop"]) -> None:
         if self.process is not None and self.process.stdin is not None:
             with suppress(ConnectionError, RuntimeError):
@@ -99,6 +102,7 @@ class Recorder:
         self._server: asyncio.Server | None = None
         self._watching: asyncio.Task[None] | None = None
         self._stopping: asyncio.Task[Manifest] | None = None
+        self._ends = asyncio.Event()
         self._doing: set[asyncio.Task[object]] = set()
         self._checks: tuple[Check, ...] = ()
         self._warnings: dict[str, str] = {}
@@ -135,6 +139,10 @@ class Recorder:
                 s.checks = (Check(name=s.config.name, ok=False, seen=s.down or "it does not answer"),)
         checks = [c for s in self._streams for c in s.checks]
         left, percent, limits = self._minutes(), self._battery(), self.limits
+        if self.queue.redis:
+            from proctor.capture.redis_queue import check
+
+            checks.append(await asyncio.to_thread(check, self.queue.redis))
         if left is not None:
             hint = "free some space" if left < limits.warn_minutes else ""
             checks.append(Check(name="disk", ok=not hint, seen=f"space for {left:.0f} minutes", hint=hint))
@@ -159,6 +167,7 @@ class Recorder:
         await self._preflight()
         needed = (s for s in self._streams if s.config.required)
         bad = [f"{s.config.name}: {c.seen}" for s in needed for c in s.checks if not c.ok]
+        bad += [c.seen for c in self._checks if c.name == "Redis" and not c.ok]
         if bad := [*bad, *filter(None, (self._no_space(), self._no_battery()))]:
             raise UserError(
                 "; ".join(bad), where=self.manifest.id, hint="or set required = false for that sensor"
@@ -212,6 +221,7 @@ class Recorder:
 
     def _end(self, reason: str, state: State) -> None:
         if self._stopping is None:
+            self._ends.set()
             self._stopping = asyncio.create_task(self._stop(reason, state))
 
     async def _stop(self, reason: str, state: State) -> Manifest:
@@ -223,11 +233,13 @@ class Recorder:
             stream.send("stop")
             if state == "withdrawn":
                 stream.kill()
-        if tasks := {s.task for s in self._streams if s.task is not None}:
-            await asyncio.wait(tasks, timeout=self.limits.stop_s + 30)
-            for stream in self._streams:
+        tasks, late_ns = {s.task for s in self._streams if s.task}, int((self.limits.stop_s + 30) * 1e9)
+        while tasks:
+            tasks = (await asyncio.wait(tasks, timeout=1))[1]
+            self._kill_hung()
+            late_ns -= 10**9
+            for stream in self._streams if late_ns < 0 else ():
                 stream.kill()
-            await asyncio.wait(tasks)
         missing = [f"{s.config.name}: {m}" for s in self._streams if s.ended for m in s.ended.report.missing]
         state = "incomplete" if state == "stopped" and missing else state
         try:
@@ -362,7 +374,7 @@ class Recorder:
     async def _keep(self, stream: _Stream) -> None:
         """Run a sensor's process; again, after a while, when it dies."""
         limits, name, wait, stream.down = self.limits, stream.config.name, self.limits.backoff_s, ""
-        while self._goes_on():
+        while not self._ends.is_set():
             (self.folder / "raw" / name).mkdir(parents=True, exist_ok=True)
             pipe = asyncio.subprocess.PIPE
             process = stream.process = await asyncio.create_subprocess_exec(
@@ -370,7 +382,7 @@ class Recorder:
                 stdin=pipe, stdout=pipe, stderr=pipe,
             )  # fmt: skip
             recording, had = self.manifest.state == "recording", stream.beat.samples
-            stream.ended, stream.heard_ns = None, self.clock.mono_ns()
+            stream.begin(self.clock.mono_ns())
             stream.send(
                 HostConfig(
                     recording=self.manifest.id, folder=str(self.folder), sensor=stream.config, queue=self.queue,
@@ -390,7 +402,7 @@ class Recorder:
                 if stream.ended is not None
                 else f"its process ended ({code}) {last}".strip()
             )
-            if not error or not self._goes_on():
+            if not error or self._ends.is_set():
                 return
             stream.down, stream.lost_ns = error, stream.lost_ns or self.clock.mono_ns()
             stream.checked.set()
@@ -398,10 +410,8 @@ class Recorder:
                 return
             self._note(Event(n=0, kind="sensor", stream=name, text=f"{error}; started again"))
             wait = limits.backoff_s if stream.beat.samples > had else min(2 * wait, 30.0)
-            await asyncio.sleep(wait)
-
-    def _goes_on(self) -> bool:
-        return self._stopping is None
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ends.wait(), wait)
 
     def _hear(self, stream: _Stream, report: Report) -> None:
         """Take in what a sensor's process says."""
@@ -467,9 +477,7 @@ class Recorder:
                 self._warn("manifest", error.message)
             if jump := jumps.look():
                 self._note(Event(n=0, kind="jump", count=jump, text="the wall clock jumped"))
-            for stream in self._streams:
-                if self.clock.mono_ns() - stream.heard_ns > _HUNG_S * 1e9:
-                    stream.kill()
+            self._kill_hung()
             left, percent = self._minutes(), self._battery()
             low = left is not None and left < self.limits.warn_minutes
             self._warn("disk", f"the disk has space for {left:.0f} minutes" if low else "")
@@ -481,6 +489,11 @@ class Recorder:
                     self._end(why, "stopped_disk")
                 elif why := self._no_battery():
                     self._end(why, "stopped")
+
+    def _kill_hung(self) -> None:
+        for stream in self._streams:
+            if self.clock.mono_ns() - stream.heard_ns > _HUNG_S * 1e9:
+                stream.kill()
 
     def _warn(self, about: str, text: str) -> None:
         """Keep a warning for the status while it holds, and note it in the events when it begins."""

@@ -13,10 +13,10 @@ import time
 from typing import Any, Final
 
 from proctor.capture.queue import Dropped, QueueSettings
-from proctor.capture.records import Sample, StreamSpec
+from proctor.capture.records import Check, Sample, StreamSpec
 from proctor.errors import MissingExtraError, UserError
 
-__all__ = ["RedisQueue", "stream_key"]
+__all__ = ["RedisQueue", "check", "stream_key"]
 
 _GROUP: Final = "writer"
 _CONSUMER: Final = "host"
@@ -28,6 +28,30 @@ _COUNT: Final = 200
 def stream_key(recording: str, stream: str) -> str:
     """Return the key of a stream."""
     return f"rec:{recording}:{stream}"
+
+
+def check(url: str) -> Check:
+    """Look whether Redis is there and keeps what it holds on disk."""
+    try:
+        import redis
+
+        with redis.Redis.from_url(url, socket_timeout=5) as client:
+            kept = bool(client.info("persistence").get("aof_enabled"))
+    except ModuleNotFoundError:
+        return Check(
+            name="Redis", ok=False, seen=str(MissingExtraError("redis", "redis", "A queue in Redis"))
+        )
+    except (redis.RedisError, ValueError) as error:
+        return Check(
+            name="Redis",
+            ok=False,
+            seen=f"Redis cannot be used: {error}",
+            hint="start it, or leave --redis out",
+        )
+    lost = "" if kept else " (appendonly is off: what waits is lost if Redis dies)"
+    return Check(
+        name="Redis", ok=True, seen=f"it is there{lost}", hint="" if kept else "CONFIG SET appendonly yes"
+    )
 
 
 class RedisQueue:

@@ -136,7 +136,10 @@ def reserve(folder: Path, size: int) -> None:
     """Set space aside, for the events of a session whose disk is full; raises ``UserError`` if there is not that much."""
     try:
         with (folder / RESERVE).open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(size, 1))
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, max(size, 1))
+            else:  # macOS
+                file.write(bytes(size))
     except OSError as error:
         raise UserError(f"there is no space: {error.strerror}", where=str(folder), hint="free some") from None
 
