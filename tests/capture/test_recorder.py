@@ -100,7 +100,7 @@ def test_disk_low_warns_below_10_minutes_and_stops_below_2(tmp_path: Path) -> No
         assert 55 < (r.status().minutes_left or 0) < 65
         free = int(rate * 60 * 5)
         await until(lambda: r.status().warnings)
-        assert "5 minutes" in r.status().warnings[0]
+        assert "5.0 minutes" in r.status().warnings[0]
         free = int(rate * 60 * 1.5)
         await until(r.over.is_set)
         return await r.stop()

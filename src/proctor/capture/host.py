@@ -18,6 +18,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from proctor.capture.control import SensorStatus
 from proctor.capture.queue import Dropped, QueueSettings, SampleQueue, queue_of
 from proctor.capture.records import Check, Event, Sample, StreamSpec
 from proctor.capture.segments import SegmentWriter, load_index
@@ -26,9 +27,9 @@ from proctor.capture.session import disk_full, stream_lock
 from proctor.errors import UserError
 from proctor.plugins import told
 
-__all__ = ["Beat", "Checked", "Ended", "HostConfig", "Limits", "Report", "Said", "silent_after_s"]
+__all__ = ["HostConfig", "Limits", "Phase", "Report", "silent_after_s"]
 
-_State: TypeAlias = Literal["ready", "green", "silent", "failing", "ended", "disk"]
+Phase: TypeAlias = Literal["ready", "green", "silent", "failing", "ended", "disk"]
 _WHAT: Final = ("format", "columns", "units", "width", "height", "sample_rate", "channels", "codec")
 """Fields of a spec that must not change once samples came."""
 
@@ -62,39 +63,18 @@ class HostConfig(msgspec.Struct, frozen=True, kw_only=True):
     start: bool = False
 
 
-class Beat(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """How a stream is, twice a second; samples and bytes are of the whole recording, ``heard_ns`` is monotonic."""
+class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a host says: an event for the log, the answer to ``check``, twice a second how the stream is (samples and bytes are of the
+    whole recording), at last what the sensor says at its end; ``error`` is why the host cannot go on.
+    """  # noqa: D205
 
+    event: Event | None = None
+    checks: tuple[Check, ...] | None = None
+    status: SensorStatus | None = None
     spec: StreamSpec | None = None
-    state: _State = "ready"
-    samples: int = 0
-    bytes: int = 0
-    dropped: int = 0
-    refused: int = 0
-    heard_ns: int | None = None
-    message: str = ""
-
-
-class Said(msgspec.Struct, frozen=True, tag=True):
-    """An event for the log."""
-
-    event: Event
-
-
-class Checked(msgspec.Struct, frozen=True, tag=True):
-    """The answer to ``check``."""
-
-    checks: tuple[Check, ...]
-
-
-class Ended(msgspec.Struct, frozen=True, tag=True):
-    """The last report: the sensor's, or why the host cannot go on."""
-
-    report: StopReport = StopReport()
+    phase: Phase = "ready"
+    ended: StopReport | None = None
     error: str = ""
-
-
-Report: TypeAlias = Beat | Said | Checked | Ended
 
 
 def silent_after_s(spec: StreamSpec) -> float | None:
@@ -137,7 +117,7 @@ class Host:
         self.config, self.out = config, out
         self.sensor = make_sensor(config.sensor)
         self.folder = Path(config.folder) / "raw" / config.sensor.name
-        self.state: _State = "ready"
+        self.state: Phase = "ready"
         self.error = self.message = ""
         self.playing: asyncio.Task[None] | None = None
         self.queue: SampleQueue
@@ -157,7 +137,7 @@ class Host:
 
     def note(self, event: Event) -> None:
         """Send an event of this stream."""
-        self.say(Said(msgspec.structs.replace(event, stream=self.config.sensor.name)))
+        self.say(Report(event=msgspec.structs.replace(event, stream=self.config.sensor.name)))
 
     def spec(self) -> StreamSpec:
         """Return what the sensor sends, with what the file of sensors decides."""
@@ -166,13 +146,14 @@ class Host:
 
     def beat(self) -> None:
         """Say how the stream is; not where nobody reads it, as events have to be kept then."""
-        if self.out.get_write_buffer_size() < 1 << 20:
-            self.say(
-                Beat(
-                    spec=self._fixed or self.spec(), state=self.state, samples=self._samples, bytes=self._bytes,
-                    dropped=self._dropped, refused=self._refused, heard_ns=self._heard, message=self.message,
-                )
-            )  # fmt: skip
+        if self.out.get_write_buffer_size() > 1 << 20:
+            return
+        seen_s = (time.monotonic_ns() - self._heard) / 1e9 if self._heard else None
+        mine = SensorStatus(
+            name=self.config.sensor.name, state="green", required=self.config.sensor.required, samples=self._samples,
+            bytes=self._bytes, dropped=self._dropped, refused=self._refused, seen_s=seen_s, message=self.message,
+        )  # fmt: skip
+        self.say(Report(status=mine, spec=self._fixed or self.spec(), phase=self.state))
 
     async def check(self) -> None:
         """Answer with the sensor's own checks."""
@@ -181,7 +162,7 @@ class Host:
         except Exception as error:  # somebody else's code
             found = [Check(name=self.config.sensor.name, ok=False, seen=told(error))]
         self.beat()
-        self.say(Checked(tuple(found)))
+        self.say(Report(checks=tuple(found)))
 
     async def probe(self) -> None:
         """Compare the sensor's clock with ours."""
@@ -328,7 +309,7 @@ class Host:
             self._drop(self.queue.lost())
             await asyncio.sleep(0)
         self.beat()
-        self.say(Ended(report, self.error))
+        self.say(Report(ended=report, error=self.error))
 
     async def beats(self) -> None:
         """Say twice a second how the stream is, probe its clock now and then; leave where nothing can be written."""
@@ -345,7 +326,7 @@ class Host:
                     await self.probe()
             await asyncio.sleep(0.5)
         self.writer.abandon()
-        self.say(Ended(error=self.error))
+        self.say(Report(error=self.error))
         await _flush(self.out)
         os._exit(1)
 
@@ -379,7 +360,7 @@ async def _main() -> None:
                 patience, over = config.limits.stop_s, True
         await host.finish(patience, over=over)
     except UserError as error:
-        out.write(msgspec.json.encode(Ended(error=str(error))) + b"\n")
+        out.write(msgspec.json.encode(Report(error=str(error))) + b"\n")
     await _flush(out)
     os._exit(0)
 

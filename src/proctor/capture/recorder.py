@@ -18,10 +18,10 @@ import msgspec
 from proctor.capture import session
 from proctor.capture.clock import Clock, JumpWatch
 from proctor.capture.control import Ask, SensorStatus, Status, listen, socket_path
-from proctor.capture.host import Beat, Checked, Ended, HostConfig, Limits, Report, Said
+from proctor.capture.host import HostConfig, Limits, Phase, Report
 from proctor.capture.queue import QueueSettings
 from proctor.capture.records import SCRIPT, Check, Event, Manifest, Script, State, StreamSpec
-from proctor.capture.sensor import SensorConfig
+from proctor.capture.sensor import SensorConfig, StopReport
 from proctor.errors import UserError
 from proctor.records import write_json
 
@@ -40,17 +40,18 @@ class _Stream:
         self.config = config
         self.spec: StreamSpec | None = None
         self.fixed: StreamSpec | None = None
-        self.beat = Beat()
-        self.ended: Ended | None = None
+        self.status = SensorStatus(name=config.name, state="amber", required=config.required)
+        self.phase: Phase = "ready"
+        self.ended: StopReport | None = None
         self.checks: tuple[Check, ...] = ()
         self.checked = asyncio.Event()
         self.process: asyncio.subprocess.Process | None = None
         self.task: asyncio.Task[None] | None = None
         self.heard_ns = self.lost_ns = 0
-        self.down = ""
+        self.down = self.error = ""
 
     def begin(self, now_ns: int) -> None:
-        self.ended, self.heard_ns = None, now_ns
+        self.ended, self.error, self.heard_ns = None, "", now_ns
 
     def send(self, message: HostConfig | Literal["check", "start", "stop"]) -> None:
         if self.process is not None and self.process.stdin is not None:
@@ -138,17 +139,13 @@ class Recorder:
             if s.down or not s.checked.is_set():
                 s.checks = (Check(name=s.config.name, ok=False, seen=s.down or "it does not answer"),)
         checks = [c for s in self._streams for c in s.checks]
-        left, percent, limits = self._minutes(), self._battery(), self.limits
         if self.queue.redis:
             from proctor.capture.redis_queue import check
 
             checks.append(await asyncio.to_thread(check, self.queue.redis))
-        if left is not None:
-            hint = "free some space" if left < limits.warn_minutes else ""
-            checks.append(Check(name="disk", ok=not hint, seen=f"space for {left:.0f} minutes", hint=hint))
-        if percent is not None:
-            hint = "plug it in" if percent < limits.warn_battery else ""
-            checks.append(Check(name="battery", ok=not hint, seen=f"{percent:.0f} %", hint=hint))
+        hints = {"disk": "free some space", "battery": "plug it in"}
+        for name, (text, low, _) in self._short().items():
+            checks.append(Check(name=name, ok=not low, seen=text, hint=hints[name] if low else ""))
         self._checks = tuple(checks)
         return checks
 
@@ -168,7 +165,7 @@ class Recorder:
         needed = (s for s in self._streams if s.config.required)
         bad = [f"{s.config.name}: {c.seen}" for s in needed for c in s.checks if not c.ok]
         bad += [c.seen for c in self._checks if c.name == "Redis" and not c.ok]
-        if bad := [*bad, *filter(None, (self._no_space(), self._no_battery()))]:
+        if bad := [*bad, *(text for text, _, stop in self._short().values() if stop)]:
             raise UserError(
                 "; ".join(bad), where=self.manifest.id, hint="or set required = false for that sensor"
             )
@@ -240,7 +237,7 @@ class Recorder:
             late_ns -= 10**9
             for stream in self._streams if late_ns < 0 else ():
                 stream.kill()
-        missing = [f"{s.config.name}: {m}" for s in self._streams if s.ended for m in s.ended.report.missing]
+        missing = [f"{s.config.name}: {m}" for s in self._streams if s.ended for m in s.ended.missing]
         state = "incomplete" if state == "stopped" and missing else state
         try:
             if state == "withdrawn":
@@ -274,21 +271,15 @@ class Recorder:
         now, sensors, asks = self.clock.mono_ns(), [], []
         playing = self.manifest.state == "recording"
         for s in self._streams:
-            name, required, beat = s.config.name, s.config.required, s.beat
+            was, age_s = s.status, (now - s.heard_ns) / 1e9
             lost_s = (now - s.lost_ns) / 1e9 if playing and s.lost_ns else 0.0
-            if lost := required and lost_s > self.limits.ask_s:
-                asks.append(f"{name} has sent nothing for {lost_s:.0f} s: go on without it, or stop?")
+            if lost := was.required and lost_s > self.limits.ask_s:
+                asks.append(f"{was.name} has sent nothing for {lost_s:.0f} s: go on without it, or stop?")
             red = lost or (not playing and (s.down or any(not c.ok for c in s.checks)))
-            good = not s.down and beat.state in (
-                ("green", "ended") if playing else ("ready", "green", "ended")
-            )
-            sensors.append(
-                SensorStatus(
-                    name=name, state="red" if red else "green" if good else "amber", required=required,
-                    samples=beat.samples, bytes=beat.bytes, dropped=beat.dropped, refused=beat.refused,
-                    seen_s=(now - beat.heard_ns) / 1e9 if beat.heard_ns else None, message=s.down or beat.message,
-                )
-            )  # fmt: skip
+            good = not s.down and s.phase in (("green", "ended") if playing else ("ready", "green", "ended"))
+            seen_s = None if was.seen_s is None else was.seen_s + age_s
+            color: Literal["green", "amber", "red"] = "red" if red else "green" if good else "amber"
+            sensors.append(_change(was, state=color, seen_s=seen_s, message=s.down or was.message))
         begun = self.manifest.host_start_ns
         return Status(
             recording=self.manifest.id, state=self.manifest.state, sensors=tuple(sensors), minutes_left=self._minutes(),
@@ -330,16 +321,19 @@ class Recorder:
         return None
 
     def _total(self) -> int:
-        return sum(s.beat.bytes + 40 * s.beat.samples for s in self._streams)
+        return sum(s.status.bytes + 40 * s.status.samples for s in self._streams)
 
-    def _no_space(self) -> str:
-        left = self._minutes()
-        few = left is not None and left < self.limits.stop_minutes
-        return f"the disk has space for {left:.1f} minutes" if few else ""
-
-    def _no_battery(self) -> str:
-        left = self._battery()
-        return f"the battery has {left:.0f} %" if left is not None and left < self.limits.stop_battery else ""
+    def _short(self) -> dict[str, tuple[str, bool, bool]]:
+        """Return how much is left of disk and battery, whether that is worth a warning, and whether to stop."""
+        left, percent, at = self._minutes(), self._battery(), self.limits
+        found = {}
+        if left is not None:
+            text = f"the disk has space for {left:.1f} minutes"
+            found["disk"] = (text, left < at.warn_minutes, left < at.stop_minutes)
+        if percent is not None:
+            text = f"the battery has {percent:.0f} %"
+            found["battery"] = (text, percent < at.warn_battery, percent < at.stop_battery)
+        return found
 
     # -- processes -------------------------------------------------------------------------------------------
 
@@ -381,7 +375,7 @@ class Recorder:
                 sys.executable, "-m", "proctor.capture.host", start_new_session=True, limit=1 << 22,
                 stdin=pipe, stdout=pipe, stderr=pipe,
             )  # fmt: skip
-            recording, had = self.manifest.state == "recording", stream.beat.samples
+            recording, had = self.manifest.state == "recording", stream.status.samples
             stream.begin(self.clock.mono_ns())
             stream.send(
                 HostConfig(
@@ -397,11 +391,8 @@ class Recorder:
             async for line in process.stdout:
                 self._hear(stream, msgspec.json.decode(line, type=Report))
             code, last = await process.wait(), await noise
-            error = (
-                stream.ended.error
-                if stream.ended is not None
-                else f"its process ended ({code}) {last}".strip()
-            )
+            died = "" if stream.ended is not None else f"its process ended ({code}) {last}".strip()
+            error = stream.error or died
             if not error or self._ends.is_set():
                 return
             stream.down, stream.lost_ns = error, stream.lost_ns or self.clock.mono_ns()
@@ -409,29 +400,28 @@ class Recorder:
             if self.manifest.state in _BEFORE:
                 return
             self._note(Event(n=0, kind="sensor", stream=name, text=f"{error}; started again"))
-            wait = limits.backoff_s if stream.beat.samples > had else min(2 * wait, 30.0)
+            wait = limits.backoff_s if stream.status.samples > had else min(2 * wait, 30.0)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ends.wait(), wait)
 
     def _hear(self, stream: _Stream, report: Report) -> None:
         """Take in what a sensor's process says."""
         stream.heard_ns = self.clock.mono_ns()
-        if isinstance(report, Said):
+        if report.event is not None:
             self._note(report.event)
-        elif isinstance(report, Checked):
+        if report.checks is not None:
             stream.checks = report.checks
             stream.checked.set()
-        elif isinstance(report, Ended):
-            stream.ended = report
-        else:
-            stream.beat, stream.spec = report, report.spec
-            stream.fixed = stream.fixed or (report.spec if report.samples else None)
-            if report.state in ("ready", "green"):
-                stream.down = ""
-            lost = self.manifest.state == "recording" and report.state not in ("green", "ended")
-            stream.lost_ns = (stream.lost_ns or stream.heard_ns) if lost else 0
-            if report.state == "disk":
-                self._end("the disk is full", "stopped_disk")
+        stream.ended, stream.error = report.ended or stream.ended, report.error or stream.error
+        if report.status is None:
+            return
+        stream.status, stream.spec, stream.phase = report.status, report.spec, report.phase
+        stream.fixed = stream.fixed or (report.spec if report.status.samples else None)
+        stream.down = "" if report.phase in ("ready", "green") else stream.down
+        lost = self.manifest.state == "recording" and report.phase not in ("green", "ended")
+        stream.lost_ns = (stream.lost_ns or stream.heard_ns) if lost else 0
+        if report.phase == "disk":
+            self._end("the disk is full", "stopped_disk")
 
     def _note(self, event: Event) -> None:
         if self._log is not None and not self.over.is_set():
@@ -478,17 +468,14 @@ class Recorder:
             if jump := jumps.look():
                 self._note(Event(n=0, kind="jump", count=jump, text="the wall clock jumped"))
             self._kill_hung()
-            left, percent = self._minutes(), self._battery()
-            low = left is not None and left < self.limits.warn_minutes
-            self._warn("disk", f"the disk has space for {left:.0f} minutes" if low else "")
-            low = percent is not None and percent < self.limits.warn_battery
-            self._warn("battery", f"the battery has {percent:.0f} %" if low else "")
-            if self.manifest.state == "recording":
+            recording, short = self.manifest.state == "recording", self._short()
+            if recording:
                 self._counted = self._counted or (self.clock.mono_ns(), self._total())
-                if why := self._no_space():
-                    self._end(why, "stopped_disk")
-                elif why := self._no_battery():
-                    self._end(why, "stopped")
+            for about in ("disk", "battery"):
+                text, low, stop = short.get(about, ("", False, False))
+                self._warn(about, text if low else "")
+                if recording and stop:
+                    self._end(text, "stopped_disk" if about == "disk" else "stopped")
 
     def _kill_hung(self) -> None:
         for stream in self._streams:
