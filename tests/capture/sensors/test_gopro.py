@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -162,7 +164,7 @@ def test_a_camera_that_goes_away_in_the_middle_is_asked_for_the_rest(tmp_path: P
     assert any("bytes=3000-" in path for path in camera.asked)
 
 
-@pytest.mark.parametrize("damage", ["chapter", "away", "size", "nothing", "file"])
+@pytest.mark.parametrize("damage", ["chapter", "away", "size", "nothing", "file", "end"])
 def test_what_is_missing_is_listed_and_the_rest_is_kept(tmp_path: Path, camera: Camera, damage: str) -> None:
     kept = Kept(tmp_path / "raw")
     told, files = "", ["GX010123.MP4", "GX030123.MP4", "GX010124.MP4"]
@@ -178,13 +180,20 @@ def test_what_is_missing_is_listed_and_the_rest_is_kept(tmp_path: Path, camera: 
     elif damage == "size":
         camera.lie = 1
         told, files = "answers 416", []
+    elif damage == "end":  # chapters cannot tell that the last one is not there
+        kept.folder.mkdir()
+        (kept.folder / "before.json").write_text("[]")
+        long_ago = time.time() - 3_600
+        os.utime(kept.folder / "before.json", (long_ago, long_ago))
+        del camera.new["GX030123.MP4"]
+        camera.old, told, files = {}, "s are in no file", ["GX010123.MP4", "GX020123.MP4", "GX010124.MP4"]
     else:
         camera.new = {}
         told, files = "nothing new", []
     report: StopReport = _with(camera, lambda gopro: _recorded(gopro, kept, camera), tries=2)
     assert any(told in text for text in report.missing), report
     assert [name for name in report.files if not name.startswith("joined")] == files
-    assert not (kept.folder / "joined-0123.mp4").exists()
+    assert (kept.folder / "joined-0123.mp4").exists() == (damage == "end")
     assert not any("delete" in path for path in camera.asked)
 
 

@@ -88,7 +88,7 @@ def test_a_batch_of_an_inertial_sensor_becomes_samples(tmp_path: Path) -> None:
         (_packet(1, b"whole") + struct.pack("<QI", 2, 2**31), {}, "sensor's port"),
         (_packet(1, b"whole") + _packet(2, b""), {}, "sensor's port"),
         (_packet(1, b"whole") + _packet(2**64 - 1, b"x"), {}, "sensor's port"),
-        (_packet(1, bytes(32)) + _packet(2, bytes(33)), {"kind": "imu"}, "no batch"),
+        (_packet(1, bytes(32)) + _packet(2, bytes(33)), {"kind": "imu"}, "33 bytes"),
     ],
 )
 def test_what_is_no_packet_ends_the_connection_and_what_came_before_is_kept(
