@@ -56,6 +56,22 @@ class Counting:
             close(writer)
 
         SegmentWriter.close = closing  # type: ignore[method-assign]
+        if str(self.options.get("kill", "")).endswith((":ack", ":written")):
+            from proctor.capture.redis_queue import RedisQueue
+
+            written, sync = RedisQueue.written, SegmentWriter.sync
+
+            def acknowledging(queue: RedisQueue) -> None:
+                if self.n > 40:
+                    self.die("ack")
+                written(queue)
+
+            def syncing(writer: SegmentWriter) -> None:
+                if self.n > 40:
+                    self.die("written")
+                sync(writer)
+
+            RedisQueue.written, SegmentWriter.sync = acknowledging, syncing  # type: ignore[method-assign]
         if self.options.get("slow"):
             add = SegmentWriter.add
             SegmentWriter.add = lambda w, s: (time.sleep(0.01), add(w, s))[1]  # type: ignore[method-assign]

@@ -294,7 +294,7 @@ class Host:
         self._writing = threading.Thread(target=self.write, name="writer")
         self._writing.start()
 
-    async def finish(self, patience_s: float) -> None:
+    async def finish(self, patience_s: float, over: bool) -> None:
         """End sensor, queue and writer, and report."""
         if self._playing is not None:
             self._playing.cancel()
@@ -311,6 +311,8 @@ class Host:
             await asyncio.to_thread(self._writing.join)
             if self._error:
                 self.writer.abandon()
+            elif over:
+                self.queue.remove()
             if (lost := self.queue.lost()) is not None:
                 self._dropped += lost.number
                 self._event(
@@ -388,7 +390,7 @@ async def _main() -> int:
 
         if config.start:
             await start()
-        patience = 10.0
+        patience, over = 10.0, False
         while line := await reader.readline():
             verb: Verb = msgspec.json.decode(line, type=Verb)
             if verb == "check":
@@ -396,9 +398,9 @@ async def _main() -> int:
             elif verb == "start":
                 await start()
             else:
-                patience = config.stop_s
+                patience, over = config.stop_s, True
                 break
-        await host.finish(patience)
+        await host.finish(patience, over)
         await _flush(out)
     return 0
 

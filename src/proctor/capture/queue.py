@@ -123,6 +123,9 @@ class MemoryQueue:
     def written(self) -> None:
         """Note that everything taken is on disk; nothing of it is kept here."""
 
+    def remove(self) -> None:
+        """Remove what is kept elsewhere: the recording is over, and all of it on disk."""
+
     def close(self) -> None:
         """Let ``take`` end when it is empty; what is put afterwards is dropped and counted."""
         with self._lock:

@@ -485,9 +485,7 @@ class Recorder:
             if self._over(stream):
                 return
             last = b"".join(stream.stderr)[-200:].decode("utf-8", "replace")
-            stream.down = (
-                stream.ended.error if stream.ended else ""
-            ) or f"its process ended ({code}) {last}".strip()
+            stream.down = stream.error or f"its process ended ({code}) {last}".strip()
             stream.checked.set()
             stream.lost_since = stream.lost_since or self.clock.mono_ns()
             if self.manifest.state in ("planned", "interrupted"):

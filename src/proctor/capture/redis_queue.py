@@ -68,6 +68,7 @@ class RedisQueue:
         self._mine: bytes | None = b"0"
         self._claimed = 0.0
         self._closed: float | None = None
+        self._nothing = False
         self._lost: Dropped | None = None
 
     async def put(self, sample: Sample) -> None:
@@ -108,7 +109,7 @@ class RedisQueue:
             self._drop(self._added - seq, 0, time.monotonic_ns())
             return None
         if not self._waiting:
-            return None if self._closed is not None and self._mine is None else []
+            return None if self._closed is not None and self._nothing else []
         self.next_seq = at = min(self._waiting)
         found: list[Sample] = []
         while (data := self._waiting.pop(at, None)) is not None:
@@ -122,6 +123,7 @@ class RedisQueue:
 
     def _read(self, block_ms: int) -> None:
         """Get entries: first what this consumer took before it died, now and then what others left, otherwise new ones."""
+        self._nothing = False
         if self._mine is not None:
             got = self._redis.xreadgroup(_GROUP, self._consumer, {self._key: self._mine}, _COUNT)
             entries = got[0][1] if got else []
@@ -135,6 +137,7 @@ class RedisQueue:
         else:
             got = self._redis.xreadgroup(_GROUP, self._consumer, {self._key: ">"}, _COUNT, max(block_ms, 1))
             entries = got[0][1] if got else []
+            self._nothing = not entries
         self._add(entries)
 
     def _add(self, entries: list[tuple[bytes, dict[bytes, bytes]]]) -> None:

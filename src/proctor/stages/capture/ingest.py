@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from proctor.capture.annotate import annotate
 from proctor.capture.records import (
@@ -24,16 +25,21 @@ from proctor.capture.records import (
     StreamSpec,
     capture_folder,
 )  # fmt: skip
-from proctor.capture.sync.clock import event_times, stream_map
+from proctor.capture.segments import load_index
+from proctor.capture.sync.clock import event_times
+from proctor.capture.sync.report import SyncReport
 from proctor.datasets.plain import write_plain
 from proctor.errors import UserError
 from proctor.media.probe import probe
+from proctor.media.proxy import write_proxy
+from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, file_sha256, is_there, read_json, read_jsonl, write_jsonl
 from proctor.stages.capture.settings import IngestSettings
+from proctor.stages.videos import VIDEO_SUFFIXES
 from proctor.workspace import Workspace
 
-__all__ = ["DATASET", "Ingested", "finished", "ingest", "recordings_of", "video_of"]
+__all__ = ["DATASET", "Ingested", "finished", "ingest", "recordings_of", "synced", "video_of"]
 
 DATASET: Final = "dataset"
 """Plain folder below ``capture/`` with everything that was ingested."""
@@ -153,11 +159,8 @@ def video_of(manifest: Manifest, wanted: str = "") -> StreamSpec | None:
 
 
 def _annotated(
-    folder: Path, manifest: Manifest, graph: object, videos: dict[str, Path], settings: IngestSettings
+    folder: Path, manifest: Manifest, graph: TaskGraph, videos: dict[str, Path], settings: IngestSettings
 ) -> tuple[Recording, tuple[str, ...]]:
-    from proctor.procedure.graph import TaskGraph
-
-    assert isinstance(graph, TaskGraph)
     spec = video_of(manifest, settings.stream)
     if spec is None:
         raise _LeftOutError("no_video", "it has no stream of pictures")
@@ -165,7 +168,7 @@ def _annotated(
     tablet: list[Event] = (
         read_jsonl(folder / TABLET_EVENTS, Event) if is_there(folder / TABLET_EVENTS) else []
     )
-    path, start_ns = _video(folder, spec, events)
+    path, start_ns = _video(folder, spec)
     duration = probe(path).duration or 0.0
     videos[manifest.id] = path
     review = read_json(folder / REVIEW, Review) if is_there(folder / REVIEW) else None
@@ -176,27 +179,62 @@ def _annotated(
     return one.recording, one.notes
 
 
-def _video(folder: Path, spec: StreamSpec, events: list[Event]) -> tuple[Path, int]:
-    """Return the playable video of a recording and the host time of its first picture; made once."""
+def synced(folder: Path) -> tuple[Path, SyncReport] | None:
+    """Return the newest synchronisation of a recording: its folder and its report.
+
+    Raises:
+        UserError: if the report cannot be read.
+    """
+    found = sorted(
+        (folder / "sync").glob("*/report.json"), key=lambda p: (p.stat().st_mtime_ns, p.parent.name)
+    )
+    return (found[-1].parent, read_json(found[-1], SyncReport)) if found else None
+
+
+def _video(folder: Path, spec: StreamSpec) -> tuple[Path, int]:
+    """Return the playable video of a recording and the host time of its first picture; made once for each synchronisation."""
+    import pyarrow.parquet as pq
+
     from proctor.capture.sensors.ffmpeg import write_media
 
-    raw, out = folder / "raw" / spec.name, folder / "proxy" / f"{spec.name}.mp4"
-    host = stream_map(folder, spec, events).host_ns
-    host = host[host >= 0]
-    if not len(host):
-        raise _LeftOutError("no_video", f"the stream '{spec.name}' is empty")
-    start_ns = int(host[0])
-    if not is_there(out):
-        out.parent.mkdir(exist_ok=True)
-        write_media(raw, spec, out, start_ns=start_ns, times_ns=host)
+    found = synced(folder)
+    if found is None:
+        raise _LeftOutError("not_synced", "run first: proctor capture sync")
+    rows = pq.read_table(found[0] / f"{spec.name}.parquet", columns=["src_idx", "t_base_ns", "dt_ms"])
+    source = rows["src_idx"].to_numpy()
+    used = source >= 0
+    if not used.any():
+        raise _LeftOutError("no_video", f"the stream '{spec.name}' has no picture with a time")
+    times = rows["t_base_ns"].to_numpy()[used] + np.rint(rows["dt_ms"].to_numpy()[used] * 1e6).astype(
+        np.int64
+    )
+    start_ns, raw = int(times.min()), folder / "raw" / spec.name
+    out = folder / "proxy" / f"{spec.name}-{found[1].hash}.mp4"
+    if is_there(out):
+        return out, start_ns
+    out.parent.mkdir(exist_ok=True)
+    if spec.format == "file":
+        files = sorted(p for p in raw.iterdir() if p.suffix.lower() in VIDEO_SUFFIXES)
+        if len(files) != 1:
+            raise _LeftOutError(
+                "no_video", f"the stream '{spec.name}' has {len(files)} files that play, not one"
+            )
+        write_proxy(files[0], out, height=720)
+        return out, start_ns
+    # What has no time of its own (a duplicate) stands where its neighbours do.
+    order, count = np.argsort(source[used], kind="stable"), len(load_index(raw))
+    known = np.interp(np.arange(count), source[used][order], (times[order] - start_ns).astype(float))
+    write_media(raw, spec, out, start_ns=start_ns, times_ns=start_ns + np.rint(known).astype(np.int64))
     return out, start_ns
 
 
-def _write(target: Path, done: list[Recording], graphs: dict[str, object], videos: dict[str, Path]) -> None:
+def _write(
+    target: Path, done: list[Recording], graphs: dict[str, TaskGraph], videos: dict[str, Path]
+) -> None:
     """Put the plain folder in the place of the one of before."""
     work = target.with_name(f".{DATASET}.new")
     shutil.rmtree(work, ignore_errors=True)
-    write_plain(work, done, graphs, about={"name": "captured", "version": "1"})  # type: ignore[arg-type]
+    write_plain(work, done, graphs, about={"name": "captured", "version": "1"})
     (work / "videos").mkdir()
     for name, path in videos.items():
         place = work / "videos" / f"{name}{path.suffix}"

@@ -11,7 +11,7 @@ from typing import Final, Literal, cast
 
 import msgspec
 
-from proctor.capture.plan import forget_participant
+from proctor.capture.plan import read_plan, without_participant
 from proctor.capture.records import MANIFEST, KeptFile, capture_folder
 from proctor.capture.release import (
     CONSENTS,
@@ -32,7 +32,6 @@ from proctor.capture.release import (
     purge_lines,
     withdrawals,
 )  # fmt: skip
-from proctor.capture.sync.run import latest_report
 from proctor.datasets.plain import read_plain, write_plain
 from proctor.errors import UserError
 from proctor.records import (
@@ -40,11 +39,12 @@ from proctor.records import (
     atomic_folder,
     atomic_write,
     file_sha256,
+    is_there,
     read_bytes,
     read_json,
     write_json,
 )
-from proctor.stages.capture.ingest import DATASET, finished, recordings_of
+from proctor.stages.capture.ingest import DATASET, finished, recordings_of, synced
 from proctor.stages.capture.settings import ConsentSettings, ReleaseSettings, WithdrawSettings
 from proctor.stages.datasets_splits import split_dataset
 from proctor.workspace import Workspace
@@ -166,13 +166,13 @@ def release(
                 _copy(dataset / recording.video, work / recording.video)
             if "features" in parts and settings.features is not None:
                 _features(settings.features, recording.id, work / "features")
-            report = latest_report(folder)
+            sync = synced(folder)
             rows.append(
                 ReleasedRecording(
                     id=recording.id, activity=manifest.activity, participant=manifest.participant,
                     environment=manifest.environment, strategy=manifest.strategy, seconds=round(recording.duration or 0.0, 3),
                     streams=tuple(s.name for s in manifest.streams), simulated=manifest.simulated,
-                    verdict=report.verdict if report is not None else "not synchronised",
+                    verdict=sync[1].verdict if sync is not None else "not synchronised",
                 )
             )  # fmt: skip
         graphs = {r.activity_id: result.graphs[r.activity_id] for r, _, _ in chosen}
@@ -271,18 +271,24 @@ def withdraw(root: Path, settings: WithdrawSettings) -> Withdrawn:
     ids = tuple(sorted({*mine, *before}))
     named = mentions(ids) if ids else lambda _: False
     for folder in settings.release:
-        if wrong := check_release(folder, read_json(folder / MANIFEST, ReleaseManifest)):  # before anything is removed
-            raise UserError(f"the release is not what its manifest says: {wrong[0]}.", where=str(folder), hint="get it anew")
+        if wrong := check_release(
+            folder, read_json(folder / MANIFEST, ReleaseManifest)
+        ):  # before anything is removed
+            raise UserError(
+                f"the release is not what its manifest says: {wrong[0]}.",
+                where=str(folder),
+                hint="get it anew",
+            )
     new = tuple(name for name in mine if name not in before)
     if settings.yes and new:
         note_withdrawal(root, Withdrawal(day=_day(settings.day), recordings=new))
     if settings.yes:
-        forget_participant(capture_folder(root), settings.participant)
         purge_lines(capture_folder(root) / CONSENTS, mentions([settings.participant])) if consents(
             root
         ) else None
         for recording in mine:
             forget_recording(root, recording)
+        _forget_slots(root, settings.participant)
     changed, removed, left = _purge(root, named, really=settings.yes)
     for folder in settings.release if settings.yes else ():
         _thin(folder, ids, withdrawals(root))
@@ -290,6 +296,14 @@ def withdraw(root: Path, settings: WithdrawSettings) -> Withdrawn:
         recordings=tuple(mine), changed=changed, removed=tuple(removed), left=tuple(left),
         releases=tuple(map(str, settings.release)), done=settings.yes,
     )  # fmt: skip
+
+
+def _forget_slots(root: Path, participant: str) -> None:
+    """Take the recordings that a participant has still to do out of the plan."""
+    path = capture_folder(root) / "plan.json"
+    if is_there(path):
+        states = {m.id: m.state for _, m in recordings_of(root)}
+        write_json(path, without_participant(read_plan(root), states, participant))
 
 
 def _purge(
