@@ -38,7 +38,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     step: str = ""
 
 
-class Truth(msgspec.Struct, frozen=True, kw_only=True):
+class Truth(msgspec.Struct, frozen=True):
     """``truth.json``: what really happened. ``sensors.sim`` makes true times of all samples again from ``sensors`` and ``start_ns``."""
 
     recording: str

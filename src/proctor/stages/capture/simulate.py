@@ -8,20 +8,20 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from proctor.capture.clock import Clock
 from proctor.capture.kitchen import TRUTH, Truth, claps_of, held_up, perform, review_of
 from proctor.capture.recorder import Recorder
 from proctor.capture.records import EVENTS, REVIEW, SCRIPT, Event, Manifest, Script, State, recording_folder
 from proctor.capture.segments import SegmentWriter
-from proctor.capture.sensor import Option, SensorConfig, make_sensor
+from proctor.capture.sensor import SensorConfig, make_sensor
 from proctor.capture.sensors.sim import Simulated
 from proctor.capture.session import EventLog, finish, read_manifest, save_manifest
 from proctor.errors import UserError
@@ -30,21 +30,20 @@ from proctor.stages.capture.settings import SimulateSettings
 
 __all__ = ["STREAMS", "SimulatedRecording", "simulate"]
 
-_IMU: Final = {"clock": "imu", "drift_ppm": 40.0, "offset_s": 7.0, "latency_ms": 6.0, "jitter_ms": 2.0}
-STREAMS: Final[dict[str, tuple[str, dict[str, Option]]]] = {
-    "pv": ("video", {"drift_ppm": 25.0, "offset_s": 100.0, "latency_ms": 30.0, "jitter_ms": 4.0}),
-    "depth": ("depth", {"drift_ppm": -15.0, "offset_s": 40.0, "latency_ms": 45.0, "jitter_ms": 6.0}),
-    "accelerometer": ("imu", {**_IMU, "kind": "accelerometer"}),
-    "gyroscope": ("imu", {**_IMU, "kind": "gyroscope"}),
-    "magnetometer": ("imu", {**_IMU, "kind": "magnetometer"}),
-    "audio": ("audio", {"drift_ppm": -30.0, "offset_s": 3.0, "latency_ms": 24.0, "jitter_ms": 3.0}),
+_IMU: dict[str, float | str] = {"clock": "imu", "drift_ppm": 40, "offset_s": 7, "latency_ms": 6, "jitter_ms": 2}  # fmt: skip
+STREAMS: Final[dict[str, tuple[str, dict[str, float | str]]]] = {
+    "pv": ("video", {"drift_ppm": 25, "offset_s": 100, "latency_ms": 30, "jitter_ms": 4}),
+    "depth": ("depth", {"drift_ppm": -15, "offset_s": 40, "latency_ms": 45, "jitter_ms": 6}),
+    **{kind: ("imu", {**_IMU, "kind": kind}) for kind in ("accelerometer", "gyroscope", "magnetometer")},
+    "audio": ("audio", {"drift_ppm": -30, "offset_s": 3, "latency_ms": 24, "jitter_ms": 3}),
 }
 """Streams of the default set with plug-in (``sim.…``) and options; each device has a clock with faults of its own."""
 _START_NS: Final = 1_000_000_000_000
+_Made: TypeAlias = tuple[Truth, Manifest]
 _ACTS: Final = ("clap", "step_start", "step_done", "oops")
 
 
-class SimulatedRecording(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatedRecording(msgspec.Struct, frozen=True):
     """What became of a recording: its state, how many seconds it has, and how many mistakes were made."""
 
     id: str
@@ -64,71 +63,49 @@ def simulate(
     from proctor.capture.plan import read_plan, read_scripts
 
     scripts, slots = read_scripts(root), {slot.id: slot for slot in read_plan(root).slots}
-    if unknown := [name for name in settings.recording if name not in slots]:
-        hint = f"proctor capture plan {root}"
-        raise UserError(f"no recording '{unknown[0][:40]}' is planned.", where=str(root), hint=hint)
     made = []
-    for slot in (slots[name] for name in settings.recording or slots):
-        folder, goes_on = recording_folder(root, slot.id), settings.live and settings.resume
+    for name in settings.recording or slots:
+        if (slot := slots.get(name)) is None:
+            hint = f"proctor capture plan {root}"
+            raise UserError(f"no recording '{name[:40]}' is planned.", where=str(root), hint=hint)
+        folder, goes_on = recording_folder(root, name), settings.live and settings.resume
         state = there.state if (there := read_manifest(folder)) else "planned"
-        if state not in ("planned", "interrupted") or (state == "interrupted" and not goes_on):
+        if state not in ("planned", *["interrupted"] * goes_on):
             hint = "--live --resume goes on with it" if state == "interrupted" else "it is left as it is"
             if settings.recording:
-                raise UserError(f"the recording is {state}.", where=slot.id, hint=hint)
-            seen(f"{slot.id}: {state}; {hint}")
+                raise UserError(f"the recording is {state}.", where=name, hint=hint)
+            seen(f"{name}: {state}; {hint}")
             continue
-        prepared = folder / SCRIPT
-        script = read_json(prepared, Script) if prepared.exists() else scripts[slot.script]
-        facts = {
-            name: getattr(slot, name) for name in ("id", "activity", "participant", "environment", "strategy")
-        }
-        manifest = Manifest(**facts, simulated=True)
+        prepared = (folder / SCRIPT).exists()
+        script: Script = read_json(folder / SCRIPT, Script) if prepared else scripts[slot.script]
+        who = {key: value for key, value in asdict(slot).items() if key not in ("script", "day")}
+        start = Manifest(**who, simulated=True)
         if settings.live:
-            truth, manifest = asyncio.run(_live(folder, manifest, script, settings))
+            truth, manifest = asyncio.run(_live(folder, start, script, settings))
         else:
-            truth, manifest = _at_once(folder, manifest, script, settings, slot.day)
-        write_json(folder / TRUTH, truth)
-        write_json(folder / REVIEW, review_of(script, truth))
+            truth, manifest = _at_once(folder, start, script, settings, slot.day)
+        if manifest.state != "withdrawn":
+            write_json(folder / TRUTH, truth)
+            write_json(folder / REVIEW, review_of(script, truth))
         mistakes = sum(len(step.mistakes) for step in truth.steps) + len(script.left_out)
-        made.append(
-            SimulatedRecording(id=slot.id, state=manifest.state, seconds=truth.seconds, mistakes=mistakes)
-        )
-        seen(f"{slot.id}: {manifest.state}, {truth.seconds:.0f} s, {mistakes} mistakes")
+        made.append(SimulatedRecording(name, manifest.state, truth.seconds, mistakes))
+        seen(f"{name}: {manifest.state}, {truth.seconds:.0f} s, {mistakes} mistakes")
     return made
 
 
 def _truth(script: Script, recording: str, settings: SimulateSettings, start_ns: int) -> Truth:
     """Return what is going to happen."""
     seconds = settings.seconds or round(20 * len(script.steps) / settings.speed + 3, 3)
-    steps, acts = perform(script, f"{settings.seed}/{recording}", seconds, settings.slips)
-    sensors = tuple(_sensors(settings, recording, ",".join(f"{at:g}" for at in claps_of(acts))))
-    return Truth(
-        recording=recording, seed=settings.seed, start_ns=start_ns, seconds=seconds, sensors=sensors, claps=claps_of(acts),
-        steps=steps, acts=acts,
+    seed, faults = f"{settings.seed}/{recording}", settings.faults()
+    steps, acts = perform(script, seed, seconds, settings.slips)
+    more = {"seed": seed, "claps": ",".join(f"{at:g}" for at in claps_of(acts))}
+    sensors = tuple(
+        SensorConfig(plugin=f"sim.{STREAMS[name][0]}", name=name, options={**STREAMS[name][1], **more, **faults[name]})
+        for name in settings.stream or STREAMS
     )  # fmt: skip
-
-
-def _sensors(settings: SimulateSettings, recording: str, claps: str) -> Iterator[SensorConfig]:
-    known = ", ".join(STREAMS)
-    if wrong := set(settings.stream) - set(STREAMS):
-        raise UserError(f"there is no stream '{min(wrong)[:40]}'.", where="--stream", hint=known)
-    faults: dict[str, dict[str, Option]] = {name: {} for name in STREAMS}
-    for fault in settings.fault:
-        front, _, value = fault.partition("=")
-        stream, _, option = front.partition(".")
-        if stream not in faults or not option or not value:
-            hint = f"such as pv.gaps=5+2; streams: {known}"
-            raise UserError(f"'{fault[:60]}' is no fault of a stream.", where="--fault", hint=hint)
-        try:
-            faults[stream][option] = msgspec.json.decode(value, type=bool | int | float)
-        except msgspec.MsgspecError:
-            faults[stream][option] = value
-    for name in settings.stream or STREAMS:
-        plugin, options = STREAMS[name]
-        more: dict[str, Option] = {"seed": f"{settings.seed}/{recording}", "claps": claps}
-        config = SensorConfig(plugin=f"sim.{plugin}", name=name, options={**options, **more, **faults[name]})
-        make_sensor(config)  # what is wrong with it is told before anything is written
-        yield config
+    for sensor in sensors:
+        make_sensor(sensor)  # what is wrong with one is told before anything is written
+    return Truth(recording, settings.seed, start_ns, seconds, sensors, claps_of(acts), steps, acts)
 
 
 class _Told(Clock):
@@ -145,9 +122,7 @@ class _Told(Clock):
         return self.now_ns + self._offset_ns
 
 
-def _at_once(
-    folder: Path, manifest: Manifest, script: Script, settings: SimulateSettings, day: str
-) -> tuple[Truth, Manifest]:
+def _at_once(folder: Path, manifest: Manifest, script: Script, settings: SimulateSettings, day: str) -> _Made:
     """Write a recording as the recorder would; what such a run left that was interrupted is removed."""
     truth, clock = _truth(script, manifest.id, settings, _START_NS), _Told(day)
     shutil.rmtree(folder / "raw", ignore_errors=True)
@@ -169,8 +144,8 @@ def _at_once(
             gap = Event(n=0, kind="gap", stream=config.name, start_ns=start, end_ns=end)
             events += [(begin + length, gap)] if length >= 1 else []
     write_json(folder / SCRIPT, script)
-    streams, wall = tuple(specs), clock.label()
-    manifest = replace(manifest, state="recording", streams=streams, host_start_ns=_START_NS, wall_start=wall)
+    begun = {"host_start_ns": _START_NS, "wall_start": clock.label()}
+    manifest = replace(manifest, state="recording", streams=tuple(specs), **begun)
     log = EventLog(folder, clock)
     for at, event in sorted(events, key=lambda one: one[0]):
         clock.now_ns = _START_NS + int(at * 1e9)
@@ -180,13 +155,8 @@ def _at_once(
     return truth, finish(folder, manifest, log, "stopped", ())
 
 
-async def _live(
-    folder: Path, manifest: Manifest, script: Script, settings: SimulateSettings
-) -> tuple[Truth, Manifest]:
-    """Record in real time; what was done before an interruption is not done again.
-
-    Sensors learn from the file of the truth when they begin: only when all are ready it is known when that is.
-    """
+async def _live(folder: Path, manifest: Manifest, script: Script, settings: SimulateSettings) -> _Made:
+    """Record in real time; what was done before is not done again. Sensors read in the file of the truth when they begin."""
     path = (folder / TRUTH).absolute()
     truth = read_json(path, Truth) if path.exists() else _truth(script, manifest.id, settings, 0)
     configs = [replace(c, options={**c.options, "truth": str(path)}) for c in truth.sensors]
@@ -201,10 +171,9 @@ async def _live(
     await recorder.start()
     try:
         if done:
-            last = max(event.host_ns or 0 for event in before[:-1])
-            await recorder.mark(
-                Event(n=0, kind="gap", start_ns=last, end_ns=now, text="the recorder was gone")
-            )
+            armed = max(n for n, event in enumerate(before) if event.text == "armed")
+            away = {"start_ns": before[armed - 1].host_ns, "end_ns": now}
+            await recorder.mark(Event(n=0, kind="gap", text="the recorder was gone", **away))
         for act in truth.acts[done:]:
             await asyncio.sleep(max(0.0, truth.start_ns / 1e9 + act.at_s - time.monotonic()))
             if not recorder.over.is_set():
