@@ -10,6 +10,7 @@ import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -38,28 +39,31 @@ class DroppedFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     doubt: str = ""
 
 
-def take(drop: Path, raw: Path, begun: datetime, ended: datetime) -> list[DroppedFile]:
+_Files: TypeAlias = list[DroppedFile]
+
+
+def take(drop: Path, raw: Path, begun: datetime, ended: datetime) -> _Files:
     """Copy what is new in ``drop`` into the stream's folder ``raw``; returns all files of the stream, those of before too.
 
-    Refused are duplicates, empty and cut files, what is no video, links and folders: with a reason, and looked at again next time.
-    A creation time before the session, after it or in the future is doubted.
-
-    Raises:
-        UserError: if it cannot be copied.
+    Refused are duplicates, empty and cut files, what is no video, links and folders: with a reason, and looked at again next time. A
+    creation time outside the session is doubted. Raises UserError if something cannot be copied.
     """
-    old: list[DroppedFile] = read_json(raw / FILES, list[DroppedFile]) if (raw / FILES).exists() else []
-    kept, refused = [file for file in old if file.path], list[DroppedFile]()
+    old: _Files = read_json(raw / FILES, _Files) if (raw / FILES).exists() else []
+    kept, refused = [file for file in old if file.path], _Files()
     raw.mkdir(parents=True, exist_ok=True)
     for path in sorted(drop.iterdir()) if drop.is_dir() else ():
         name = path.name.encode("utf-8", "replace").decode()
-        if path.name.startswith(".") or any(
-            f.name == name and _stat(path) == _stat(raw / f.path) for f in kept
-        ):
+        there = (raw / file.path for file in kept if file.name == name)
+        if path.name.startswith(".") or any(_stat(path) == _stat(one) for one in there):
             continue
         try:
             kept.append(_taken(path, name, raw, kept, begun, ended))
         except UserError as error:
             refused.append(DroppedFile(name=name, refused=str(error).replace(str(path), name)))
+        except OSError as error:
+            raise UserError(
+                f"cannot be copied: {error.strerror}.", where=str(raw), hint="is the disk full?"
+            ) from None
     write_json(raw / FILES, kept + refused)
     return kept + refused
 
@@ -68,9 +72,7 @@ def _stat(path: Path) -> tuple[int, int]:
     return path.lstat().st_size, path.lstat().st_mtime_ns
 
 
-def _taken(
-    path: Path, name: str, raw: Path, known: list[DroppedFile], begun: datetime, ended: datetime
-) -> DroppedFile:
+def _taken(path: Path, name: str, raw: Path, known: _Files, begun: datetime, ended: datetime) -> DroppedFile:
     """Return a file that was copied; raises UserError for why it is refused."""
     if path.is_symlink() or not path.is_file():
         raise UserError("a link or a folder, not a file")
@@ -85,9 +87,9 @@ def _taken(
     if file_sha256(part) != sha256:
         raise UserError("it changed while it was copied")
     os.replace(part, target)  # noqa: PTH105
-    doubt = _doubt(created, begun, ended)
+    seconds, doubt = info.duration, _doubt(created, begun, ended)
     return DroppedFile(
-        name=name, path=target.name, sha256=sha256, seconds=info.duration, created=created, doubt=doubt
+        name=name, path=target.name, sha256=sha256, seconds=seconds, created=created, doubt=doubt
     )
 
 
@@ -100,12 +102,9 @@ def _doubt(created: str, begun: datetime, ended: datetime) -> str:
     at, slack = at if at.tzinfo else at.replace(tzinfo=UTC), timedelta(minutes=5)
     if begun - slack <= at <= ended + slack:
         return ""
-    hours = (at - begun) / timedelta(hours=1)
-    return (
-        f"made in {at.year}: its clock was never set"
-        if at.year < 2000
-        else f"made {hours:+.1f} h from the start"
-    )
+    if at.year < 2000:
+        return f"made in {at.year}: its clock was never set"
+    return f"made {(at - begun) / timedelta(hours=1):+.1f} h from the start"
 
 
 class _DropOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

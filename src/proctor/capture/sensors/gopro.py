@@ -75,16 +75,13 @@ class GoPro(Plain):
         """Ask for battery and room on the card."""
         status = await self._status()
         battery, minutes = int(status.get(_BATTERY, 0)), int(status.get(_SECONDS, 0)) // 60
+        seen = f"battery {battery} %, room for {minutes} minutes"
         if battery < 15 or minutes < 10:
-            raise ConnectionError(f"battery {battery} %, room for {minutes} minutes")
-        return f"battery {battery} %, room for {minutes} minutes"
+            raise ConnectionError(seen)
+        return seen
 
     async def run(self, context: Context) -> None:
-        """Set its clock, start it and keep it awake; it is started again only where it does not record.
-
-        Raises:
-            ConnectionError: if it does not answer; it may go on recording all the same.
-        """
+        """Set its clock, start it, keep it awake; raises ConnectionError if it does not answer (it may go on recording)."""
         self._context, before = context, context.folder / "before.json"
         if not before.exists():
             now = datetime.now().astimezone()
@@ -174,24 +171,18 @@ class GoPro(Plain):
 
     async def _get(self, path: str) -> dict[str, Any]:
         async with self._ask(path, {}) as got:
-            try:
-                return msgspec.json.decode(await got.read() or b"{}", type=dict[str, Any])
-            except msgspec.MsgspecError as error:
-                raise ConnectionError(f"no answer of a GoPro: {error}") from None
+            return msgspec.json.decode(await got.read() or b"{}", type=dict[str, Any])
 
     @asynccontextmanager
     async def _ask(self, path: str, headers: dict[str, str]) -> AsyncIterator[aiohttp.ClientResponse]:
-        wait = self.options.timeout_s
+        wait, url = self.options.timeout_s, self.options.url + path
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=wait, sock_read=wait)
         try:
-            async with (
-                aiohttp.ClientSession(timeout=timeout) as session,
-                session.get(self.options.url + path, headers=headers) as got,
-            ):
+            async with aiohttp.ClientSession(timeout=timeout) as one, one.get(url, headers=headers) as got:
                 if got.status not in (200, 206):
                     raise ConnectionError(f"the camera answers {got.status} to {path[:60]}")
                 yield got
-        except (aiohttp.ClientError, TimeoutError) as error:
+        except (aiohttp.ClientError, TimeoutError, msgspec.MsgspecError) as error:
             raise ConnectionError(f"no answer of the camera: {str(error)[:100] or 'timeout'}") from None
 
 

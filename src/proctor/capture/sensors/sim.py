@@ -96,11 +96,7 @@ class Simulated(Plain):
             yield Sample(int(found.device_ns[n]), int(found.host_ns[n]), payload)
 
     async def run(self, context: Context) -> None:
-        """Send what is due when it is due; what was due while nobody ran it is lost.
-
-        Raises:
-            ConnectionError: once, ``die_after`` seconds from the beginning.
-        """
+        """Send what is due when it is due (else it is lost); raises ConnectionError once, after ``die_after`` seconds."""
         now = time.monotonic_ns()
         if self.options.truth:
             truth: Truth = read_json(Path(self.options.truth), Truth)
@@ -121,12 +117,10 @@ class Simulated(Plain):
 # -- samples -----------------------------------------------------------------------------------------------------
 
 
-def picture(
-    seed: str, number: int, size: tuple[int, int] = (640, 360), white: bool = False, text: str = ""
-) -> bytes:
-    """Return a JPEG: counter, a square that wanders, and a text; or all white."""
+def picture(seed: str, number: int, size: tuple[int, int] = (640, 360), white: bool = False) -> bytes:
+    """Return a JPEG: counter and a square that wanders; or all white."""
     width, height = size
-    image = _ground(seed, size, text).copy()
+    image = _ground(seed, size).copy()
     x, y = 5 * number % (width - 48), height // 2 + int(height / 6 * math.sin(number / 20))
     image[y : y + 48, x : x + 48] = (230, 90, 40)
     for place, digit in enumerate(f"{number:07}"):
@@ -138,14 +132,13 @@ def picture(
 
 
 @lru_cache(maxsize=32)
-def _ground(seed: str, size: tuple[int, int], text: str) -> Pixels:
+def _ground(seed: str, size: tuple[int, int], digit: str = "") -> Pixels:
     from PIL import Image, ImageDraw, ImageFont
 
     y, x = np.mgrid[: size[1], : size[0]]
     ground = ((x // 40 + y // 40) % 2)[..., None] * 20 + _rng(seed, "ground").integers(40, 120, 3)
     drawn = Image.fromarray((ground + (y // 8)[..., None]).clip(0, 255).astype(np.uint8))
-    place, big = ((14, 60), 22) if len(text) > 1 else ((3, 0), 28)
-    ImageDraw.Draw(drawn).text(place, text[:60], fill="white", font=ImageFont.load_default(big))
+    ImageDraw.Draw(drawn).text((3, 0), digit, fill="white", font=ImageFont.load_default(28))
     return np.asarray(drawn)
 
 
@@ -240,12 +233,13 @@ def audio(name: str, options: Options) -> Simulated:
 
 def _options(name: str, options: Options) -> _Chosen:
     mine = {key: value for key, value in options.items() if key in SimOptions.__struct_fields__}
-    chosen, where = options_of(mine, SimOptions, name), f"sensor '{name}'"
+    o, where = options_of(mine, SimOptions, name), f"sensor '{name}'"
+    faults = faults_of({key: options[key] for key in options if key not in mine}, where)
     try:
-        claps = [float(part) for part in chosen.claps.split(",") if part.strip()]
+        claps = [float(part) for part in o.claps.split(",") if part.strip()]
     except ValueError:
-        raise UserError(f"'{chosen.claps[:60]}' is no list of seconds.", where=where) from None
-    sizes = (chosen.width or 160, chosen.height or 160)
-    if not (0 <= chosen.rate_hz <= 10_000 and min(sizes) >= 160 and max(sizes) <= 8192):
+        raise UserError(f"'{o.claps[:60]}' is no list of seconds.", where=where) from None
+    sides = (o.width or 160, o.height or 160)
+    if not (0 <= o.rate_hz <= 10_000 and min(sides) >= 160 and max(sides) <= 8192):
         raise UserError("it has up to 10000 samples a second and 160 to 8192 pixels a side.", where=where)
-    return chosen, faults_of({key: options[key] for key in options if key not in mine}, where), claps
+    return o, faults, claps

@@ -172,8 +172,8 @@ async def _live(folder: Path, manifest: Manifest, script: Script, settings: Simu
     try:
         if done:
             armed = max(n for n, event in enumerate(before) if event.text == "armed")
-            away = {"start_ns": before[armed - 1].host_ns, "end_ns": now}
-            await recorder.mark(Event(n=0, kind="gap", text="the recorder was gone", **away))
+            last, why = before[armed - 1].host_ns, "the recorder was gone"
+            await recorder.mark(Event(n=0, kind="gap", start_ns=last, end_ns=now, text=why))
         for act in truth.acts[done:]:
             await asyncio.sleep(max(0.0, truth.start_ns / 1e9 + act.at_s - time.monotonic()))
             if not recorder.over.is_set():
