@@ -130,8 +130,9 @@ class PlanSettings(Settings, frozen=True, kw_only=True):
 class RecordSettings(Settings, frozen=True, kw_only=True):
     """What is recorded with which sensors, and for how long."""
 
-    workspace: Annotated[Path, argument("Workspace with the plan of the recordings.")]
-    recording: Annotated[str, argument("Id of the recording, of the plan or a new one with --activity.")]
+    recording: Annotated[
+        str, argument("Id of the recording, of the plan or a new one with --activity.", "RECORDING")
+    ]
     sensors: Annotated[
         Path | None, option("File of the sensors; capture/sensors.toml of the workspace by default.")
     ] = None
