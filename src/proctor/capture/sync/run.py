@@ -40,7 +40,7 @@ class _Stream:
 
     def __init__(self, folder: Path, spec: StreamSpec, events: Sequence[Event]) -> None:
         self.folder, self.spec, self.said = folder / "raw" / spec.name, spec, list[tuple[int, str]]()
-        self.index, self.files = load_index(self.folder), list[Path]()
+        self.index, self.files = load_index(self.folder), list[tuple[Path, float, float]]()
         sizes = {number: path.stat().st_size for number, path in segment_files(self.folder)}
         ends = zip(
             self.index["segment"].tolist(), (self.index["offset"] + self.index["size"]).tolist(), strict=True
@@ -82,7 +82,7 @@ class _Stream:
             except UserError as error:
                 self.said.append((2, f"{path.name}: {error.message}"))
                 break  # nobody knows when the next one begins
-            self.files.append(path)
+            self.files.append((path, start, end))
             found.append(np.rint((np.array(times) + start) * 1e9).astype(np.int64))
             start += end
         return np.concatenate(found)
@@ -91,9 +91,14 @@ class _Stream:
         """Return the loudness of each millisecond of its files."""
         from proctor.media.clips import sound_blocks
 
-        parts = [loudness(np.concatenate([block.mean(axis=0) for _, block in some]), 48_000)
-                 for path in self.files for some in batches(sound_blocks(path, 0.0, float(self.device[-1]) / 1e9), 375)]  # fmt: skip
-        return np.concatenate(parts)  # (375 blocks are whole milliseconds)
+        found = np.zeros(int(self.device[-1]) // 1_000_000)
+        for path, start, length in self.files:
+            at = round(start * 1000)
+            for some in batches(sound_blocks(path, 0.0, length), 375):  # whole milliseconds
+                part = loudness(np.concatenate([block.mean(axis=0) for _, block in some]), 48_000)[: len(found) - at]
+                found[at : at + len(part)] = part
+                at += len(part)
+        return found
 
     def sound(self, places: Ints) -> Floats:
         """Return the loudness of each millisecond from the first of these samples on."""
@@ -158,15 +163,10 @@ def _place_files(streams: Sequence[_Stream], manifest: Manifest) -> None:
     """Set the constant of streams without times of arrival: by sound, else by what their files say."""
     ears = [s for s in streams if s.spec.format == "s16" and len(s.times) and s.spec.sample_rate >= 1_000]
     for stream in (s for s in streams if s.files):
-        offset, named = manifest.host_start_ns or 0, _created(stream.files[0], manifest)
-        try:
-            lag = (
-                sound_offset(ears[0].sound(np.arange(len(ears[0].times))), stream.file_sound())
-                if ears
-                else None
-            )
-        except UserError:  # it has no sound
-            lag = None
+        named, heard = _told(stream.files[0][0], manifest)
+        offset, lag = manifest.host_start_ns or 0, None
+        if ears and heard:
+            lag = sound_offset(ears[0].sound(np.arange(len(ears[0].times))), stream.file_sound())
         if lag is not None:
             offset = int(ears[0].times[0]) + round(lag * 1e9)
             stream.said.append((0, f"placed by its sound beside that of {ears[0].spec.name}"))
@@ -184,20 +184,17 @@ def _place_files(streams: Sequence[_Stream], manifest: Manifest) -> None:
         stream.place(stream.device, fit_clock(stream.device, stream.device + offset))
 
 
-def _created(path: Path, manifest: Manifest) -> int | None:
-    """Return the host time at which a file says it was begun."""
+def _told(path: Path, manifest: Manifest) -> tuple[int | None, bool]:
+    """Return the host time at which a file says it was begun, and whether it has sound."""
     from proctor.media.source import open_video
 
     with open_video(path) as (container, _):
-        try:
-            label, wall = (
-                datetime.fromisoformat(text)
-                for text in (container.metadata.get("creation_time", ""), manifest.wall_start)
-            )
-        except ValueError:
-            return None
-    past = label - (wall if wall.tzinfo or not label.tzinfo else wall.replace(tzinfo=UTC))
-    return (manifest.host_start_ns or 0) + round(past.total_seconds() * 1e9)
+        heard, texts = bool(container.streams.audio), (container.metadata.get("creation_time", ""), manifest.wall_start)
+    try:
+        label, wall = (w if w.tzinfo else w.replace(tzinfo=UTC) for w in map(datetime.fromisoformat, texts))
+    except ValueError:
+        return None, heard
+    return (manifest.host_start_ns or 0) + round((label - wall).total_seconds() * 1e9), heard
 
 
 def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport:  # noqa: B008 - frozen
