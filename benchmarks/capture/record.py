@@ -16,7 +16,6 @@ import time
 from pathlib import Path
 
 from proctor.capture.recorder import Recorder
-
 from proctor.capture.records import EVENTS, Event, Manifest
 from proctor.capture.segments import load_index
 from proctor.capture.sensor import SensorConfig

@@ -25,7 +25,6 @@ import numpy as np
 
 from proctor.capture.records import MANIFEST, Manifest, Sample, StreamSpec
 from proctor.capture.segments import SegmentWriter, load_index, write_index
-from proctor.capture.simulated import Faults, sensor_times
 from proctor.capture.sync.clean import clean
 from proctor.capture.sync.clock import fit_clock
 from proctor.capture.sync.match import match, tolerance_ns
@@ -33,6 +32,7 @@ from proctor.capture.sync.published import TICK_NS, published_match
 from proctor.capture.sync.report import SyncConfig
 from proctor.capture.sync.run import synchronise
 from proctor.records import write_json
+from proctor_rehearsal.kitchen.times import Faults, sensor_times
 
 _AXES = {"columns": ("x", "y", "z"), "units": ("m/s^2",) * 3}
 STREAMS = {

@@ -94,7 +94,8 @@ class ReleaseManifest(msgspec.Struct, frozen=True, kw_only=True):
 def consents(workspace: Path) -> dict[str, Consent]:
     """Return what each participant agreed to last."""
     path = capture_folder(workspace) / CONSENTS
-    return {c.participant: c for c in read_jsonl(path, Consent)} if is_there(path) else {}
+    rows: list[Consent] = read_jsonl(path, Consent) if is_there(path) else []
+    return {c.participant: c for c in rows}
 
 
 def withdrawals(workspace: Path) -> list[Withdrawal]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from proctor.cli.console import group_app
-from proctor.cli.lazy import LazyGroup
+from proctor.cli.lazy import Brought, LazyGroup
 
 __all__ = ["app"]
 
@@ -18,13 +18,21 @@ class _Capture(LazyGroup):
         "plan": (_COMMANDS, "Draw scripts from task graphs, and plan who records which, where and when."),
         "status": (_COMMANDS, "Say what is recorded and what is still to do."),
         "record": (_COMMANDS, "Record one session with sensors."),
-        "simulate": (_COMMANDS, "Make recordings of the plan with simulated sensors and people."),
         "sync": (_COMMANDS, "Put all streams of recordings on one clock, and say how good that is."),
-        "residuals": (_COMMANDS, "Measure synchronisation on simulated sensors whose truth is known."),
         "ingest": (_COMMANDS, "Check recordings, make their videos, annotate them from what was noted."),
         "consent": (_COMMANDS, "Note what a participant agreed to."),
         "release": (_COMMANDS, "Pack recordings with checksums, datasheet and licence."),
         "withdraw": (_COMMANDS, "Remove everything of a participant who takes consent back."),
+    }
+    brought: ClassVar[Mapping[str, Brought]] = {
+        "simulate": Brought(
+            "rehearsal", "proctor_rehearsal", "Make recordings of the plan with simulated sensors and people."
+        ),
+        "residuals": Brought(
+            "rehearsal",
+            "proctor_rehearsal",
+            "Measure synchronisation on simulated sensors whose truth is known.",
+        ),
     }
 
 

@@ -19,8 +19,6 @@ from proctor.stages.capture.settings import (
     PlanSettings,
     RecordSettings,
     ReleaseSettings,
-    ResidualSettings,
-    SimulateSettings,
     SyncSettings,
     WithdrawSettings,
 )  # fmt: skip
@@ -125,29 +123,6 @@ def record(workspace: WorkspaceArgument, settings: RecordSettings, output: Outpu
     emit(result, f"{text}\nnext: proctor capture sync {workspace}", as_json=output.as_json)
 
 
-@apps["simulate"].command()
-@with_settings
-def simulate(workspace: WorkspaceArgument, settings: SimulateSettings, output: Output) -> None:
-    """Make the recordings of the plan that are still to do, with simulated sensors and people.
-
-    Written at once, or with --live by the recorder itself in real time; a live one that was killed goes on with --resume.
-
-    Example: proctor capture simulate kitchen --fault pv.gaps=5+2
-    """
-    from proctor.stages.capture.simulate import simulate as stage
-
-    with progress("simulating", quiet=output.as_json) as step:
-
-        def seen(line: str) -> None:
-            note(line)
-            step()
-
-        done = stage(workspace, settings, seen=seen)
-    rows = [(one.id, one.state, f"{one.seconds:.1f}", one.mistakes) for one in done]
-    text = table(rows, ("recording", "state", "seconds", "mistakes")) if rows else "nothing is to do"
-    emit(done, f"{text}\nnext: proctor capture sync {workspace}", as_json=output.as_json)
-
-
 @apps["sync"].command()
 @with_settings
 def sync(workspace: WorkspaceArgument, settings: SyncSettings, output: Output) -> None:
@@ -174,22 +149,6 @@ def sync(workspace: WorkspaceArgument, settings: SyncSettings, output: Output) -
     text = table(rows, ("recording", "verdict", "frames", "least coverage", "page"))
     text += "".join(f"\n{one.recording}: {reason}" for one in done for reason in one.reasons)
     emit(done, f"{text}\nnext: proctor capture ingest {workspace}", as_json=output.as_json)
-
-
-@apps["residuals"].command()
-@with_settings
-def residuals(settings: ResidualSettings, output: Output) -> None:
-    """Measure synchronisation on simulated sensors whose truth is known, ours beside the published rule.
-
-    Example: proctor capture residuals --markdown docs/capture.md
-    """
-    from proctor.stages.capture.residuals import HEAD, residual_cells, write_residuals
-    from proctor.stages.capture.residuals import residuals as stage
-
-    with progress("measuring", quiet=output.as_json) as seen:
-        rows = stage(settings, seen=seen)
-    write_residuals(settings, rows)
-    emit(rows, table(residual_cells(rows), HEAD), as_json=output.as_json)
 
 
 @apps["ingest"].command()

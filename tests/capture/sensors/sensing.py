@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from proctor.capture.sensors.sim import BITS
+from proctor_rehearsal.kitchen.sensors import BITS
 
 
 class Kept:

@@ -27,7 +27,7 @@ PUSH = """
 import io, sys, time
 from fractions import Fraction
 import av
-from proctor.capture.sensors.sim import picture
+from proctor_rehearsal.kitchen.sensors import picture
 url, count, pace = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 for _ in range(100):
     out = av.open(url, "w", format="rtsp", options={"rtsp_transport": "tcp"})

@@ -10,8 +10,8 @@ import numpy as np
 
 from proctor.capture.records import EVENTS, MANIFEST, Event, Manifest, Sample, StreamSpec
 from proctor.capture.segments import SegmentWriter
-from proctor.capture.simulated import Faults, SensorTimes, sensor_times
 from proctor.records import write_json, write_jsonl
+from proctor_rehearsal.kitchen.times import Faults, SensorTimes, sensor_times
 
 START = 123_456_789_012_345
 VIDEO = StreamSpec(name="video", kind="video", format="jpeg", rate_hz=30.0, clock="video")

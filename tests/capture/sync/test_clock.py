@@ -6,9 +6,9 @@ from tests.capture.sync.made import START
 
 from proctor.capture.records import Event
 from proctor.capture.sensor import ClockSample
-from proctor.capture.simulated import Faults, SensorTimes, sensor_times
 from proctor.capture.sync.clean import FLAGS, Cleaned, clean
 from proctor.capture.sync.clock import ClockMap, event_times, fit_clock, unsure_clocks
+from proctor_rehearsal.kitchen.times import Faults, SensorTimes, sensor_times
 
 
 def fitted(

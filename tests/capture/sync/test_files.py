@@ -13,10 +13,10 @@ from tests.capture.sync.made import IMU, SOUND, START, VIDEO, recording
 from tests.capture.sync.test_run import of, rows
 
 from proctor.capture.records import MANIFEST, Manifest, StreamSpec
-from proctor.capture.simulated import Faults
 from proctor.capture.sync.report import SyncConfig
 from proctor.capture.sync.run import synchronise
 from proctor.records import read_json, write_json
+from proctor_rehearsal.kitchen.times import Faults
 
 GOPRO = StreamSpec(name="gopro", kind="video", format="file", clock="gopro", required=False)
 SECONDS, BEGUN = 45, 7.3

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proctor.capture.simulated import Faults, sensor_times
 from proctor.capture.sync.interpolate import interpolate
 from proctor.capture.sync.match import match, tolerance_ns
 from proctor.capture.sync.published import TICK_NS, TOLERANCE, published_match
+from proctor_rehearsal.kitchen.times import Faults, sensor_times
 
 
 def brute(base: np.ndarray, source: np.ndarray, tolerance: int) -> list[int]:

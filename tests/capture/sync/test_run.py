@@ -12,11 +12,11 @@ from tests.capture.sync.made import IMU, SOUND, START, VIDEO, recording
 
 from proctor.capture.records import EVENTS, MANIFEST, Event, Manifest, Sample, StreamSpec
 from proctor.capture.segments import SegmentWriter, load_index
-from proctor.capture.simulated import Faults
 from proctor.capture.sync.report import StreamReport, SyncConfig, SyncReport
 from proctor.capture.sync.run import synchronise
 from proctor.errors import UserError
 from proctor.records import read_json, write_json
+from proctor_rehearsal.kitchen.times import Faults
 
 
 def rows(folder: Path, report: SyncReport, stream: str) -> dict[str, np.ndarray]:

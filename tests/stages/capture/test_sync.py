@@ -10,14 +10,15 @@ import pytest
 from tests.capture.sync.made import IMU, SOUND, START, VIDEO, recording
 
 from proctor.capture.records import MANIFEST, Event, Manifest, recording_folder
-from proctor.capture.simulated import Faults
 from proctor.capture.sync.run import latest_report
 from proctor.errors import UserError
 from proctor.records import read_json, write_json
-from proctor.stages.capture.residuals import BEGIN, END, HEAD, residual_cells, residuals, write_residuals
-from proctor.stages.capture.settings import ResidualSettings, SyncSettings
+from proctor.stages.capture.settings import SyncSettings
 from proctor.stages.capture.sync import sync
 from proctor.stages.capture.sync_page import sync_page
+from proctor_rehearsal.kitchen.residuals import BEGIN, END, HEAD, residual_cells, residuals, write_residuals
+from proctor_rehearsal.kitchen.settings import ResidualSettings
+from proctor_rehearsal.kitchen.times import Faults
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Final
 
 import msgspec
 
@@ -159,9 +159,8 @@ def release(
             poses = tuple(s.name for s in manifest.streams if s.kind == "pose")
             for part in ("raw", "sync", "poses"):
                 if part in parts:
-                    kind = cast("Literal['raw', 'sync', 'poses']", part)
                     (work / part).mkdir(exist_ok=True)
-                    pack(folder, work / part / f"{recording.id}.tar", part=kind, poses=poses)
+                    pack(folder, work / part / f"{recording.id}.tar", part=part, poses=poses)
             if "videos" in parts and recording.video:
                 _copy(dataset / recording.video, work / recording.video)
             if "features" in parts and settings.features is not None:
@@ -336,7 +335,7 @@ def _purge(
 
 def _thin(folder: Path, ids: Sequence[str], gone: Sequence[Withdrawal]) -> None:
     """Write a release without some recordings in the place of itself; what stays is copied, what names them is made anew."""
-    manifest = read_json(folder / MANIFEST, ReleaseManifest)
+    manifest: ReleaseManifest = read_json(folder / MANIFEST, ReleaseManifest)
     rows = tuple(r for r in manifest.recordings if r.id not in ids)
     work = folder.with_name(f".{folder.name[:40]}.thinned")
     shutil.rmtree(work, ignore_errors=True)

@@ -177,7 +177,8 @@ def _as_scripted(workspace: Workspace, task: TimelineTask, noted: tuple[Segment,
         return task
     if not is_there(path):
         return task
-    script, known = read_json(path, Script), {s.id for s in task.steps}
+    script: Script = read_json(path, Script)
+    known = {s.id for s in task.steps}
     planned = (m for m in script.mistakes if m.step in known and m.kind in TAGS)
     times = ((s.step_id, s.start, s.end) for s in noted if s.step_id in known)
     marks = tuple(

@@ -8,7 +8,6 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from proctor.capture.simulated import Faults, SensorTimes, sensor_times
 from proctor.capture.sync.clean import clean
 from proctor.capture.sync.clock import Ints, fit_clock
 from proctor.capture.sync.match import match, tolerance_ns
@@ -16,7 +15,8 @@ from proctor.capture.sync.published import TICK_NS, published_match
 from proctor.errors import UserError
 from proctor.records import atomic_write
 from proctor.report.grid import render_grid
-from proctor.stages.capture.settings import ResidualSettings
+from proctor_rehearsal.kitchen.settings import ResidualSettings
+from proctor_rehearsal.kitchen.times import Faults, SensorTimes, sensor_times
 
 __all__ = ["BEGIN", "END", "HEAD", "NOTE", "Residual", "residual_cells", "residuals", "write_residuals"]
 

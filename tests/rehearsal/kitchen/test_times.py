@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proctor.capture.simulated import Faults, faults_of, sensor_times
 from proctor.errors import UserError
+from proctor_rehearsal.kitchen.times import Faults, faults_of, sensor_times
 
 
 def test_without_faults_the_clock_is_the_hosts_and_samples_come_late() -> None:

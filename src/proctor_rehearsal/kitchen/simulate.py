@@ -17,16 +17,16 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from proctor.capture.clock import Clock
-from proctor.capture.kitchen import TRUTH, Truth, claps_of, held_up, perform, review_of
 from proctor.capture.recorder import Recorder
 from proctor.capture.records import EVENTS, REVIEW, SCRIPT, Event, Manifest, Script, State, recording_folder
 from proctor.capture.segments import SegmentWriter
 from proctor.capture.sensor import SensorConfig, make_sensor
-from proctor.capture.sensors.sim import Simulated
 from proctor.capture.session import EventLog, finish, read_manifest, save_manifest
 from proctor.errors import UserError
 from proctor.records import read_json, read_jsonl, write_json
-from proctor.stages.capture.settings import SimulateSettings
+from proctor_rehearsal.kitchen.person import TRUTH, Truth, claps_of, held_up, perform, review_of
+from proctor_rehearsal.kitchen.sensors import Simulated
+from proctor_rehearsal.kitchen.settings import SimulateSettings
 
 __all__ = ["STREAMS", "SimulatedRecording", "simulate"]
 

@@ -14,7 +14,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from proctor.capture.kitchen import TRUTH, Truth
 from proctor.capture.plan import Plan
 from proctor.capture.records import (
     EVENTS,
@@ -31,19 +30,20 @@ from proctor.capture.records import (
 )
 from proctor.capture.segments import load_index, load_vectors
 from proctor.capture.sensor import make_sensor
-from proctor.capture.sensors.sim import Simulated
 from proctor.errors import UserError
 from proctor.records import file_sha256, read_json, read_jsonl, write_json, write_jsonl
-from proctor.stages.capture.settings import SimulateSettings
-from proctor.stages.capture.simulate import STREAMS, simulate
+from proctor_rehearsal.kitchen.person import TRUTH, Truth
+from proctor_rehearsal.kitchen.sensors import Simulated
+from proctor_rehearsal.kitchen.settings import SimulateSettings
+from proctor_rehearsal.kitchen.simulate import STREAMS, simulate
 
 STEPS = ("fill", "boil", "pour", "steep")
 LIVE = """
 import sys
 from pathlib import Path
 import msgspec
-from proctor.stages.capture.settings import SimulateSettings
-from proctor.stages.capture.simulate import simulate
+from proctor_rehearsal.kitchen.settings import SimulateSettings
+from proctor_rehearsal.kitchen.simulate import simulate
 simulate(Path(sys.argv[1]), msgspec.json.decode(sys.argv[2].encode(), type=SimulateSettings))
 """
 

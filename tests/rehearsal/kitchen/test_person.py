@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from proctor.capture.kitchen import Truth, claps_of, held_up, perform, review_of
 from proctor.capture.records import PlannedMistake, Script, ScriptStep
 from proctor.errors import UserError
 from proctor.procedure.recording import MISTAKE_KINDS
+from proctor_rehearsal.kitchen.person import Truth, claps_of, held_up, perform, review_of
 
 SCRIPT = Script(
     id="tea-induced-1",

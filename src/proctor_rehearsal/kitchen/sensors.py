@@ -21,13 +21,13 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from proctor.capture.kitchen import Truth
 from proctor.capture.records import Sample, StreamSpec
 from proctor.capture.sensor import Context, Options
 from proctor.capture.sensors import Plain, options_of
-from proctor.capture.simulated import Faults, SensorTimes, faults_of, sensor_times
 from proctor.errors import UserError
 from proctor.records import read_json
+from proctor_rehearsal.kitchen.person import Truth
+from proctor_rehearsal.kitchen.times import Faults, SensorTimes, faults_of, sensor_times
 
 __all__ = ["BITS", "FLASH_S", "Simulated", "audio", "depth", "depth_image", "imu", "picture", "sound_block", "vector", "video"]  # fmt: skip
 
