@@ -23,6 +23,7 @@ from proctor.capture.sensors.ffmpeg import remux, rtsp, v4l2, write_media
 from proctor.errors import UserError
 from proctor.media.steady import check_steady
 
+LISTEN = {"rtsp_flags": "listen", "timeout_s": 30, "listen_timeout": 30}
 PUSH = """
 import io, sys, time
 from fractions import Fraction
@@ -71,7 +72,7 @@ def _stored(folder: Path, samples: list[tuple[int, bytes, int]]) -> None:
 
 def test_packets_of_a_camera_in_the_network_are_stored_as_they_come_and_play(tmp_path: Path) -> None:
     url = _address()
-    camera, kept = rtsp("ego", {"url": url, "rtsp_flags": "listen"}), Kept(tmp_path)
+    camera, kept = rtsp("ego", {"url": url, **LISTEN}), Kept(tmp_path)
     pusher = _push(url, 75)
     with pytest.raises(ConnectionError, match="ended"):
         asyncio.run(camera.run(kept))
@@ -105,7 +106,7 @@ def test_packets_of_a_camera_in_the_network_are_stored_as_they_come_and_play(tmp
 def test_a_camera_that_dies_raises_and_can_be_opened_again(tmp_path: Path) -> None:
     async def play() -> tuple[int, int]:
         url = _address()
-        camera, kept = rtsp("ego", {"url": url, "rtsp_flags": "listen", "timeout_s": 10}), Kept(tmp_path, 20)
+        camera, kept = rtsp("ego", {"url": url, **LISTEN}), Kept(tmp_path, 20)
         pusher = _push(url, 10_000, 0.005)
         running = asyncio.create_task(camera.run(kept))
         await asyncio.wait_for(kept.enough.wait(), 30)
