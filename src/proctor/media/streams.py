@@ -40,7 +40,8 @@ def copy_packets(
         UserError: if it cannot be written.
     """
     av, count = import_av(), 0
-    decoded = np.sort(shown)
+    numbers = np.arange(len(shown))
+    decoded = np.maximum.accumulate(np.sort(shown) - numbers) + numbers  # each later than the one before
     decoded -= int((decoded - shown).max())
     with write_mp4(out) as target:
         stream = target.add_mux_stream(codec, width=size[0], height=size[1], time_base=tick)
