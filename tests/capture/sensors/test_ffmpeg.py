@@ -250,6 +250,24 @@ def test_streams_that_make_no_file_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "x.mp4").exists()
 
 
+@pytest.mark.parametrize(
+    ("codec", "told"), [("nonsense", "nonsense"), ("rawvideo", "rawvideo"), ("h264", "no picture")]
+)
+def test_packets_that_nothing_can_be_made_of_are_told_and_leave_no_file(
+    tmp_path: Path, codec: str, told: str
+) -> None:
+    _stored(tmp_path / "x", [(n * 33_333_333, b"\0\0\1no packet" * 9, n * 33_333_333) for n in range(30)])
+    spec = StreamSpec(name="x", kind="video", format="packet", codec=codec, width=640, height=360)
+    with pytest.raises(UserError, match=r"no codec|no picture"):
+        write_media(tmp_path / "x", spec, tmp_path / "x.mp4", start_ns=0)
+    if codec != "h264":
+        with pytest.raises(UserError, match=told):
+            remux(tmp_path / "x", spec, tmp_path / "x.mp4")
+    assert not (tmp_path / "x.mp4").exists()
+    with pytest.raises(UserError, match="would last"):  # a clock that is years off makes no file of years
+        write_media(tmp_path / "x", spec, tmp_path / "x.mp4", start_ns=-(10**18))
+
+
 def test_the_counter_is_that_of_the_picture() -> None:
     for number in (0, 1, 12_345, 2**31 + 5):
         assert counter(np.asarray(Image.open(io.BytesIO(sim.picture("s", number))))) == number
