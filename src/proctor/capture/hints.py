@@ -21,10 +21,8 @@ from proctor.procedure.wording import agree
 
 __all__ = ["INDUCED_KINDS", "Hints", "mistakes_in", "text_hints"]
 
-Hints = dict[str, tuple[Hint, ...]]
-"""By step."""
-INDUCED_KINDS: Final = tuple(kind for kind in MISTAKE_KINDS if kind not in ("missing", "order"))
-"""Kinds of mistakes that are made inside a step."""
+Hints = dict[str, tuple[Hint, ...]]  # by step
+INDUCED_KINDS: Final = tuple(k for k in MISTAKE_KINDS if k not in ("missing", "order"))  # inside a step
 _Mistake = tuple[str, str, str]  # kind, what goes wrong, and the text of the step with it in place
 _WORDS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER: Final = re.compile(rf"\d+ \d+/\d+|\d+/\d+|\d+(?:\.\d+)?|\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
@@ -89,8 +87,7 @@ def text_hints(graph: TaskGraph) -> Hints:
         doing = phrase.brief_gerund or phrase.gerund
         found = [(kind, text) for kind, text, _ in mistakes_in(step.text)[:1]]
         found += [("technique", f"stop {doing} half-way, or do it with another tool")]
-        found += [("preparation", f"use something else in place of the {phrase.object}")][
-            : len(phrase.object)
-        ]
+        if phrase.object:
+            found += [("preparation", f"use something else in place of the {phrase.object}")]
         hints[step.id] = tuple(Hint(step=step.id, kind=kind, text=text, by="text") for kind, text in found)
     return hints

@@ -32,7 +32,6 @@ SCRIPTS: Final = "scripts.jsonl"
 _CODE: Final = re.compile(r"[A-Za-z]{0,3}[0-9]{1,5}", re.ASCII)
 _PLACE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}", re.ASCII)
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_SWAPS: Final = 20  # tried for each new slot
 _Use = tuple[str, str, str, str]  # participant (empty for anybody), activity, environment, strategy
 _Key = tuple[tuple[int, str], ...]  # levels, each after its place in a use
 _change = msgspec.structs.replace
@@ -101,12 +100,11 @@ def make_plan(
 ) -> Plan:  # fmt: skip
     """Return a plan in which every participant has ``each`` recordings; slots that are there stay as they are.
 
-    With a first day, days are filled with up to ``per_day`` recordings of one person after another, so that a person comes once
-    for so many. ``anybody`` are recordings that no participant is chosen for. Raises ``UserError`` if somebody would have to get a
-    script twice, or something in the plan cannot be.
+    With a first day, days are filled with up to ``per_day`` recordings, of one person after another. ``anybody`` are recordings that
+    no participant is chosen for. Raises ``UserError`` if somebody would have to get a script twice, or something cannot be.
     """
     balance, slots, last, turns = _Balance(_checked(plan), scripts), [*plan.slots], Counter[str](), []
-    had, got = {(s.participant, s.script) for s in slots if s.participant}, Counter(s.script for s in slots)
+    had, got = {(s.participant, s.script) for s in slots}, Counter(s.script for s in slots)
     for name, _, number in (slot.id.rpartition("-") for slot in slots):
         last[name] = max(last[name], int(number) if number.isdecimal() else 0)
     planned = Counter(slot.participant for slot in slots)
@@ -117,10 +115,10 @@ def make_plan(
         zigzag = (k // 2 if k % 2 == 0 else len(own) - 1 - k // 2 for k in range(len(own)))
         for k, use in enumerate(own[(z + i) % len(own)] for z in zigzag):  # row i of a Williams square
             last[name := short_name(use[1])] += 1
-            new = [id_ for id_ in balance.bank[use[1], use[3]] if (who, id_) not in had]
+            new = [id_ for id_ in balance.bank[use[1], use[3]] if not who or (who, id_) not in had]
             script = min(new, key=lambda id_: got[id_])  # the one that was given out least
             got[script] += 1
-            had |= {(who, script)} if who else set()
+            had.add((who, script))
             turns += [(k // per_day, len(slots))] if who else []
             id_, strategy = f"{name}-{last[name]:03d}", cast("Strategy", use[3])
             slots.append(Slot(id=id_, script=script, activity=use[1], participant=who, environment=use[2], strategy=strategy))  # fmt: skip
@@ -153,27 +151,30 @@ class _Balance:
         """Return what a change adds to the squares of all counts, those of strategies against their shares (Webster's method)."""
         total = 0.0
         for key, n in change.items():
-            names = tuple(one for f, one in key if f)
-            if n > 0 and key[-1][0] == 3 and key[-2:][0][0] == 1:
-                scripts = len(self.bank.get((names[0], names[1]), ()))
+            f, one = key[-1]
+            if n > 0 and f == 3 and len(key) > 1 and key[-2][0] == 1:
+                scripts = len(self.bank.get((key[-2][1], one), ()))
                 total += math.inf if not scripts or (len(key) == 3 and self.used[key] + n > scripts) else 0
-            weight = (1e6, 1.0, 0.0)[len(key) - 1] / (self.shares.get(names[-1], 1) if key[-1][0] == 3 else 1)
-            total += weight * n * (2 * self.used[key] + n)
+            share = self.shares.get(one, 1) if f == 3 else 1
+            total += (1e6, 1.0, 0.0)[len(key) - 1] * n * (2 * self.used[key] + n) / share
         return total
 
     def draw(self, people: Sequence[str]) -> list[_Use]:
         """Return what slots of these people use, evenly."""
         uses: list[_Use] = []
         for who in people:
-            options: list[_Use] = [(who, a, e, s) for a, s in self.bank for e in self.environments]
-            self.rng.shuffle(options)
-            use = min(options, key=lambda use: self.cost(Counter(_keys(use))), default=(who, "", "", ""))
-            if self.cost(Counter(_keys(use))) == math.inf:
+            options: list[_Use] = [(who, a, e, s) for (a, s), ids in self.bank.items() if self.used[((0, who), (1, a), (3, s))] < len(ids) for e in self.environments]  # fmt: skip
+            if not options:
                 hint = "plan fewer recordings of a person, or more scripts"
                 raise UserError(f"{who or 'somebody'} would have to get a script twice.", hint=hint)
-            uses.append(use)
-            self.used.update(_keys(use))
-        for _ in range(_SWAPS * len(uses) if len(uses) > 1 else 0):
+            prices = {one: self.cost({(one,): 1}) for one in {*itertools.chain(*map(enumerate, options))}}
+            due = [sum(map(prices.__getitem__, enumerate(use))) for use in options]
+            least = min(due)
+            best = [use for use, price in zip(options, due, strict=True) if price <= least]
+            self.rng.shuffle(best)
+            uses.append(min(best, key=lambda use: self.cost(dict.fromkeys(_keys(use), 1))))
+            self.used.update(_keys(uses[-1]))
+        for _ in range(20 * len(uses) if len(uses) > 1 else 0):
             (i, j), f = self.rng.sample(range(len(uses)), 2), self.rng.randrange(1, 4)
             x, y = uses[i], uses[j]
             new = cast("tuple[_Use, _Use]", ((*x[:f], y[f], *x[f + 1 :]), (*y[:f], x[f], *y[f + 1 :])))
@@ -187,12 +188,9 @@ class _Balance:
 
 def _keys(use: _Use) -> list[_Key]:
     """Return the levels, the pairs of levels, and person, activity and strategy together; nobody is no person."""
-    levels = [(f, one) for f, one in enumerate(use) if one]
+    levels = [(f, one) for f, one in enumerate(use) if f or one]
     keys: list[_Key] = [*((level,) for level in levels if level[0]), *itertools.combinations(levels, 2)]
     return [*keys, (levels[0], levels[1], levels[3])] if use[0] else keys
-
-
-# -- what is to do -----------------------------------------------------------------------------------------------
 
 
 def still_to_do(plan: Plan, states: Mapping[str, State]) -> list[Slot]:
@@ -210,8 +208,7 @@ def choices_for(plan: Plan, states: Mapping[str, State], participant: str) -> li
 
 def take_slot(plan: Plan, states: Mapping[str, State], slot: str, participant: str) -> Plan:
     """Return the plan with an anybody's slot in the hands of a participant; raises ``UserError`` if they may not have it."""
-    allowed = {s.id for s in choices_for(plan, states, participant) if participant in plan.participants}
-    if slot not in allowed:
+    if slot not in {s.id for s in choices_for(plan, states, participant) if participant in plan.participants}:
         raise UserError(f"'{slot[:64]}' is not free for '{participant[:9]}'.", hint="choose another one")
     slots = (_change(s, participant=participant) if s.id == slot else s for s in plan.slots)
     return _change(plan, slots=tuple(slots))
@@ -219,7 +216,6 @@ def take_slot(plan: Plan, states: Mapping[str, State], slot: str, participant: s
 
 def without_participant(plan: Plan, states: Mapping[str, State], participant: str) -> Plan:
     """Return the plan of those who stay: what the person has not begun is anybody's, and what is withdrawn has no name."""
-    own = {slot.id for slot in plan.slots if slot.participant == participant}
-    gone = {id_ for id_ in own if states.get(id_) in (None, "withdrawn")}
-    slots = tuple(_change(s, participant="", day="") if s.id in gone else s for s in plan.slots)
+    own = {s.id for s in plan.slots if s.participant == participant and states.get(s.id) in (None, "withdrawn")}  # fmt: skip
+    slots = tuple(_change(s, participant="", day="") if s.id in own else s for s in plan.slots)
     return _change(plan, participants=tuple(p for p in plan.participants if p != participant), slots=slots)

@@ -26,11 +26,14 @@ __all__ = ["STRATEGIES", "count_performances", "draw_order", "draw_scripts", "sh
 
 Method = Literal["uniform", "random-ready"]
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
-_WIDE: Final = 20
-"""Steps of one depth wait for none of each other: more of them have over 2^20 sets, too many to count orders by."""
+_WIDE: Final = 20  # steps of one depth, which wait for none of each other; more have over 2^20 sets, too many to count by
 _OPTIONAL: Final = 6  # steps, up to which performances are counted for each choice of them
-_MISSING: Final = (70, 33, 18, 13)
-"""Recordings of CaptainCook4D with one, two, three and four steps left out (8 of 142 have more)."""
+_MISSING: Final = (
+    70,
+    33,
+    18,
+    13,
+)  # recordings of CaptainCook4D with one to four steps left out (8 of 142 have more)
 _TRIES: Final = 200
 _OPEN: Final = ("preparation", "technique", "other")  # kinds of which no text says what they would be
 
@@ -81,22 +84,16 @@ def count_performances(graph: TaskGraph) -> int | None:
     if len(optional) > _OPTIONAL or not _countable(_part(graph, frozenset())):
         return None
     sizes = range(min(len(optional), len(graph.actions) - 1) + 1)
-    outs = itertools.chain.from_iterable(itertools.combinations(optional, n) for n in sizes)
-    return sum(_part(graph, frozenset(out)).count_orders() for out in outs)
+    return sum(_part(graph, frozenset(out)).count_orders() for n in sizes for out in itertools.combinations(optional, n))  # fmt: skip
 
 
 def short_name(activity: str) -> str:
     """Return what ids of scripts and recordings begin with: lower case, at most 40 characters, of one activity alone."""
     name = re.sub(r"[^a-z0-9]+", "-", activity.lower(), flags=re.ASCII).strip("-")[:33].strip("-")
-    return name if name == activity else f"{name or 'activity'}-{content_hash(activity)[:6]}"
+    return name if name and name == activity else f"{name or 'activity'}-{content_hash(activity)[:6]}"
 
 
-# -- scripts -----------------------------------------------------------------------------------------------------
-
-
-def draw_scripts(
-    graph: TaskGraph, counts: Mapping[Strategy, int], seed: int, hints: Hints | None = None
-) -> list[Script]:
+def draw_scripts(graph: TaskGraph, counts: Mapping[Strategy, int], seed: int, hints: Hints | None = None) -> list[Script]:  # fmt: skip
     """Return the scripts of an activity, by strategy and number; fewer where the graph has none of a kind.
 
     Scripts of one strategy differ from each other while there are others (``count_performances``); then all come again.
@@ -176,9 +173,7 @@ def _disorder(graph: TaskGraph, steps: list[str], rng: random.Random) -> list[Pl
     return [PlannedMistake(step=i, kind="order", text=text) for i, text in texts.items()]
 
 
-def _induce(
-    graph: TaskGraph, steps: list[str], rng: random.Random, modified: dict[str, str]
-) -> list[PlannedMistake]:
+def _induce(graph: TaskGraph, steps: list[str], rng: random.Random, modified: dict[str, str]) -> list[PlannedMistake]:  # fmt: skip
     """Plan mistakes inside up to half of the steps; where the text has no number or heat to change, what it is stays open."""
     mistakes = []
     for i in sorted(rng.sample(steps, rng.randint(1, (len(steps) + 1) // 2)), key=steps.index):

@@ -84,7 +84,13 @@ def test_the_walk_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     steps = [e.step for e in events if e.kind == "step_done"]
     assert steps[: len(before)] == [e.step for e in before]
     assert len(steps) == len(set(steps))
-    assert [e.text for e in events if e.kind == "state"] == ["armed", "recording", "armed", "recording", "stopped"]
+    assert [e.text for e in events if e.kind == "state"] == [
+        "armed",
+        "recording",
+        "armed",
+        "recording",
+        "stopped",
+    ]
     assert [e.n for e in events] == list(range(len(events)))
     for stream in ("pv", "audio"):
         index = load_index(first / "raw" / stream)

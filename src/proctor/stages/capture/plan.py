@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,37 +9,31 @@ from typing import Final
 
 import msgspec
 
-import proctor.capture
-from proctor.capture.hints import INDUCED_KINDS, Hints, text_hints
+from proctor.capture.hints import text_hints
 from proctor.capture.plan import PLAN, SCRIPTS, Plan, make_plan, read_plan, read_scripts
-from proctor.capture.records import MANIFEST, Hint, Manifest, Script, State, Strategy, capture_folder
-from proctor.capture.script import count_performances, draw_scripts
+from proctor.capture.records import MANIFEST, Manifest, Script, State, Strategy, capture_folder
+from proctor.capture.script import count_performances, draw_scripts, short_name
 from proctor.errors import UserError
-from proctor.llm.message import Parameters, Request
-from proctor.llm.outcome import Reply
-from proctor.llm.prompt import PromptSet
-from proctor.llm.structured import Unreadable, read_object
-from proctor.procedure.graph import Step, TaskGraph
-from proctor.procedure.showing import shown_text
-from proctor.records import Dropped, is_there, read_bytes, read_json, write_json, write_jsonl
+from proctor.procedure.graph import TaskGraph
+from proctor.records import Dropped, is_there, read_json, write_json, write_jsonl
+from proctor.stages.capture.hints import ask_hints
 from proctor.stages.capture.settings import PlanSettings
 from proctor.stages.graphs import load_graphs
 from proctor.stages.limits import Limits
-from proctor.stages.models import Closing, open_models
+from proctor.stages.models import Closing
 from proctor.workspace import Workspace
 
-__all__ = ["Planned", "Progress", "plan", "read_hints", "read_states", "show_plan"]
+__all__ = ["Planned", "Progress", "plan", "read_states", "show_plan"]
 
 _STAGE: Final = "capture plan"
-_DEFAULT: Final[dict[Strategy, int]] = {
+_SHARES: Final[dict[Strategy, int]] = {
     "normal": 4,
     "impromptu": 1,
     "disordered": 1,
     "missing": 1,
     "induced": 1,
 }
-_MOST: Final = 3  # hints of one step
-_LONGEST: Final = 240  # characters of a hint
+_change = msgspec.structs.replace
 
 
 class Progress(msgspec.Struct):
@@ -56,16 +48,9 @@ class Progress(msgspec.Struct):
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
     """What is planned, and how much of it is done.
 
-    Attributes:
-        folder: with ``plan.json`` and ``scripts.jsonl``.
-        scripts: how many there are of each strategy.
-        performances: how many distinct normal scripts each activity can have; None where they cannot be counted.
-        slots: recordings that are planned.
-        new: of them, those that were planned now.
-        by_participant: progress; an empty code stands for what is anybody's.
-        by_strategy: progress.
-        dropped: scripts that cannot be drawn, hints that did not come, recordings that cannot be read.
-        calls: closing line of models, where one was asked.
+    Of an activity, ``performances`` are the distinct normal scripts that it can have, None where they cannot be counted; of
+    ``slots``, ``new`` were planned now. What is anybody's is under an empty code. ``dropped`` are scripts that cannot be drawn, hints
+    that did not come, and recordings that cannot be read.
     """
 
     folder: str
@@ -82,72 +67,55 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 def plan(workspace: Path, settings: PlanSettings, limits: Limits | None = None) -> Planned:
     """Draw scripts and plan recordings; what is there already stays as it is, byte for byte, but for hints of a model.
 
-    Raises:
-        UserError: if there are no task graphs or an activity has changed, or settings do not go together.
+    Raises ``UserError`` if there are no task graphs or one has changed, a file is broken, or settings do not go together.
     """
     place, folder, dropped = Workspace(workspace), capture_folder(workspace), list[Dropped]()
-    counts = settings.script_counts()
-    graphs, brought = _graphs(place, settings.graphs)
+    counts, (graphs, brought) = settings.script_counts(), _graphs(place, settings.graphs)
     old = read_plan(workspace) if is_there(folder / PLAN) else Plan(seed=settings.seed or 0)
     bank = read_scripts(workspace) if is_there(folder / SCRIPTS) else {}
     if settings.seed not in (None, old.seed):
         raise UserError(f"the plan was drawn with --seed {old.seed}.", where=str(folder / PLAN))
-    for script in bank.values():
-        graph = graphs.get(script.activity)
-        if graph is not None and any(
-            s.step not in graph or graph[s.step].text != s.text for s in script.steps
-        ):
-            seen = f"'{script.activity}' has changed since scripts were drawn of it."
+    for script in (script for script in bank.values() if script.activity in graphs):
+        texts = {step.id: step.text for step in graphs[script.activity].steps}
+        if any(texts.get(step.step) != step.text for step in script.steps):
+            seen = f"'{script.activity[:60]}' has changed since scripts were drawn of it."
             raise UserError(seen, where=str(folder / SCRIPTS), hint="give the new version an id of its own")
-    place.create()
-    asked, calls = _asked(place, graphs, settings.hints, limits, dropped) if settings.hints else ({}, None)
+    people, given = settings.codes(old.participants, old.given)
+    places = settings.places() or old.environments or ("room-1",)
+    shares = settings.shares() or old.strategies or _SHARES
+    wanted = _change(old, participants=people, given=given, environments=places, strategies=shares)
     for id_, graph in graphs.items():
-        hints = text_hints(graph) | asked.get(id_, {})
-        drawn = draw_scripts(graph, counts, old.seed, hints)
+        drawn = draw_scripts(graph, counts, old.seed)
         bank |= {script.id: script for script in drawn if script.id not in bank}
         made = Counter(script.strategy for script in drawn)
         lacking = {s: n - made[s] for s, n in counts.items() if made[s] < n}
         dropped += [Dropped(id_, f"no_{s}", f"{n} scripts: its steps allow none") for s, n in lacking.items()]
-    for id_, script in bank.items() if asked else ():
-        hints = asked.get(script.activity, {})
-        said = tuple(
-            h
-            for s in script.steps
-            for h in hints.get(s.step) or [h for h in script.hints if h.step == s.step]
-        )
-        bank[id_] = msgspec.structs.replace(
-            script, hints=said if script.strategy in ("impromptu", "induced") else ()
-        )
-    people, given = settings.codes(old.participants, old.given)
-    wanted = msgspec.structs.replace(
-        old, participants=people, given=given, environments=settings.places() or old.environments or ("room-1",),
-        strategies=settings.shares() or old.strategies or _DEFAULT,
-    )  # fmt: skip
     had = Counter(slot.participant for slot in old.slots if slot.participant)
     each = max(had.values(), default=len(graphs)) if settings.recordings is None else settings.recordings
     ours = [script for script in bank.values() if script.activity in graphs]
     planned = make_plan(ours, wanted, each, settings.anybody, settings.from_, settings.per_day)
+    place.create()
+    hints, calls = ask_hints(place, graphs, settings.hints, limits, dropped) if settings.hints else ({}, None)
+    for script in (script for script in ours if script.activity in hints and script.hints):
+        of_step = text_hints(graphs[script.activity]) | hints[script.activity]
+        bank[script.id] = _change(script, hints=tuple(h for step in script.steps for h in of_step[step.step]))
     if brought:
         place.write_graphs(graphs)
     write_jsonl(folder / SCRIPTS, bank.values())
     write_json(folder / PLAN, planned)
-    outputs = [f"{folder.name}/{SCRIPTS}", *(["graphs.json"] if brought else [])]
+    before = place.stages().get(_STAGE)
+    outputs = {f"{folder.name}/{SCRIPTS}", *(before.outputs if before else ())}
+    outputs |= {"graphs.json"} if brought else set()
     done = {"seed": old.seed, "people": list(people), "hints": settings.hints or ""}
-    place.record(
-        _STAGE, settings=done, counts={"scripts": len(bank), "slots": len(planned.slots)}, outputs=outputs
-    )
-    return _told(workspace, planned, bank, graphs, dropped, calls, len(old.slots))
+    place.record(_STAGE, settings=done, counts={"scripts": len(bank), "slots": len(planned.slots)}, outputs=sorted(outputs))  # fmt: skip
+    return _told(workspace, planned, bank, graphs, dropped, calls, len(planned.slots) - len(old.slots))
 
 
 def show_plan(workspace: Path) -> Planned:
-    """Return what is planned and how much of it is done; nothing is changed.
-
-    Raises:
-        UserError: if there is no plan, or a file is broken.
-    """
+    """Return what is planned and how much is done, and change nothing; raises ``UserError`` if there is no plan, or it is broken."""
     place = Workspace(workspace)
     graphs = place.graphs() if is_there(place.file("graphs.json")) else {}
-    return _told(workspace, read_plan(workspace), read_scripts(workspace), graphs, [], None, None)
+    return _told(workspace, read_plan(workspace), read_scripts(workspace), graphs, [])
 
 
 def read_states(workspace: Path) -> tuple[dict[str, State], list[Dropped]]:
@@ -165,124 +133,37 @@ def read_states(workspace: Path) -> tuple[dict[str, State], list[Dropped]]:
 
 def _told(
     workspace: Path, planned: Plan, bank: Mapping[str, Script], graphs: Mapping[str, TaskGraph], dropped: list[Dropped],
-    calls: Closing | None, before: int | None,
+    calls: Closing | None = None, new: int = 0,
 ) -> Planned:  # fmt: skip
     states, unreadable = read_states(workspace)
-    people: dict[str, Progress] = {who: Progress() for who in planned.participants}
+    people = {
+        who: Progress() for who in (*planned.participants, *(slot.participant for slot in planned.slots))
+    }
     strategies: dict[str, Progress] = {}
+    groups = {"recording": "under_way", "withdrawn": "withdrawn", "stopped": "recorded", "stopped_disk": "recorded", "incomplete": "recorded"}  # fmt: skip
     for slot in planned.slots:
         if slot.script not in bank:
             seen = f"the script '{slot.script[:64]}' of the recording '{slot.id}' is not there."
-            raise UserError(
-                seen, where=str(capture_folder(workspace) / SCRIPTS), hint="restore a copy of the file"
-            )
-        state = states.get(slot.id, "planned")
-        place = {"recording": "under_way", "withdrawn": "withdrawn"}.get(state) or (
-            "to_do" if state in ("planned", "armed", "interrupted") else "recorded"
-        )
-        for progress in (
-            people.setdefault(slot.participant, Progress()),
-            strategies.setdefault(slot.strategy, Progress()),
-        ):
-            setattr(progress, place, getattr(progress, place) + 1)
+            raise UserError(seen, where=f"{capture_folder(workspace)}/{SCRIPTS}", hint="restore a copy of it")
+        group = groups.get(states.get(slot.id, "planned"), "to_do")
+        for one in (people[slot.participant], strategies.setdefault(slot.strategy, Progress())):
+            setattr(one, group, getattr(one, group) + 1)
     return Planned(
-        folder=str(capture_folder(workspace)), scripts=dict(sorted(Counter(s.strategy for s in bank.values()).items())),
-        performances={id_: count_performances(graph) for id_, graph in graphs.items()},
-        slots=len(planned.slots), new=0 if before is None else len(planned.slots) - before,
+        folder=str(capture_folder(workspace)), scripts=dict(Counter(script.strategy for script in bank.values())),
+        performances={id_: count_performances(graph) for id_, graph in graphs.items()}, slots=len(planned.slots), new=new,
         by_participant=people, by_strategy=strategies, dropped=dropped + unreadable, calls=calls,
     )  # fmt: skip
 
 
 def _graphs(place: Workspace, source: Path | None) -> tuple[dict[str, TaskGraph], bool]:
-    """Return the workspace's task graphs and those of a source, and whether there are any new ones."""
+    """Return the workspace's task graphs and those of a source, and whether any are new."""
     there = place.graphs() if is_there(place.file("graphs.json")) else {}
-    found: list[TaskGraph] = []
-    if source is not None and source.suffix.lower() == ".txt":
-        lines = read_bytes(source).decode("utf-8-sig", "replace").splitlines()
-        steps = tuple(Step(str(n), text) for n, text in enumerate(filter(None, map(str.strip, lines)), 1))
-        chain = tuple((a.id, b.id) for a, b in itertools.pairwise(steps))
-        found = [TaskGraph(source.stem, source.stem, steps, chain)] if steps else []
-    elif source is not None:
-        found = load_graphs(source).graphs
-    twice = [id_ for id_, n in Counter(graph.id for graph in found).items() if n > 1]
-    if twice or (other := [g.id for g in found if there.get(g.id, g) != g]):
-        seen = f"'{(twice or other)[0][:60]}' is there {'twice' if twice else 'already, and different'}."
-        raise UserError(seen, where=str(source), hint="give one of them another id")
-    graphs = there | {graph.id: graph for graph in found}
-    if not graphs:
-        raise UserError(
-            "there are no task graphs.", where=str(source or place.root), hint="--graphs FOLDER or FILE"
-        )
+    graphs = dict(there)
+    for graph in load_graphs(source).graphs if source is not None else ():
+        if graphs.setdefault(graph.id, graph) != graph:
+            seen = f"'{graph.id[:60]}' is there already, and different."
+            raise UserError(seen, where=str(source), hint="give one of them another id")
+    if len(set(map(short_name, graphs))) < len(graphs) or not graphs:
+        seen = "two activities would have one name." if graphs else "there are no task graphs."
+        raise UserError(seen, where=str(source or place.root), hint="see --graphs")
     return graphs, len(graphs) > len(there)
-
-
-# -- hints of a model ----------------------------------------------------------------------------------------------
-
-
-class _Proposed(msgspec.Struct, frozen=True):
-    """Hints as (number of the step from 1, kind, text)."""
-
-    hints: list[tuple[int, str, str]]
-
-
-def _asked(
-    place: Workspace,
-    graphs: Mapping[str, TaskGraph],
-    model: str,
-    limits: Limits | None,
-    dropped: list[Dropped],
-) -> tuple[dict[str, Hints], Closing]:
-    """Ask a model about each activity, all steps at once."""
-    template = PromptSet("capture", Path(proctor.capture.__file__).parent / "prompts")["hints"]
-    found: dict[str, Hints] = {}
-    with open_models(place, limits) as models:
-        how = models.replying.over(Parameters(temperature=0.0, max_tokens=8_192), model, "generator")
-        requests = {}
-        for id_, graph in graphs.items():
-            steps = [f"{n}. {shown_text(step.text)}" for n, step in enumerate(graph.actions, 1)]
-            prompt = template.render(
-                models.secret, title=graph.name, steps=steps, kinds=", ".join(INDUCED_KINDS), most=_MOST
-            )
-            requests[id_] = Request(model=model, messages=prompt.messages, parameters=how)
-        outcomes = {request.key: outcome for request, outcome in models.ask(_STAGE)(requests.values())}
-        for id_, request in requests.items():
-            said = outcomes.get(request.key)
-            read = (
-                read_hints(graphs[id_], said.text, model)
-                if isinstance(said, Reply)
-                else Unreadable("no_reply")
-            )
-            if isinstance(read, Unreadable):
-                dropped.append(Dropped(id_, "no_hints", f"{read.reason} {read.detail}".strip()))
-                continue
-            found[id_], refused = read
-            dropped += [Dropped(id_, "hints_refused", f"{refused} that say nothing of their step")][:refused]
-        return found, models.closing()
-
-
-def read_hints(graph: TaskGraph, reply: str, by: str) -> tuple[Hints, int] | Unreadable:
-    """Return the hints of a reply, at most three for a step, and how many were refused.
-
-    Refused are those of no step or kind, without words, too long, or generic: without a word of the step's text (of four letters
-    or more, told by its first four).
-    """
-    read = read_object(reply, _Proposed, required=("hints",))
-    if isinstance(read, Unreadable):
-        return read
-    hints: Hints = {}
-    for number, kind, said in read.hints:
-        text = " ".join("".join(c if c.isprintable() else " " for c in said).split())
-        step = graph.actions[number - 1] if 0 < number <= len(graph.actions) else None
-        if (
-            step is not None
-            and kind in INDUCED_KINDS
-            and len(text) <= _LONGEST
-            and _stems(text) & _stems(step.text)
-        ):
-            hint = Hint(step=step.id, kind=kind, text=text, by=by)
-            hints[step.id] = (*hints.get(step.id, ()), hint)[:_MOST]
-    return hints, len(read.hints) - sum(map(len, hints.values()))
-
-
-def _stems(text: str) -> set[str]:
-    return {word[:4] for word in re.findall(r"[^\W\d_]{4,}", text.casefold())}

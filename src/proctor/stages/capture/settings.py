@@ -46,7 +46,7 @@ class PlanSettings(Settings, frozen=True, kw_only=True):
 
     graphs: Annotated[
         Path | None,
-        option("Task graphs for the workspace: a plain folder, its activities, a file of graphs, or a .txt with one step a line."),
+        option("Task graphs for the workspace: a plain folder, its activities, or a file of graphs."),
     ] = None  # fmt: skip
     people: Annotated[
         str, option("Participants: how many in all (p01, p02 …), or further codes: p01,p07.")
@@ -116,7 +116,7 @@ class PlanSettings(Settings, frozen=True, kw_only=True):
             given: the highest number that was made up so far.
         """
         if not self.people.strip().isdecimal():
-            return tuple(dict.fromkeys((*known, *_names(self.people)))) or ("p01",), max(given, not known)
+            return tuple(dict.fromkeys((*known, *_names(self.people)))) or ("p01",), given or int(not known)
         made = list(known)
         while len(made) < min(int(self.people), 9999):
             given += 1
