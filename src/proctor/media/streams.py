@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from proctor.errors import UserError
 from proctor.media.source import import_av, open_video, write_mp4
 
 if TYPE_CHECKING:
@@ -40,10 +41,15 @@ def copy_packets(
         UserError: if it cannot be written.
     """
     av, count = import_av(), 0
-    decoded = np.sort(shown)
+    numbers = np.arange(len(shown))
+    decoded = np.maximum.accumulate(np.sort(shown) - numbers) + numbers  # each later than the one before
     decoded -= int((decoded - shown).max())
     with write_mp4(out) as target:
-        stream = target.add_mux_stream(codec, width=size[0], height=size[1], time_base=tick)
+        try:
+            stream = target.add_mux_stream(codec, width=size[0], height=size[1], time_base=tick)
+        except ValueError as error:
+            hint = "encode it instead (write_media)"
+            raise UserError(f"it cannot be copied as it is: {error}.", where=str(out), hint=hint) from None
         for data, pts, dts in zip(packets, shown.tolist(), decoded.tolist(), strict=True):
             key = _is_key(codec, data)
             if count or key:
@@ -72,7 +78,10 @@ def decode_packets(
 ) -> Iterator[tuple[int, VideoFrame]]:
     """Yield pictures with the numbers of their packets; what is damaged is left out."""
     av = import_av()
-    context: Any = av.CodecContext.create(codec, "r")
+    try:
+        context: Any = av.CodecContext.create(codec, "r")
+    except ValueError:
+        raise UserError(f"this FFmpeg knows no codec '{codec[:40]}'.") from None
     if header:
         context.extradata = header
     for number, data in chain(packets, [(-1, b"")]):
@@ -92,11 +101,11 @@ def encode_pictures(
     """Write ``until`` pictures at ``fps`` a second; each stands from its place until the next one's, black before the first.
 
     Raises:
-        UserError: if it cannot be written.
+        UserError: if there is no picture, or it cannot be written.
     """
     av = import_av()
     wide, high = size[0] // 2 * 2, size[1] // 2 * 2
-    shape, count = av.video.reformatter.VideoReformatter(), 0
+    shape, count, some = av.video.reformatter.VideoReformatter(), 0, False
     standing: VideoFrame = av.VideoFrame.from_ndarray(np.zeros((high, wide, 3), np.uint8), format="rgb24")
     # one thread, no macroblock tree, no B-frames: so x264 gives the same bytes again
     options = {"preset": "veryfast", "crf": "23", "g": str(fps), "threads": "1", "mbtree": "0"}
@@ -111,7 +120,9 @@ def encode_pictures(
                     scaled.pts, scaled.time_base, scaled.pict_type = number, Fraction(1, fps), 0
                     target.mux(stream.encode(scaled))
                 count = stop
-            standing = frame
+            some, standing = some or place < until, frame
+        if not some:
+            raise UserError("no picture of it could be decoded.", where=str(out))
         target.mux(stream.encode(None))
 
 

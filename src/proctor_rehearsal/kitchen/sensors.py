@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from proctor.capture.records import Sample, StreamSpec
 from proctor.capture.sensor import Context, Options
 from proctor.capture.sensors import Plain, options_of
-from proctor.errors import UserError
+from proctor.errors import MissingExtraError, UserError
 from proctor.records import read_json
 from proctor_rehearsal.kitchen.person import Truth
 from proctor_rehearsal.kitchen.times import Faults, SensorTimes, faults_of, sensor_times
@@ -133,12 +133,11 @@ def picture(seed: str, number: int, size: tuple[int, int] = (640, 360), white: b
 
 @lru_cache(maxsize=32)
 def _ground(seed: str, size: tuple[int, int], digit: str = "") -> Pixels:
-    from PIL import Image, ImageDraw, ImageFont
-
+    pillow, draw, font = _pillow()
     y, x = np.mgrid[: size[1], : size[0]]
     ground = ((x // 40 + y // 40) % 2)[..., None] * 20 + _rng(seed, "ground").integers(40, 120, 3)
-    drawn = Image.fromarray((ground + (y // 8)[..., None]).clip(0, 255).astype(np.uint8))
-    ImageDraw.Draw(drawn).text((3, 0), digit, fill="white", font=ImageFont.load_default(28))
+    drawn = pillow.fromarray((ground + (y // 8)[..., None]).clip(0, 255).astype(np.uint8))
+    draw.Draw(drawn).text((3, 0), digit, fill="white", font=font.load_default(28))
     return np.asarray(drawn)
 
 
@@ -154,11 +153,17 @@ def depth_image(number: int, size: tuple[int, int] = (320, 288)) -> bytes:
 
 
 def _encoded(image: Pixels, kind: str, **options: int) -> bytes:
-    from PIL import Image
-
     buffer = io.BytesIO()
-    Image.fromarray(image).save(buffer, kind, **options)
+    _pillow()[0].fromarray(image).save(buffer, kind, **options)
     return buffer.getvalue()
+
+
+def _pillow() -> tuple[Any, Any, Any]:
+    try:
+        from PIL import Image, ImageDraw, ImageFont
+    except ImportError:
+        raise MissingExtraError("pillow", "capture", "Drawing pictures") from None
+    return Image, ImageDraw, ImageFont
 
 
 def vector(kind: str, at_s: float, hz: float = 2.0, claps: Moments = (), unit: str = "") -> bytes:

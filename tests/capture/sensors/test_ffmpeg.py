@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import wave
+from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -19,10 +20,11 @@ from tests.capture.sensors.sensing import Kept, counter
 from proctor.capture.records import Sample, StreamSpec
 from proctor.capture.segments import SegmentWriter
 from proctor.capture.sensors import sim
-from proctor.capture.sensors.ffmpeg import remux, rtsp, v4l2, write_media
+from proctor.capture.sensors.ffmpeg import Camera, remux, rtsp, v4l2, write_media
 from proctor.errors import UserError
 from proctor.media.steady import check_steady
 
+LISTEN = {"rtsp_flags": "listen", "timeout_s": 30, "listen_timeout": 30}
 PUSH = """
 import io, sys, time
 from fractions import Fraction
@@ -71,7 +73,7 @@ def _stored(folder: Path, samples: list[tuple[int, bytes, int]]) -> None:
 
 def test_packets_of_a_camera_in_the_network_are_stored_as_they_come_and_play(tmp_path: Path) -> None:
     url = _address()
-    camera, kept = rtsp("ego", {"url": url, "rtsp_flags": "listen"}), Kept(tmp_path)
+    camera, kept = rtsp("ego", {"url": url, **LISTEN}), Kept(tmp_path)
     pusher = _push(url, 75)
     with pytest.raises(ConnectionError, match="ended"):
         asyncio.run(camera.run(kept))
@@ -103,9 +105,9 @@ def test_packets_of_a_camera_in_the_network_are_stored_as_they_come_and_play(tmp
 
 
 def test_a_camera_that_dies_raises_and_can_be_opened_again(tmp_path: Path) -> None:
-    async def play() -> tuple[int, int]:
+    async def play() -> tuple[int, Camera, Kept]:
         url = _address()
-        camera, kept = rtsp("ego", {"url": url, "rtsp_flags": "listen", "timeout_s": 10}), Kept(tmp_path, 20)
+        camera, kept = rtsp("ego", {"url": url, **LISTEN}), Kept(tmp_path, 40)
         pusher = _push(url, 10_000, 0.005)
         running = asyncio.create_task(camera.run(kept))
         await asyncio.wait_for(kept.enough.wait(), 30)
@@ -124,10 +126,54 @@ def test_a_camera_that_dies_raises_and_can_be_opened_again(tmp_path: Path) -> No
         assert running.cancelled()
         pusher.kill()
         pusher.wait()
-        return before, len(kept.samples)
+        return before, camera, kept
 
-    before, after = asyncio.run(play())
-    assert after >= before + 20 >= 40
+    before, camera, kept = asyncio.run(play())
+    assert len(kept.samples) >= before + 20 >= 60
+    _stored(tmp_path / "ego", kept.samples)
+    remux(tmp_path / "ego", camera.spec, tmp_path / "ego.mp4")
+    with av.open(str(tmp_path / "ego.mp4")) as video:
+        pictures = [float(packet.pts * packet.time_base) for packet in video.demux(video=0) if packet.size]  # type: ignore[operator]
+    pause = (kept.samples[before][2] - kept.samples[before - 1][2]) / 1e9
+    assert np.diff(pictures).max() == pytest.approx(pause, abs=0.01)
+    assert (np.diff(pictures) > 0).all()
+
+
+@pytest.mark.parametrize("codec", ["libx264", "libx265"])
+def test_pictures_that_are_sent_in_another_order_are_shown_in_theirs(tmp_path: Path, codec: str) -> None:
+    encoder = av.CodecContext.create(codec, "w")
+    encoder.width, encoder.height, encoder.pix_fmt, encoder.framerate = 640, 360, "yuv420p", 30  # type: ignore[attr-defined]
+    encoder.time_base, encoder.gop_size, encoder.max_b_frames = Fraction(1, 30), 20, 3  # type: ignore[attr-defined]
+    packets = []
+    for number in [*range(50), None]:
+        frame = None
+        if number is not None:
+            with av.open(io.BytesIO(sim.picture("b", number)), format="mjpeg") as source:
+                frame = next(source.decode(video=0)).reformat(format="yuv420p")
+            frame.pts, frame.time_base, frame.pict_type = number, Fraction(1, 30), 0
+        packets += [(packet.pts, bytes(packet)) for packet in encoder.encode(frame)]  # type: ignore[attr-defined]
+    assert [pts for pts, _ in packets] != sorted(pts for pts, _ in packets)
+    samples = [
+        (round(pts * 1e9 / 30), data, 10**12 + n * 33_000_000) for n, (pts, data) in enumerate(packets)
+    ]
+    _stored(tmp_path / "x", samples)
+    name = "h264" if codec == "libx264" else "hevc"
+    spec = StreamSpec(name="x", kind="video", format="packet", codec=name, tick="1/30", width=640, height=360)
+    assert remux(tmp_path / "x", spec, tmp_path / "x.mp4") == 50
+    with av.open(str(tmp_path / "x.mp4")) as video:
+        shown = [
+            (float(frame.time), counter(frame.to_ndarray(format="rgb24"))) for frame in video.decode(video=0)
+        ]
+        assert [number for _, number in shown] == list(range(50))
+        assert np.diff([time for time, _ in shown]) == pytest.approx(1 / 30, abs=1e-3)
+        video.seek(1_000_000)
+        assert next(video.decode(video=0)).key_frame
+    times = np.array([device for device, _, _ in samples])
+    out = write_media(tmp_path / "x", spec, tmp_path / "grid.mp4", start_ns=0, times_ns=times)
+    with av.open(str(out)) as video:
+        assert [counter(frame.to_ndarray(format="rgb24")) for frame in video.decode(video=0)] == list(
+            range(50)
+        )
 
 
 def test_what_cannot_be_opened_is_told_before_without_the_password() -> None:
@@ -202,6 +248,24 @@ def test_streams_that_make_no_file_are_refused(tmp_path: Path) -> None:
         with pytest.raises(UserError):
             call()
     assert not (tmp_path / "x.mp4").exists()
+
+
+@pytest.mark.parametrize(
+    ("codec", "told"), [("nonsense", "nonsense"), ("rawvideo", "rawvideo"), ("h264", "no picture")]
+)
+def test_packets_that_nothing_can_be_made_of_are_told_and_leave_no_file(
+    tmp_path: Path, codec: str, told: str
+) -> None:
+    _stored(tmp_path / "x", [(n * 33_333_333, b"\0\0\1no packet" * 9, n * 33_333_333) for n in range(30)])
+    spec = StreamSpec(name="x", kind="video", format="packet", codec=codec, width=640, height=360)
+    with pytest.raises(UserError, match=r"no codec|no picture"):
+        write_media(tmp_path / "x", spec, tmp_path / "x.mp4", start_ns=0)
+    if codec != "h264":
+        with pytest.raises(UserError, match=told):
+            remux(tmp_path / "x", spec, tmp_path / "x.mp4")
+    assert not (tmp_path / "x.mp4").exists()
+    with pytest.raises(UserError, match="would last"):  # a clock that is years off makes no file of years
+        write_media(tmp_path / "x", spec, tmp_path / "x.mp4", start_ns=-(10**18))
 
 
 def test_the_counter_is_that_of_the_picture() -> None:

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 from tests.capture.sensors.sensing import Kept, counter
 
-from proctor.capture.host import mismatch
+from proctor.capture.host import _mismatch
 from proctor.capture.sensor import SensorConfig, make_sensor
 from proctor.capture.sensors import sim
 from proctor.errors import UserError
@@ -32,7 +32,7 @@ def test_samples_are_what_the_stream_says_and_the_same_for_the_same_seed(kind: s
     )
     assert found == again != different
     assert len(found) == int(1.2 * sensor.spec.rate_hz)
-    assert not any(mismatch(sensor.spec, sample.payload) for sample in found)
+    assert not any(_mismatch(sensor.spec, sample.payload) for sample in found)
     plugin = SensorConfig(plugin=f"sim.{kind}", name="s", options=options)
     assert make_sensor(plugin).spec == sensor.spec
 

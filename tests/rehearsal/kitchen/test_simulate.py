@@ -204,7 +204,7 @@ def test_live_goes_on_after_the_recorder_was_killed_and_no_step_is_done_twice(tm
         (event.host_ns or 0) / 1e9 for event in events if event.kind in ("clap", "step_start", "step_done")
     ]
     planned = [truth.start_ns / 1e9 + act.at_s for act in truth.acts]
-    assert np.abs(np.subtract(marked, planned)).max() < 1
+    assert (np.subtract(marked, planned) > -0.01).all()  # none before it happens
     (session_gap,) = [event for event in events if event.kind == "gap" and not event.stream]
     assert (session_gap.start_ns or 0) < (session_gap.end_ns or 0)
     for name in streams:

@@ -121,16 +121,20 @@ def v4l2(name: str, options: Options) -> Camera:
 
 
 def remux(folder: Path, spec: StreamSpec, out: Path) -> int:
-    """Write packets of a stream as an mp4 without encoding them again; returns how many. Times are the camera's.
+    """Write packets of a stream as an mp4 without encoding them again; returns how many.
+
+    Times are the camera's; where it was opened again, the pause is as long as the host's.
 
     Raises:
         UserError: if it has no packets, or cannot be written.
-        MissingExtraError: when PyAV is not installed.
     """
     index, tick = load_index(folder), Fraction(spec.tick or "1/90000")
     if spec.format != "packet" or not len(index):
         raise UserError("the stream has no packets.", where=str(folder))
-    since = (index["device_ns"] - index["device_ns"].min()).tolist()
+    device, host = index["device_ns"].copy(), index["host_ns"]
+    for n in np.flatnonzero(np.diff(device) < -500_000_000) + 1:  # opened again, it counts from 0
+        device[n:] += device[n - 1] - device[n] + host[n] - host[n - 1]
+    since = (device - device.min()).tolist()
     shown = np.array([round(ns / (tick * 1_000_000_000)) for ns in since], dtype=np.int64)
     tail = 4 * len(spec.columns)
     packets = ((data := read_payload(folder, row))[: len(data) - tail] for row in index)
