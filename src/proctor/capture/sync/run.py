@@ -14,9 +14,10 @@ import numpy as np
 
 from proctor.capture.records import EVENTS, MANIFEST, TABLET_EVENTS, Event, Manifest, StreamSpec
 from proctor.capture.segments import load_index, load_vectors, read_payload, segment_files, write_index
+from proctor.capture.sensor import ClockSample
 from proctor.capture.sync.checks import brightness, flash, loudness, onset, sound_offset, spike
 from proctor.capture.sync.clean import FLAGS, clean
-from proctor.capture.sync.clock import ClockMap, Floats, Ints, event_times, fit_clock, stream_map
+from proctor.capture.sync.clock import ClockMap, Floats, Ints, event_times, fit_clock
 from proctor.capture.sync.interpolate import interpolate
 from proctor.capture.sync.match import match, tolerance_ns
 from proctor.capture.sync.published import TICK_NS, published_match
@@ -25,7 +26,7 @@ from proctor.compute import batches
 from proctor.errors import MissingExtraError, UserError
 from proctor.records import atomic_write, content_hash, read_bytes, read_json, write_json
 
-__all__ = ["SyncConfig", "SyncReport", "latest_report", "synchronise"]
+__all__ = ["SyncConfig", "SyncReport", "synchronise"]
 
 VERSION: Final = 1
 """Of what is computed; another one gives other hashes."""
@@ -52,7 +53,16 @@ class _Stream:
             times = self._file_times()
             self.place(times, fit_clock(times, times))
         else:
-            self.place(self.index["device_ns"], stream_map(folder, spec, events).clock)
+            host = self.index["host_ns"]
+            if (
+                spec.format == "s16" and spec.sample_rate
+            ):  # a block comes when it is full; its time is that of its beginning
+                host = host - self.index["size"].astype(np.int64) * 10**9 // (
+                    2 * max(1, spec.channels) * spec.sample_rate
+                )
+            probes = [ClockSample(device_ns=e.device_ns, host_ns=e.host_ns, rtt_ns=e.rtt_ns or 0) for e in events
+                      if e.kind == "clock" and e.device_ns is not None and e.host_ns is not None and e.clock == spec.clock != ""]  # fmt: skip
+            self.place(self.index["device_ns"], fit_clock(self.index["device_ns"], host, probes))
 
     def say(self, weight: int, text: str) -> None:
         """Note something: 0 is good to know, 1 makes the stream usable, 2 poor."""
@@ -229,12 +239,6 @@ def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport: 
     )  # fmt: skip
     write_json(target / "report.json", report)
     return report
-
-
-def latest_report(folder: Path) -> SyncReport | None:
-    """Return the report that was written last for a recording, None without one."""
-    found = sorted((path.stat().st_mtime_ns, path) for path in folder.glob("sync/*/report.json"))
-    return read_json(found[-1][1], SyncReport) if found else None
 
 
 def _base(streams: Sequence[_Stream], config: SyncConfig, where: str) -> _Stream | None:
