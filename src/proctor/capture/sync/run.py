@@ -72,7 +72,8 @@ class _Stream:
         """Put the samples in order."""
         self.device, self.clock = device, clock
         self.cleaned = clean(device, clock, can_drop=self.spec.can_drop)
-        self.times = self.cleaned.host_ns
+        self.times, placed = self.cleaned.host_ns, self.spec.format == "file"
+        self.coarse = np.array([*(c.coarse and not c.probes and not placed for c in clock.segments), True])
         self.period = self.cleaned.period_ns or round(1e9 / self.spec.rate_hz if self.spec.rate_hz else 0)
 
     def _file_times(self) -> Ints:
@@ -166,8 +167,8 @@ def _events(path: Path) -> Iterator[Event | None]:
             yield None
 
 
-def _place_files(streams: Sequence[_Stream], manifest: Manifest) -> None:
-    """Set the constant of streams without times of arrival: by sound, else by what their files say."""
+def _place_files(streams: Sequence[_Stream], manifest: Manifest, begun: dict[str, int]) -> None:
+    """Set the constant of streams without times of arrival: by sound, else an event (text ``began``), else what their files say."""
     ears = [s for s in streams if s.spec.format == "s16" and len(s.times) and s.spec.sample_rate >= 1_000]
     for stream in (s for s in streams if s.files):
         named, heard = _told(stream.files[0][0], manifest)
@@ -182,6 +183,9 @@ def _place_files(streams: Sequence[_Stream], manifest: Manifest) -> None:
             stream.say(0, f"placed by its sound beside that of {ears[0].spec.name}")
             if named is not None and abs(named - offset) > _AROUND_NS:
                 stream.say(0, f"its file says that it began {(named - offset) / 1e9:+,.1f} s from there")
+        elif stream.spec.name in begun:
+            offset = begun[stream.spec.name]
+            stream.say(0, "placed by the event that says when it began")
         elif named is not None:
             offset = named
             stream.say(1, "placed by the time of creation in its file, which may be wrong")
@@ -219,11 +223,12 @@ def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport: 
     manifest: Manifest = read_json(folder / MANIFEST, Manifest)
     own, tablet = list(_events(folder / EVENTS)), list(_events(folder / TABLET_EVENTS))
     streams = [_Stream(folder, spec, [e for e in own if e]) for spec in manifest.streams]
-    _place_files(streams, manifest)
+    timed = event_times(filter(None, own), filter(None, tablet))
+    _place_files(streams, manifest, {e.stream: at for e, at in timed[::-1] if e.kind == "sensor" and e.text == "began"})  # fmt: skip
     base = _base(streams, config, str(folder / MANIFEST))
     grid = base.times if base else np.zeros(0, dtype=np.int64)
     zero = int(grid[0]) if len(grid) else manifest.host_start_ns or 0
-    claps = [at for event, at in event_times(filter(None, own), filter(None, tablet)) if event.kind == "clap"]
+    claps = [at for event, at in timed if event.kind == "clap"]
     checks = tuple(check for at in claps if (check := _check(streams, at, zero, config)))
     target = folder / "sync" / content_hash([VERSION, config])
     reports = [_write(s, base, grid, config, target) for s in streams]
@@ -274,8 +279,7 @@ def _write(s: _Stream, base: _Stream | None, grid: Ints, config: SyncConfig, tar
     else:
         found, apart = match(grid, s.times, tolerance, allow_repeat=config.allow_repeat)
         src = np.where(found >= 0, rows[found], -1) if len(rows) else found
-    coarse = np.array([*(c.coarse and not c.probes for c in s.clock.segments), True])
-    weak = coarse[s.clock.segment[src]] | (s.cleaned.flags[src] > 0) if len(s.device) else src < 0
+    weak = s.coarse[s.clock.segment[src]] | (s.cleaned.flags[src] > 0) if len(s.device) else src < 0
     values = np.zeros((len(grid), 0))
     if s.spec.kind in ("imu", "pose") and s.vectors.shape[1]:
         values = interpolate(grid, s.times, s.vectors, s.spec.columns, round(config.longest * s.period))
@@ -320,7 +324,7 @@ def _judge(s: _Stream, base: _Stream | None, grid: Ints, good: Any, apart: Ints,
         (len(s.device) > 0 and coverage < 0.99, 1 + (coverage < 0.9), f"{coverage:.1%} is covered"),
         (gaps, int(any(length > 1 for _, length in gaps)), f"{len(gaps)} gap{'s' * (len(gaps) != 1)}, {sum(length for _, length in gaps):.1f} s in all"),
         (len(clock) > 1, 1, f"its clock jumped or began anew: {len(clock)} segments"),
-        (any(c.coarse and not c.probes for c in clock), 1, "a part of it is too short for more than a coarse clock map"),
+        (s.coarse[:-1].any(), 1, "a part of it is too short for more than a coarse clock map"),
         (spread > 10, 1, f"its delays vary: the clock map is sure to {spread:.0f} ms only"),
         (drift > 1_000, 2, f"its clock is off by {drift:,.0f} µs in a second: are its times in another unit?"),
         (nominal and rate and abs(rate / nominal - 1) > 0.1, 1, f"it has {rate:.1f} samples a second, not {nominal:g}"),
