@@ -12,10 +12,10 @@ import pytest
 from tests.capture.sync.made import IMU, SOUND, START, VIDEO, recording
 from tests.capture.sync.test_run import of, rows
 
-from proctor.capture.records import MANIFEST, Manifest, StreamSpec
+from proctor.capture.records import MANIFEST, TABLET_EVENTS, Event, Manifest, StreamSpec
 from proctor.capture.sync.report import SyncConfig
 from proctor.capture.sync.run import synchronise
-from proctor.records import read_json, write_json
+from proctor.records import read_json, write_json, write_jsonl
 from proctor_rehearsal.kitchen.times import Faults
 
 GOPRO = StreamSpec(name="gopro", kind="video", format="file", clock="gopro", required=False)
@@ -92,6 +92,15 @@ def test_without_sound_the_label_counts_and_that_is_told(tmp_path: Path) -> None
     report = synchronise(tmp_path, SyncConfig(base="gopro"))
     assert report.host_ns == START + 7 * 10**9
     assert (of(report, "gopro").verdict, report.verdict) == ("usable", "usable")
+    tablet = {"clock": "t1", "stream": "gopro"}
+    write_jsonl(tmp_path / TABLET_EVENTS, [
+        Event(n=0, kind="clock", clock="t1", device_ns=10**9, host_ns=START + 2 * 10**9, rtt_ns=10**6),
+        Event(n=1, kind="sensor", text="began", device_ns=round((BEGUN - 1) * 1e9), **tablet),
+    ])  # fmt: skip
+    report = synchronise(tmp_path, SyncConfig(base="gopro"))
+    assert report.host_ns == START + round(BEGUN * 1e9)
+    assert of(report, "gopro").verdict == "good"
+    (tmp_path / TABLET_EVENTS).unlink()
     (tmp_path / "raw" / "gopro" / "a.mp4").unlink()
     camera(tmp_path / "raw" / "gopro" / "b.mp4", BEGUN, 10, sound=False)
     report = synchronise(tmp_path, SyncConfig(base="gopro"))

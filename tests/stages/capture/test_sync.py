@@ -10,9 +10,9 @@ import pytest
 from tests.capture.sync.made import IMU, SOUND, START, VIDEO, recording
 
 from proctor.capture.records import MANIFEST, Event, Manifest, recording_folder
-from proctor.capture.sync.run import latest_report
 from proctor.errors import UserError
 from proctor.records import read_json, write_json
+from proctor.stages.capture.ingest import synced
 from proctor.stages.capture.settings import SyncSettings
 from proctor.stages.capture.sync import sync
 from proctor.stages.capture.sync_page import sync_page
@@ -50,8 +50,9 @@ def test_recordings_that_are_over_get_tables_a_report_and_a_page(kitchen: Path) 
     assert done["faulty"].coverage["imu"] == pytest.approx(57 / 65, abs=0.001)
     for one in done.values():
         assert one.page is not None
-        report = latest_report(recording_folder(kitchen, one.recording))
-        assert report is not None
+        found = synced(recording_folder(kitchen, one.recording))
+        assert found is not None
+        report = found[1]
         assert one.page.parent.name == report.hash
         assert sorted(p.name for p in one.page.parent.iterdir()) == sorted(
             ["report.html", "report.json", *(f"{s.name}.parquet" for s in report.streams)]
@@ -75,8 +76,9 @@ def test_the_page_says_verdicts_first_and_runs_nothing(kitchen: Path) -> None:
 
 def test_names_from_devices_are_escaped(kitchen: Path) -> None:
     sync(kitchen, SyncSettings(recording=("good",)))
-    report = latest_report(recording_folder(kitchen, "good"))
-    assert report is not None
+    found = synced(recording_folder(kitchen, "good"))
+    assert found is not None
+    report = found[1]
     evil = "<img src=x onerror=alert(1)>"
     stream = msgspec.structs.replace(report.streams[1], name=evil, reasons=(evil,), gaps=((1.0, 2.0),))
     from proctor.report.page import render_page

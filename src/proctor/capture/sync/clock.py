@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 from statistics import median_low
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
-from proctor.capture.records import Event, StreamSpec
-from proctor.capture.segments import load_index
+from proctor.capture.records import Event
 from proctor.capture.sensor import ClockSample
 
-__all__ = ["ClockMap", "ClockSegment", "Floats", "Ints", "StreamMap", "event_times", "fit_clock", "stream_map", "unsure_clocks"]  # fmt: skip
+__all__ = ["ClockMap", "ClockSegment", "Floats", "Ints", "event_times", "fit_clock"]  # fmt: skip
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
@@ -108,30 +106,6 @@ def fit_clock(device_ns: Ints, host_ns: Ints, probes: Sequence[ClockSample] = ()
             fitted = _segment(device[a:b], host[a:b], late[a:b], probes, bucket)
             found.append(msgspec.structs.replace(fitted, first=int(rows[a]), last=int(rows[b - 1]) + 1))
     return ClockMap(tuple(found), segment)
-
-
-class StreamMap(NamedTuple):
-    """Index of a stream, its clock map, and when each sample was taken (host ns); when it came, where its own time cannot be."""
-
-    samples: np.ndarray[Any, np.dtype[Any]]
-    clock: ClockMap
-    host_ns: Ints
-
-
-def stream_map(folder: Path, spec: StreamSpec, events: Iterable[Event] = ()) -> StreamMap:
-    """Return the clock map of a stream of a recording's folder; ``events`` are the recorder's, with probes of clocks."""
-    index = load_index(folder / "raw" / spec.name)
-    probes = [ClockSample(device_ns=e.device_ns, host_ns=e.host_ns, rtt_ns=e.rtt_ns or 0) for e in events
-              if e.kind == "clock" and e.device_ns is not None and e.host_ns is not None and e.clock == spec.clock != ""]  # fmt: skip
-    host = index["host_ns"].copy()
-    if (
-        spec.format == "s16" and spec.sample_rate
-    ):  # a block of sound comes when it is full, and has the time of its beginning
-        host -= index["size"].astype(np.int64) * 10**9 // (2 * max(1, spec.channels) * spec.sample_rate)
-    clock = fit_clock(index["device_ns"], host, probes)
-    good = clock.segment >= 0
-    host[good] = clock.to_host(index["device_ns"][good], clock.segment[good])
-    return StreamMap(index, clock, host)
 
 
 def _step_ns(device: Ints) -> int:
@@ -228,12 +202,6 @@ def _pairs(events: Iterable[Event], clock: str) -> list[tuple[int, int]]:
     return sorted((device, apart) for device, apart, rtt in found if rtt <= most)
 
 
-def unsure_clocks(tablet_events: Iterable[Event]) -> set[str]:
-    """Return clocks of a tablet that were never compared with the recorder's: their events are placed coarsely."""
-    events = list(tablet_events)
-    return {clock for clock in {e.clock for e in events} if not _pairs(events, clock)}
-
-
 def _wall_ns(event: Event) -> int | None:
     try:
         when = datetime.fromisoformat(event.wall)
@@ -246,7 +214,7 @@ def event_times(events: Iterable[Event], tablet_events: Iterable[Event]) -> list
     """Return all events with their host times (ns), in order of time.
 
     A tablet's are placed by its ``clock`` events; between two, the difference of the clocks changes evenly (a tablet that slept
-    lost time). A clock without any (``unsure_clocks``) is placed by wall times; an event without either, where the one before it is.
+    lost time). A clock without any is placed by wall times, which is coarse; an event without either, where the one before it is.
     """
     own = list(events)
     tablet = [*(e for e in own if e.host_ns is None), *tablet_events]

@@ -14,9 +14,10 @@ import numpy as np
 
 from proctor.capture.records import EVENTS, MANIFEST, TABLET_EVENTS, Event, Manifest, StreamSpec
 from proctor.capture.segments import load_index, load_vectors, read_payload, segment_files, write_index
+from proctor.capture.sensor import ClockSample
 from proctor.capture.sync.checks import brightness, flash, loudness, onset, sound_offset, spike
 from proctor.capture.sync.clean import FLAGS, clean
-from proctor.capture.sync.clock import ClockMap, Floats, Ints, event_times, fit_clock, stream_map
+from proctor.capture.sync.clock import ClockMap, Floats, Ints, event_times, fit_clock
 from proctor.capture.sync.interpolate import interpolate
 from proctor.capture.sync.match import match, tolerance_ns
 from proctor.capture.sync.published import TICK_NS, published_match
@@ -25,7 +26,7 @@ from proctor.compute import batches
 from proctor.errors import MissingExtraError, UserError
 from proctor.records import atomic_write, content_hash, read_bytes, read_json, write_json
 
-__all__ = ["SyncConfig", "SyncReport", "latest_report", "synchronise"]
+__all__ = ["SyncConfig", "SyncReport", "synchronise"]
 
 VERSION: Final = 1
 """Of what is computed; another one gives other hashes."""
@@ -52,7 +53,16 @@ class _Stream:
             times = self._file_times()
             self.place(times, fit_clock(times, times))
         else:
-            self.place(self.index["device_ns"], stream_map(folder, spec, events).clock)
+            host = self.index["host_ns"]
+            if (
+                spec.format == "s16" and spec.sample_rate
+            ):  # a block comes when it is full; its time is that of its beginning
+                host = host - self.index["size"].astype(np.int64) * 10**9 // (
+                    2 * max(1, spec.channels) * spec.sample_rate
+                )
+            probes = [ClockSample(device_ns=e.device_ns, host_ns=e.host_ns, rtt_ns=e.rtt_ns or 0) for e in events
+                      if e.kind == "clock" and e.device_ns is not None and e.host_ns is not None and e.clock == spec.clock != ""]  # fmt: skip
+            self.place(self.index["device_ns"], fit_clock(self.index["device_ns"], host, probes))
 
     def say(self, weight: int, text: str) -> None:
         """Note something: 0 is good to know, 1 makes the stream usable, 2 poor."""
@@ -62,7 +72,8 @@ class _Stream:
         """Put the samples in order."""
         self.device, self.clock = device, clock
         self.cleaned = clean(device, clock, can_drop=self.spec.can_drop)
-        self.times = self.cleaned.host_ns
+        self.times, placed = self.cleaned.host_ns, self.spec.format == "file"
+        self.coarse = np.array([*(c.coarse and not c.probes and not placed for c in clock.segments), True])
         self.period = self.cleaned.period_ns or round(1e9 / self.spec.rate_hz if self.spec.rate_hz else 0)
 
     def _file_times(self) -> Ints:
@@ -156,8 +167,8 @@ def _events(path: Path) -> Iterator[Event | None]:
             yield None
 
 
-def _place_files(streams: Sequence[_Stream], manifest: Manifest) -> None:
-    """Set the constant of streams without times of arrival: by sound, else by what their files say."""
+def _place_files(streams: Sequence[_Stream], manifest: Manifest, begun: dict[str, int]) -> None:
+    """Set the constant of streams without times of arrival: by sound, else an event (text ``began``), else what their files say."""
     ears = [s for s in streams if s.spec.format == "s16" and len(s.times) and s.spec.sample_rate >= 1_000]
     for stream in (s for s in streams if s.files):
         named, heard = _told(stream.files[0][0], manifest)
@@ -172,6 +183,9 @@ def _place_files(streams: Sequence[_Stream], manifest: Manifest) -> None:
             stream.say(0, f"placed by its sound beside that of {ears[0].spec.name}")
             if named is not None and abs(named - offset) > _AROUND_NS:
                 stream.say(0, f"its file says that it began {(named - offset) / 1e9:+,.1f} s from there")
+        elif stream.spec.name in begun:
+            offset = begun[stream.spec.name]
+            stream.say(0, "placed by the event that says when it began")
         elif named is not None:
             offset = named
             stream.say(1, "placed by the time of creation in its file, which may be wrong")
@@ -209,11 +223,12 @@ def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport: 
     manifest: Manifest = read_json(folder / MANIFEST, Manifest)
     own, tablet = list(_events(folder / EVENTS)), list(_events(folder / TABLET_EVENTS))
     streams = [_Stream(folder, spec, [e for e in own if e]) for spec in manifest.streams]
-    _place_files(streams, manifest)
+    timed = event_times(filter(None, own), filter(None, tablet))
+    _place_files(streams, manifest, {e.stream: at for e, at in timed[::-1] if e.kind == "sensor" and e.text == "began"})  # fmt: skip
     base = _base(streams, config, str(folder / MANIFEST))
     grid = base.times if base else np.zeros(0, dtype=np.int64)
     zero = int(grid[0]) if len(grid) else manifest.host_start_ns or 0
-    claps = [at for event, at in event_times(filter(None, own), filter(None, tablet)) if event.kind == "clap"]
+    claps = [at for event, at in timed if event.kind == "clap"]
     checks = tuple(check for at in claps if (check := _check(streams, at, zero, config)))
     target = folder / "sync" / content_hash([VERSION, config])
     reports = [_write(s, base, grid, config, target) for s in streams]
@@ -229,12 +244,6 @@ def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport: 
     )  # fmt: skip
     write_json(target / "report.json", report)
     return report
-
-
-def latest_report(folder: Path) -> SyncReport | None:
-    """Return the report that was written last for a recording, None without one."""
-    found = sorted((path.stat().st_mtime_ns, path) for path in folder.glob("sync/*/report.json"))
-    return read_json(found[-1][1], SyncReport) if found else None
 
 
 def _base(streams: Sequence[_Stream], config: SyncConfig, where: str) -> _Stream | None:
@@ -270,8 +279,7 @@ def _write(s: _Stream, base: _Stream | None, grid: Ints, config: SyncConfig, tar
     else:
         found, apart = match(grid, s.times, tolerance, allow_repeat=config.allow_repeat)
         src = np.where(found >= 0, rows[found], -1) if len(rows) else found
-    coarse = np.array([*(c.coarse and not c.probes for c in s.clock.segments), True])
-    weak = coarse[s.clock.segment[src]] | (s.cleaned.flags[src] > 0) if len(s.device) else src < 0
+    weak = s.coarse[s.clock.segment[src]] | (s.cleaned.flags[src] > 0) if len(s.device) else src < 0
     values = np.zeros((len(grid), 0))
     if s.spec.kind in ("imu", "pose") and s.vectors.shape[1]:
         values = interpolate(grid, s.times, s.vectors, s.spec.columns, round(config.longest * s.period))
@@ -316,7 +324,7 @@ def _judge(s: _Stream, base: _Stream | None, grid: Ints, good: Any, apart: Ints,
         (len(s.device) > 0 and coverage < 0.99, 1 + (coverage < 0.9), f"{coverage:.1%} is covered"),
         (gaps, int(any(length > 1 for _, length in gaps)), f"{len(gaps)} gap{'s' * (len(gaps) != 1)}, {sum(length for _, length in gaps):.1f} s in all"),
         (len(clock) > 1, 1, f"its clock jumped or began anew: {len(clock)} segments"),
-        (any(c.coarse and not c.probes for c in clock), 1, "a part of it is too short for more than a coarse clock map"),
+        (s.coarse[:-1].any(), 1, "a part of it is too short for more than a coarse clock map"),
         (spread > 10, 1, f"its delays vary: the clock map is sure to {spread:.0f} ms only"),
         (drift > 1_000, 2, f"its clock is off by {drift:,.0f} µs in a second: are its times in another unit?"),
         (nominal and rate and abs(rate / nominal - 1) > 0.1, 1, f"it has {rate:.1f} samples a second, not {nominal:g}"),
