@@ -46,6 +46,8 @@ def test_a_session_is_armed_recorded_marked_and_stopped_twice_but_is_one(tmp_pat
         found = await asyncio.gather(r.stop("done"), r.stop("again"))
         with pytest.raises(UserError, match="over"):
             await r.start()
+        with pytest.raises(UserError, match="nothing can be noted"):
+            await r.mark(Event(n=0, kind="clap"))
         return found[0], found[1]
 
     first, second = asyncio.run(run())

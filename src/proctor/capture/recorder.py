@@ -112,8 +112,6 @@ class Recorder:
         self.over = asyncio.Event()
         """Set once the session is over."""
 
-    # -- verbs -----------------------------------------------------------------------------------------------
-
     async def preflight(self) -> list[Check]:
         """Start the sensors' processes and look whether all can run; while a session runs, return what was found before.
 
@@ -166,9 +164,8 @@ class Recorder:
         bad = [f"{s.config.name}: {c.seen}" for s in needed for c in s.checks if not c.ok]
         bad += [c.seen for c in self._checks if c.name == "Redis" and not c.ok]
         if bad := [*bad, *(text for text, _, stop in self._short().values() if stop)]:
-            raise UserError(
-                "; ".join(bad), where=self.manifest.id, hint="or set required = false for that sensor"
-            )
+            hint = "or set required = false for that sensor"
+            raise UserError("; ".join(bad), where=self.manifest.id, hint=hint)
         if self.script is not None and not (self.folder / SCRIPT).exists():
             write_json(self.folder / SCRIPT, self.script)
         session.reserve(self.folder, self.limits.reserve_bytes)
@@ -177,11 +174,7 @@ class Recorder:
         self._watching = asyncio.create_task(self._watch())
 
     async def start(self) -> None:
-        """Begin, armed or not; does nothing where it has begun.
-
-        Raises:
-            UserError: see ``arm``; or the session is over.
-        """
+        """Begin, armed or not; does nothing where it has begun. Raises ``UserError`` as ``arm`` does, or if it is over."""
         async with self._lock:
             if self.manifest.state in _OVER:
                 raise UserError(f"the session is over ({self.manifest.state}).", where=self.manifest.id)
@@ -196,14 +189,13 @@ class Recorder:
                 stream.send("start")
 
     async def mark(self, event: Event) -> Event:
-        """Write an event down, and return it with its number and times.
-
-        Raises:
-            UserError: if no session is armed.
-        """
-        if self._log is None or self.manifest.state not in ("armed", "recording"):
+        """Write an event down, and return it with its number and times. Raises ``UserError`` if no session is armed."""
+        if self._log is None or self._ends.is_set() or self.manifest.state not in ("armed", "recording"):
             raise UserError(f"nothing can be noted: it is {self.manifest.state}.", where=self.manifest.id)
-        return self._log.add(event)
+        try:
+            return self._log.add(event)
+        except OSError as error:
+            raise UserError(f"it cannot be noted: {error.strerror}.", where=self.manifest.id) from None
 
     async def stop(self, reason: str = "") -> Manifest:
         """End the session, and return its manifest; the second time that of the first.
@@ -243,13 +235,9 @@ class Recorder:
             if state == "withdrawn":
                 raise session.WithdrawnError
             if self._log is not None:
-                done, reasons = (
-                    _change(self.manifest, streams=self._specs()),
-                    [*filter(None, [reason]), *missing],
-                )
-                self.manifest = await asyncio.to_thread(
-                    session.finish, self.folder, done, self._log, state, reasons
-                )
+                done, why = _change(self.manifest, streams=self._specs()), [*filter(None, [reason]), *missing]
+                rest = (self.folder, done, self._log, state, why)
+                self.manifest = await asyncio.to_thread(session.finish, *rest)
         except session.WithdrawnError:
             session.wipe(self.folder)
             self.manifest = _change(self.manifest, state="withdrawn", streams=(), files=())
@@ -263,8 +251,6 @@ class Recorder:
                 self._lease.release(remove=self.manifest.state in (*_OVER, "planned"))
             self.over.set()
         return self.manifest
-
-    # -- status ----------------------------------------------------------------------------------------------
 
     def status(self) -> Status:
         """Return how the session is now."""
@@ -334,8 +320,6 @@ class Recorder:
             text = f"the battery has {percent:.0f} %"
             found["battery"] = (text, percent < at.warn_battery, percent < at.stop_battery)
         return found
-
-    # -- processes -------------------------------------------------------------------------------------------
 
     async def _open(self) -> None:
         """Take the folder; raises ``UserError`` if that cannot be."""

@@ -48,9 +48,6 @@ def disk_full(error: OSError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-# -- who records -------------------------------------------------------------------------------------------------
-
-
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
     """Who holds a lease: the process, since when, the boot of its machine, the socket it listens at."""
 
@@ -127,9 +124,6 @@ def stream_lock(folder: Path, stream: str, seconds: float = 15.0) -> Iterator[No
                 )
             time.sleep(0.05)
         yield
-
-
-# -- what is in the folder ---------------------------------------------------------------------------------------
 
 
 def reserve(folder: Path, size: int) -> None:
@@ -290,9 +284,6 @@ def wipe(folder: Path) -> None:
         write_json(folder / MANIFEST, msgspec.structs.replace(found, state="withdrawn", streams=(), files=()))
     else:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-# -- what a machine has left -------------------------------------------------------------------------------------
 
 
 def byte_rate(spec: StreamSpec) -> float:
