@@ -25,7 +25,7 @@ from proctor.capture.sensor import SensorConfig, StopReport
 from proctor.errors import UserError
 from proctor.records import write_json
 
-__all__ = ["Limits", "Recorder"]
+__all__ = ["Limits", "Recorder", "byte_rate"]
 
 _OVER: Final = ("stopped", "stopped_disk", "incomplete", "withdrawn")
 _BEFORE: Final = ("planned", "interrupted")
@@ -198,11 +198,7 @@ class Recorder:
             raise UserError(f"it cannot be noted: {error.strerror}.", where=self.manifest.id) from None
 
     async def stop(self, reason: str = "") -> Manifest:
-        """End the session, and return its manifest; the second time that of the first.
-
-        Raises:
-            UserError: if it cannot be written.
-        """
+        """End the session, and return its manifest, also the second time. Raises ``UserError`` if it cannot be written."""
         async with self._lock:
             self._end(reason, "stopped")
         assert self._stopping is not None
@@ -299,7 +295,7 @@ class Recorder:
 
     def _minutes(self) -> float | None:
         """Return for how many minutes there is space: by what came in so far, before that by what the streams say."""
-        rate = sum(session.byte_rate(s.spec) for s in self._streams if s.spec is not None)
+        rate = sum(byte_rate(s.spec) for s in self._streams if s.spec is not None)
         if self._counted is not None and (seconds := (self.clock.mono_ns() - self._counted[0]) / 1e9) > 10:
             rate = max(rate if seconds < 30 else 0, (self._total() - self._counted[1]) / seconds)
         with suppress(OSError):
@@ -473,6 +469,15 @@ class Recorder:
         self._warnings.pop(about, None)
         if text:
             self._warnings[about] = text
+
+
+def byte_rate(spec: StreamSpec) -> float:
+    """Return about how many bytes a second a stream brings, from what it says it is; 0 where nobody can tell."""
+    pixels, rate = spec.width * spec.height or 640 * 360, spec.rate_hz or 30.0
+    sizes = {"jpeg": 0.2 * pixels * rate, "png16": 1.2 * pixels * rate, "packet": 1e6}
+    sizes["f4"] = (40 + 4 * len(spec.columns)) * spec.rate_hz
+    sizes["s16"] = 2 * spec.sample_rate * max(spec.channels, 1)
+    return sizes.get(spec.format, 0.0)
 
 
 async def _last_words(stream: asyncio.StreamReader) -> str:
