@@ -262,7 +262,9 @@ def test_recorder_dies_at_five_points(tmp_path: Path, point: str, after: str) ->
     assert found.state == "interrupted"
     before = [e.n for e in events(folder)]
     with (folder / EVENTS).open("ab") as file:
-        file.write(b'{"n":99,"kind":"ma')  # what a crash in the middle of a line leaves
+        file.write(
+            b'{"n":99,"kind":"mark","text":"' + bytes(5000)
+        )  # what a crash in the middle of a line leaves
     if after == "close":
         done = close_session(folder)
         assert close_session(folder) == done

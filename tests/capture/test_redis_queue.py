@@ -127,9 +127,14 @@ def test_consumer_is_killed_between_write_and_ack_and_nothing_is_lost_or_twice(
     assert not events(tmp_path / "r1", "drop")
 
 
-def test_what_another_consumer_took_and_left_is_written_first_and_acknowledged(server: Server) -> None:
+@pytest.mark.parametrize("claim_s", [0.05, 30])
+def test_what_another_consumer_took_and_left_is_written_first_and_acknowledged(
+    server: Server, claim_s: float
+) -> None:
+    """Also where its entries cannot be claimed yet: they are read in their place, and acknowledged later."""
+
     async def run() -> None:
-        q = queue(server, claim_s=0.05)
+        q = queue(server, claim_s=claim_s)
         await put(q, range(20))
         server.client.xreadgroup("writer", "ghost", {KEY: ">"}, 5)
         await put(q, range(20, 30))
