@@ -35,6 +35,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     "python_multipart": "studio",
     "qdrant_client": "qdrant",
     "ray": "ray",
+    "redis": "redis",
     "selectolax": "corpus",
     "sentence_transformers": "sentence-transformers",
     "sklearn": "learn",

@@ -28,7 +28,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def settings(workspace: Path, **more: object) -> RecordSettings:
-    return RecordSettings(workspace=workspace, recording="r1", **({"activity": "tea"} | more))  # type: ignore[arg-type]
+    return RecordSettings(recording="r1", **({"activity": "tea"} | more))  # type: ignore[arg-type]
 
 
 def test_a_recording_of_the_plan_is_recorded_with_its_script(workspace: Path) -> None:

@@ -18,7 +18,7 @@ from tests.capture.recording import HERE, QUICK, events, samples, sensor, until,
 from proctor.capture.queue import QueueSettings
 from proctor.capture.recorder import Recorder
 from proctor.capture.records import Manifest, Sample, StreamSpec
-from proctor.capture.redis_queue import RedisQueue, stream_key
+from proctor.capture.redis_queue import RedisQueue, check, stream_key
 from proctor.capture.segments import load_index, read_payload
 from proctor.errors import MissingExtraError, UserError
 
@@ -127,9 +127,14 @@ def test_consumer_is_killed_between_write_and_ack_and_nothing_is_lost_or_twice(
     assert not events(tmp_path / "r1", "drop")
 
 
-def test_what_another_consumer_took_and_left_is_written_first_and_acknowledged(server: Server) -> None:
+@pytest.mark.parametrize("claim_s", [0.05, 30])
+def test_what_another_consumer_took_and_left_is_written_first_and_acknowledged(
+    server: Server, claim_s: float
+) -> None:
+    """Also where its entries cannot be claimed yet: they are read in their place, and acknowledged later."""
+
     async def run() -> None:
-        q = queue(server, claim_s=0.05)
+        q = queue(server, claim_s=claim_s)
         await put(q, range(20))
         server.client.xreadgroup("writer", "ghost", {KEY: ">"}, 5)
         await put(q, range(20, 30))
@@ -205,10 +210,36 @@ def test_redis_dies_while_recording_and_comes_back(server: Server, tmp_path: Pat
     assert verified(raw) == sent
 
 
+def test_preflight_looks_at_redis(server: Server) -> None:
+    assert check(server.url).ok
+    server.client.config_set("appendonly", "no")
+    assert "appendonly is off" in check(server.url).seen
+
+
 def test_redis_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{HERE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     for url in (f"unix://{tmp_path}/none", "nothing"):
         with pytest.raises(UserError, match="Redis"):
             RedisQueue(QueueSettings(redis=url), "r1", spec())
+        assert not check(url).ok
+
+        async def arm(url: str) -> None:
+            r = Recorder(
+                tmp_path / "r1",
+                Manifest(id="r1"),
+                None,
+                [sensor()],
+                queue=QueueSettings(redis=url),
+                limits=QUICK,
+            )
+            try:
+                await r.arm()
+            finally:
+                await r.stop()
+
+        with pytest.raises(UserError, match="Redis cannot be used"):
+            asyncio.run(arm(url))
     monkeypatch.setitem(sys.modules, "redis", None)
+    assert "proctor-bench[redis]" in check("unix:///x").seen
     with pytest.raises(MissingExtraError, match="redis"):
         RedisQueue(QueueSettings(redis="unix:///x"), "r1", spec())

@@ -15,8 +15,9 @@ from proctor.capture.clock import JUMP_NS, Clock, JumpWatch
 from proctor.capture.control import socket_path
 from proctor.capture.host import _mismatch, silent_after_s
 from proctor.capture.queue import MemoryQueue, QueueSettings
+from proctor.capture.recorder import byte_rate
 from proctor.capture.records import EVENTS, Event, Sample, StreamSpec
-from proctor.capture.session import RESERVE, EventLog, byte_rate, read_battery, reserve, stream_lock
+from proctor.capture.session import RESERVE, EventLog, read_battery, reserve, stream_lock
 from proctor.errors import UserError
 from proctor.records import read_jsonl
 

@@ -227,7 +227,7 @@ class Host:
                 run.cancel()
                 (outcome,) = await asyncio.gather(run, return_exceptions=True)
             if isinstance(outcome, Exception):
-                why = str(outcome) if isinstance(outcome, UserError) else told(outcome)
+                why = outcome.message if isinstance(outcome, UserError) else told(outcome)
                 self.state, self.message = "failing", why
             elif not why:
                 self.state, self.message = "ended", "the source ended"
@@ -360,7 +360,7 @@ async def _main() -> None:
                 patience, over = config.limits.stop_s, True
         await host.finish(patience, over=over)
     except UserError as error:
-        out.write(msgspec.json.encode(Report(error=str(error))) + b"\n")
+        out.write(msgspec.json.encode(Report(error=error.message)) + b"\n")
     await _flush(out)
     os._exit(0)
 

@@ -25,7 +25,7 @@ from proctor.capture.sensor import SensorConfig, StopReport
 from proctor.errors import UserError
 from proctor.records import write_json
 
-__all__ = ["Limits", "Recorder"]
+__all__ = ["Limits", "Recorder", "byte_rate"]
 
 _OVER: Final = ("stopped", "stopped_disk", "incomplete", "withdrawn")
 _BEFORE: Final = ("planned", "interrupted")
@@ -112,8 +112,6 @@ class Recorder:
         self.over = asyncio.Event()
         """Set once the session is over."""
 
-    # -- verbs -----------------------------------------------------------------------------------------------
-
     async def preflight(self) -> list[Check]:
         """Start the sensors' processes and look whether all can run; while a session runs, return what was found before.
 
@@ -166,9 +164,8 @@ class Recorder:
         bad = [f"{s.config.name}: {c.seen}" for s in needed for c in s.checks if not c.ok]
         bad += [c.seen for c in self._checks if c.name == "Redis" and not c.ok]
         if bad := [*bad, *(text for text, _, stop in self._short().values() if stop)]:
-            raise UserError(
-                "; ".join(bad), where=self.manifest.id, hint="or set required = false for that sensor"
-            )
+            hint = "or set required = false for that sensor"
+            raise UserError("; ".join(bad), where=self.manifest.id, hint=hint)
         if self.script is not None and not (self.folder / SCRIPT).exists():
             write_json(self.folder / SCRIPT, self.script)
         session.reserve(self.folder, self.limits.reserve_bytes)
@@ -177,11 +174,7 @@ class Recorder:
         self._watching = asyncio.create_task(self._watch())
 
     async def start(self) -> None:
-        """Begin, armed or not; does nothing where it has begun.
-
-        Raises:
-            UserError: see ``arm``; or the session is over.
-        """
+        """Begin, armed or not; does nothing where it has begun. Raises ``UserError`` as ``arm`` does, or if it is over."""
         async with self._lock:
             if self.manifest.state in _OVER:
                 raise UserError(f"the session is over ({self.manifest.state}).", where=self.manifest.id)
@@ -196,21 +189,16 @@ class Recorder:
                 stream.send("start")
 
     async def mark(self, event: Event) -> Event:
-        """Write an event down, and return it with its number and times.
-
-        Raises:
-            UserError: if no session is armed.
-        """
-        if self._log is None or self.manifest.state not in ("armed", "recording"):
+        """Write an event down, and return it with its number and times. Raises ``UserError`` if no session is armed."""
+        if self._log is None or self._ends.is_set() or self.manifest.state not in ("armed", "recording"):
             raise UserError(f"nothing can be noted: it is {self.manifest.state}.", where=self.manifest.id)
-        return self._log.add(event)
+        try:
+            return self._log.add(event)
+        except OSError as error:
+            raise UserError(f"it cannot be noted: {error.strerror}.", where=self.manifest.id) from None
 
     async def stop(self, reason: str = "") -> Manifest:
-        """End the session, and return its manifest; the second time that of the first.
-
-        Raises:
-            UserError: if it cannot be written.
-        """
+        """End the session, and return its manifest, also the second time. Raises ``UserError`` if it cannot be written."""
         async with self._lock:
             self._end(reason, "stopped")
         assert self._stopping is not None
@@ -243,13 +231,9 @@ class Recorder:
             if state == "withdrawn":
                 raise session.WithdrawnError
             if self._log is not None:
-                done, reasons = (
-                    _change(self.manifest, streams=self._specs()),
-                    [*filter(None, [reason]), *missing],
-                )
-                self.manifest = await asyncio.to_thread(
-                    session.finish, self.folder, done, self._log, state, reasons
-                )
+                done, why = _change(self.manifest, streams=self._specs()), [*filter(None, [reason]), *missing]
+                rest = (self.folder, done, self._log, state, why)
+                self.manifest = await asyncio.to_thread(session.finish, *rest)
         except session.WithdrawnError:
             session.wipe(self.folder)
             self.manifest = _change(self.manifest, state="withdrawn", streams=(), files=())
@@ -263,8 +247,6 @@ class Recorder:
                 self._lease.release(remove=self.manifest.state in (*_OVER, "planned"))
             self.over.set()
         return self.manifest
-
-    # -- status ----------------------------------------------------------------------------------------------
 
     def status(self) -> Status:
         """Return how the session is now."""
@@ -313,7 +295,7 @@ class Recorder:
 
     def _minutes(self) -> float | None:
         """Return for how many minutes there is space: by what came in so far, before that by what the streams say."""
-        rate = sum(session.byte_rate(s.spec) for s in self._streams if s.spec is not None)
+        rate = sum(byte_rate(s.spec) for s in self._streams if s.spec is not None)
         if self._counted is not None and (seconds := (self.clock.mono_ns() - self._counted[0]) / 1e9) > 10:
             rate = max(rate if seconds < 30 else 0, (self._total() - self._counted[1]) / seconds)
         with suppress(OSError):
@@ -334,8 +316,6 @@ class Recorder:
             text = f"the battery has {percent:.0f} %"
             found["battery"] = (text, percent < at.warn_battery, percent < at.stop_battery)
         return found
-
-    # -- processes -------------------------------------------------------------------------------------------
 
     async def _open(self) -> None:
         """Take the folder; raises ``UserError`` if that cannot be."""
@@ -489,6 +469,15 @@ class Recorder:
         self._warnings.pop(about, None)
         if text:
             self._warnings[about] = text
+
+
+def byte_rate(spec: StreamSpec) -> float:
+    """Return about how many bytes a second a stream brings, from what it says it is; 0 where nobody can tell."""
+    pixels, rate = spec.width * spec.height or 640 * 360, spec.rate_hz or 30.0
+    sizes = {"jpeg": 0.2 * pixels * rate, "png16": 1.2 * pixels * rate, "packet": 1e6}
+    sizes["f4"] = (40 + 4 * len(spec.columns)) * spec.rate_hz
+    sizes["s16"] = 2 * spec.sample_rate * max(spec.channels, 1)
+    return sizes.get(spec.format, 0.0)
 
 
 async def _last_words(stream: asyncio.StreamReader) -> str:

@@ -32,26 +32,19 @@ def stream_key(recording: str, stream: str) -> str:
 
 def check(url: str) -> Check:
     """Look whether Redis is there and keeps what it holds on disk."""
+    ok, hint = False, "start it, or leave --redis out"
     try:
         import redis
 
         with redis.Redis.from_url(url, socket_timeout=5) as client:
-            kept = bool(client.info("persistence").get("aof_enabled"))
+            ok, kept = True, bool(client.info("persistence").get("aof_enabled"))
+        seen = "it is there" if kept else "appendonly is off: what waits is lost if Redis dies"
+        hint = "" if kept else "CONFIG SET appendonly yes"
     except ModuleNotFoundError:
-        return Check(
-            name="Redis", ok=False, seen=str(MissingExtraError("redis", "redis", "A queue in Redis"))
-        )
+        seen = str(MissingExtraError("redis", "redis", "A queue in Redis"))
     except (redis.RedisError, ValueError) as error:
-        return Check(
-            name="Redis",
-            ok=False,
-            seen=f"Redis cannot be used: {error}",
-            hint="start it, or leave --redis out",
-        )
-    lost = "" if kept else " (appendonly is off: what waits is lost if Redis dies)"
-    return Check(
-        name="Redis", ok=True, seen=f"it is there{lost}", hint="" if kept else "CONFIG SET appendonly yes"
-    )
+        seen = f"Redis cannot be used: {error}"
+    return Check(name="Redis", ok=ok, seen=seen, hint=hint)
 
 
 class RedisQueue:

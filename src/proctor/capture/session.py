@@ -15,23 +15,13 @@ from typing import Final
 import msgspec
 
 from proctor.capture.clock import Clock
-from proctor.capture.records import (
-    EVENTS,
-    MANIFEST,
-    SCRIPT,
-    TABLET_EVENTS,
-    Event,
-    KeptFile,
-    Manifest,
-    State,
-    StreamSpec,
-)  # fmt: skip # isort: skip
+from proctor.capture.records import EVENTS, MANIFEST, SCRIPT, TABLET_EVENTS, Event, KeptFile, Manifest, State
 from proctor.capture.segments import salvage, segment_files, write_index
 from proctor.errors import UserError
 from proctor.records import file_sha256, read_json, write_json
 
 __all__ = [
-    "RESERVE", "EventLog", "Holder", "Lease", "WithdrawnError", "byte_rate", "close_session", "disk_full", "finish", "free_reserve",
+    "RESERVE", "EventLog", "Holder", "Lease", "WithdrawnError", "close_session", "disk_full", "finish", "free_reserve",
     "holder_of", "read_battery", "read_manifest", "reserve", "save_manifest", "stream_lock", "wipe",
 ]  # fmt: skip
 
@@ -46,9 +36,6 @@ class WithdrawnError(Exception):
 def disk_full(error: OSError) -> bool:
     """Tell whether a disk or a quota is full."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
-
-
-# -- who records -------------------------------------------------------------------------------------------------
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,9 +114,6 @@ def stream_lock(folder: Path, stream: str, seconds: float = 15.0) -> Iterator[No
                 )
             time.sleep(0.05)
         yield
-
-
-# -- what is in the folder ---------------------------------------------------------------------------------------
 
 
 def reserve(folder: Path, size: int) -> None:
@@ -290,20 +274,6 @@ def wipe(folder: Path) -> None:
         write_json(folder / MANIFEST, msgspec.structs.replace(found, state="withdrawn", streams=(), files=()))
     else:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-# -- what a machine has left -------------------------------------------------------------------------------------
-
-
-def byte_rate(spec: StreamSpec) -> float:
-    """Return about how many bytes a second a stream brings, from what it says it is; 0 where nobody can tell."""
-    pixels, rate = spec.width * spec.height or 640 * 360, spec.rate_hz or 30.0
-    sizes = {"jpeg": 0.2 * pixels * rate, "png16": 1.2 * pixels * rate, "packet": 1e6}
-    sizes |= {
-        "f4": (40 + 4 * len(spec.columns)) * spec.rate_hz,
-        "s16": 2 * spec.sample_rate * max(spec.channels, 1),
-    }
-    return sizes.get(spec.format, 0.0)
 
 
 def read_battery(folder: Path = Path("/sys/class/power_supply")) -> float | None:
