@@ -29,7 +29,7 @@ TEA = {
     "edges": [["1", "3"], ["2", "3"]],
 }  # fmt: skip
 TOAST = {"id": "toast", "name": "Toast", "steps": [{"id": "a", "text": "Toast the bread for 2 minutes"}]}
-FEW = {"normal_scripts": 3, "mistake_scripts": 9, "missing_scripts": 3}
+FEW: dict[str, Any] = {"normal_scripts": 3, "mistake_scripts": 9, "missing_scripts": 3}
 
 
 @pytest.fixture
