@@ -186,6 +186,14 @@ def test_nobody_gets_a_script_twice_and_that_is_said_when_there_are_too_few() ->
     )
     plan = make_plan(bank(1, {"normal": 1}, n=2), msgspec.structs.replace(who(3), slots=taken), 2)
     assert {s.script for s in plan.slots if s.participant == "p01"} == {"a0-normal-000", "a0-normal-001"}
+    # Where all scripts are needed and there are more of one kind than of another, evening out stops at that.
+    lopsided = [
+        s
+        for s in bank(2, {"normal": 1, "missing": 1}, n=3)
+        if s.id[-1] == "0" or s.id[:4] in ("a0-m", "a1-n")
+    ]
+    plan = make_plan(lopsided, who(3, 1, {"normal": 1, "missing": 1}), 8)
+    assert Counter(slot.script for slot in plan.slots) == {script.id: 3 for script in lopsided}
     # An activity without scripts of a strategy is planned with the others.
     uneven = [
         s for s in bank(2, {"normal": 1, "missing": 1}) if (s.activity, s.strategy) != ("a1", "missing")

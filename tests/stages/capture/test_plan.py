@@ -175,9 +175,9 @@ def test_broken_files_are_named_and_nothing_is_written(workspace: Path) -> None:
         path = workspace / "capture" / name
         whole = path.read_bytes()
         path.write_bytes(text)
-        for make in (lambda: plan(workspace, PlanSettings(people="5", **FEW)), lambda: show_plan(workspace)):
+        for make in (show_plan, lambda root: plan(root, PlanSettings(people="5", **FEW))):
             with pytest.raises(UserError) as error:
-                make()
+                make(workspace)
             assert name in str(error.value.where)
         path.write_bytes(whole)
     assert files(workspace) == before
