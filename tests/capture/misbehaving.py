@@ -82,6 +82,9 @@ class Counting:
             await asyncio.sleep(3600)
         while True:
             self.die(f"run{self.n}")
+            if self.n == int(self.options.get("hang", -1)) and not Path(str(self.options["once"])).exists():
+                Path(str(self.options["once"])).touch()
+                time.sleep(3600)
             if self.n == int(self.options.get("fail", -1)):
                 self.n += 1
                 raise RuntimeError("the cable is loose")

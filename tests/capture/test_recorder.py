@@ -100,7 +100,7 @@ def test_disk_low_warns_below_10_minutes_and_stops_below_2(tmp_path: Path) -> No
         assert 55 < (r.status().minutes_left or 0) < 65
         free = int(rate * 60 * 5)
         await until(lambda: r.status().warnings)
-        assert "5 minutes" in r.status().warnings[0]
+        assert "5.0 minutes" in r.status().warnings[0]
         free = int(rate * 60 * 1.5)
         await until(r.over.is_set)
         return await r.stop()
@@ -218,6 +218,23 @@ def test_sensor_process_dies_and_is_started_again_with_a_new_segment(tmp_path: P
     (died,) = events(tmp_path / "r1", "sensor")
     assert "-9" in died.text
     assert died.stream == "imu"
+
+
+def test_sensor_process_hangs_and_is_killed_and_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proctor.capture.recorder._HUNG_S", 1.5)
+
+    async def run() -> None:
+        r = recorder(tmp_path / "r1", sensor("imu", hang=20, once=str(tmp_path / "once")))
+        await r.start()
+        await until(lambda: samples(r) > 40, 60)
+        await r.stop()
+
+    asyncio.run(run())
+    seqs = verified(tmp_path / "r1" / "raw" / "imu")
+    assert seqs == list(range(len(seqs)))
+    assert "-9" in events(tmp_path / "r1", "sensor")[0].text
 
 
 POINTS = {

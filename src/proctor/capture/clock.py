@@ -9,28 +9,26 @@ from typing import Final
 __all__ = ["JUMP_NS", "Clock", "JumpWatch"]
 
 JUMP_NS: Final = 50_000_000
-"""A change of wall time against monotonic time, from one look to the next, that is a jump; what a time service slews is less."""
+"""A change of wall time against monotonic time, from one look to the next, that is a jump; a time service slews less in a second."""
 
 
 class Clock:
-    """Monotonic time and wall time of this machine, in ns; tests put another one in its place."""
+    """Monotonic time (the same for all processes of a machine) and wall time (UTC since 1970), in ns; tests bring another."""
 
-    def mono_ns(self) -> int:
-        """Return monotonic time; the same for every process of the machine."""
-        return time.monotonic_ns()
+    mono_ns = staticmethod(time.monotonic_ns)
 
     def wall_ns(self) -> int:
-        """Return time since 1970 (UTC)."""
+        """Return wall time."""
         return time.time_ns()
 
     def label(self) -> str:
-        """Return wall time as UTC in ISO 8601, with milliseconds."""
+        """Return wall time in ISO 8601, with milliseconds."""
         at = datetime.fromtimestamp(self.wall_ns() / 1e9, UTC)
         return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class JumpWatch:
-    """Notices that wall time jumped; look at it about once a second."""
+    """Notices that wall time jumped."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -43,8 +41,7 @@ class JumpWatch:
         return jump if abs(jump) > JUMP_NS else 0
 
     def _offset(self) -> int:
-        """Return wall time less monotonic time; read again where the process was held up in between."""
-        for _ in range(5):
+        for _ in range(5):  # read again where the process was held up in between
             before, wall, after = self._clock.mono_ns(), self._clock.wall_ns(), self._clock.mono_ns()
             if after - before < JUMP_NS // 10:
                 break

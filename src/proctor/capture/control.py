@@ -9,7 +9,7 @@ import socket
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -18,7 +18,6 @@ from proctor.capture.session import holder_of
 from proctor.errors import UserError
 
 __all__ = [
-    "PATIENCE_S",
     "Ask",
     "NoRecorderError",
     "SensorStatus",
@@ -30,11 +29,10 @@ __all__ = [
 ]
 
 Verb: TypeAlias = Literal["preflight", "arm", "start", "mark", "stop"]
-PATIENCE_S: Final = 3.0
 
 
 class SensorStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One sensor: green, amber (silent, or begun again) or red; ``seen_s`` is how many seconds ago something came."""
+    """One sensor: green, amber (silent, or begun again) or red; something came ``seen_s`` seconds ago."""
 
     name: str
     state: Literal["green", "amber", "red"]
@@ -48,21 +46,10 @@ class SensorStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """How a session is.
-
-    Attributes:
-        recording: its id.
-        state: see ``records.STATES``.
-        sensors: in the order of the file of sensors.
-        minutes_left: that the disk has space for; None where nobody can tell.
-        battery: percent; None on mains.
-        elapsed_s: since it was started.
-        checks: of the last preflight.
-        warnings: what somebody should look at now.
-        asks: what the operator has to decide: a required sensor is lost.
-        holder: who operates it; empty while nobody does.
-        viewer: who asked is not that one, so arm, start and stop do nothing.
-    """
+    """How a session is: space on the disk in minutes and battery in percent (None: nobody can tell, on mains), seconds since its start,
+    the last preflight, what to look at (``warnings``) and decide (``asks``). ``viewer``: who asked is not ``holder``, its operator, so
+    arm, start and stop did nothing.
+    """  # noqa: D205
 
     recording: str
     state: State
@@ -86,9 +73,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     take_over: bool = False
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A status, or why there is none."""
-
+class _Answer(msgspec.Struct, frozen=True):
     status: Status | None = None
     error: str = ""
     hint: str | None = None
@@ -102,30 +87,30 @@ def socket_path(folder: Path) -> Path:
     """Return where the recorder of a folder listens: a short name (108 bytes at most) in a folder of this user alone.
 
     Raises:
-        UserError: if that folder belongs to somebody else.
+        UserError: if that folder is open to others.
     """
     home = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"proctor-{os.getuid()}"
     home.mkdir(mode=0o700, exist_ok=True)
     there = home.lstat()
-    if there.st_uid != os.getuid() or there.st_mode & 0o077 or not home.is_dir() or home.is_symlink():
+    if there.st_uid != os.getuid() or there.st_mode & 0o077 or home.is_symlink():
         raise UserError(
-            "this folder is open to others.", where=str(home), hint="remove it, or set XDG_RUNTIME_DIR"
+            "others can use this folder.", where=str(home), hint="remove it, or set XDG_RUNTIME_DIR"
         )
-    return home / f"{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.sock"
+    return home / f"{hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]}.sock"
 
 
 async def listen(path: Path, answer: Callable[[Ask], Awaitable[Status]]) -> asyncio.Server:
-    """Listen for verbs; ``answer`` may raise ``UserError``. What takes longer than 3 s goes on after its answer."""
+    """Listen for verbs, one JSON line each; ``answer`` may raise ``UserError``."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while line := await reader.readline():
                 try:
-                    reply = Answer(status=await answer(msgspec.json.decode(line, type=Ask)))
+                    reply = _Answer(await answer(msgspec.json.decode(line, type=Ask)))
                 except UserError as error:
-                    reply = Answer(error=error.message, hint=error.hint)
+                    reply = _Answer(error=error.message, hint=error.hint)
                 except msgspec.MsgspecError as error:
-                    reply = Answer(error=f"this is no verb: {error}")
+                    reply = _Answer(error=f"this is no verb: {error}")
                 writer.write(msgspec.json.encode(reply) + b"\n")
                 await writer.drain()
         except (ConnectionError, ValueError):  # gone, or a line without end
@@ -147,8 +132,7 @@ def ask_recorder(
         NoRecorderError: if none listens, or it does not answer in time.
         UserError: if it refuses: a check failed, the state is another.
     """
-    folder = recording_folder(workspace, recording)
-    found = holder_of(folder)
+    found = holder_of(recording_folder(workspace, recording))
     hint = f"proctor capture record --serve, for '{recording}'"
     if found is None or not found.socket:
         raise NoRecorderError(f"no recorder runs for '{recording}'.", hint=hint)
@@ -159,7 +143,7 @@ def ask_recorder(
             line.connect(found.socket)
             line.sendall(ask)
             with line.makefile("rb") as file:
-                reply = msgspec.json.decode(file.readline(), type=Answer)
+                reply = msgspec.json.decode(file.readline(), type=_Answer)
     except (OSError, msgspec.MsgspecError) as error:
         raise NoRecorderError(f"the recorder of '{recording}' does not answer: {error}", hint=hint) from None
     if reply.status is None:

@@ -16,7 +16,6 @@ from proctor.errors import UserError
 __all__ = ["TRUTH", "Act", "TrueStep", "Truth", "claps_of", "held_up", "perform", "review_of"]
 
 TRUTH: Final = "truth.json"
-_MARGIN_S: Final = 1.5
 _SLIPS: Final = ("measurement", "missing", "preparation", "technique", "temperature", "timing")
 
 
@@ -38,7 +37,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     step: str = ""
 
 
-class Truth(msgspec.Struct, frozen=True, kw_only=True):
+class Truth(msgspec.Struct, frozen=True):
     """``truth.json``: what really happened. ``sensors.sim`` makes true times of all samples again from ``sensors`` and ``start_ns``."""
 
     recording: str
@@ -47,20 +46,16 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     sensors: tuple[SensorConfig, ...]
     claps: tuple[float, ...]
-    steps: tuple[TrueStep, ...]
-    acts: tuple[Act, ...]
+    steps: list[TrueStep]
+    acts: list[Act]
 
 
-def perform(
-    script: Script, seed: str, seconds: float, slips: float
-) -> tuple[tuple[TrueStep, ...], tuple[Act, ...]]:
+def perform(script: Script, seed: str, seconds: float, slips: float) -> tuple[list[TrueStep], list[Act]]:
     """Return what a participant does with a script in that time; the same arguments give the same.
 
     Planned mistakes in how a step is done are made in 85 of 100 cases, planned orders always; others with probability ``slips`` in
-    each step without a planned one. Six of ten are noticed (*Oops*). *Done* is pressed up to 0.4 s late.
-
-    Raises:
-        UserError: if the time is too short to do anything in.
+    each step without a planned one. Six of ten are noticed (*Oops*). *Done* is pressed up to 0.4 s late. Raises UserError if the time
+    is too short.
     """
     rng = random.Random(f"{seed}/{script.id}")  # noqa: S311 - not a secret
     parts = [rng.lognormvariate(0, 0.35) for _ in script.steps]
@@ -87,7 +82,7 @@ def perform(
         kept = not slipped and len(made) == len(planned)
         steps.append(TrueStep(step, times[0], times[1], tuple(found), kept))
         at += length
-    return tuple(steps), (*acts, Act(at_s=round(seconds - 0.7, 3), kind="clap"))
+    return steps, [*acts, Act(at_s=round(seconds - 0.7, 3), kind="clap")]
 
 
 def held_up(truth: Truth, done: int, now_s: float) -> Truth:
@@ -95,13 +90,11 @@ def held_up(truth: Truth, done: int, now_s: float) -> Truth:
     last, left = truth.acts[done - 1], truth.acts[done:]
     by = max(0.0, round(now_s + 0.5 - left[0].at_s, 3)) if left and done else 0.0
 
-    def moved(at: float | None, stays: bool = False) -> float | None:
+    def moved(at: float | None, stays: bool) -> float | None:
         return at if at is None or at < last.at_s or stays else round(at + by, 3)
 
-    steps = tuple(
-        replace(s, start_s=moved(s.start_s, s.step == last.step), end_s=moved(s.end_s)) for s in truth.steps
-    )
-    acts = truth.acts[:done] + tuple(replace(act, at_s=round(act.at_s + by, 3)) for act in left)
+    steps = [TrueStep(s.step, moved(s.start_s, s.step == last.step), moved(s.end_s, False), s.mistakes, s.as_planned) for s in truth.steps]  # fmt: skip
+    acts = truth.acts[:done] + [replace(act, at_s=round(act.at_s + by, 3)) for act in left]
     return replace(truth, seconds=round(truth.seconds + by, 3), claps=claps_of(acts), steps=steps, acts=acts)
 
 
@@ -112,12 +105,12 @@ def claps_of(acts: Iterable[Act]) -> tuple[float, ...]:
 
 def review_of(script: Script, truth: Truth) -> Review:
     """Return what the participant says afterwards: every mistake, those of the script and others."""
-    steps = [
-        StepReview(step=s.step, done=s.start_s is not None, as_planned=s.as_planned, mistakes=s.mistakes)
-        for s in truth.steps
-    ]
+    reviews = []
+    for s in truth.steps:
+        done = s.start_s is not None
+        reviews.append(StepReview(step=s.step, done=done, as_planned=s.as_planned, mistakes=s.mistakes))
     for step in script.left_out:
         planned = (m for m in script.mistakes if m.step == step)
         found = (SeenMistake(step=step, kind=m.kind, text=m.text, origin="script") for m in planned)
-        steps.append(StepReview(step=step, done=False, mistakes=tuple(found)))
-    return Review(recording=truth.recording, by="participant", steps=tuple(steps))
+        reviews.append(StepReview(step=step, done=False, mistakes=tuple(found)))
+    return Review(recording=truth.recording, by="participant", steps=tuple(reviews))

@@ -18,7 +18,6 @@ __all__ = ["Dropped", "MemoryQueue", "QueueSettings", "SampleQueue", "queue_of"]
 
 SampleQueue: TypeAlias = "MemoryQueue | RedisQueue"
 """A queue of one stream with one writer."""
-
 _OVERHEAD: Final = 120
 """Bytes that a sample takes beside its payload."""
 _BATCH: Final = 8 * 2**20
@@ -41,17 +40,21 @@ class QueueSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Dropped(NamedTuple):
-    """Samples that a full queue lost: how many, and the host times of the first and the last."""
+    """Samples that a queue lost: how many, and the host times of the first and the last."""
 
     number: int
     start_ns: int
     end_ns: int
 
+    def and_before(self, other: Dropped | None) -> Dropped:
+        """Return these and those of before."""
+        return self if other is None else Dropped(self.number + other.number, other.start_ns, self.end_ns)
+
 
 class MemoryQueue:
     """A queue in memory, bounded by bytes.
 
-    The writer is not woken for each sample but looks every ``timeout_s``, or when a quarter is full: many small samples would
+    Its writer is not woken for each sample but looks every ``timeout_s``, or when a quarter is full: many small samples would
     otherwise cost a switch of threads each.
     """
 
@@ -59,49 +62,43 @@ class MemoryQueue:
     """What was taken is kept until ``written``, so that the writer syncs each batch."""
 
     def __init__(self, settings: QueueSettings, policy: Literal["block", "drop-oldest"]) -> None:
-        self._most, self._policy = settings.most_bytes, policy
+        self._most, self._policy, self._bytes = settings.most_bytes, policy, 0
         self._items: deque[Sample] = deque()
-        self._bytes = 0
-        self._lock = threading.Lock()
-        self._ready = threading.Condition(self._lock)
-        self._room = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
+        self._ready = threading.Condition()
+        self._room, self._loop = asyncio.Event(), asyncio.get_running_loop()
         self._closed = False
         self._lost: Dropped | None = None
         self.next_seq = 0
-        """Number of the sample that comes next, where samples were lost that had one."""
+        """Number of the first sample that ``take`` returned, where samples before it were lost that had one."""
 
     async def put(self, sample: Sample) -> None:
         """Append; waits while it is full and its policy is ``block``. A sample larger than the queue goes in alone."""
         size = len(sample.payload) + _OVERHEAD
         while True:
-            with self._lock:
+            with self._ready:
                 if self._closed:
-                    self._drop(sample)
-                    return
+                    return self._drop(sample)
                 while self._policy == "drop-oldest" and self._items and self._bytes + size > self._most:
-                    old = self._items.popleft()
-                    self._bytes -= len(old.payload) + _OVERHEAD
-                    self._drop(old)
-                if not self._items or self._bytes + size <= self._most:
+                    self._bytes -= len(self._items[0].payload) + _OVERHEAD
+                    self._drop(self._items.popleft())
+                if fits := not self._items or self._bytes + size <= self._most:
                     self._items.append(sample)
                     self._bytes += size
-                    if self._bytes * 4 > self._most:
-                        self._ready.notify()
-                    return
-                self._room.clear()
-                self._ready.notify()
+                else:
+                    self._room.clear()
+                if self._bytes * 4 > self._most:
+                    self._ready.notify()
+            if fits:
+                return None
             await self._room.wait()
 
     def _drop(self, sample: Sample) -> None:
-        before = self._lost
-        start = sample.host_ns if before is None else before.start_ns
-        self._lost = Dropped(1 + (before.number if before else 0), start, sample.host_ns)
+        self._lost = Dropped(1, sample.host_ns, sample.host_ns).and_before(self._lost)
 
     def take(self, seq: int, timeout_s: float) -> list[Sample] | None:
         """Return what waits, some MB at most; None once it is closed and empty. ``seq`` is the number of the next sample."""
-        del seq  # in memory nothing is taken twice
-        with self._lock:
+        with self._ready:
+            self.next_seq = seq
             if not self._closed and self._bytes * 4 <= self._most:
                 self._ready.wait(timeout_s)
             if not self._items:
@@ -116,7 +113,7 @@ class MemoryQueue:
 
     def lost(self) -> Dropped | None:
         """Return what was dropped since the last call."""
-        with self._lock:
+        with self._ready:
             found, self._lost = self._lost, None
         return found
 
@@ -128,7 +125,7 @@ class MemoryQueue:
 
     def close(self) -> None:
         """Let ``take`` end when it is empty; what is put afterwards is dropped and counted."""
-        with self._lock:
+        with self._ready:
             self._closed = True
             self._ready.notify()
         self._room.set()
@@ -139,11 +136,7 @@ class MemoryQueue:
 
 
 def queue_of(settings: QueueSettings, recording: str, spec: StreamSpec) -> SampleQueue:
-    """Return the queue of a stream; to be called in the event loop.
-
-    Raises:
-        UserError: if Redis is wanted and not installed, or not there.
-    """
+    """Return the queue of a stream, in the event loop; raises ``UserError`` if Redis is wanted and not there."""
     if settings.redis:
         from proctor.capture.redis_queue import RedisQueue
 

@@ -8,88 +8,55 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
-from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
+from proctor.capture import session
 from proctor.capture.clock import Clock, JumpWatch
-from proctor.capture.control import PATIENCE_S, Ask, SensorStatus, Status, listen, socket_path
-from proctor.capture.host import Beat, Checked, Ended, HostConfig, Report, Said, Verb
+from proctor.capture.control import Ask, SensorStatus, Status, listen, socket_path
+from proctor.capture.host import HostConfig, Limits, Phase, Report
 from proctor.capture.queue import QueueSettings
 from proctor.capture.records import SCRIPT, Check, Event, Manifest, Script, State, StreamSpec
-from proctor.capture.sensor import SensorConfig
-from proctor.capture.session import (
-    EventLog,
-    Lease,
-    WithdrawnError,
-    boot_id,
-    byte_rate,
-    finish,
-    free_reserve,
-    read_battery,
-    read_manifest,
-    reserve,
-    save_manifest,
-    wipe,
-)  # fmt: skip
+from proctor.capture.sensor import SensorConfig, StopReport
 from proctor.errors import UserError
 from proctor.records import write_json
 
 __all__ = ["Limits", "Recorder"]
 
 _OVER: Final = ("stopped", "stopped_disk", "incomplete", "withdrawn")
+_BEFORE: Final = ("planned", "interrupted")
 _HUNG_S: Final = 20.0
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """When something is said or done: seconds, minutes, percent, bytes."""
-
-    probe_s: float = 60.0
-    segment_s: float = 60.0
-    backoff_s: float = 1.0
-    stop_s: float = 600.0
-    watch_s: float = 1.0
-    ask_s: float = 20.0
-    warn_minutes: float = 10.0
-    stop_minutes: float = 2.0
-    warn_battery: float = 15.0
-    stop_battery: float = 5.0
-    reserve_bytes: int = 64 * 2**20
+_change = msgspec.structs.replace
 
 
 class _Stream:
-    """One sensor's process, seen from here."""
+    """One sensor's process, seen from here; ``fixed`` is what the stream is since its first sample."""
 
     def __init__(self, config: SensorConfig) -> None:
         self.config = config
         self.spec: StreamSpec | None = None
         self.fixed: StreamSpec | None = None
-        """What the stream is since its first sample."""
-        self.beat: Beat | None = None
-        self.ended: Ended | None = None
+        self.status = SensorStatus(name=config.name, state="amber", required=config.required)
+        self.phase: Phase = "ready"
+        self.ended: StopReport | None = None
         self.checks: tuple[Check, ...] = ()
         self.checked = asyncio.Event()
         self.process: asyncio.subprocess.Process | None = None
         self.task: asyncio.Task[None] | None = None
-        self.heard_ns = self.lost_since = 0
-        self.down = ""
-        self.stderr: deque[bytes] = deque(maxlen=20)
+        self.heard_ns = self.lost_ns = 0
+        self.down = self.error = ""
 
-    def send(self, message: bytes) -> None:
+    def begin(self, now_ns: int) -> None:
+        self.ended, self.error, self.heard_ns = None, "", now_ns
+
+    def send(self, message: HostConfig | Literal["check", "start", "stop"]) -> None:
         if self.process is not None and self.process.stdin is not None:
             with suppress(ConnectionError, RuntimeError):
-                self.process.stdin.write(message + b"\n")
-
-    @property
-    def error(self) -> str:
-        return self.ended.error if self.ended is not None else ""
-
-    def verb(self, verb: Verb) -> None:
-        self.send(msgspec.json.encode(verb))
+                self.process.stdin.write(msgspec.json.encode(message) + b"\n")
 
     def kill(self) -> None:
         if self.process is not None and self.process.returncode is None:
@@ -98,11 +65,11 @@ class _Stream:
 
 
 class Recorder:
-    """Records one session into a folder; start and stop may be said twice.
+    """Records one session into a folder; what is said twice is done once.
 
     Args:
         folder: of the recording.
-        manifest: id, activity, participant and so on; what is in the folder goes before it.
+        manifest: id, activity, participant and so on; that of the folder goes before it.
         script: that is performed.
         sensors: that are recorded.
         queue: between sensor and writer.
@@ -110,44 +77,45 @@ class Recorder:
         resume: go on with an interrupted session.
         disk_free: bytes that are free at a path.
         battery: percent, None on mains.
-        limits: see there.
+        limits: when something is said or done.
         serve: listen for verbs (``control``).
+
+    Raises:
+        UserError: if two sensors have one name, or there is none.
     """
 
     def __init__(
         self, folder: Path, manifest: Manifest, script: Script | None, sensors: Sequence[SensorConfig], *,
         queue: QueueSettings | None = None, clock: Clock | None = None, resume: bool = False,
         disk_free: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free,
-        battery: Callable[[], float | None] = read_battery, limits: Limits | None = None, serve: bool = False,
+        battery: Callable[[], float | None] = session.read_battery, limits: Limits | None = None, serve: bool = False,
     ) -> None:  # fmt: skip
         names = [s.name for s in sensors]
         if len(set(names)) < len(names) or not names:
-            raise UserError(
-                "each sensor needs a name of its own, and there has to be one.", where=", ".join(names)
-            )
+            raise UserError("each sensor needs a name of its own; one at least.", where=", ".join(names))
         self.folder, self.manifest, self.script = folder, manifest, script
         self.queue, self.clock, self.limits = queue or QueueSettings(), clock or Clock(), limits or Limits()
         self._resume, self._disk_free, self._battery, self._serve = resume, disk_free, battery, serve
         self._streams = [_Stream(s) for s in sensors]
         self._lock = asyncio.Lock()
-        self._lease: Lease | None = None
-        self._log: EventLog | None = None
+        self._lease: session.Lease | None = None
+        self._log: session.EventLog | None = None
         self._server: asyncio.Server | None = None
         self._watching: asyncio.Task[None] | None = None
         self._stopping: asyncio.Task[Manifest] | None = None
-        self._ending = False
+        self._ends = asyncio.Event()
+        self._doing: set[asyncio.Task[object]] = set()
         self._checks: tuple[Check, ...] = ()
         self._warnings: dict[str, str] = {}
-        self._rate_from: tuple[int, int] | None = None
+        self._counted: tuple[int, int] | None = None
         self._holder = ""
-        self._doing: set[asyncio.Task[object]] = set()
         self.over = asyncio.Event()
         """Set once the session is over."""
 
     # -- verbs -----------------------------------------------------------------------------------------------
 
     async def preflight(self) -> list[Check]:
-        """Start the sensors' processes and look whether all can run; while a session runs, what was found before.
+        """Start the sensors' processes and look whether all can run; while a session runs, return what was found before.
 
         Raises:
             UserError: if the folder cannot be used: another recorder, an interrupted session, one that is over.
@@ -156,30 +124,28 @@ class Recorder:
             return await self._preflight()
 
     async def _preflight(self) -> list[Check]:
-        if self.manifest.state not in ("planned", "interrupted") and self._lease is not None:
+        if self._lease is not None and self.manifest.state not in _BEFORE:
             return list(self._checks)
         await self._open()
         for stream in self._streams:
             stream.checked.clear()
             if stream.task is None or stream.task.done():
-                stream.down = ""
                 stream.task = asyncio.create_task(self._keep(stream))
             else:
-                stream.verb("check")
-        waits = [asyncio.wait_for(s.checked.wait(), 30) for s in self._streams]
-        await asyncio.gather(*waits, return_exceptions=True)
-        for stream in self._streams:
-            bad = stream.down or ("" if stream.checked.is_set() else "it does not answer")
-            if bad:
-                stream.checks = (Check(name=stream.config.name, ok=False, seen=bad),)
+                stream.send("check")
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*(s.checked.wait() for s in self._streams)), 30)
+        for s in self._streams:
+            if s.down or not s.checked.is_set():
+                s.checks = (Check(name=s.config.name, ok=False, seen=s.down or "it does not answer"),)
         checks = [c for s in self._streams for c in s.checks]
-        left, percent = self._minutes(), self._battery()
-        if left is not None:
-            hint = "free some space" if left < self.limits.warn_minutes else ""
-            checks.append(Check(name="disk", ok=not hint, seen=f"space for {left:.0f} minutes", hint=hint))
-        if percent is not None:
-            hint = "plug it in" if percent < self.limits.warn_battery else ""
-            checks.append(Check(name="battery", ok=not hint, seen=f"{percent:.0f} %", hint=hint))
+        if self.queue.redis:
+            from proctor.capture.redis_queue import check
+
+            checks.append(await asyncio.to_thread(check, self.queue.redis))
+        hints = {"disk": "free some space", "battery": "plug it in"}
+        for name, (text, low, _) in self._short().items():
+            checks.append(Check(name=name, ok=not low, seen=text, hint=hints[name] if low else ""))
         self._checks = tuple(checks)
         return checks
 
@@ -187,38 +153,26 @@ class Recorder:
         """Get everything ready; from now on the session is in the folder.
 
         Raises:
-            UserError: if a required sensor failed its preflight, or space or battery would end it at once.
+            UserError: if a required sensor failed its preflight, or space or battery would end it at once; see ``preflight``.
         """
         async with self._lock:
             await self._arm()
 
     async def _arm(self) -> None:
-        if self.manifest.state not in ("planned", "interrupted") and self._lease is not None:
+        if self._lease is not None and self.manifest.state not in _BEFORE:
             return
         await self._preflight()
-        bad = [
-            f"{s.config.name}: {c.seen}"
-            for s in self._streams
-            if s.config.required
-            for c in s.checks
-            if not c.ok
-        ]
-        bad += [why for why in (self._no_space(), self._no_battery()) if why]
-        if bad:
+        needed = (s for s in self._streams if s.config.required)
+        bad = [f"{s.config.name}: {c.seen}" for s in needed for c in s.checks if not c.ok]
+        bad += [c.seen for c in self._checks if c.name == "Redis" and not c.ok]
+        if bad := [*bad, *(text for text, _, stop in self._short().values() if stop)]:
             raise UserError(
-                "; ".join(bad),
-                where=self.manifest.id,
-                hint="put that right, or make the sensor required = false",
+                "; ".join(bad), where=self.manifest.id, hint="or set required = false for that sensor"
             )
         if self.script is not None and not (self.folder / SCRIPT).exists():
             write_json(self.folder / SCRIPT, self.script)
-        try:
-            reserve(self.folder, self.limits.reserve_bytes)
-        except OSError as error:
-            raise UserError(
-                f"there is no space: {error.strerror}", where=str(self.folder), hint="free some"
-            ) from None
-        self._log = EventLog(self.folder, self.clock)
+        session.reserve(self.folder, self.limits.reserve_bytes)
+        self._log = session.EventLog(self.folder, self.clock)
         self._save(new=True, state="armed", streams=self._specs())
         self._watching = asyncio.create_task(self._watch())
 
@@ -231,16 +185,15 @@ class Recorder:
         async with self._lock:
             if self.manifest.state in _OVER:
                 raise UserError(f"the session is over ({self.manifest.state}).", where=self.manifest.id)
-            if self.manifest.state == "recording":
+            if self.manifest.state == "recording" and self._lease is not None:
                 return
             await self._arm()
             if self.manifest.host_start_ns is None:
-                self.manifest = msgspec.structs.replace(
-                    self.manifest, host_start_ns=self.clock.mono_ns(), wall_start=self.clock.label()
-                )
+                now = self.clock.mono_ns()
+                self.manifest = _change(self.manifest, host_start_ns=now, wall_start=self.clock.label())
             self._save(state="recording")
             for stream in self._streams:
-                stream.verb("start")
+                stream.send("start")
 
     async def mark(self, event: Event) -> Event:
         """Write an event down, and return it with its number and times.
@@ -249,288 +202,226 @@ class Recorder:
             UserError: if no session is armed.
         """
         if self._log is None or self.manifest.state not in ("armed", "recording"):
-            raise UserError(
-                f"nothing can be noted: the session is {self.manifest.state}.", where=self.manifest.id
-            )
+            raise UserError(f"nothing can be noted: it is {self.manifest.state}.", where=self.manifest.id)
         return self._log.add(event)
 
-    async def stop(self, reason: str = "", state: State = "stopped") -> Manifest:
+    async def stop(self, reason: str = "") -> Manifest:
         """End the session, and return its manifest; the second time that of the first.
 
         Raises:
             UserError: if it cannot be written.
         """
         async with self._lock:
-            if self._stopping is None:
-                self._stopping = asyncio.create_task(self._stop(reason, state))
+            self._end(reason, "stopped")
+        assert self._stopping is not None
         return await asyncio.shield(self._stopping)
 
+    def _end(self, reason: str, state: State) -> None:
+        if self._stopping is None:
+            self._ends.set()
+            self._stopping = asyncio.create_task(self._stop(reason, state))
+
     async def _stop(self, reason: str, state: State) -> Manifest:
-        self._ending = True
-        if self._watching is not None and self._watching is not asyncio.current_task():
+        if self._watching is not None:
             self._watching.cancel()
-        if state == "withdrawn":
-            for stream in self._streams:
+        if state == "stopped_disk":
+            session.free_reserve(self.folder)
+        for stream in self._streams:
+            stream.send("stop")
+            if state == "withdrawn":
                 stream.kill()
-        else:
-            for stream in self._streams:
-                stream.verb("stop")
-        await self._gone(self.limits.stop_s + 30)
-        missing = [f"{s.config.name}: {m}" for s in self._streams if s.ended for m in s.ended.report.missing]
-        if state == "stopped" and missing:
-            state = "incomplete"
-        reasons = [*([reason] if reason else []), *missing]
+        tasks, late_ns = {s.task for s in self._streams if s.task}, int((self.limits.stop_s + 30) * 1e9)
+        while tasks:
+            tasks = (await asyncio.wait(tasks, timeout=1))[1]
+            self._kill_hung()
+            late_ns -= 10**9
+            for stream in self._streams if late_ns < 0 else ():
+                stream.kill()
+        missing = [f"{s.config.name}: {m}" for s in self._streams if s.ended for m in s.ended.missing]
+        state = "incomplete" if state == "stopped" and missing else state
         try:
             if state == "withdrawn":
-                raise WithdrawnError
+                raise session.WithdrawnError
             if self._log is not None:
-                done = msgspec.structs.replace(self.manifest, streams=self._specs())
-                self.manifest = await asyncio.to_thread(finish, self.folder, done, self._log, state, reasons)
-        except WithdrawnError:
-            wipe(self.folder)
-            self.manifest = msgspec.structs.replace(self.manifest, state="withdrawn", streams=(), files=())
+                done, reasons = (
+                    _change(self.manifest, streams=self._specs()),
+                    [*filter(None, [reason]), *missing],
+                )
+                self.manifest = await asyncio.to_thread(
+                    session.finish, self.folder, done, self._log, state, reasons
+                )
+        except session.WithdrawnError:
+            session.wipe(self.folder)
+            self.manifest = _change(self.manifest, state="withdrawn", streams=(), files=())
         finally:
-            self._release()
+            if self._log is not None:
+                self._log.close()
+            if self._server is not None:
+                self._server.close()
+                socket_path(self.folder).unlink(missing_ok=True)
+            if self._lease is not None:
+                self._lease.release(remove=self.manifest.state in (*_OVER, "planned"))
+            self.over.set()
         return self.manifest
-
-    def _release(self) -> None:
-        if self._log is not None:
-            self._log.close()
-        if self._server is not None:
-            self._server.close()
-            socket_path(self.folder).unlink(missing_ok=True)
-        if self._lease is not None:
-            self._lease.release(remove=self.manifest.state in (*_OVER, "planned"))
-        self.over.set()
-
-    async def _gone(self, seconds: float) -> None:
-        """Wait for the processes to end, and end those that do not."""
-        tasks = {s.task for s in self._streams if s.task is not None}
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=seconds)
-            for stream in self._streams:
-                stream.kill()
-            if late:
-                await asyncio.wait(late, timeout=10)
 
     # -- status ----------------------------------------------------------------------------------------------
 
     def status(self) -> Status:
         """Return how the session is now."""
         now, sensors, asks = self.clock.mono_ns(), [], []
-        for stream in self._streams:
-            beat, config = stream.beat, stream.config
-            playing = self.manifest.state == "recording"
-            good = beat is not None and beat.state in (
-                ("green", "ended") if playing else ("ready", "green", "ended")
-            )
-            lost_s = (now - stream.lost_since) / 1e9 if stream.lost_since else 0.0
-            message = stream.down or (beat.message if beat else "")
-            bad = (
-                any(not c.ok for c in stream.checks)
-                if not playing
-                else config.required and lost_s > self.limits.ask_s
-            )
-            if playing and bad:
-                asks.append(f"{config.name} has sent nothing for {lost_s:.0f} s: go on without it, or stop?")
-            state = (
-                "red"
-                if bad or (stream.down and not playing)
-                else "green"
-                if good and not stream.down
-                else "amber"
-            )
-            sensors.append(
-                SensorStatus(
-                    name=config.name, state=state, required=config.required, message=message,  # type: ignore[arg-type]
-                    samples=beat.samples if beat else 0, bytes=beat.bytes if beat else 0,
-                    dropped=beat.dropped if beat else 0, refused=beat.refused if beat else 0,
-                    seen_s=(now - beat.heard_ns) / 1e9 if beat and beat.heard_ns else None,
-                )
-            )  # fmt: skip
-        begun, end = self.manifest.host_start_ns, self.manifest.host_end_ns
+        playing = self.manifest.state == "recording"
+        for s in self._streams:
+            was, age_s = s.status, (now - s.heard_ns) / 1e9
+            lost_s = (now - s.lost_ns) / 1e9 if playing and s.lost_ns else 0.0
+            if lost := was.required and lost_s > self.limits.ask_s:
+                asks.append(f"{was.name} has sent nothing for {lost_s:.0f} s: go on without it, or stop?")
+            red = lost or (not playing and (s.down or any(not c.ok for c in s.checks)))
+            good = not s.down and s.phase in (("green", "ended") if playing else ("ready", "green", "ended"))
+            seen_s = None if was.seen_s is None else was.seen_s + age_s
+            color: Literal["green", "amber", "red"] = "red" if red else "green" if good else "amber"
+            sensors.append(_change(was, state=color, seen_s=seen_s, message=s.down or was.message))
+        begun = self.manifest.host_start_ns
         return Status(
             recording=self.manifest.id, state=self.manifest.state, sensors=tuple(sensors), minutes_left=self._minutes(),
-            battery=self._battery(), elapsed_s=((end or now) - begun) / 1e9 if begun is not None else 0.0,
+            battery=self._battery(), elapsed_s=((self.manifest.host_end_ns or now) - begun) / 1e9 if begun else 0.0,
             checks=self._checks, warnings=tuple(self._warnings.values()), asks=tuple(asks), holder=self._holder,
         )  # fmt: skip
 
     async def answer(self, ask: Ask) -> Status:
-        """Do what a verb says, unless somebody else operates the session, and return the status."""
+        """Do what a verb says, unless somebody else operates the session; what takes more than 3 s goes on after the answer."""
         if ask.take_over or (ask.verb in ("arm", "start") and not self._holder):
             self._holder = ask.holder
         viewer = bool(self._holder) and ask.holder != self._holder
-        if ask.verb == "mark" and ask.event is not None:
-            await self.mark(ask.event)
-        elif ask.verb == "preflight" or (not viewer and ask.verb != "mark"):
-            verbs: dict[str, Callable[[], Coroutine[None, None, object]]] = {
-                "preflight": self.preflight,
-                "arm": self.arm,
-                "start": self.start,
-                "stop": self.stop,
-            }
-            does: asyncio.Task[object] = asyncio.create_task(verbs[ask.verb]())
-            self._doing.add(does)
-            does.add_done_callback(self._did)
-            if (await asyncio.wait({does}, timeout=PATIENCE_S))[0]:
-                does.result()
-        return msgspec.structs.replace(self.status(), viewer=viewer)
+        verbs: dict[str, Callable[[], Coroutine[None, None, object]]] = {
+            "preflight": self.preflight, "arm": self.arm, "start": self.start, "stop": self.stop,
+        }  # fmt: skip
+        if ask.verb == "mark":
+            await self.mark(ask.event or Event(n=0, kind="mark"))
+        elif ask.verb == "preflight" or not viewer:
+            task: asyncio.Task[object] = asyncio.create_task(verbs[ask.verb]())
+            self._doing.add(task)
+            task.add_done_callback(self._did)
+            if (await asyncio.wait({task}, timeout=3))[0]:
+                task.result()
+        return _change(self.status(), viewer=viewer)
 
     def _did(self, task: asyncio.Task[object]) -> None:
         self._doing.discard(task)
+        self._warnings.pop("verb", None)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._warnings["verb"] = str(error)
 
     def _minutes(self) -> float | None:
         """Return for how many minutes there is space: by what came in so far, before that by what the streams say."""
+        rate = sum(session.byte_rate(s.spec) for s in self._streams if s.spec is not None)
+        if self._counted is not None and (seconds := (self.clock.mono_ns() - self._counted[0]) / 1e9) > 10:
+            rate = max(rate if seconds < 30 else 0, (self._total() - self._counted[1]) / seconds)
         with suppress(OSError):
-            free = self._disk_free(self.folder)
-            rate = sum(byte_rate(s.spec) for s in self._streams if s.spec is not None)
-            if self._rate_from is not None:
-                at, had = self._rate_from
-                seconds = (self.clock.mono_ns() - at) / 1e9
-                if seconds > 10:
-                    rate = max(rate if seconds < 30 else 0, (self._total() - had) / seconds)
-            return free / rate / 60 if rate else None
+            return self._disk_free(self.folder) / rate / 60 if rate else None
         return None
 
     def _total(self) -> int:
-        return sum(s.beat.bytes + 40 * s.beat.samples for s in self._streams if s.beat is not None)
+        return sum(s.status.bytes + 40 * s.status.samples for s in self._streams)
 
-    def _no_space(self) -> str:
-        left = self._minutes()
-        return (
-            f"the disk has space for {left:.1f} minutes"
-            if left is not None and left < self.limits.stop_minutes
-            else ""
-        )
-
-    def _no_battery(self) -> str:
-        left = self._battery()
-        return f"the battery has {left:.0f} %" if left is not None and left < self.limits.stop_battery else ""
+    def _short(self) -> dict[str, tuple[str, bool, bool]]:
+        """Return how much is left of disk and battery, whether that is worth a warning, and whether to stop."""
+        left, percent, at = self._minutes(), self._battery(), self.limits
+        found = {}
+        if left is not None:
+            text = f"the disk has space for {left:.1f} minutes"
+            found["disk"] = (text, left < at.warn_minutes, left < at.stop_minutes)
+        if percent is not None:
+            text = f"the battery has {percent:.0f} %"
+            found["battery"] = (text, percent < at.warn_battery, percent < at.stop_battery)
+        return found
 
     # -- processes -------------------------------------------------------------------------------------------
 
     async def _open(self) -> None:
-        """Take the folder and start the processes; does nothing the second time."""
+        """Take the folder; raises ``UserError`` if that cannot be."""
         if self._lease is not None:
             return
-        there = read_manifest(self.folder)
-        lease = Lease(self.folder, self.clock)
-        try:
-            if there is not None:
-                self._take_up(there, lease)
-        except UserError:
-            lease.release(remove=False)
-            raise
-        self._lease = lease
-        if self._serve:
-            path = socket_path(self.folder)
-            self._server = await listen(path, self.answer)
-            lease.tell(str(path))
-        for stream in self._streams:
-            stream.fixed = next((s for s in self.manifest.streams if s.name == stream.config.name), None)
-
-    def _take_up(self, there: Manifest, lease: Lease) -> None:
-        """Go on with what is in the folder.
-
-        Raises:
-            UserError: if that cannot be.
-        """
-        where = str(self.folder)
-        if there.state in _OVER:
+        there, where = session.read_manifest(self.folder), str(self.folder)
+        if there is not None and there.state in _OVER:
             raise UserError(
                 f"this recording is over ({there.state}).", where=where, hint="record into another one"
             )
-        if there.state != "planned":
-            if not self._resume:
-                raise UserError(
-                    "this recording was interrupted.",
-                    where=where,
-                    hint="--resume goes on with it, --close ends it",
-                )
-            if lease.before is not None and lease.before.boot != boot_id():
-                raise UserError(
-                    "the machine was started anew since, and its clock with it.", where=where,
-                    hint="--close ends it; record the rest as another one",
-                )  # fmt: skip
-        self.manifest = there
+        if there is not None and there.state == "interrupted" and not self._resume:
+            raise UserError(
+                "this recording was interrupted.", where=where, hint="--resume goes on, --close ends it"
+            )
+        lease = session.Lease(self.folder, self.clock)
+        if there is not None and there.state == "interrupted" and not lease.same_boot:
+            lease.release(remove=False)
+            raise UserError(
+                "the machine was started anew since, and its clock with it.", where=where,
+                hint="--close ends it; record the rest as another one",
+            )  # fmt: skip
+        self._lease, self.manifest = lease, there or self.manifest
+        if self._serve:
+            self._server = await listen(socket_path(self.folder), self.answer)
+            lease.tell(str(socket_path(self.folder)))
+        known = {s.name: s for s in self.manifest.streams}
+        for stream in self._streams:
+            stream.fixed = known.get(stream.config.name)
 
     async def _keep(self, stream: _Stream) -> None:
         """Run a sensor's process; again, after a while, when it dies."""
-        wait = self.limits.backoff_s
-        while not self._ending:
-            (self.folder / "raw" / stream.config.name).mkdir(parents=True, exist_ok=True)
+        limits, name, wait, stream.down = self.limits, stream.config.name, self.limits.backoff_s, ""
+        while not self._ends.is_set():
+            (self.folder / "raw" / name).mkdir(parents=True, exist_ok=True)
+            pipe = asyncio.subprocess.PIPE
             process = stream.process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "proctor.capture.host", start_new_session=True, limit=1 << 22,
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+                stdin=pipe, stdout=pipe, stderr=pipe,
             )  # fmt: skip
-            recording = self.manifest.state == "recording"
-            config = HostConfig(
-                recording=self.manifest.id, folder=str(self.folder), sensor=stream.config, queue=self.queue,
-                spec=stream.fixed, start=recording, probe_s=self.limits.probe_s, segment_s=self.limits.segment_s,
-                stop_s=self.limits.stop_s, backoff_s=self.limits.backoff_s,
+            recording, had = self.manifest.state == "recording", stream.status.samples
+            stream.begin(self.clock.mono_ns())
+            stream.send(
+                HostConfig(
+                    recording=self.manifest.id, folder=str(self.folder), sensor=stream.config, queue=self.queue,
+                    spec=stream.fixed, start=recording, limits=limits,
+                )
             )  # fmt: skip
-            stream.ended, stream.heard_ns = None, self.clock.mono_ns()
-            stream.send(msgspec.json.encode(config))
             if not recording:
-                stream.verb("check")
-            noise = asyncio.create_task(self._noise(stream))
+                stream.send("check")
             assert process.stdout is not None
-            had = stream.beat.samples if stream.beat else 0
+            assert process.stderr is not None
+            noise = asyncio.create_task(_last_words(process.stderr))
             async for line in process.stdout:
                 self._hear(stream, msgspec.json.decode(line, type=Report))
-            code = await process.wait()
-            await noise
-            if self._over(stream):
+            code, last = await process.wait(), await noise
+            died = "" if stream.ended is not None else f"its process ended ({code}) {last}".strip()
+            error = stream.error or died
+            if not error or self._ends.is_set():
                 return
-            last = b"".join(stream.stderr)[-200:].decode("utf-8", "replace")
-            stream.down = stream.error or f"its process ended ({code}) {last}".strip()
+            stream.down, stream.lost_ns = error, stream.lost_ns or self.clock.mono_ns()
             stream.checked.set()
-            stream.lost_since = stream.lost_since or self.clock.mono_ns()
-            if self.manifest.state in ("planned", "interrupted"):
+            if self.manifest.state in _BEFORE:
                 return
-            self._note(
-                Event(n=0, kind="sensor", stream=stream.config.name, text=f"{stream.down}; started again")
-            )
-            wait = (
-                self.limits.backoff_s
-                if (stream.beat.samples if stream.beat else 0) > had
-                else min(2 * wait, 30.0)
-            )
-            await asyncio.sleep(wait)
-
-    def _over(self, stream: _Stream) -> bool:
-        return self._ending or (stream.ended is not None and not stream.error)
-
-    async def _noise(self, stream: _Stream) -> None:
-        assert stream.process is not None
-        assert stream.process.stderr is not None
-        with suppress(ValueError):
-            async for line in stream.process.stderr:
-                stream.stderr.append(line)
+            self._note(Event(n=0, kind="sensor", stream=name, text=f"{error}; started again"))
+            wait = limits.backoff_s if stream.status.samples > had else min(2 * wait, 30.0)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ends.wait(), wait)
 
     def _hear(self, stream: _Stream, report: Report) -> None:
         """Take in what a sensor's process says."""
         stream.heard_ns = self.clock.mono_ns()
-        if isinstance(report, Said):
+        if report.event is not None:
             self._note(report.event)
-        elif isinstance(report, Checked):
+        if report.checks is not None:
             stream.checks = report.checks
             stream.checked.set()
-        elif isinstance(report, Ended):
-            stream.ended = report
-        else:
-            stream.beat = report
-            stream.spec = report.spec
-            if report.samples and stream.fixed is None:
-                stream.fixed = report.spec
-            if report.state in ("ready", "green"):
-                stream.down = ""
-            lost = self.manifest.state == "recording" and report.state not in ("green", "ended")
-            stream.lost_since = (stream.lost_since or self.clock.mono_ns()) if lost else 0
-            if report.state == "disk":
-                self._end("the disk is full", "stopped_disk")
+        stream.ended, stream.error = report.ended or stream.ended, report.error or stream.error
+        if report.status is None:
+            return
+        stream.status, stream.spec, stream.phase = report.status, report.spec, report.phase
+        stream.fixed = stream.fixed or (report.spec if report.status.samples else None)
+        stream.down = "" if report.phase in ("ready", "green") else stream.down
+        lost = self.manifest.state == "recording" and report.phase not in ("green", "ended")
+        stream.lost_ns = (stream.lost_ns or stream.heard_ns) if lost else 0
+        if report.phase == "disk":
+            self._end("the disk is full", "stopped_disk")
 
     def _note(self, event: Event) -> None:
         if self._log is not None and not self.over.is_set():
@@ -542,17 +433,13 @@ class Recorder:
     def _save(
         self, *, new: bool = False, state: State | None = None, streams: tuple[StreamSpec, ...] | None = None
     ) -> None:
-        """Write the manifest down with another state or other streams.
-
-        Raises:
-            UserError: if it was withdrawn, or cannot be written.
-        """
+        """Write the manifest down with another state or other streams; raises ``UserError`` if it was withdrawn."""
         had = self.manifest
-        streams = had.streams if streams is None else streams
-        self.manifest = msgspec.structs.replace(had, state=state or had.state, streams=streams)
+        kept = had.streams if streams is None else streams
+        self.manifest = _change(had, state=state or had.state, streams=kept)
         try:
-            save_manifest(self.folder, self.manifest, new=new)
-        except WithdrawnError:
+            session.save_manifest(self.folder, self.manifest, new=new)
+        except session.WithdrawnError:
             self._end("", "withdrawn")
             raise UserError("this recording was withdrawn.", where=had.id) from None
         if state is not None:
@@ -566,42 +453,47 @@ class Recorder:
     async def _watch(self) -> None:
         """Look about once a second at clock, disk, battery, processes, and whether the recording was withdrawn."""
         jumps = JumpWatch(self.clock)
-        while not self._ending:
+        while True:
             await asyncio.sleep(self.limits.watch_s)
-            with suppress(UserError):  # withdrawn meanwhile
-                there = read_manifest(self.folder)
+            try:
+                there = session.read_manifest(self.folder)
                 if there is None or there.state == "withdrawn":
                     self._end("", "withdrawn")
-                    return
-                if (specs := self._specs()) != self.manifest.streams:
-                    self._save(streams=specs)
+                elif self._specs() != self.manifest.streams:
+                    self._save(streams=self._specs())
+            except (
+                UserError
+            ) as error:  # it cannot be read or written: nothing that a recording should end for
+                self._warn("manifest", error.message)
             if jump := jumps.look():
                 self._note(Event(n=0, kind="jump", count=jump, text="the wall clock jumped"))
-            for stream in self._streams:
-                if self.clock.mono_ns() - stream.heard_ns > _HUNG_S * 1e9:
-                    stream.kill()
-            left, percent = self._minutes(), self._battery()
-            low = left is not None and left < self.limits.warn_minutes
-            self._warn("disk", f"the disk has space for {left:.0f} minutes" if low else "")
-            flat = percent is not None and percent < self.limits.warn_battery
-            self._warn("battery", f"the battery has {percent:.0f} %" if flat else "")
-            if self.manifest.state == "recording":
-                self._rate_from = self._rate_from or (self.clock.mono_ns(), self._total())
-                if why := self._no_space():
-                    self._end(why, "stopped_disk")
-                elif why := self._no_battery():
-                    self._end(why, "stopped")
+            self._kill_hung()
+            recording, short = self.manifest.state == "recording", self._short()
+            if recording:
+                self._counted = self._counted or (self.clock.mono_ns(), self._total())
+            for about in ("disk", "battery"):
+                text, low, stop = short.get(about, ("", False, False))
+                self._warn(about, text if low else "")
+                if recording and stop:
+                    self._end(text, "stopped_disk" if about == "disk" else "stopped")
+
+    def _kill_hung(self) -> None:
+        for stream in self._streams:
+            if self.clock.mono_ns() - stream.heard_ns > _HUNG_S * 1e9:
+                stream.kill()
 
     def _warn(self, about: str, text: str) -> None:
-        """Keep a warning for the status, and note it in the events when it begins."""
+        """Keep a warning for the status while it holds, and note it in the events when it begins."""
         if text and about not in self._warnings:
             self._note(Event(n=0, kind="warning", text=text))
-        self._warnings[about] = text
-        if not text:
-            del self._warnings[about]
+        self._warnings.pop(about, None)
+        if text:
+            self._warnings[about] = text
 
-    def _end(self, reason: str, state: State) -> None:
-        """Stop from within."""
-        if not self._ending and self._stopping is None:
-            free_reserve(self.folder)
-            self._stopping = asyncio.create_task(self._stop(reason, state))
+
+async def _last_words(stream: asyncio.StreamReader) -> str:
+    """Read what a process says beside its reports, and return the end of it."""
+    last = b""
+    while block := await stream.read(1 << 16):
+        last = (last + block)[-200:]
+    return last.decode("utf-8", "replace")

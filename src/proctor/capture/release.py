@@ -221,11 +221,17 @@ def forget_recording(workspace: Path, recording: str) -> None:
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
-def mentions(ids: Iterable[str]) -> Callable[[bytes], bool]:
-    """Return a test whether some bytes name one of the recordings as a word of its own."""
-    words = b"|".join(re.escape(i.encode()) for i in sorted(ids, key=len, reverse=True))
-    pattern = re.compile(rb"(?<![A-Za-z0-9_-])(?:" + words + rb")(?![A-Za-z0-9_-])")
-    return lambda data: pattern.search(data) is not None
+def mentions(ids: Iterable[str], others: Iterable[str] = ()) -> Callable[[bytes], bool]:
+    """Return a test whether some bytes name one of the recordings, alone or within a longer name (``rec-1_next_3``).
+
+    Args:
+        ids: that are looked for.
+        others: ids that stay; where one of them is named, a shorter one that it begins or ends with is not.
+    """
+    gone = {i.encode() for i in ids}
+    words = sorted(gone | {i.encode() for i in others}, key=len, reverse=True)
+    pattern = re.compile(rb"(?<![A-Za-z0-9])(?:" + b"|".join(map(re.escape, words)) + rb")(?![A-Za-z0-9])")
+    return lambda data: any(m[0] in gone for m in pattern.finditer(data))
 
 
 def purge_lines(path: Path, named: Callable[[bytes], bool]) -> int:

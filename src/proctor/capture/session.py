@@ -7,7 +7,7 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -25,7 +25,7 @@ from proctor.capture.records import (
     Manifest,
     State,
     StreamSpec,
-)
+)  # fmt: skip # isort: skip
 from proctor.capture.segments import salvage, segment_files, write_index
 from proctor.errors import UserError
 from proctor.records import file_sha256, read_json, write_json
@@ -37,7 +37,6 @@ __all__ = [
 
 RESERVE: Final = "reserve.bin"
 _LEASE: Final = ".lease"
-_OPEN: Final = ("armed", "recording")
 
 
 class WithdrawnError(Exception):
@@ -53,19 +52,12 @@ def disk_full(error: OSError) -> bool:
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """Who holds a lease: the process, when it took it, the boot of its machine, and the socket it listens at."""
+    """Who holds a lease: the process, since when, the boot of its machine, the socket it listens at."""
 
     pid: int
     since: str
     boot: str
     socket: str = ""
-
-
-def boot_id() -> str:
-    """Return what differs from one boot of the machine to the next: monotonic time begins anew with each."""
-    with suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return ""
 
 
 class Lease:
@@ -75,38 +67,35 @@ class Lease:
         UserError: if another recorder holds it.
     """
 
-    def __init__(self, folder: Path, clock: Clock, socket: str = "") -> None:
+    def __init__(self, folder: Path, clock: Clock) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / _LEASE
-        self.before = holder_of(folder, live=False)
-        """Who held it last; None where nobody did."""
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        before, self._path, self._clock = holder_of(folder, live=False), folder / _LEASE, clock
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._file)
-            pid = self.before.pid if self.before else "?"
-            raise UserError(
-                f"another recorder (process {pid}) is recording this.",
-                where=str(folder),
-                hint="stop that one first",
-            ) from None
-        self._clock = clock
-        self.tell(socket)
+            said = f"another recorder (process {before.pid if before else '?'}) is recording this."
+            raise UserError(said, where=str(folder), hint="stop that one first") from None
+        self._boot = ""
+        with suppress(OSError):
+            self._boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        self.same_boot = before is None or before.boot == self._boot
+        """Whoever held it last was of this boot: monotonic time begins anew with each."""
+        if self.same_boot:
+            self.tell("")
 
     def tell(self, socket: str) -> None:
         """Write down who holds it and where it listens."""
-        holder = Holder(pid=os.getpid(), since=self._clock.label(), boot=boot_id(), socket=socket)
+        holder = Holder(pid=os.getpid(), since=self._clock.label(), boot=self._boot, socket=socket)
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, msgspec.json.encode(holder), 0)
 
     def release(self, *, remove: bool) -> None:
         """Give it back; ``remove`` once the session is over."""
-        if self._file >= 0:
-            if remove:
-                self.path.unlink(missing_ok=True)
-            os.close(self._file)
-            self._file = -1
+        if remove:
+            self._path.unlink(missing_ok=True)
+        os.close(self._file)
 
 
 def holder_of(folder: Path, *, live: bool = True) -> Holder | None:
@@ -124,24 +113,19 @@ def holder_of(folder: Path, *, live: bool = True) -> Holder | None:
 
 @contextmanager
 def stream_lock(folder: Path, stream: str, seconds: float = 15.0) -> Iterator[None]:
-    """Hold the right to write a stream of a recording; waits for a process of before that closes its segment.
-
-    Raises:
-        UserError: if it does not end in that time.
-    """
+    """Hold the right to write a stream; waits for a process of before that closes its segment (else ``UserError``)."""
+    until = time.monotonic() + seconds
     with (folder / f".lock-{stream}").open("wb") as file:
-        until = time.monotonic() + seconds
         while True:
-            try:
+            with suppress(BlockingIOError):
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
-            except OSError:
-                if time.monotonic() > until:
-                    raise UserError(
-                        "another process still writes this stream.", where=f"{folder}: {stream}",
-                        hint="wait, or end the process proctor.capture.host of it",
-                    ) from None  # fmt: skip
-                time.sleep(0.05)
+            if time.monotonic() > until:
+                hint = "wait, or end its process proctor.capture.host"
+                raise UserError(
+                    "another process still writes this stream.", where=f"{folder}: {stream}", hint=hint
+                )
+            time.sleep(0.05)
         yield
 
 
@@ -149,22 +133,23 @@ def stream_lock(folder: Path, stream: str, seconds: float = 15.0) -> Iterator[No
 
 
 def reserve(folder: Path, size: int) -> None:
-    """Set space aside, for the events of a session whose disk is full.
-
-    Raises:
-        OSError: if there is not that much.
-    """
-    with (folder / RESERVE).open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, max(size, 1))
+    """Set space aside, for the events of a session whose disk is full; raises ``UserError`` if there is not that much."""
+    try:
+        with (folder / RESERVE).open("wb") as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, max(size, 1))
+            else:  # macOS
+                file.write(bytes(size))
+    except OSError as error:
+        raise UserError(f"there is no space: {error.strerror}", where=str(folder), hint="free some") from None
 
 
 def free_reserve(folder: Path) -> bool:
     """Give the reserved space back; False where there is none any more."""
-    try:
+    with suppress(OSError):
         (folder / RESERVE).unlink()
-    except OSError:
-        return False
-    return True
+        return True
+    return False
 
 
 class EventLog:
@@ -177,8 +162,7 @@ class EventLog:
         self._size = data.rfind(b"\n") + 1
         os.ftruncate(self._file, self._size)
         lines = data[: self._size].splitlines()
-        self.n = msgspec.json.decode(lines[-1], type=Event).n + 1 if lines else 0
-        """Number of the next event."""
+        self._n = msgspec.json.decode(lines[-1], type=Event).n + 1 if lines else 0
 
     def add(self, event: Event) -> Event:
         """Write an event down with its number and, where it has none, the time; returns it as written.
@@ -187,7 +171,8 @@ class EventLog:
             OSError: if the disk is full and the reserved space is used up; no line is cut.
         """
         host = self._clock.mono_ns() if event.host_ns is None else event.host_ns
-        event = msgspec.structs.replace(event, n=self.n, host_ns=host, wall=event.wall or self._clock.label())
+        wall = event.wall or self._clock.label()
+        event = msgspec.structs.replace(event, n=self._n, host_ns=host, wall=wall)
         line = msgspec.json.encode(event) + b"\n"
         while True:
             try:
@@ -200,8 +185,7 @@ class EventLog:
                 os.ftruncate(self._file, self._size)
                 if not (disk_full(error) and free_reserve(self._folder)):
                     raise
-        self._size += len(line)
-        self.n += 1
+        self._size, self._n = self._size + len(line), self._n + 1
         return event
 
     def close(self) -> None:
@@ -212,27 +196,19 @@ class EventLog:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest as it is, ``interrupted`` where a session is open whose recorder is gone; None without one.
-
-    Raises:
-        UserError: if it cannot be read.
-    """
-    try:
-        found: Manifest = read_json(folder / MANIFEST, Manifest)
-    except UserError:
-        if (folder / MANIFEST).exists():
-            raise
+    """Return the manifest, ``interrupted`` where its recorder is gone; None without one. Raises ``UserError`` if it is broken."""
+    if not (folder / MANIFEST).exists():
         return None
-    if found.state in _OPEN and holder_of(folder) is None:
-        return msgspec.structs.replace(found, state="interrupted")
-    return found
+    found: Manifest = read_json(folder / MANIFEST, Manifest)
+    gone = found.state in ("armed", "recording") and holder_of(folder) is None
+    return msgspec.structs.replace(found, state="interrupted") if gone else found
 
 
 def save_manifest(folder: Path, manifest: Manifest, *, new: bool = False) -> None:
-    """Write the manifest, unless somebody withdrew the recording meanwhile.
+    """Write the manifest.
 
     Raises:
-        WithdrawnError: if somebody did, or removed it (and it is not ``new``).
+        WithdrawnError: if somebody withdrew the recording meanwhile, or removed the manifest (and it is not ``new``).
         UserError: if it cannot be written.
     """
     there = read_manifest(folder)
@@ -241,15 +217,13 @@ def save_manifest(folder: Path, manifest: Manifest, *, new: bool = False) -> Non
     write_json(folder / MANIFEST, manifest)
 
 
-def kept_files(folder: Path) -> tuple[KeptFile, ...]:
-    """Return path, size and hash of what a finished session holds: raw files (the index can be made anew) and events."""
+def _kept_files(folder: Path) -> tuple[KeptFile, ...]:
+    """Return what a finished session holds: raw files (the index can be made anew), events, script."""
     paths = [p for p in sorted((folder / "raw").rglob("*")) if p.is_file() and not p.is_symlink()]
     paths = [p for p in paths if not p.name.startswith(".") and p.name != "index.npy"]
     paths += [p for name in (EVENTS, SCRIPT, TABLET_EVENTS) if (p := folder / name).is_file()]
-    return tuple(
-        KeptFile(path=p.relative_to(folder).as_posix(), bytes=p.stat().st_size, sha256=file_sha256(p))
-        for p in paths
-    )
+    rows = [(p.relative_to(folder).as_posix(), p.stat().st_size, file_sha256(p)) for p in paths]
+    return tuple(KeptFile(path=path, bytes=size, sha256=digest) for path, size, digest in rows)
 
 
 def finish(folder: Path, manifest: Manifest, log: EventLog, state: State, reasons: Sequence[str]) -> Manifest:
@@ -257,6 +231,7 @@ def finish(folder: Path, manifest: Manifest, log: EventLog, state: State, reason
 
     Raises:
         WithdrawnError: see ``save_manifest``.
+        UserError: if it cannot be written.
     """
     free_reserve(folder)
     empty = []
@@ -265,57 +240,41 @@ def finish(folder: Path, manifest: Manifest, log: EventLog, state: State, reason
         raw.mkdir(parents=True, exist_ok=True)
         with stream_lock(folder, spec.name):
             if cut := salvage(raw):
-                log.add(
-                    Event(
-                        n=0,
-                        kind="warning",
-                        stream=spec.name,
-                        count=cut,
-                        text="bytes of a cut sample were removed",
-                    )
-                )
+                text = "bytes of a cut sample were removed"
+                log.add(Event(n=0, kind="warning", stream=spec.name, count=cut, text=text))
             rows = len(write_index(raw)) if segment_files(raw) else 0
-        others = [
-            p for p in raw.iterdir() if p.is_file() and not p.name.startswith(("seg-", ".", "index.npy"))
-        ]
-        if spec.required and not rows and not others:
+        if spec.required and not rows and not any(p.name[:4] not in ("seg-", "inde") for p in raw.iterdir()):
             empty.append(f"{spec.name} has nothing")
+        (folder / f".lock-{spec.name}").unlink()
+    state = "incomplete" if state == "stopped" and empty else state
     begun = manifest.host_start_ns is not None
-    if state == "stopped" and empty:
-        state = "incomplete"
-    state = state if begun else "planned"  # it was armed only: it can be recorded another time
-    for lock in folder.glob(".lock-*"):
-        lock.unlink()
+    state = state if begun else "planned"  # it was armed only, and can be recorded another time
     end = log.add(Event(n=0, kind="state", text=state)).host_ns
     log.close()
     if begun:
-        reasons = (*manifest.reasons, *reasons, *empty)
-        manifest = msgspec.structs.replace(
-            manifest, host_end_ns=end, files=kept_files(folder), reasons=reasons
-        )
-    done = msgspec.structs.replace(manifest, state=state)
-    save_manifest(folder, done)
-    return done
+        why = (*manifest.reasons, *reasons, *empty)
+        manifest = msgspec.structs.replace(manifest, host_end_ns=end, files=_kept_files(folder), reasons=why)
+    manifest = msgspec.structs.replace(manifest, state=state)
+    save_manifest(folder, manifest)
+    return manifest
 
 
 def close_session(folder: Path, clock: Clock | None = None) -> Manifest:
-    """Close an interrupted session with what is there, and return its manifest; one that is over stays as it is.
+    """Close an interrupted session with what is there, and return its manifest; another one stays as it is.
 
     Raises:
-        UserError: if there is none, it never began, or a recorder is at it.
+        UserError: if there is none, or a recorder is at it.
     """
-    clock = clock or Clock()
     manifest = read_manifest(folder)
     if manifest is None:
         raise UserError("nothing was recorded here.", where=str(folder), hint="proctor capture record")
-    if manifest.state not in (*_OPEN, "interrupted"):
+    if manifest.state not in ("armed", "recording", "interrupted"):
         return manifest
+    clock = clock or Clock()
     lease = Lease(folder, clock)
     try:
-        log = EventLog(folder, clock)
-        return finish(
-            folder, manifest, log, "stopped", ("the recorder was gone; closed with what was there",)
-        )
+        why = ["the recorder was gone; closed with what was there"]
+        return finish(folder, manifest, EventLog(folder, clock), "stopped", why)
     finally:
         lease.release(remove=True)
 
@@ -329,7 +288,7 @@ def wipe(folder: Path) -> None:
             path.unlink(missing_ok=True)
     if (found := read_manifest(folder)) is not None:
         write_json(folder / MANIFEST, msgspec.structs.replace(found, state="withdrawn", streams=(), files=()))
-    elif folder.is_dir():
+    else:
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -338,26 +297,21 @@ def wipe(folder: Path) -> None:
 
 def byte_rate(spec: StreamSpec) -> float:
     """Return about how many bytes a second a stream brings, from what it says it is; 0 where nobody can tell."""
-    pixels = spec.width * spec.height or 640 * 360
-    rate = spec.rate_hz or 30.0
-    sizes: dict[str, Callable[[], float]] = {
-        "jpeg": lambda: 0.2 * pixels * rate,
-        "png16": lambda: 1.2 * pixels * rate,
-        "f4": lambda: (40 + 4 * len(spec.columns)) * spec.rate_hz,
-        "s16": lambda: 2.0 * spec.sample_rate * max(spec.channels, 1),
-        "packet": lambda: 1e6,
+    pixels, rate = spec.width * spec.height or 640 * 360, spec.rate_hz or 30.0
+    sizes = {"jpeg": 0.2 * pixels * rate, "png16": 1.2 * pixels * rate, "packet": 1e6}
+    sizes |= {
+        "f4": (40 + 4 * len(spec.columns)) * spec.rate_hz,
+        "s16": 2 * spec.sample_rate * max(spec.channels, 1),
     }
-    return sizes.get(spec.format, lambda: 0.0)()
+    return sizes.get(spec.format, 0.0)
 
 
 def read_battery(folder: Path = Path("/sys/class/power_supply")) -> float | None:
     """Return percent of the fullest battery that is being used up; None without one, or on mains."""
     found = []
-    with suppress(OSError):
-        for supply in sorted(folder.iterdir()):
-            with suppress(OSError, ValueError):
-                if (supply / "type").read_text().strip() == "Battery" and (
-                    supply / "status"
-                ).read_text().strip() == "Discharging":
-                    found.append(float((supply / "capacity").read_text()))
+    for supply in sorted(folder.iterdir()) if folder.is_dir() else ():
+        with suppress(OSError, ValueError):
+            kind, status = ((supply / name).read_text().strip() for name in ("type", "status"))
+            if (kind, status) == ("Battery", "Discharging"):
+                found.append(float((supply / "capacity").read_text()))
     return max(found, default=None)

@@ -162,9 +162,10 @@ def join_videos(parts: Sequence[Path], out: Path) -> None:
                 ends = ends or [Fraction(0)] * len(targets)
                 places, begins = {stream.index: n for n, stream in enumerate(streams)}, list(ends)
                 for packet in source.demux(streams):
-                    if packet.dts is None or packet.time_base is None:
+                    # (sound before a chapter's beginning is the encoder's own silence)
+                    if packet.dts is None or (packet.pts or 0) < 0 < begins[places[packet.stream_index]]:
                         continue
-                    n, tick = places[packet.stream_index], Fraction(packet.time_base)
+                    n, tick = places[packet.stream_index], Fraction(packet.time_base or 0)
                     move = round(begins[n] / tick)
                     packet.pts, packet.dts = (packet.pts or 0) + move, packet.dts + move
                     ends[n] = max(ends[n], ((packet.pts or 0) + (packet.duration or 0)) * tick)

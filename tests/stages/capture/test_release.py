@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from proctor.capture.records import MANIFEST, Manifest, recording_folder
-from proctor.capture.release import ReleaseManifest, check_release, withdrawals
+from proctor.capture.release import ReleaseManifest, check_release, mentions, withdrawals
 from proctor.datasets.plain import read_plain
 from proctor.errors import UserError
 from proctor.records import read_json
@@ -176,6 +176,15 @@ def test_a_withdrawal_that_was_killed_is_finished_by_the_same_command(
     assert [r.id for r in read_plain(captured / "capture" / "dataset").recordings] == ["rec-a"]
     assert [r.id for r in read_json(out / MANIFEST, ReleaseManifest).recordings] == ["rec-a"]
     assert len(withdrawals(captured)) == 1
+
+
+def test_what_names_a_recording() -> None:
+    named = mentions(["rec-b", "rec-c_2"], ["rec-b-2", "rec-c"])
+    assert all(
+        map(named, [b'"rec-b"', b"rec-b_next_3", b"x_rec-b.mp4", b"rec-b-3", b"rec-c_2:1", b"rec-b-2 rec-b"])
+    )
+    assert not any(map(named, [b"rec-b-2", b"rec-bc", b"arec-b", b"rec-c_3", b"rec-b1", b""]))
+    assert not mentions([])(b"anything at all")
 
 
 def test_nobody_of_that_code(captured: Path) -> None:

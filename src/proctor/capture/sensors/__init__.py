@@ -10,20 +10,29 @@ from proctor.capture.records import Check, StreamSpec
 from proctor.capture.sensor import ClockSample, Options, StopReport
 from proctor.errors import UserError
 
-__all__ = ["Plain", "options_of"]
+__all__ = ["UNVERIFIED", "Plain", "options_of"]
 
+UNVERIFIED = "unverified on hardware"
 T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Plain:
-    """A sensor with nothing to look at beforehand, nothing to fetch at the end, and a clock that cannot be asked."""
+    """A sensor whose clock cannot be asked, and that has nothing to fetch at the end."""
 
     spec: StreamSpec
     sent = 0
 
+    async def look(self) -> str:
+        """Return what a look at the source finds; raises ConnectionError or UserError where it is not there."""
+        return self.spec.note
+
     async def preflight(self) -> list[Check]:
-        """Nothing can be wrong with it."""
-        return [Check(name=self.spec.name, ok=True, seen=self.spec.note)]
+        """Look at the source."""
+        try:
+            seen, hint = await self.look(), ""
+        except (OSError, TimeoutError, UserError) as error:
+            seen, hint = str(error) or "no answer", "is it on, connected, and the address right?"
+        return [Check(name=self.spec.name, ok=not hint, seen=seen, hint=hint)]
 
     async def stop(self) -> StopReport:
         """Say how much was sent."""
@@ -37,6 +46,6 @@ class Plain:
 def options_of(options: Options, kind: type[T], name: str) -> T:
     """Return the options of the sensor ``name`` as their struct; raises UserError if one is unknown or no such value."""
     try:
-        return msgspec.convert(dict(options), kind)
+        return msgspec.convert(dict(options), kind, strict=False)
     except msgspec.ValidationError as error:
         raise UserError(f"{error}.", where=f"sensor '{name}'") from None

@@ -12,13 +12,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from proctor.capture.records import Check, StreamSpec
+from proctor.capture.records import StreamSpec
 from proctor.capture.segments import load_index, read_payload
 from proctor.capture.sensor import Context, Options
-from proctor.capture.sensors import Plain
+from proctor.capture.sensors import UNVERIFIED, Plain
 from proctor.errors import UserError
 from proctor.media.source import import_av
 from proctor.media.streams import copy_packets, decode_packets, encode_pictures, encode_samples
@@ -35,29 +35,24 @@ class Camera(Plain):
     ``rtsp_transport = "udp"``, ``video_size = "1280x720"``, ``input_format = "mjpeg"``.
     """
 
-    def __init__(self, name: str, options: Options, format_: str, defaults: dict[str, str]) -> None:
-        rest = {key: str(value) for key, value in options.items()}
-        self.url, seconds = rest.pop("url", ""), rest.pop("timeout_s", "5")
+    def __init__(self, name: str, options: Options, format_: str, **defaults: str) -> None:
+        self._options = {**defaults, **{key: str(value) for key, value in options.items()}}
+        self.url, self._format = self._options.pop("url", ""), format_
         try:
-            self._timeout = float(seconds)
+            self._timeout = float(self._options.pop("timeout_s", "5"))
         except ValueError:
             raise UserError("timeout_s is no number.", where=f"sensor '{name}'") from None
         if not self.url or (format_ == "rtsp" and not self.url.startswith("rtsp://")):
             raise UserError("it needs a url.", where=f"sensor '{name}'", hint='url = "rtsp://camera/stream"')
-        self._format, self._options = format_, {**defaults, **rest}
-        note = "unverified on hardware" if format_ == "v4l2" else ""
+        note = UNVERIFIED if format_ == "v4l2" else ""
         self.spec = StreamSpec(name=name, kind="video", format="packet", clock=name, note=note)
 
-    async def preflight(self) -> list[Check]:
-        """Open it and look at its first stream of pictures."""
+    async def look(self) -> str:
+        """Open it and look at its first stream of pictures; one that listens waits for its camera."""
         if "listen" in self._options.get("rtsp_flags", ""):
-            return [Check(name=self.spec.name, ok=True, seen=f"waits for a camera at {self._shown()}")]
-        try:
-            await asyncio.to_thread(lambda: self._open().close())
-            seen, hint = f"{self.spec.codec} {self.spec.width} x {self.spec.height}", ""
-        except (ConnectionError, UserError) as error:
-            seen, hint = str(error), "is it on, and the address right?"
-        return [Check(name=self.spec.name, ok=not hint, seen=seen, hint=hint)]
+            return f"waits for a camera at {self._shown()}"
+        await asyncio.to_thread(lambda: self._open().close())
+        return f"{self.spec.codec} {self.spec.width} x {self.spec.height}"
 
     async def run(self, context: Context) -> None:
         """Hand packets on until it is cancelled.
@@ -68,23 +63,19 @@ class Camera(Plain):
         loop, ended = asyncio.get_running_loop(), threading.Event()
 
         def read() -> None:
-            container = self._open()
-            try:
-                for packet in container.demux(container.streams.video[0]):
-                    came = time.monotonic_ns()
-                    if ended.is_set():
-                        return
-                    ticks = packet.dts if packet.pts is None else packet.pts
-                    if ticks is None or not packet.size:
-                        continue
-                    device = int(ticks * packet.time_base * 1_000_000_000)
-                    done = asyncio.run_coroutine_threadsafe(context.emit(device, bytes(packet), came), loop)
-                    done.result()
-                    self.sent += 1
-            except import_av().error.FFmpegError as error:
-                raise ConnectionError(f"{self._shown()}: {error.strerror}") from None
-            finally:
-                container.close()
+            with self._open() as container:
+                try:
+                    for packet in container.demux(container.streams.video[0]):
+                        came, ticks = time.monotonic_ns(), packet.dts if packet.pts is None else packet.pts
+                        if ended.is_set():
+                            return
+                        if ticks is not None and packet.size:
+                            device = int(ticks * packet.time_base * 1_000_000_000)
+                            sent = context.emit(device, bytes(packet), came)
+                            asyncio.run_coroutine_threadsafe(sent, loop).result()
+                            self.sent += 1
+                except import_av().error.FFmpegError as error:
+                    raise ConnectionError(f"{self._shown()}: {error.strerror}") from None
             raise ConnectionError(f"{self._shown()}: the source ended")
 
         try:
@@ -95,25 +86,19 @@ class Camera(Plain):
     def _open(self) -> Any:
         av = import_av()
         try:
-            container = av.open(
-                self.url, format=self._format, options=dict(self._options), timeout=self._timeout
-            )
+            found = av.open(self.url, format=self._format, options=dict(self._options), timeout=self._timeout)
         except (av.error.FFmpegError, OSError, ValueError) as error:
             raise ConnectionError(f"{self._shown()}: {getattr(error, 'strerror', error)}") from None
-        if not container.streams.video:
-            container.close()
+        if not found.streams.video:
+            found.close()
             raise ConnectionError(f"{self._shown()}: no pictures in it")
-        stream = container.streams.video[0]
-        self.spec = msgspec.structs.replace(
-            self.spec,
-            codec=stream.codec_context.name,
-            extradata=stream.codec_context.extradata or b"",
-            tick=str(stream.time_base),
-            width=stream.width,
-            height=stream.height,
-            rate_hz=float(stream.average_rate or 0),
-        )
-        return container
+        stream = found.streams.video[0]
+        context, rate, tick = stream.codec_context, float(stream.average_rate or 0), str(stream.time_base)
+        self.spec = replace(
+            self.spec, codec=context.name, extradata=context.extradata or b"", tick=tick, width=stream.width,
+            height=stream.height, rate_hz=rate,
+        )  # fmt: skip
+        return found
 
     def _shown(self) -> str:
         """Return the address without the name and password that may be in it."""
@@ -124,12 +109,12 @@ class Camera(Plain):
 def rtsp(name: str, options: Options) -> Camera:
     """Return a camera in the network."""
     wait = {"listen_timeout": "10"} if "listen" in str(options.get("rtsp_flags", "")) else {}
-    return Camera(name, options, "rtsp", {"rtsp_transport": "tcp", **wait})
+    return Camera(name, options, "rtsp", rtsp_transport="tcp", **wait)
 
 
 def v4l2(name: str, options: Options) -> Camera:
     """Return a camera of this machine, ``url = "/dev/video0"``."""
-    return Camera(name, options, "v4l2", {})
+    return Camera(name, options, "v4l2")
 
 
 # -- stored streams as files -------------------------------------------------------------------------------------
@@ -147,52 +132,54 @@ def remux(folder: Path, spec: StreamSpec, out: Path) -> int:
         raise UserError("the stream has no packets.", where=str(folder))
     since = (index["device_ns"] - index["device_ns"].min()).tolist()
     shown = np.array([round(ns / (tick * 1_000_000_000)) for ns in since], dtype=np.int64)
-    packets = (read_payload(folder, row) for row in index)
+    tail = 4 * len(spec.columns)
+    packets = ((data := read_payload(folder, row))[: len(data) - tail] for row in index)
     return copy_packets(out, spec.codec, spec.extradata, (spec.width, spec.height), tick, shown, packets)
 
 
 def write_media(
-    folder: Path,
-    spec: StreamSpec,
-    out: Path,
-    *,
-    start_ns: int,
-    times_ns: Times | None = None,
-    end_ns: int | None = None,
-) -> Path:
+    folder: Path, spec: StreamSpec, out: Path, *,
+    start_ns: int, times_ns: Times | None = None, end_ns: int | None = None,
+) -> Path:  # fmt: skip
     """Write a stream as a file that begins at ``start_ns``: pictures as mp4 at 30 a second exactly, sound as wav or m4a.
 
     A picture stands from its moment until the next one, black before the first; gaps of sound are silent.
 
     Args:
         folder: of the stream.
-        spec: of the stream: ``jpeg``, ``packet`` or ``s16``.
+        spec: of the stream: ``jpeg``, ``packet`` or ``s16``; floats behind a picture, which its columns name, are left out.
         out: ``.mp4``; or ``.wav`` or ``.m4a`` for sound.
         start_ns: its beginning, on the clock of ``times_ns``.
         times_ns: moments of samples in the order of ``load_index``, as synchronisation found them; when they came by default.
         end_ns: its end; with the last sample by default.
 
     Raises:
-        UserError: if there is nothing to write, or it cannot be written.
-        MissingExtraError: when PyAV is not installed.
+        UserError: if there is nothing to write, it would last more than a day, or it cannot be written.
     """
-    index = load_index(folder)
+    index, sound = load_index(folder), spec.format == "s16"
     times = np.asarray(index["host_ns"] if times_ns is None else times_ns, dtype=np.int64) - start_ns
     if not len(index) or len(times) != len(index) or spec.format not in ("jpeg", "packet", "s16"):
         seen = f"{len(index)} samples of format '{spec.format}' with {len(times)} times make no file."
         raise UserError(seen, where=str(folder))
     # packets are decoded in the order in which they came
     order = np.arange(len(times)) if spec.format == "packet" else np.argsort(times, kind="stable")
-    rate = spec.sample_rate if spec.format == "s16" else 30
+    rate, per_sample, tail = (
+        (spec.sample_rate, 2 * spec.channels, 0) if sound else (30, 1, 4 * len(spec.columns))
+    )
     places = [round(t * rate / 1_000_000_000) for t in times.tolist()]
-    until = max(places) + 1 if end_ns is None else round((end_ns - start_ns) * rate / 1_000_000_000)
-    samples = ((n, read_payload(folder, index[n])) for n in order.tolist())
-    if spec.format == "s16":
-        until += int(index["size"][order[-1]]) // (2 * spec.channels) - 1 if end_ns is None else 0
+    last = int(index["size"][order[-1]]) // per_sample if sound else 1
+    until = max(places) + last if end_ns is None else round((end_ns - start_ns) * rate / 1_000_000_000)
+    if not 0 < until <= 86_400 * rate:
+        raise UserError(
+            f"it would last {until / rate:.0f} s.", where=str(folder), hint="synchronise it first"
+        )
+    samples = (
+        (n, data[: len(data) - tail]) for n in order.tolist() if (data := read_payload(folder, index[n]))
+    )
+    if sound:
         blocks = ((places[n], np.frombuffer(data, "<i2").reshape(-1, spec.channels)) for n, data in samples)
         encode_samples(out, rate, spec.channels, blocks, until)
     else:
-        codec = spec.codec if spec.format == "packet" else "mjpeg"
-        pictures = ((places[n], frame) for n, frame in decode_packets(codec, spec.extradata, samples))
-        encode_pictures(out, (spec.width, spec.height), pictures, until)
+        pictures = decode_packets(spec.codec or "mjpeg", spec.extradata, samples)
+        encode_pictures(out, (spec.width, spec.height), ((places[n], one) for n, one in pictures), until)
     return out

@@ -10,6 +10,7 @@ import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -27,7 +28,7 @@ FILES = "files.json"
 
 
 class DroppedFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file that was dropped: its name, the path in the stream's folder ("" if refused, with the reason), what it says of itself."""
+    """A dropped file: its name, its path in the stream's folder or why it was refused, and what it says of itself."""
 
     name: str
     path: str = ""
@@ -38,68 +39,57 @@ class DroppedFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     doubt: str = ""
 
 
-def take(drop: Path, raw: Path, begun: datetime, ended: datetime) -> list[DroppedFile]:
+_Files: TypeAlias = list[DroppedFile]
+
+
+def take(drop: Path, raw: Path, begun: datetime, ended: datetime) -> _Files:
     """Copy what is new in ``drop`` into the stream's folder ``raw``; returns all files of the stream, those of before too.
 
-    Refused are duplicates, empty and cut files, what is no video, links and folders: with a reason, and looked at again next time.
-    A creation time before the session, after it or in the future is doubted.
-
-    Raises:
-        UserError: if it cannot be copied.
+    Refused are duplicates, empty and cut files, what is no video, links and folders: with a reason, and looked at again next time. A
+    creation time outside the session is doubted. Raises UserError if something cannot be copied.
     """
-    there = raw / FILES
-    old: list[DroppedFile] = read_json(there, list[DroppedFile]) if there.exists() else []
-    known = [f for f in old if f.path]
+    old: _Files = read_json(raw / FILES, _Files) if (raw / FILES).exists() else []
+    kept, refused = [file for file in old if file.path], _Files()
+    raw.mkdir(parents=True, exist_ok=True)
     for path in sorted(drop.iterdir()) if drop.is_dir() else ():
         name = path.name.encode("utf-8", "replace").decode()
-        if path.name.startswith(".") or any(
-            f.name == name and f.seconds and _same(path, raw / f.path) for f in known
-        ):
+        there = (raw / file.path for file in kept if file.name == name)
+        if path.name.startswith(".") or any(_stat(path) == _stat(one) for one in there):
             continue
-        known.append(_taken(path, name, raw, [f for f in known if f.path], begun, ended))
-    raw.mkdir(parents=True, exist_ok=True)
-    write_json(there, known)
-    return known
+        try:
+            kept.append(_taken(path, name, raw, kept, begun, ended))
+        except UserError as error:
+            refused.append(DroppedFile(name=name, refused=str(error).replace(str(path), name)))
+        except OSError as error:
+            raise UserError(
+                f"cannot be copied: {error.strerror}.", where=str(raw), hint="is the disk full?"
+            ) from None
+    write_json(raw / FILES, kept + refused)
+    return kept + refused
 
 
-def _same(path: Path, kept: Path) -> bool:
-    a, b = path.lstat(), kept.stat()
-    return (a.st_size, a.st_mtime_ns) == (b.st_size, b.st_mtime_ns)
+def _stat(path: Path) -> tuple[int, int]:
+    return path.lstat().st_size, path.lstat().st_mtime_ns
 
 
-def _taken(
-    path: Path, name: str, raw: Path, known: list[DroppedFile], begun: datetime, ended: datetime
-) -> DroppedFile:
+def _taken(path: Path, name: str, raw: Path, known: _Files, begun: datetime, ended: datetime) -> DroppedFile:
+    """Return a file that was copied; raises UserError for why it is refused."""
     if path.is_symlink() or not path.is_file():
-        return DroppedFile(name=name, refused="a link or a folder, not a file")
-    try:
-        info = probe(path)
-        sha256 = file_sha256(path)
-        if twin := next((f.name for f in known if f.sha256 == sha256), ""):
-            return DroppedFile(name=name, refused=f"the same as {twin}")
-        with open_video(path) as (container, stream):
-            created = {**stream.metadata, **container.metadata}.get("creation_time", "")[:40]
-        ending = path.suffix.lower() if path.suffix[1:].isalnum() and len(path.suffix) <= 5 else ".bin"
-        target, part = raw / f"file-{len(known) + 1:03}{ending}", raw / f".file-{len(known) + 1:03}.part"
-        raw.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, part)
-        if file_sha256(part) != sha256:
-            part.unlink()
-            return DroppedFile(name=name, refused="it changed while it was copied")
-        os.replace(part, target)  # noqa: PTH105
-    except UserError as error:
-        return DroppedFile(name=name, refused=str(error).replace(str(path), name))
-    except OSError as error:
-        raise UserError(
-            f"cannot be copied: {error.strerror}.", where=str(raw), hint="is the disk full?"
-        ) from None
+        raise UserError("a link or a folder, not a file")
+    info, sha256 = probe(path), file_sha256(path)
+    if twin := next((f.name for f in known if f.sha256 == sha256), ""):
+        raise UserError(f"the same as {twin}")
+    with open_video(path) as (container, stream):
+        created = {**stream.metadata, **container.metadata}.get("creation_time", "")[:40]
+    ending = path.suffix.lower() if path.suffix[1:].isalnum() and len(path.suffix) <= 5 else ".bin"
+    target, part = raw / f"file-{len(known) + 1:03}{ending}", raw / f".file-{len(known) + 1:03}.part"
+    shutil.copy2(path, part)
+    if file_sha256(part) != sha256:
+        raise UserError("it changed while it was copied")
+    os.replace(part, target)  # noqa: PTH105
+    seconds, doubt = info.duration, _doubt(created, begun, ended)
     return DroppedFile(
-        name=name,
-        path=target.name,
-        sha256=sha256,
-        seconds=info.duration,
-        created=created,
-        doubt=_doubt(created, begun, ended),
+        name=name, path=target.name, sha256=sha256, seconds=seconds, created=created, doubt=doubt
     )
 
 
@@ -108,16 +98,17 @@ def _doubt(created: str, begun: datetime, ended: datetime) -> str:
     try:
         at = datetime.fromisoformat(created)
     except ValueError:
-        return "it does not say when it was made" if not created else "it says no time"
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    if begun - (slack := timedelta(minutes=5)) <= at <= ended + slack:
+        return "it does not say when it was made"
+    at, slack = at if at.tzinfo else at.replace(tzinfo=UTC), timedelta(minutes=5)
+    if begun - slack <= at <= ended + slack:
         return ""
-    hours = (at - begun).total_seconds() / 3600
-    return (
-        f"made in {at.year}: its clock was never set"
-        if at.year < 2000
-        else f"made {hours:+.1f} h from the session's start"
-    )
+    if at.year < 2000:
+        return f"made in {at.year}: its clock was never set"
+    return f"made {(at - begun) / timedelta(hours=1):+.1f} h from the start"
+
+
+class _DropOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    folder: str = ""
 
 
 class FileDrop(Plain):
@@ -125,32 +116,24 @@ class FileDrop(Plain):
 
     def __init__(self, name: str, options: Options) -> None:
         self.spec = StreamSpec(name=name, kind="video", format="file", note="files put by hand")
-        self._drop, self._begun = options_of(options, _DropOptions, name).folder, datetime.now(UTC)
-        self._context: Context | None = None
+        self._drop, self._context = options_of(options, _DropOptions, name).folder, list[Context]()
 
     async def run(self, context: Context) -> None:
         """Wait until it is cancelled: files come later."""
-        self._context, self._begun = context, datetime.now(UTC)
+        self._context, self._begun = [context], datetime.now(UTC)
         await asyncio.Event().wait()
 
     async def stop(self) -> StopReport:
         """Take what is there already."""
-        if self._context is None:
-            return StopReport()
-        raw = self._context.folder
-        drop = Path(self._drop) if self._drop else raw.parent.parent / "drop"
-        files = await asyncio.to_thread(take, drop, raw, self._begun, datetime.now(UTC))
-        for file in files:
-            if told := file.refused or file.doubt:
-                self._context.said(f"{file.name[:80]!r}: {told[:300]}")
-        kept = tuple(file.path for file in files if file.path)
-        return StopReport(sent=len(kept), files=kept)
+        for context in self._context:
+            drop = Path(self._drop) if self._drop else context.folder.parent.parent / "drop"
+            files = await asyncio.to_thread(take, drop, context.folder, self._begun, datetime.now(UTC))
+            for file in files:
+                if told := file.refused or file.doubt:
+                    context.said(f"{file.name[:80]!r}: {told[:300]}")
+            kept = tuple(file.path for file in files if file.path)
+            return StopReport(sent=len(kept), files=kept)
+        return StopReport()
 
 
-class _DropOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    folder: str = ""
-
-
-def make(name: str, options: Options) -> FileDrop:
-    """Return a place for files."""
-    return FileDrop(name, options)
+make = FileDrop

@@ -19,12 +19,15 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
+from proctor.capture.kitchen import Truth
 from proctor.capture.records import Sample, StreamSpec
 from proctor.capture.sensor import Context, Options
 from proctor.capture.sensors import Plain, options_of
 from proctor.capture.simulated import Faults, SensorTimes, faults_of, sensor_times
 from proctor.errors import UserError
+from proctor.records import read_json
 
 __all__ = ["BITS", "FLASH_S", "Simulated", "audio", "depth", "depth_image", "imu", "picture", "sound_block", "vector", "video"]  # fmt: skip
 
@@ -41,9 +44,8 @@ _UNITS: Final = {
 class SimOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options beside the faults; 0 and "" stand for what is usual.
 
-    ``claps`` are seconds with commas; ``seconds`` end the source; ``truth`` is a file that says, when it runs, at which host time it was
-    switched on and when there are claps; it fails once after ``die_after`` seconds; ``undeclared``: the stream does not say that it
-    has ``other_unit``.
+    ``claps``: seconds, with commas. ``seconds``: after which the source ends. ``truth``: file that says at which host time it was
+    switched on, and the claps. ``die_after``: seconds; once. ``undeclared``: the stream does not say that it has ``other_unit``.
     """
 
     rate_hz: float = 0.0
@@ -63,39 +65,29 @@ class SimOptions(msgspec.Struct, frozen=True, kw_only=True):
     undeclared: bool = False
 
 
-class _Begun(msgspec.Struct):
-    start_ns: int
-    claps: list[float] = []
-
-
 class Simulated(Plain):
     """A simulated sensor; ``make`` gives the sample of a number, taken at a moment in seconds."""
 
     def __init__(self, spec: StreamSpec, chosen: _Chosen, make: Callable[[int, float], bytes]) -> None:
-        self.options, faults, self.claps = chosen
-        rate, clock = self.options.rate_hz or spec.rate_hz, self.options.clock or spec.name
-        self.spec = msgspec.structs.replace(spec, rate_hz=rate, clock=clock, note="simulated")
-        self.make, self._start_ns, self._alive = make, 0, not self.options.die_after
-        silence = ((self.options.silent_from, self.options.silent_for),)
-        self.faults = msgspec.structs.replace(faults, gaps=faults.gaps + silence)
+        o, faults, self.claps = chosen
+        rate, clock = o.rate_hz or spec.rate_hz, o.clock or spec.name
+        self.spec = replace(spec, rate_hz=rate, clock=clock, note="simulated")
+        self.faults = replace(faults, gaps=(*faults.gaps, (o.silent_from, o.silent_for)))
+        self.options, self.make, self._start_ns, self._alive = o, make, 0, not o.die_after
 
     def times(self, seconds: float, start_ns: int = 0) -> Iterator[SensorTimes]:
         """Yield the times of a recording, ten minutes at once: an endless one takes no more memory."""
-        f, last = self.faults, np.int64(0)
+        f, rate, last = self.faults, self.spec.rate_hz, np.int64(0)
         for at in range(0, math.ceil(seconds), _CHUNK_S):
-            moved = msgspec.structs.replace(
-                f,
-                offset_s=f.offset_s + at * (1 + f.drift_ppm / 1e6),
-                gaps=tuple((begin - at, length) for begin, length in f.gaps),
-                jumps=tuple((moment - at, by) for moment, by in f.jumps),
-                resets=tuple(moment - at for moment in f.resets),
-            )
+            offset_s = f.offset_s + at * (1 + f.drift_ppm / 1e6)
+            gaps, jumps = (tuple((moment - at, x) for moment, x in pairs) for pairs in (f.gaps, f.jumps))
+            resets = tuple(moment - at for moment in f.resets)
+            moved = replace(f, offset_s=offset_s, gaps=gaps, jumps=jumps, resets=resets)
             seed, begin = f"{self.options.seed}/{self.spec.name}/{at}", start_ns + at * 10**9
-            length = min(_CHUNK_S, seconds - at)
-            found = sensor_times(self.spec.rate_hz, length, moved, seed, start_ns=begin)
+            found = sensor_times(rate, min(_CHUNK_S, seconds - at), moved, seed, start_ns=begin)
             host = np.maximum(found.host_ns, last)
             last = host[-1] if len(host) else last
-            yield found._replace(host_ns=host, taken=found.taken + int(at * self.spec.rate_hz))
+            yield found._replace(host_ns=host, taken=found.taken + int(at * rate))
 
     def samples(self, found: SensorTimes, start_ns: int, first: int = 0) -> Iterator[Sample]:
         """Yield samples of a recording that began at ``start_ns``, in the order in which they come."""
@@ -104,22 +96,17 @@ class Simulated(Plain):
             yield Sample(int(found.device_ns[n]), int(found.host_ns[n]), payload)
 
     async def run(self, context: Context) -> None:
-        """Send what is due when it is due; what was due while nobody ran it is lost.
-
-        Raises:
-            ConnectionError: once, ``die_after`` seconds from the beginning.
-        """
+        """Send what is due when it is due (else it is lost); raises ConnectionError once, after ``die_after`` seconds."""
         now = time.monotonic_ns()
         if self.options.truth:
-            begun = msgspec.json.decode(Path(self.options.truth).read_bytes(), type=_Begun)
-            self._start_ns, self.claps[:] = begun.start_ns, begun.claps
+            truth: Truth = read_json(Path(self.options.truth), Truth)
+            self._start_ns, self.claps[:] = truth.start_ns, truth.claps
         start = self._start_ns = self._start_ns or now
         for found in self.times(self.options.seconds or _ENDLESS_S, start):
             for sample in self.samples(found, start, int(np.searchsorted(found.host_ns, now))):
-                if (wait := sample.host_ns - time.monotonic_ns()) > 0 or self.sent % 64 == 0:
-                    await asyncio.sleep(
-                        max(wait, 0) / 1e9
-                    )  # (who is far behind lets others run all the same)
+                wait = sample.host_ns - time.monotonic_ns()
+                if wait > 0 or self.sent % 64 == 0:  # who is far behind lets others run all the same
+                    await asyncio.sleep(max(wait, 0) / 1e9)
                 if not self._alive and time.monotonic_ns() >= start + self.options.die_after * 1e9:
                     self._alive = True
                     raise ConnectionError("the simulated source died")
@@ -130,12 +117,10 @@ class Simulated(Plain):
 # -- samples -----------------------------------------------------------------------------------------------------
 
 
-def picture(
-    seed: str, number: int, size: tuple[int, int] = (640, 360), white: bool = False, text: str = ""
-) -> bytes:
-    """Return a JPEG: counter, a square that wanders, and a text; or all white."""
+def picture(seed: str, number: int, size: tuple[int, int] = (640, 360), white: bool = False) -> bytes:
+    """Return a JPEG: counter and a square that wanders; or all white."""
     width, height = size
-    image = _ground(seed, size, text).copy()
+    image = _ground(seed, size).copy()
     x, y = 5 * number % (width - 48), height // 2 + int(height / 6 * math.sin(number / 20))
     image[y : y + 48, x : x + 48] = (230, 90, 40)
     for place, digit in enumerate(f"{number:07}"):
@@ -147,31 +132,25 @@ def picture(
 
 
 @lru_cache(maxsize=32)
-def _ground(seed: str, size: tuple[int, int], text: str) -> Pixels:
+def _ground(seed: str, size: tuple[int, int], digit: str = "") -> Pixels:
     from PIL import Image, ImageDraw, ImageFont
 
     y, x = np.mgrid[: size[1], : size[0]]
     ground = ((x // 40 + y // 40) % 2)[..., None] * 20 + _rng(seed, "ground").integers(40, 120, 3)
     drawn = Image.fromarray((ground + (y // 8)[..., None]).clip(0, 255).astype(np.uint8))
-    place, big = ((14, 60), 22) if len(text) > 1 else ((3, 0), 28)
-    ImageDraw.Draw(drawn).text(place, text[:60], fill="white", font=ImageFont.load_default(big))
+    ImageDraw.Draw(drawn).text((3, 0), digit, fill="white", font=ImageFont.load_default(28))
     return np.asarray(drawn)
 
 
-def depth_image(seed: str, number: int, size: tuple[int, int] = (320, 288)) -> bytes:
-    """Return a 16-bit PNG in millimetres: a bowl on a table, and a hand that wanders; pixel (0, 0) is the number mod 65536."""
-    image = _table(seed, size).copy()
-    x = 3 * number % (size[0] - 40)
+def depth_image(number: int, size: tuple[int, int] = (320, 288)) -> bytes:
+    """Return a 16-bit PNG in millimetres: a box on a table, and a hand that wanders; pixel (0, 0) is the number mod 65536."""
+    wide, high = size
+    image = np.repeat(900 + np.arange(high, dtype=np.uint16)[:, None] // 4, wide, axis=1)
+    image[high // 3 : high // 2, wide // 3 : wide // 2] -= 80
+    x = 3 * number % (wide - 40)
     image[40:120, x : x + 40] = 450
     image[0, 0] = number % 65_536
     return _encoded(image, "PNG", compress_level=1)
-
-
-@lru_cache(maxsize=4)
-def _table(seed: str, size: tuple[int, int]) -> Pixels:
-    y, x = np.mgrid[: size[1], : size[0]]
-    bowl = np.hypot(x - size[0] / 2, y - size[1] / 2) < size[1] / 4
-    return np.asarray(900 + y // 4 - 80 * bowl + 10 * _rng(seed, "table").integers(0, 5), np.uint16)
 
 
 def _encoded(image: Pixels, kind: str, **options: int) -> bytes:
@@ -230,7 +209,7 @@ def depth(name: str, options: Options) -> Simulated:
     mine, _, _ = chosen = _options(name, options)
     wide, high = mine.width or 320, mine.height or 288
     spec = StreamSpec(name=name, kind="depth", format="png16", rate_hz=5, width=wide, height=high)
-    return Simulated(spec, chosen, lambda n, _: depth_image(mine.seed, n, (wide, high)))
+    return Simulated(spec, chosen, lambda n, _: depth_image(n, (wide, high)))
 
 
 def imu(name: str, options: Options) -> Simulated:
@@ -254,11 +233,13 @@ def audio(name: str, options: Options) -> Simulated:
 
 def _options(name: str, options: Options) -> _Chosen:
     mine = {key: value for key, value in options.items() if key in SimOptions.__struct_fields__}
-    chosen, where = options_of(mine, SimOptions, name), f"sensor '{name}'"
+    o, where = options_of(mine, SimOptions, name), f"sensor '{name}'"
+    faults = faults_of({key: options[key] for key in options if key not in mine}, where)
     try:
-        claps = [float(part) for part in chosen.claps.split(",") if part.strip()]
+        claps = [float(part) for part in o.claps.split(",") if part.strip()]
     except ValueError:
-        raise UserError(f"'{chosen.claps[:60]}' is no list of seconds.", where=where) from None
-    if not (0 <= chosen.rate_hz <= 10_000 and 0 <= chosen.width <= 8192 and 0 <= chosen.height <= 8192):
-        raise UserError("it has up to 10000 samples a second and 8192 pixels a side.", where=where)
-    return chosen, faults_of({key: options[key] for key in options if key not in mine}, where), claps
+        raise UserError(f"'{o.claps[:60]}' is no list of seconds.", where=where) from None
+    sides = (o.width or 160, o.height or 160)
+    if not (0 <= o.rate_hz <= 10_000 and min(sides) >= 160 and max(sides) <= 8192):
+        raise UserError("it has up to 10000 samples a second and 160 to 8192 pixels a side.", where=where)
+    return o, faults, claps

@@ -80,10 +80,8 @@ class ClockMap(NamedTuple):
     def jumps(self) -> tuple[tuple[int, float], ...]:
         """Host time (ns) of each border of segments, and by how many seconds the device's clock jumped there."""
         ends = [s.offset_ns + s.slope * (s.device_last_ns - s.device_first_ns) for s in self.segments]
-        after = self.segments[1:]
-        return tuple(
-            (s.host_first_ns, (end - s.offset_ns) / 1e9) for end, s in zip(ends[:-1], after, strict=True)
-        )
+        pairs = zip(ends, self.segments[1:], strict=False)
+        return tuple((s.host_first_ns, (end - s.offset_ns) / 1e9) for end, s in pairs)
 
 
 def fit_clock(device_ns: Ints, host_ns: Ints, probes: Sequence[ClockSample] = (), *, bucket_s: float = 10.0, jump_ms: float = 50.0) -> ClockMap:  # fmt: skip
@@ -103,10 +101,8 @@ def fit_clock(device_ns: Ints, host_ns: Ints, probes: Sequence[ClockSample] = ()
         device, host, bucket = device_ns[rows], np.maximum.accumulate(host_ns[rows]), int(bucket_s * 1e9)
         late, borders = host - device, [0]
         for a, b in pairwise([0, *_resets(device, host, late), len(rows)]):
-            borders += [
-                *_jumps(host, late, a + _least(host[a:b], late[a:b], bucket), bucket, jump_ms * 1e6),
-                b,
-            ]
+            least = a + _least(host[a:b], late[a:b], bucket)
+            borders += [*_jumps(host, late, least, bucket, jump_ms * 1e6), b]
         for a, b in pairwise(borders):
             segment[rows[a:b]] = len(found)
             fitted = _segment(device[a:b], host[a:b], late[a:b], probes, bucket)
@@ -130,10 +126,8 @@ def stream_map(folder: Path, spec: StreamSpec, events: Iterable[Event] = ()) -> 
     host = index["host_ns"].copy()
     if (
         spec.format == "s16" and spec.sample_rate
-    ):  # a block of sound comes when it is full; its time is that of its beginning
-        host -= (
-            index["size"].astype(np.int64) * 1_000_000_000 // (2 * max(1, spec.channels) * spec.sample_rate)
-        )
+    ):  # a block of sound comes when it is full, and has the time of its beginning
+        host -= index["size"].astype(np.int64) * 10**9 // (2 * max(1, spec.channels) * spec.sample_rate)
     clock = fit_clock(index["device_ns"], host, probes)
     good = clock.segment >= 0
     host[good] = clock.to_host(index["device_ns"][good], clock.segment[good])
@@ -198,9 +192,7 @@ def _theil_sen(x: Floats, y: Floats) -> float:
     return float(np.median(rise[run != 0] / run[run != 0])) if (run != 0).any() else 0.0
 
 
-def _segment(
-    device: Ints, host: Ints, late: Ints, probes: Sequence[ClockSample], bucket: int
-) -> ClockSegment:
+def _segment(device: Ints, host: Ints, late: Ints, probes: Sequence[ClockSample], bucket: int) -> ClockSegment:  # fmt: skip
     base, last, (begin, end) = int(device.min()), int(device.max()), host[[0, -1]]
     best: dict[int, ClockSample] = {}
     for p in sorted(probes, key=lambda p: (-p.rtt_ns, p.device_ns)):
@@ -212,9 +204,8 @@ def _segment(
     x, zero, coarse = (at - base).astype(np.float64), int(r.min()), len(at) < _LEAST
     y = (r - zero).astype(np.float64)
     slope = 0.0 if coarse else _theil_sen(x, y)
-    height = (
-        0.0 if coarse else float(np.quantile(y - slope * x, 0.5 if two_way else 0.25))
-    )  # (delays only add)
+    part = 0.0 if coarse else 0.5 if two_way else 0.25  # (delays only add)
+    height = float(np.quantile(y - slope * x, part))
     if best and not two_way:  # too few for a line: the surest one sets its height
         sure = min(best.values(), key=lambda p: p.rtt_ns)
         height = float(sure.host_ns - sure.device_ns - zero) - slope * (sure.device_ns - base)
@@ -257,18 +248,16 @@ def event_times(events: Iterable[Event], tablet_events: Iterable[Event]) -> list
     A tablet's are placed by its ``clock`` events; between two, the difference of the clocks changes evenly (a tablet that slept
     lost time). A clock without any (``unsure_clocks``) is placed by wall times; an event without either, where the one before it is.
     """
-    own, tablet = list(events), list(tablet_events)
+    own = list(events)
+    tablet = [*(e for e in own if e.host_ns is None), *tablet_events]
     found = [(e, e.host_ns) for e in own if e.host_ns is not None]
     walls = [t - w for e, t in found if (w := _wall_ns(e)) is not None]
     last, to_host = found[0][1] if found else 0, median_low(walls) if walls else None
     for clock in dict.fromkeys(e.clock for e in tablet):
         mine, pairs = [e for e in tablet if e.clock == clock], _pairs(tablet, clock)
         if not pairs and to_host is not None:
-            guesses = [
-                w + to_host - e.device_ns
-                for e in mine
-                if e.device_ns is not None and (w := _wall_ns(e)) is not None
-            ]
+            labels = [(w, e.device_ns) for e in mine if e.device_ns is not None and (w := _wall_ns(e)) is not None]  # fmt: skip
+            guesses = [wall + to_host - device for wall, device in labels]
             pairs = [(0, median_low(guesses))] if guesses else []
         for event in mine:
             if event.device_ns is not None and pairs:

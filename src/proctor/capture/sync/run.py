@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,31 +41,27 @@ class _Stream:
 
     def __init__(self, folder: Path, spec: StreamSpec, events: Sequence[Event]) -> None:
         self.folder, self.spec, self.said = folder / "raw" / spec.name, spec, list[tuple[int, str]]()
-        self.index, self.files = load_index(self.folder), list[Path]()
+        self.index, self.files = load_index(self.folder), list[tuple[Path, float, float]]()
         sizes = {number: path.stat().st_size for number, path in segment_files(self.folder)}
-        ends = zip(
-            self.index["segment"].tolist(), (self.index["offset"] + self.index["size"]).tolist(), strict=True
-        )
-        if any(
-            sizes.get(number, 0) < end for number, end in dict(ends).items()
-        ):  # (the last of each segment)
+        starts, last = np.unique(self.index["segment"][::-1], return_index=True)
+        ends = (self.index["offset"] + self.index["size"])[::-1][last]
+        if any(sizes.get(int(number), 0) < end for number, end in zip(starts, ends, strict=True)):
             known, self.index = len(self.index), write_index(self.folder)
-            self.said.append(
-                (1, f"a segment is cut off or gone: {known - len(self.index):,} samples with it")
-            )
+            self.say(1, f"a segment is cut off or gone: {known - len(self.index):,} samples with it")
         if spec.format == "file":
             times = self._file_times()
             self.place(times, fit_clock(times, times))
         else:
             self.place(self.index["device_ns"], stream_map(folder, spec, events).clock)
 
+    def say(self, weight: int, text: str) -> None:
+        """Note something: 0 is good to know, 1 makes the stream usable, 2 poor."""
+        self.said.append((weight, text))
+
     def place(self, device: Ints, clock: ClockMap) -> None:
         """Put the samples in order."""
-        self.device, self.clock, self.cleaned = (
-            device,
-            clock,
-            clean(device, clock, can_drop=self.spec.can_drop),
-        )
+        self.device, self.clock = device, clock
+        self.cleaned = clean(device, clock, can_drop=self.spec.can_drop)
         self.times = self.cleaned.host_ns
         self.period = self.cleaned.period_ns or round(1e9 / self.spec.rate_hz if self.spec.rate_hz else 0)
 
@@ -72,17 +69,16 @@ class _Stream:
         from proctor.media.probe import presentation_times
 
         found, start = [np.zeros(0, dtype=np.int64)], 0.0
-        for path in sorted(
-            (p for p in self.folder.glob("*") if p.suffix.lower() in _VIDEOS), key=_by_chapter
-        ):
+        videos = (path for path in self.folder.glob("*") if path.suffix.lower() in _VIDEOS)
+        for path in sorted(videos, key=_by_chapter):
             try:
                 times, end = presentation_times(path)
             except MissingExtraError:
                 raise
             except UserError as error:
-                self.said.append((2, f"{path.name}: {error.message}"))
+                self.say(2, f"{path.name}: {error.message}")
                 break  # nobody knows when the next one begins
-            self.files.append(path)
+            self.files.append((path, start, end))
             found.append(np.rint((np.array(times) + start) * 1e9).astype(np.int64))
             start += end
         return np.concatenate(found)
@@ -91,24 +87,25 @@ class _Stream:
         """Return the loudness of each millisecond of its files."""
         from proctor.media.clips import sound_blocks
 
-        parts = [loudness(np.concatenate([block.mean(axis=0) for _, block in some]), 48_000)
-                 for path in self.files for some in batches(sound_blocks(path, 0.0, float(self.device[-1]) / 1e9), 375)]  # fmt: skip
-        return np.concatenate(parts)  # (375 blocks are whole milliseconds)
+        found = np.zeros(int(self.device[-1]) // 1_000_000)
+        for path, start, length in self.files:
+            at = round(start * 1000)
+            for some in batches(sound_blocks(path, 0.0, length), 375):  # whole milliseconds
+                part = loudness(np.concatenate([block.mean(axis=0) for _, block in some]), 48_000)[
+                    : len(found) - at
+                ]
+                found[at : at + len(part)] = part
+                at += len(part)
+        return found
 
     def sound(self, places: Ints) -> Floats:
         """Return the loudness of each millisecond from the first of these samples on."""
-        first, found = (
-            int(self.times[places[0]]),
-            np.zeros(int(np.ptp(self.times[places])) // 1_000_000 + 1_000),
-        )
+        first, whole = int(self.times[places[0]]), 2 * max(1, self.spec.channels)
+        found = np.zeros(int(np.ptp(self.times[places])) // 1_000_000 + 1_000)
         for n in places:
             data = read_payload(self.folder, self.index[self.cleaned.rows[n]])
-            whole = 2 * max(1, self.spec.channels)
-            mono = (
-                np.frombuffer(data[: len(data) // whole * whole], "<i2")
-                .reshape(-1, whole // 2)
-                .sum(axis=1, dtype=np.int64)
-            )
+            parts = np.frombuffer(data[: len(data) // whole * whole], "<i2").reshape(-1, whole // 2)
+            mono = parts.sum(axis=1, dtype=np.int64)
             at = (int(self.times[n]) - first) // 1_000_000
             part = loudness(mono, self.spec.sample_rate)[: len(found) - at]
             found[at : at + len(part)] = part
@@ -124,19 +121,24 @@ class _Stream:
             second = onset(self.sound(places))
             return None if second is None else int(self.times[low]) + round(second * 1e9)
         if self.spec.format == "jpeg":
-            at = flash(
-                [brightness(read_payload(self.folder, self.index[r])) for r in self.cleaned.rows[places]]
-            )
-        elif self.spec.format == "f4" and self.spec.kind == "imu":
-            at = spike(self.vectors()[places])
-        before = (
-            low if at is None else low + at - (self.spec.format == "jpeg")
-        )  # (a flash began between two pictures)
-        return None if at is None else int(self.times[before] + self.times[low + at]) // 2
+            shown = (read_payload(self.folder, self.index[r]) for r in self.cleaned.rows[places])
+            at = flash([brightness(jpeg) for jpeg in shown])
+        elif self.vectors.shape[1] and self.spec.kind == "imu":
+            at = spike(self.vectors[places])
+        if at is None:
+            return None
+        before = low + at - (self.spec.format == "jpeg")  # (a flash began between two pictures)
+        return int(self.times[before] + self.times[low + at]) // 2
 
+    @cached_property
     def vectors(self) -> Floats:
-        """Return the vectors of the samples in order."""
-        return load_vectors(self.folder, self.spec)[self.cleaned.rows]
+        """The vectors of the samples in order; no columns where there are none, or they cannot be read."""
+        if self.spec.format == "f4" and len(self.cleaned.rows):
+            try:
+                return load_vectors(self.folder, self.spec)[self.cleaned.rows]
+            except UserError as error:
+                self.say(2, f"its vectors cannot be read: {error.message}")
+        return np.zeros((len(self.cleaned.rows), 0))
 
 
 def _by_chapter(path: Path) -> tuple[str, str, str]:
@@ -158,46 +160,40 @@ def _place_files(streams: Sequence[_Stream], manifest: Manifest) -> None:
     """Set the constant of streams without times of arrival: by sound, else by what their files say."""
     ears = [s for s in streams if s.spec.format == "s16" and len(s.times) and s.spec.sample_rate >= 1_000]
     for stream in (s for s in streams if s.files):
-        offset, named = manifest.host_start_ns or 0, _created(stream.files[0], manifest)
-        try:
-            lag = (
-                sound_offset(ears[0].sound(np.arange(len(ears[0].times))), stream.file_sound())
-                if ears
-                else None
-            )
-        except UserError:  # it has no sound
-            lag = None
+        named, heard = _told(stream.files[0][0], manifest)
+        offset, lag = manifest.host_start_ns or 0, None
+        if ears and heard:
+            try:
+                lag = sound_offset(ears[0].sound(np.arange(len(ears[0].times))), stream.file_sound())
+            except UserError as error:
+                stream.say(1, f"its sound cannot be read: {error.message}")
         if lag is not None:
             offset = int(ears[0].times[0]) + round(lag * 1e9)
-            stream.said.append((0, f"placed by its sound beside that of {ears[0].spec.name}"))
+            stream.say(0, f"placed by its sound beside that of {ears[0].spec.name}")
             if named is not None and abs(named - offset) > _AROUND_NS:
-                stream.said.append(
-                    (0, f"its file says that it began {(named - offset) / 1e9:+,.1f} s from there")
-                )
+                stream.say(0, f"its file says that it began {(named - offset) / 1e9:+,.1f} s from there")
         elif named is not None:
             offset = named
-            stream.said.append((1, "placed by the time of creation in its file, which may be wrong"))
+            stream.say(1, "placed by the time of creation in its file, which may be wrong")
         else:
-            stream.said.append(
-                (2, "nothing tells when it began: it stands at the beginning of the recording")
-            )
+            stream.say(2, "nothing tells when it began: it stands at the beginning of the recording")
         stream.place(stream.device, fit_clock(stream.device, stream.device + offset))
 
 
-def _created(path: Path, manifest: Manifest) -> int | None:
-    """Return the host time at which a file says it was begun."""
+def _told(path: Path, manifest: Manifest) -> tuple[int | None, bool]:
+    """Return the host time at which a file says it was begun, and whether it has sound."""
     from proctor.media.source import open_video
 
     with open_video(path) as (container, _):
-        try:
-            label, wall = (
-                datetime.fromisoformat(text)
-                for text in (container.metadata.get("creation_time", ""), manifest.wall_start)
-            )
-        except ValueError:
-            return None
-    past = label - (wall if wall.tzinfo or not label.tzinfo else wall.replace(tzinfo=UTC))
-    return (manifest.host_start_ns or 0) + round(past.total_seconds() * 1e9)
+        heard, texts = (
+            bool(container.streams.audio),
+            (container.metadata.get("creation_time", ""), manifest.wall_start),
+        )
+    try:
+        label, wall = (w if w.tzinfo else w.replace(tzinfo=UTC) for w in map(datetime.fromisoformat, texts))
+    except ValueError:
+        return None, heard
+    return (manifest.host_start_ns or 0) + round((label - wall).total_seconds() * 1e9), heard
 
 
 def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport:  # noqa: B008 - frozen
@@ -222,9 +218,8 @@ def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport: 
     target = folder / "sync" / content_hash([VERSION, config])
     reports = [_write(s, base, grid, config, target) for s in streams]
     counted = [r for s, r in zip(streams, reports, strict=True) if r.required or s is base]
-    reasons = [f"{r.name} is {r.verdict}" for r in reports if r.verdict != "good"] + ["it has no stream"] * (
-        not reports
-    )
+    reasons = [f"{r.name} is {r.verdict}" for r in reports if r.verdict != "good"]
+    reasons += [] if reports else ["it has no stream"]
     if bad := own.count(None) + tablet.count(None):
         reasons.append(f"{bad} lines of events cannot be read")
     report = SyncReport(
@@ -238,10 +233,8 @@ def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport: 
 
 def latest_report(folder: Path) -> SyncReport | None:
     """Return the report that was written last for a recording, None without one."""
-    found = max(
-        folder.glob("sync/*/report.json"), default=None, key=lambda path: (path.stat().st_mtime_ns, path)
-    )
-    return None if found is None else read_json(found, SyncReport)
+    found = sorted((path.stat().st_mtime_ns, path) for path in folder.glob("sync/*/report.json"))
+    return read_json(found[-1][1], SyncReport) if found else None
 
 
 def _base(streams: Sequence[_Stream], config: SyncConfig, where: str) -> _Stream | None:
@@ -259,13 +252,9 @@ def _check(streams: Sequence[_Stream], moment: int, zero: int, config: SyncConfi
         return None
     middle, spread = float(np.median([*found.values()])), max(found.values()) - min(found.values())
     agrees = spread <= config.check_ms + max(s.period for s in found) / 1e6
+    where = f"the clap at {(moment - zero) / 1e9:.1f} s comes"
     for s in [s for s, at in found.items() if not agrees and abs(at - middle) >= spread / 2 - 1e-6]:
-        s.said.append(
-            (
-                2,
-                f"the clap at {(moment - zero) / 1e9:.1f} s comes {found[s] - middle:+.0f} ms from where others have it",
-            )
-        )
+        s.say(2, f"{where} {found[s] - middle:+.0f} ms from where others have it")
     seen = {s.spec.name: round(at, 2) for s, at in found.items()}
     return CheckReport(at_s=(moment - zero) / 1e9, found_ms=seen, apart_ms=round(spread, 2), agrees=agrees)
 
@@ -277,18 +266,15 @@ def _write(s: _Stream, base: _Stream | None, grid: Ints, config: SyncConfig, tar
     if config.rule == "published" and base is not None:
         moments, src = base.device[base.cleaned.rows], np.full(len(grid), -1, dtype=np.int64)
         src[np.argsort(moments, kind="stable")] = published_match(moments // TICK_NS, s.device // TICK_NS)
-        apart = s.device[src] - moments if len(s.device) else np.zeros_like(src)
+        apart = np.where(src >= 0, s.device[src] - moments, 0) if len(s.device) else np.zeros_like(src)
     else:
         found, apart = match(grid, s.times, tolerance, allow_repeat=config.allow_repeat)
         src = np.where(found >= 0, rows[found], -1) if len(rows) else found
     coarse = np.array([*(c.coarse and not c.probes for c in s.clock.segments), True])
     weak = coarse[s.clock.segment[src]] | (s.cleaned.flags[src] > 0) if len(s.device) else src < 0
     values = np.zeros((len(grid), 0))
-    if s.spec.format == "f4" and s.spec.kind in ("imu", "pose") and len(rows):
-        try:
-            values = interpolate(grid, s.times, s.vectors(), s.spec.columns, round(config.longest * s.period))
-        except UserError as error:
-            s.said.append((2, f"its vectors cannot be read: {error.message}"))
+    if s.spec.kind in ("imu", "pose") and s.vectors.shape[1]:
+        values = interpolate(grid, s.times, s.vectors, s.spec.columns, round(config.longest * s.period))
     columns = {"base_idx": np.arange(len(grid), dtype=np.int32), "src_idx": src, "t_base_ns": grid, "dt_ms": (apart / 1e6).astype("f4"),
                "quality": np.where(src < 0, 0, np.where(weak, 1, 2)).astype(np.uint8)}  # fmt: skip
     columns |= {name: values[:, n].astype("f4") for n, name in enumerate(s.spec.columns[: values.shape[1]])}
@@ -304,23 +290,17 @@ def _write_table(path: Path, spec: StreamSpec, columns: dict[str, Any]) -> None:
         raise MissingExtraError("pyarrow", "capture", "Writing synchronised streams") from None
     units = dict(zip(spec.columns, spec.units, strict=False))
     arrays = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
-    fields = [
-        pa.field(n, a.type, metadata={"unit": units[n]} if n in units else None) for n, a in arrays.items()
-    ]
+    marks = {name: {"unit": unit} for name, unit in units.items()}
+    fields = [pa.field(name, array.type, metadata=marks.get(name)) for name, array in arrays.items()]
     about = {"stream": spec.name, "kind": spec.kind, "units": msgspec.json.encode(units)}
+    table = pa.table(list(arrays.values()), schema=pa.schema(fields, about))
     with atomic_write(path) as file:
-        pq.write_table(
-            pa.table(list(arrays.values()), schema=pa.schema(fields, about)), file, compression="zstd"
-        )
+        pq.write_table(table, file, compression="zstd")
 
 
-def _judge(
-    s: _Stream, base: _Stream | None, grid: Ints, good: Any, apart: Ints, tolerance: int
-) -> StreamReport:
+def _judge(s: _Stream, base: _Stream | None, grid: Ints, good: Any, apart: Ints, tolerance: int) -> StreamReport:  # fmt: skip
     clock, n = s.clock.segments, max(1, len(s.device))
-    inside = np.concatenate(
-        [grid[:1], s.times[slice(*np.searchsorted(s.times, grid[[0, -1]]))] if len(grid) else grid, grid[-1:]]
-    )
+    inside = np.concatenate([grid[:1], s.times[(s.times >= grid[:1]) & (s.times <= grid[-1:])] if len(grid) else grid, grid[-1:]])  # fmt: skip
     steps = np.diff(inside) * bool(s.spec.rate_hz)
     wide = np.flatnonzero(steps > 3 * s.period)
     gaps = tuple((round(int(inside[i] - grid[0]) / 1e9, 3), round(int(steps[i]) / 1e9, 3)) for i in wide)
@@ -330,9 +310,7 @@ def _judge(
     flagged = {name: int((s.cleaned.flags & bit > 0).sum()) for name, bit in FLAGS.items()}
     flagged["lost"] = int(np.ptp(s.index["seq"])) + 1 - len(np.unique(s.index["seq"])) if len(s.index) else 0
     rate, nominal = 1e9 / s.cleaned.period_ns if s.cleaned.period_ns else 0.0, s.spec.rate_hz
-    drift, spread = (
-        max((abs(getattr(c, of)) for c in clock), default=0.0) for of in ("drift_ppm", "spread_ms")
-    )
+    drift, spread = (max((abs(getattr(c, of)) for c in clock), default=0.0) for of in ("drift_ppm", "spread_ms"))  # fmt: skip
     s.said += [(weight, text) for told, weight, text in (
         (not len(s.device), 2, "it has no sample"),
         (len(s.device) > 0 and coverage < 0.99, 1 + (coverage < 0.9), f"{coverage:.1%} is covered"),

@@ -264,12 +264,13 @@ def withdraw(root: Path, settings: WithdrawSettings) -> Withdrawn:
     Raises:
         UserError: if nothing of the participant is known, or a file cannot be changed.
     """
-    mine = [m.id for _, m in recordings_of(root) if m.participant == settings.participant]
+    known = [m for _, m in recordings_of(root)]
+    mine = [m.id for m in known if m.participant == settings.participant]
     before = [r for w in withdrawals(root) for r in w.recordings]
     if not mine and settings.participant not in consents(root) and not before:
         raise UserError(f"nothing of '{settings.participant[:40]}' is known here.", where=str(root))
     ids = tuple(sorted({*mine, *before}))
-    named = mentions(ids) if ids else lambda _: False
+    named = mentions(ids, (m.id for m in known if m.id not in ids))
     for folder in settings.release:
         if wrong := check_release(
             folder, read_json(folder / MANIFEST, ReleaseManifest)
@@ -339,7 +340,7 @@ def _thin(folder: Path, ids: Sequence[str], gone: Sequence[Withdrawal]) -> None:
     rows = tuple(r for r in manifest.recordings if r.id not in ids)
     work = folder.with_name(f".{folder.name[:40]}.thinned")
     shutil.rmtree(work, ignore_errors=True)
-    named = mentions(ids)
+    named = mentions(ids, (r.id for r in rows))
     for kept in manifest.files:
         head = kept.path.partition("/")[0]
         if head in ("annotations", "splits") or named(Path(kept.path).name.encode()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias, get_args
@@ -215,6 +216,11 @@ class WithdrawSettings(Settings, frozen=True, kw_only=True):
 # -- simulate ----------------------------------------------------------------------------------------------------------
 
 
+Simulated = Literal["pv", "depth", "accelerometer", "gyroscope", "magnetometer", "audio"]
+"""Streams of the default set of simulated sensors."""
+_FAULT: Final = re.compile(rf"({'|'.join(get_args(Simulated))})\.([a-z_]+)=(.+)", re.ASCII)
+
+
 class SimulateSettings(Settings, frozen=True, kw_only=True):
     """Which recordings of the plan are simulated, and how."""
 
@@ -232,7 +238,7 @@ class SimulateSettings(Settings, frozen=True, kw_only=True):
         float, option("How much faster people work, with the length by steps.", ge=0.1, le=100)
     ] = 1.0
     stream: Annotated[
-        tuple[str, ...], option("Only this stream of the default set; may be given again.")
+        tuple[Simulated, ...], option("Only this stream of the default set; may be given again.")
     ] = ()
     fault: Annotated[
         tuple[str, ...],
@@ -240,6 +246,21 @@ class SimulateSettings(Settings, frozen=True, kw_only=True):
     ] = ()
     slips: Annotated[float, option("Probability of an unplanned mistake in a step.", ge=0, le=1)] = 0.1
     seed: Annotated[str, option("Of participants and sensors.")] = "0"
+
+    def faults(self) -> dict[str, dict[str, float | str]]:
+        """Return the faults by stream and option.
+
+        Raises:
+            UserError: if one is not of a stream.
+        """
+        found: dict[str, dict[str, float | str]] = {name: {} for name in get_args(Simulated)}
+        for fault in self.fault:
+            if (match := _FAULT.fullmatch(fault)) is None:
+                hint = f"such as pv.gaps=5+2; streams: {', '.join(found)}"
+                raise UserError(f"'{fault[:60]}' is no fault of a stream.", where="--fault", hint=hint)
+            number = re.fullmatch(r"-?\d+(\.\d+)?", match[3], re.ASCII)
+            found[match[1]][match[2]] = float(match[3]) if number else match[3]
+        return found
 
 
 # -- sync, residuals -----------------------------------------------------------------------------------------------

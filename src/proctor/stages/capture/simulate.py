@@ -8,29 +8,20 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from proctor.capture.clock import Clock
 from proctor.capture.kitchen import TRUTH, Truth, claps_of, held_up, perform, review_of
 from proctor.capture.recorder import Recorder
-from proctor.capture.records import (
-    EVENTS,
-    REVIEW,
-    SCRIPT,
-    Event,
-    Manifest,
-    Script,
-    Slot,
-    State,
-    recording_folder,
-)  # fmt: skip
+from proctor.capture.records import EVENTS, REVIEW, SCRIPT, Event, Manifest, Script, State, recording_folder
 from proctor.capture.segments import SegmentWriter
-from proctor.capture.sensor import Option, SensorConfig, make_sensor
+from proctor.capture.sensor import SensorConfig, make_sensor
 from proctor.capture.sensors.sim import Simulated
 from proctor.capture.session import EventLog, finish, read_manifest, save_manifest
 from proctor.errors import UserError
@@ -39,32 +30,21 @@ from proctor.stages.capture.settings import SimulateSettings
 
 __all__ = ["STREAMS", "SimulatedRecording", "simulate"]
 
-_IMU: Final[dict[str, Option]] = {
-    "clock": "imu",
-    "drift_ppm": 40.0,
-    "offset_s": 7.0,
-    "latency_ms": 6.0,
-    "jitter_ms": 2.0,
+_IMU: dict[str, float | str] = {"clock": "imu", "drift_ppm": 40, "offset_s": 7, "latency_ms": 6, "jitter_ms": 2}  # fmt: skip
+STREAMS: Final[dict[str, tuple[str, dict[str, float | str]]]] = {
+    "pv": ("video", {"drift_ppm": 25, "offset_s": 100, "latency_ms": 30, "jitter_ms": 4}),
+    "depth": ("depth", {"drift_ppm": -15, "offset_s": 40, "latency_ms": 45, "jitter_ms": 6}),
+    **{kind: ("imu", {**_IMU, "kind": kind}) for kind in ("accelerometer", "gyroscope", "magnetometer")},
+    "audio": ("audio", {"drift_ppm": -30, "offset_s": 3, "latency_ms": 24, "jitter_ms": 3}),
 }
-STREAMS: Final = (
-    (
-        "sim.video",
-        "pv",
-        {"drift_ppm": 25.0, "offset_s": 100.0, "latency_ms": 30.0, "jitter_ms": 4.0, "wobble_ms": 1.0},
-    ),
-    ("sim.depth", "depth", {"drift_ppm": -15.0, "offset_s": 40.0, "latency_ms": 45.0, "jitter_ms": 6.0}),
-    ("sim.imu", "accelerometer", {**_IMU, "kind": "accelerometer"}),
-    ("sim.imu", "gyroscope", {**_IMU, "kind": "gyroscope"}),
-    ("sim.imu", "magnetometer", {**_IMU, "kind": "magnetometer"}),
-    ("sim.audio", "audio", {"drift_ppm": -30.0, "offset_s": 3.0, "latency_ms": 24.0, "jitter_ms": 3.0}),
-)
-"""Plug-ins, names and options of the default set; each device has a clock with faults of its own."""
+"""Streams of the default set with plug-in (``sim.…``) and options; each device has a clock with faults of its own."""
 _START_NS: Final = 1_000_000_000_000
+_Made: TypeAlias = tuple[Truth, Manifest]
 _ACTS: Final = ("clap", "step_start", "step_done", "oops")
 
 
-class SimulatedRecording(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a recording: its state, how long it is, and how many mistakes were made."""
+class SimulatedRecording(msgspec.Struct, frozen=True):
+    """What became of a recording: its state, how many seconds it has, and how many mistakes were made."""
 
     id: str
     state: State
@@ -83,118 +63,72 @@ def simulate(
     from proctor.capture.plan import read_plan, read_scripts
 
     scripts, slots = read_scripts(root), {slot.id: slot for slot in read_plan(root).slots}
-    done = []
-    for slot in [slots.get(name) or _unknown(name, root) for name in settings.recording] or slots.values():
-        folder = recording_folder(root, slot.id)
-        there = read_manifest(folder)
-        state = there.state if there else "planned"
-        if state not in ("planned", "interrupted") or (
-            state == "interrupted" and not (settings.live and settings.resume)
-        ):
-            hint = "--live --resume goes on with it" if state == "interrupted" else ""
+    made = []
+    for name in settings.recording or slots:
+        if (slot := slots.get(name)) is None:
+            hint = f"proctor capture plan {root}"
+            raise UserError(f"no recording '{name[:40]}' is planned.", where=str(root), hint=hint)
+        folder, goes_on = recording_folder(root, name), settings.live and settings.resume
+        state = there.state if (there := read_manifest(folder)) else "planned"
+        if state not in ("planned", *["interrupted"] * goes_on):
+            hint = "--live --resume goes on with it" if state == "interrupted" else "it is left as it is"
             if settings.recording:
-                raise UserError(f"the recording is {state}.", where=slot.id, hint=hint)
-            seen(f"{slot.id}: {state}; {hint or 'left as it is'}")
+                raise UserError(f"the recording is {state}.", where=name, hint=hint)
+            seen(f"{name}: {state}; {hint}")
             continue
-        prepared = folder / SCRIPT
-        script = read_json(prepared, Script) if prepared.exists() else scripts[slot.script]
-        manifest = Manifest(
-            id=slot.id, activity=slot.activity, participant=slot.participant, environment=slot.environment,
-            strategy=slot.strategy, simulated=True,
-        )  # fmt: skip
-        write = (
-            asyncio.run(_live(folder, manifest, script, settings))
-            if settings.live
-            else _at_once(folder, slot, manifest, script, settings)
-        )
-        done.append(write)
-        seen(f"{slot.id}: {write.state}, {write.seconds:.0f} s, {write.mistakes} mistakes")
-    return done
-
-
-def _unknown(name: str, root: Path) -> Slot:
-    raise UserError(
-        f"no recording '{name[:40]}' is planned.", where=str(root), hint="proctor capture plan WORKSPACE"
-    )
+        prepared = (folder / SCRIPT).exists()
+        script: Script = read_json(folder / SCRIPT, Script) if prepared else scripts[slot.script]
+        who = {key: value for key, value in asdict(slot).items() if key not in ("script", "day")}
+        start = Manifest(**who, simulated=True)
+        if settings.live:
+            truth, manifest = asyncio.run(_live(folder, start, script, settings))
+        else:
+            truth, manifest = _at_once(folder, start, script, settings, slot.day)
+        if manifest.state != "withdrawn":
+            write_json(folder / TRUTH, truth)
+            write_json(folder / REVIEW, review_of(script, truth))
+        mistakes = sum(len(step.mistakes) for step in truth.steps) + len(script.left_out)
+        made.append(SimulatedRecording(name, manifest.state, truth.seconds, mistakes))
+        seen(f"{name}: {manifest.state}, {truth.seconds:.0f} s, {mistakes} mistakes")
+    return made
 
 
 def _truth(script: Script, recording: str, settings: SimulateSettings, start_ns: int) -> Truth:
     """Return what is going to happen."""
     seconds = settings.seconds or round(20 * len(script.steps) / settings.speed + 3, 3)
-    steps, acts = perform(script, f"{settings.seed}/{recording}", seconds, settings.slips)
-    claps = claps_of(acts)
-    return Truth(
-        recording=recording, seed=settings.seed, start_ns=start_ns, seconds=seconds,
-        sensors=tuple(_sensors(settings, recording, claps)), claps=claps, steps=steps, acts=acts,
+    seed, faults = f"{settings.seed}/{recording}", settings.faults()
+    steps, acts = perform(script, seed, seconds, settings.slips)
+    more = {"seed": seed, "claps": ",".join(f"{at:g}" for at in claps_of(acts))}
+    sensors = tuple(
+        SensorConfig(plugin=f"sim.{STREAMS[name][0]}", name=name, options={**STREAMS[name][1], **more, **faults[name]})
+        for name in settings.stream or STREAMS
     )  # fmt: skip
-
-
-def _sensors(settings: SimulateSettings, recording: str, claps: Iterable[float]) -> Iterable[SensorConfig]:
-    names = [name for _, name, _ in STREAMS]
-    faults: dict[str, dict[str, Option]] = {name: {} for name in names}
-    for fault in settings.fault:
-        front, _, value = fault.partition("=")
-        stream, _, option = front.partition(".")
-        if stream not in faults or not option or not value:
-            raise UserError(
-                f"'{fault[:60]}' is no fault of a stream.",
-                where="--fault",
-                hint=f"pv.gaps=5+2; {', '.join(names)}",
-            )
-        try:
-            faults[stream][option] = msgspec.json.decode(value, type=bool | int | float)
-        except msgspec.MsgspecError:
-            faults[stream][option] = value
-    if wrong := set(settings.stream) - set(names):
-        raise UserError(f"there is no stream '{min(wrong)[:40]}'.", where="--stream", hint=", ".join(names))
-    for plugin, name, options in STREAMS:
-        if name in (settings.stream or names):
-            told: dict[str, Option] = {"seed": f"{settings.seed}/{recording}"}
-            if plugin != "sim.depth":
-                told["claps"] = ",".join(f"{clap:g}" for clap in claps)
-            yield SensorConfig(plugin=plugin, name=name, options={**told, **options, **faults[name]})
-
-
-def _said(script: Script, truth: Truth, folder: Path, manifest: Manifest) -> SimulatedRecording:
-    """Write down what the participant says afterwards and what really happened."""
-    write_json(folder / TRUTH, truth)
-    if manifest.state != "withdrawn":
-        write_json(folder / REVIEW, review_of(script, truth))
-    mistakes = sum(len(step.mistakes) for step in truth.steps) + len(script.left_out)
-    return SimulatedRecording(
-        id=truth.recording, state=manifest.state, seconds=truth.seconds, mistakes=mistakes
-    )
-
-
-# -- at once -----------------------------------------------------------------------------------------------------
+    for sensor in sensors:
+        make_sensor(sensor)  # what is wrong with one is told before anything is written
+    return Truth(recording, settings.seed, start_ns, seconds, sensors, claps_of(acts), steps, acts)
 
 
 class _Told(Clock):
     """A clock that is told what time it is."""
 
     def __init__(self, day: str) -> None:
-        self.now_ns = _START_NS
-        self._wall_ns = (
-            int(datetime.fromisoformat(f"{day or '2026-01-01'}T09:00:00+00:00").timestamp()) * 10**9
-        )
+        begun = datetime.fromisoformat(f"{day or '2026-01-01'}T09:00:00+00:00")
+        self.now_ns, self._offset_ns = _START_NS, int(begun.timestamp()) * 10**9 - _START_NS
 
     def mono_ns(self) -> int:
         return self.now_ns
 
     def wall_ns(self) -> int:
-        return self._wall_ns + self.now_ns - _START_NS
+        return self.now_ns + self._offset_ns
 
 
-def _at_once(
-    folder: Path, slot: Slot, manifest: Manifest, script: Script, settings: SimulateSettings
-) -> SimulatedRecording:
-    shutil.rmtree(
-        folder / "raw", ignore_errors=True
-    )  # of a run that was interrupted: no manifest says that it was recorded
+def _at_once(folder: Path, manifest: Manifest, script: Script, settings: SimulateSettings, day: str) -> _Made:
+    """Write a recording as the recorder would; what such a run left that was interrupted is removed."""
+    truth, clock = _truth(script, manifest.id, settings, _START_NS), _Told(day)
+    shutil.rmtree(folder / "raw", ignore_errors=True)
     (folder / EVENTS).unlink(missing_ok=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    truth, clock = _truth(script, slot.id, settings, _START_NS), _Told(slot.day)
     events = [(act.at_s, Event(n=0, kind=act.kind, step=act.step)) for act in truth.acts]
+    events += [(0.0, Event(n=0, kind="state", text=text)) for text in ("armed", "recording")]
     specs = []
     for config in truth.sensors:
         sensor = make_sensor(config)
@@ -206,57 +140,45 @@ def _at_once(
                 writer.add(sample)
         writer.close()
         for begin, length in sensor.faults.gaps:
-            if length >= 1:
-                start, end = (_START_NS + int(at * 1e9) for at in (begin, begin + length))
-                events.append(
-                    (begin + length, Event(n=0, kind="gap", stream=config.name, start_ns=start, end_ns=end))
-                )
+            start, end = (_START_NS + int(at * 1e9) for at in (begin, begin + length))
+            gap = Event(n=0, kind="gap", stream=config.name, start_ns=start, end_ns=end)
+            events += [(begin + length, gap)] if length >= 1 else []
     write_json(folder / SCRIPT, script)
+    begun = {"host_start_ns": _START_NS, "wall_start": clock.label()}
+    manifest = replace(manifest, state="recording", streams=tuple(specs), **begun)
     log = EventLog(folder, clock)
-    for text in ("armed", "recording"):
-        log.add(Event(n=0, kind="state", text=text))
     for at, event in sorted(events, key=lambda one: one[0]):
         clock.now_ns = _START_NS + int(at * 1e9)
         log.add(event)
     clock.now_ns = _START_NS + int(truth.seconds * 1e9)
-    begun = msgspec.structs.replace(
-        manifest,
-        state="recording",
-        streams=tuple(specs),
-        host_start_ns=_START_NS,
-        wall_start=_Told(slot.day).label(),
-    )
-    save_manifest(folder, begun, new=True)
-    return _said(script, truth, folder, finish(folder, begun, log, "stopped", ()))
+    save_manifest(folder, manifest, new=True)
+    return truth, finish(folder, manifest, log, "stopped", ())
 
 
-# -- live --------------------------------------------------------------------------------------------------------
-
-
-async def _live(
-    folder: Path, manifest: Manifest, script: Script, settings: SimulateSettings
-) -> SimulatedRecording:
-    """Record in real time; what was done before an interruption is not done again."""
+async def _live(folder: Path, manifest: Manifest, script: Script, settings: SimulateSettings) -> _Made:
+    """Record in real time; what was done before is not done again. Sensors read in the file of the truth when they begin."""
     path = (folder / TRUTH).absolute()
     truth = read_json(path, Truth) if path.exists() else _truth(script, manifest.id, settings, 0)
-    configs = [msgspec.structs.replace(c, options={**c.options, "truth": str(path)}) for c in truth.sensors]
+    configs = [replace(c, options={**c.options, "truth": str(path)}) for c in truth.sensors]
     recorder = Recorder(folder, manifest, script, configs, resume=settings.resume)
     await recorder.arm()
-    last = read_jsonl(folder / EVENTS, Event)
-    done = sum(event.kind in _ACTS for event in last)
-    now = time.monotonic_ns()
-    if recorder.manifest.host_start_ns is None or not truth.start_ns:
-        truth = msgspec.structs.replace(truth, start_ns=now + 300_000_000)
+    before: list[Event] = read_jsonl(folder / EVENTS, Event)
+    done, now = sum(event.kind in _ACTS for event in before), time.monotonic_ns()
+    if recorder.manifest.host_start_ns is None:
+        truth = replace(truth, start_ns=now + 300_000_000)
     truth = held_up(truth, done, (now - truth.start_ns) / 1e9)
     write_json(path, truth)
     await recorder.start()
     try:
+        if done:
+            armed = max(n for n, event in enumerate(before) if event.text == "armed")
+            last, why = before[armed - 1].host_ns, "the recorder was gone"
+            await recorder.mark(Event(n=0, kind="gap", start_ns=last, end_ns=now, text=why))
         for act in truth.acts[done:]:
             await asyncio.sleep(max(0.0, truth.start_ns / 1e9 + act.at_s - time.monotonic()))
-            if recorder.over.is_set():
-                break
-            await recorder.mark(Event(n=0, kind=act.kind, step=act.step))
+            if not recorder.over.is_set():
+                await recorder.mark(Event(n=0, kind=act.kind, step=act.step))
         await asyncio.sleep(max(0.0, truth.start_ns / 1e9 + truth.seconds - time.monotonic()))
     finally:
         ended = await recorder.stop()
-    return _said(script, truth, folder, ended)
+    return truth, ended
