@@ -71,7 +71,7 @@ def spread(plan: Plan, levels: Mapping[str, tuple[str, ...]], *names: str) -> in
     return max(found) - min(found)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.integers(1, 8),
     st.integers(1, 8),
@@ -100,7 +100,7 @@ def test_recordings_are_balanced(
     assert len({slot.id for slot in plan.slots}) == people * each
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=5),
     st.integers(1, 6),
@@ -125,7 +125,7 @@ def test_orders_of_activities_are_counterbalanced() -> None:
     assert set(followed.values()) == {1}  # and once behind each other one
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     st.integers(1, 4), st.integers(1, 4), st.integers(0, 3), st.integers(0, 4), st.integers(0, 2), st.booleans()
 )  # fmt: skip

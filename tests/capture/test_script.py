@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -45,6 +45,7 @@ def graphs(draw: st.DrawFn) -> TaskGraph:
     return TaskGraph("any", "Any", tuple(draw(st.permutations(steps))), tuple(edges))
 
 
+@settings(max_examples=60)
 @given(graphs(), st.integers(0, 3))
 def test_each_kind_of_script_is_what_it_says(graph: TaskGraph, seed: int) -> None:
     scripts = draw_scripts(graph, dict.fromkeys(STRATEGIES, 4), seed)
