@@ -287,6 +287,8 @@ def test_a_model_is_asked_for_hints_and_scripts_stay(
             assert by == {("a", "text")}
         else:
             assert by == set()
+    plan(workspace, PlanSettings(people="3", **FEW))  # without a model: what it said stays
+    assert read_scripts(workspace) == after
 
 
 def test_an_injection_in_a_step_stays_in_its_fence(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
