@@ -33,6 +33,7 @@ from proctor.procedure.showing import shown_text
         ("Melt 1 tablespoons of butter", set()),
         ("Add 1/0 cup of milk", set()),
         ("Add 1/3 tsp and later 1/3 tsp salt", set()),
+        ("Wait 1-10 minutes", set()),  # 2 to 20 minutes would not be wrong for sure
         ("Stir", set()),
         ("", set()),
     ],

@@ -29,7 +29,7 @@ TEA = {
     "edges": [["1", "3"], ["2", "3"]],
 }  # fmt: skip
 TOAST = {"id": "toast", "name": "Toast", "steps": [{"id": "a", "text": "Toast the bread for 2 minutes"}]}
-FEW = {"normal_scripts": 3, "mistake_scripts": 9, "missing_scripts": 3}
+FEW: dict[str, Any] = {"normal_scripts": 3, "mistake_scripts": 9, "missing_scripts": 3}
 
 
 @pytest.fixture
@@ -175,9 +175,9 @@ def test_broken_files_are_named_and_nothing_is_written(workspace: Path) -> None:
         path = workspace / "capture" / name
         whole = path.read_bytes()
         path.write_bytes(text)
-        for make in (lambda: plan(workspace, PlanSettings(people="5", **FEW)), lambda: show_plan(workspace)):
+        for make in (show_plan, lambda root: plan(root, PlanSettings(people="5", **FEW))):
             with pytest.raises(UserError) as error:
-                make()
+                make(workspace)
             assert name in str(error.value.where)
         path.write_bytes(whole)
     assert files(workspace) == before
@@ -287,6 +287,8 @@ def test_a_model_is_asked_for_hints_and_scripts_stay(
             assert by == {("a", "text")}
         else:
             assert by == set()
+    plan(workspace, PlanSettings(people="3", **FEW))  # without a model: what it said stays
+    assert read_scripts(workspace) == after
 
 
 def test_an_injection_in_a_step_stays_in_its_fence(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
