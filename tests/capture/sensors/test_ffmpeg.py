@@ -19,10 +19,10 @@ from tests.capture.sensors.sensing import Kept, counter
 
 from proctor.capture.records import Sample, StreamSpec
 from proctor.capture.segments import SegmentWriter
-from proctor.capture.sensors import sim
 from proctor.capture.sensors.ffmpeg import Camera, remux, rtsp, v4l2, write_media
 from proctor.errors import UserError
 from proctor.media.steady import check_steady
+from proctor_rehearsal.kitchen import sensors as sim
 
 LISTEN = {"rtsp_flags": "listen", "timeout_s": 30, "listen_timeout": 30}
 PUSH = """

@@ -16,8 +16,8 @@ from tests.capture.sensors.sensing import Kept, counter
 
 from proctor.capture.host import _mismatch
 from proctor.capture.sensor import SensorConfig, make_sensor
-from proctor.capture.sensors import sim
 from proctor.errors import UserError
+from proctor_rehearsal.kitchen import sensors as sim
 
 MAKERS = {"video": sim.video, "depth": sim.depth, "imu": sim.imu, "audio": sim.audio}
 
