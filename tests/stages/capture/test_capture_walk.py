@@ -19,12 +19,12 @@ pytest.importorskip("pyarrow", reason="the extra 'capture' is not installed")
 from tests.typed import proctor
 
 from proctor.capture.records import EVENTS, MANIFEST, Event, Manifest, recording_folder
-from proctor.capture.release import ReleaseManifest, check_release
 from proctor.capture.segments import load_index
 from proctor.datasets.plain import read_plain
 from proctor.media.steady import check_steady
 from proctor.procedure.recording import Recording
 from proctor.records import read_json, read_jsonl
+from proctor.release.recordings import ReleaseManifest, check_release
 from proctor.stages.capture.ingest import synced
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "capture.md"

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from proctor.capture.records import MANIFEST, Manifest, recording_folder
-from proctor.capture.release import ReleaseManifest, check_release, mentions, withdrawals
 from proctor.datasets.plain import read_plain
 from proctor.errors import UserError
 from proctor.records import read_json
+from proctor.release.recordings import ReleaseManifest, check_release, mentions, withdrawals
 from proctor.stages.capture.release import consent, release, withdraw
 from proctor.stages.capture.settings import ConsentSettings, ReleaseSettings, WithdrawSettings
 

@@ -13,7 +13,19 @@ import msgspec
 
 from proctor.capture.plan import read_plan, without_participant
 from proctor.capture.records import MANIFEST, KeptFile, capture_folder
-from proctor.capture.release import (
+from proctor.datasets.plain import read_plain, write_plain
+from proctor.errors import UserError
+from proctor.records import (
+    append_jsonl,
+    atomic_folder,
+    atomic_write,
+    file_sha256,
+    is_there,
+    read_bytes,
+    read_json,
+    write_json,
+)
+from proctor.release.recordings import (
     CONSENTS,
     PARTS,
     Consent,
@@ -32,18 +44,6 @@ from proctor.capture.release import (
     purge_lines,
     withdrawals,
 )  # fmt: skip
-from proctor.datasets.plain import read_plain, write_plain
-from proctor.errors import UserError
-from proctor.records import (
-    append_jsonl,
-    atomic_folder,
-    atomic_write,
-    file_sha256,
-    is_there,
-    read_bytes,
-    read_json,
-    write_json,
-)
 from proctor.stages.capture.ingest import DATASET, finished, recordings_of, synced
 from proctor.stages.capture.settings import ConsentSettings, ReleaseSettings, WithdrawSettings
 from proctor.stages.datasets_splits import split_dataset
