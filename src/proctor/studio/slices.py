@@ -1,0 +1,138 @@
+"""Slices of recordings that tablets send: ``slices/<assignment>/<part>/000001.webm``, an index beside them, and who holds the lease.
+
+Slices of a part come in order: one that is missing is asked for, one that is there already is not written again, and one that
+differs from what is there is kept beside it as a conflict. Names are checked for their form, so a name is no path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.records import append_jsonl, atomic_write, read_json, write_json
+
+__all__ = ["INDEX", "Kept", "SliceRow", "hold_lease", "keep_slice", "list_parts", "missing_in"]
+
+INDEX: Final = "index.jsonl"
+_PID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_PART: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,31}", re.ASCII)
+_FILE: Final = re.compile(r"(\d{6})\.(webm|mp4|ogg)", re.ASCII)
+_ENDINGS: Final = {"webm": (b"\x1a\x45\xdf\xa3", 0), "ogg": (b"OggS", 0), "mp4": (b"ftyp", 4)}
+"""How the first slice of a part begins, and at which byte."""
+_MOST_PARTS, _MOST_SLICES = 200, 100_000
+_RESERVE: Final = 500_000_000
+"""Bytes of the disk that are left free for people's work."""
+
+
+class SliceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A slice as it came: ``perf_ns`` is the tablet's clock when it had it, ``host_ns`` ours when we had it; ``wall`` is a label."""
+
+    seq: int
+    sha256: str
+    bytes: int
+    perf_ns: int
+    host_ns: int
+    wall: str = ""
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What became of a slice; ``needs`` is the number that is missing where it was refused."""
+
+    what: Literal["new", "again", "conflict", "refused"]
+    needs: int = 0
+
+
+def list_parts(folder: Path, pid: str) -> dict[str, list[Path]]:
+    """Return the slices of an assignment by part, in order; ``folder`` is the studio's."""
+    places = sorted((folder / "slices" / pid).glob("*/")) if _PID.fullmatch(pid) else []
+    return {p.name: _slices(p) for p in places if _PART.fullmatch(p.name)}
+
+
+def _slices(place: Path) -> list[Path]:
+    return sorted(path for path in place.glob("*") if _FILE.fullmatch(path.name))
+
+
+def missing_in(files: list[Path], wanted: int) -> list[int]:
+    """Return the numbers from 1 to ``wanted`` that have no file."""
+    there = {int(path.stem) for path in files}
+    return [n for n in range(1, wanted + 1) if n not in there]
+
+
+def keep_slice(
+    folder: Path, pid: str, part: str, seq: int, data: bytes, *, kind: str, sha256: str, perf_ns: int, wall: str = ""
+) -> Kept:  # fmt: skip
+    """Keep a slice, counted from 1.
+
+    Args:
+        folder: of the studio.
+        pid: of the assignment.
+        part: of the recording; a page that is loaded again begins another.
+        seq: number in the part.
+        data: the bytes.
+        kind: type that the browser says, ``video/webm``.
+        sha256: of the bytes, as the tablet counted it.
+        perf_ns: when the tablet had it, on its clock.
+        wall: the same as UTC, a label.
+
+    Raises:
+        UserError: if its name is none, it was damaged on the way, begins like no WebM, Ogg or MP4, or there are too many.
+        OSError: if the disk is full or cannot be written.
+    """
+    ending = kind.partition(";")[0].rpartition("/")[2]
+    place = folder / "slices" / pid / part
+    if not (_PID.fullmatch(pid) and _PART.fullmatch(part) and ending in _ENDINGS and 0 < seq <= _MOST_SLICES):
+        raise UserError("this is no slice of a recording.")
+    if hashlib.sha256(data).hexdigest() != sha256 or not data:
+        raise UserError("this slice was damaged on the way: its hash is another one.")
+    known = {int(path.stem): path for path in _slices(place)}
+    if seq in known:
+        if hashlib.sha256(known[seq].read_bytes()).hexdigest() == sha256:
+            return Kept("again")
+        _write(place / f"{seq:06d}.conflict-{sha256[:12]}.{ending}", data)
+        return Kept("conflict")
+    if seq != len(known) + 1:
+        return Kept("refused", len(known) + 1)
+    magic, at = _ENDINGS[ending]
+    if seq == 1 and data[at : at + len(magic)] != magic:
+        raise UserError("this begins like no recording of a browser (WebM, Ogg or MP4).")
+    if seq == 1 and len(list_parts(folder, pid)) >= _MOST_PARTS:
+        raise UserError(f"there are {_MOST_PARTS} parts of this recording already.")
+    _write(place / f"{seq:06d}.{ending}", data)
+    row = SliceRow(
+        seq=seq, sha256=sha256, bytes=len(data), perf_ns=perf_ns, host_ns=time.monotonic_ns(), wall=wall[:40]
+    )  # fmt: skip
+    append_jsonl(place / INDEX, row)
+    return Kept("new")
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(path.parent).free < _RESERVE + len(data):
+        raise OSError("the disk is nearly full")
+    with atomic_write(path) as file:
+        file.write(data)
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """Which tablet records; the others look on."""
+
+    client: str
+
+
+def hold_lease(folder: Path, pid: str, client: str, *, take: bool = False) -> bool:
+    """Return whether a tablet holds the recording: nobody else did, or it takes over. It outlives restarts."""
+    if not _PID.fullmatch(pid):
+        raise UserError("this is no recording.")
+    path = folder / "slices" / pid / "lease.json"
+    holder = read_json(path, Lease).client if path.is_file() else ""
+    if take or not holder:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, Lease(client))
+    return take or holder in ("", client)

@@ -1,0 +1,181 @@
+/** What a tablet is while it records: camera and microphone, room, battery, a screen that stays on, its clock, and who else holds the task. */
+
+import { newId } from "./device.js";
+import { theSlices } from "./slices.js";
+import { send } from "./wire.js";
+
+/** This page load's clock; each load counts from zero anew. */
+export const CLOCK = `tablet:${newId().slice(0, 8)}`;
+/** @param {number} [ms] of `performance.now` @returns {number} */
+export const toNs = (ms = performance.now()) => Math.round(ms * 1e6);
+
+const SLICE_MS = 2000;
+const VIDEO_BITS = 2_500_000;
+const AUDIO_BITS = 96_000;
+const TYPES = { true: ["video/webm;codecs=vp8,opus", "video/webm;codecs=vp8", "video/webm", "video/mp4"], false: ["audio/webm;codecs=opus", "audio/webm", "audio/mp4"] };
+
+/** Camera and microphone of this device. */
+export class Camera {
+  /** @type {MediaStream | null} */
+  stream = null;
+  /** Why there is none, in words; empty while it is not known. */
+  why = "";
+  /** @type {MediaRecorder | null} */
+  #recorder = null;
+  /** Slices are kept one after the other. @type {Promise<void>} */
+  #chain = Promise.resolve();
+  /** @type {(what: string) => void} */
+  #lost;
+
+  /** @param {string[]} wanted `camera`, `microphone` @param {(what: string) => void} lost told when a sensor is lost or back */
+  constructor(wanted, lost) {
+    this.wanted = wanted;
+    this.#lost = lost;
+    if (wanted.length === 0) this.why = "this round records with other cameras";
+    else if (!isSecureContext) this.why = "this address has no https, and without it browsers lend neither camera nor microphone";
+    else if (typeof MediaRecorder !== "function" || !navigator.mediaDevices) this.why = "this browser cannot record";
+  }
+
+  /** @param {string} name */
+  has(name) {
+    return this.stream?.getTracks().some((track) => track.kind === (name === "camera" ? "video" : "audio") && track.readyState === "live" && !track.muted) ?? false;
+  }
+
+  /** Bytes that a minute takes. */
+  get perMinute() {
+    const bits = (this.wanted.includes("camera") ? VIDEO_BITS : 0) + (this.wanted.includes("microphone") ? AUDIO_BITS : 0);
+    return this.stream ? (bits * 60) / 8 : 2_000;
+  }
+
+  /** Ask for them; what is missing is said in `why`, and the other one is used. */
+  async open() {
+    if (this.stream || this.why) return;
+    const video = this.wanted.includes("camera") && { facingMode: "environment", width: { ideal: 1280 }, height: { ideal: 720 } };
+    const audio = this.wanted.includes("microphone");
+    let why = "";
+    for (const asked of [{ video, audio }, { video, audio: false }, { video: false, audio }]) {
+      if (this.stream || !(asked.video || asked.audio)) continue;
+      this.stream = await navigator.mediaDevices.getUserMedia(asked).catch((error) => {
+        why ||= error.name === "NotAllowedError" ? "not allowed: allow camera and microphone in the address bar, and load the page again" : `not there (${error.name})`;
+        return null;
+      });
+    }
+    this.why = why;
+    if (!this.stream) return;
+    for (const track of this.stream.getTracks()) {
+      for (const event of ["ended", "mute", "unmute"]) track.addEventListener(event, () => this.#lost(`${track.kind === "video" ? "camera" : "microphone"} ${event}`));
+    }
+  }
+
+  /** Begin a part. @param {(slice: {bytes: ArrayBuffer, type: string, perf_ns: number}) => Promise<void>} keep @returns {Promise<boolean>} */
+  async start(keep) {
+    if (!this.stream) return false;
+    const type = TYPES[`${this.stream.getVideoTracks().length > 0}`].find((t) => MediaRecorder.isTypeSupported(t));
+    const recorder = new MediaRecorder(this.stream, { ...(type ? { mimeType: type } : {}), videoBitsPerSecond: VIDEO_BITS, audioBitsPerSecond: AUDIO_BITS });
+    recorder.ondataavailable = ({ data }) => {
+      const perf_ns = toNs();
+      if (data.size > 0) this.#chain = this.#chain.then(async () => keep({ bytes: await data.arrayBuffer(), type: recorder.mimeType.split(";")[0], perf_ns }));
+    };
+    this.#recorder = recorder;
+    await new Promise((resolve) => {
+      recorder.onstart = resolve;
+      recorder.onerror = resolve;
+      recorder.start(SLICE_MS);
+    });
+    return recorder.state === "recording";
+  }
+
+  /** End the part; resolves once its last slice is on the device. */
+  async stop() {
+    const recorder = this.#recorder;
+    if (recorder && recorder.state !== "inactive") {
+      const ended = new Promise((resolve) => recorder.addEventListener("stop", resolve));
+      recorder.stop();
+      await ended;
+    }
+    await this.#chain;
+  }
+
+  close() {
+    this.stream?.getTracks().forEach((track) => track.stop());
+    this.stream = null;
+  }
+}
+
+/** @param {number} perMinute bytes @returns {Promise<number | null>} minutes that this device has room for; null where it does not say */
+export async function roomFor(perMinute) {
+  const told = await navigator.storage?.estimate?.().catch(() => null);
+  return told?.quota === undefined ? null : Math.max(0, (told.quota - (told.usage ?? 0)) / perMinute);
+}
+
+/** @returns {Promise<number | null>} share of the battery that is left while it is not charged; null where nobody knows */
+export async function batteryLeft() {
+  const battery = await /** @type {any} */ (navigator).getBattery?.().catch(() => null);
+  return battery && !battery.charging ? battery.level : null;
+}
+
+/** Keep the screen on for as long as `wanted` says so; a lock ends whenever the page is hidden. @param {() => boolean} wanted */
+export function stayAwake(wanted) {
+  const ask = () => {
+    if (wanted() && document.visibilityState === "visible") navigator.wakeLock?.request("screen").catch(() => {});
+  };
+  document.addEventListener("visibilitychange", ask);
+  return ask;
+}
+
+/** @param {string} path @returns {Promise<{host_ns: number, device_ns: number, rtt_ns: number} | null>} the server's clock, and ours at that moment */
+export async function readClocks(path) {
+  const before = performance.now();
+  const answer = await send("GET", `${path}/clock`, { timeout: 5000 });
+  const after = performance.now();
+  return answer.kind === "ok" ? { host_ns: answer.data.host_ns, device_ns: toNs((before + after) / 2), rtt_ns: toNs(after - before) } : null;
+}
+
+/** @returns {string} this browser, the same after each load */
+function tabletId() {
+  try {
+    localStorage.setItem("proctor:tablet", localStorage.getItem("proctor:tablet") ?? newId());
+    return localStorage.getItem("proctor:tablet") ?? newId();
+  } catch {
+    return newId();
+  }
+}
+
+const TABLET = tabletId();
+
+/** @param {string} path @param {string} person @param {boolean} take @returns {Promise<boolean>} whether this tablet records; nobody can say so without a network */
+export async function holds(path, person, take = false) {
+  const answer = await send("POST", `${path}/lease`, { body: { client: TABLET, take }, person, timeout: 5000 });
+  return answer.kind !== "ok" || answer.data.mine === true;
+}
+
+/** Let the page stand without a network. @param {string} path @returns {Promise<string>} why it does not, empty where it does */
+export async function workOffline(path) {
+  if (!navigator.serviceWorker) return "this address has no https";
+  try {
+    await navigator.serviceWorker.register("/tablet.js", { scope: path });
+    const { active } = await navigator.serviceWorker.ready;
+    const kept = new Promise((resolve) => navigator.serviceWorker.addEventListener("message", (event) => resolve(event.data?.kept === true)));
+    const files = [...new Set([...document.querySelectorAll("link[rel=stylesheet], link[rel=icon], script[src]")].map((e) => /** @type {any} */ (e).href ?? /** @type {any} */ (e).src)
+      .concat(performance.getEntriesByType("resource").map((entry) => entry.name)))].filter((url) => new URL(url).pathname.startsWith("/static/"));
+    active?.postMessage({ page: path, files });
+    await navigator.storage?.persist?.().catch(() => false);
+    return (await kept) ? "" : "not all of it could be kept";
+  } catch (error) {
+    return error instanceof Error ? error.name : "this browser refuses";
+  }
+}
+
+/** iPads forget what sites keep after seven days without a visit, unless the site is on the home screen. */
+export const shouldInstall = () =>
+  (/iP(ad|hone)/.test(navigator.userAgent) || (navigator.platform === "MacIntel" && navigator.maxTouchPoints > 1)) && !(/** @type {any} */ (navigator).standalone);
+
+/** @param {string} pid @param {string} part @returns {(slice: {bytes: ArrayBuffer, type: string, perf_ns: number}) => Promise<number>} counts the slices of a part */
+export function sliceKeeper(pid, part) {
+  let seq = 0;
+  return async (slice) => {
+    seq += 1;
+    await theSlices()?.keep(pid, { part, seq, ...slice });
+    return seq;
+  };
+}
