@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 from anyio import to_thread
@@ -29,7 +29,12 @@ class _Lease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     take: bool = False
 
 
-_LEASE: Final = msgspec.json.Decoder(_Lease)
+class _Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    client: _Client
+    verb: Literal["preflight", "arm", "start", "stop"]
+
+
+_LEASE, _ASK = msgspec.json.Decoder(_Lease), msgspec.json.Decoder(_Ask)
 
 
 async def put_slice(request: Request) -> Response:
@@ -73,6 +78,23 @@ async def lease(request: Request) -> Response:
     return data_of({"mine": mine})
 
 
+async def ask(request: Request) -> Response:
+    """Hand a verb to the recorder of other sensors, and tell how it is; null where none listens."""
+    task, root = await _own(request), studio_of(request).library.root
+    asked = await json_body(request, _ASK)
+    if root is None:
+        return data_of(None)
+    from proctor.capture.control import NoRecorderError, ask_recorder
+
+    try:
+        status = await to_thread.run_sync(
+            lambda: ask_recorder(root, task.slot.id, asked.verb, holder=asked.client)
+        )
+    except NoRecorderError:
+        return data_of(None)
+    return data_of(status)
+
+
 async def send_worker(_request: Request) -> Response:
     """Send the service worker; below ``/`` it may serve the page of one recording, which is all that asks for it."""
     headers = {"Cache-Control": "no-cache"}
@@ -98,5 +120,6 @@ ROUTES: Final = (
     ("/w/{pid}/slice/{part}/{seq}", "PUT", put_slice, "own-assignment"),
     ("/w/{pid}/clock", "GET", tell_clock, "own-assignment"),
     ("/w/{pid}/lease", "POST", lease, "own-assignment"),
+    ("/w/{pid}/recorder", "POST", ask, "own-assignment"),
     ("/tablet.js", "GET", send_worker, "public"),
 )

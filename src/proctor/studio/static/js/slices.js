@@ -5,13 +5,6 @@ import { countSlices, DeviceFull, dropSlice, nextSlice, putSlice } from "./devic
 import { emit, on } from "./signals.js";
 import { Backoff, isPassing, reasonOf, send } from "./wire.js";
 
-const UPLOAD_MS = 60_000;
-
-/** @param {ArrayBuffer} bytes @returns {Promise<string>} in hexadecimal digits */
-async function sha256Of(bytes) {
-  return [...new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))].map((b) => b.toString(16).padStart(2, "0")).join("");
-}
-
 /** What one person's recordings have still to send. */
 class Slices {
   #person;
@@ -30,21 +23,21 @@ class Slices {
   /** @param {string} person */
   constructor(person) {
     this.#person = person;
-    addEventListener("online", () => this.#now());
-    on("signed-in", () => this.#now());
-  }
-
-  #now() {
-    this.#backoff.reset();
-    void this.drain();
+    const now = () => {
+      this.#backoff.reset();
+      void this.drain();
+    };
+    addEventListener("online", now);
+    on("signed-in", now);
   }
 
   /** @param {string} pid @param {{part: string, seq: number, bytes: ArrayBuffer, type: string, perf_ns: number}} slice @throws {DeviceFull} */
-  async keep(pid, { part, seq, bytes, type, perf_ns }) {
-    const sha256 = await sha256Of(bytes);
-    const key = `${pid} ${part} ${String(seq).padStart(6, "0")}`;
+  async keep(pid, slice) {
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", slice.bytes));
+    const sha256 = [...hash].map((b) => b.toString(16).padStart(2, "0")).join("");
+    const key = `${pid} ${slice.part} ${String(slice.seq).padStart(6, "0")}`;
     try {
-      await putSlice({ person: this.#person, key, pid, part, seq, bytes, type, sha256, perf_ns, wall: new Date().toISOString(), at: Date.now() });
+      await putSlice({ person: this.#person, key, pid, ...slice, sha256, wall: new Date().toISOString(), at: Date.now() });
     } catch (error) {
       if (error instanceof DeviceFull) tellSlices({ onDevice: false, why: error.why });
       throw error;
@@ -59,18 +52,13 @@ class Slices {
     this.#running ??= (async () => {
       while (this.#again) {
         this.#again = false;
-        const why = await this.#locked(() => this.#pass());
-        await this.#count(why);
+        // One tab at a time, so that slices come in order.
+        await this.#count(await (navigator.locks ? navigator.locks.request(`proctor-slices:${this.#person}`, () => this.#pass()) : this.#pass()));
       }
     })().finally(() => {
       this.#running = null;
     });
     return this.#running;
-  }
-
-  /** @param {() => Promise<string>} work done by one tab at a time @returns {Promise<string>} */
-  #locked(work) {
-    return navigator.locks ? navigator.locks.request(`proctor-slices:${this.#person}`, work) : work();
   }
 
   /** @returns {Promise<string>} why something waits */
@@ -83,7 +71,7 @@ class Slices {
       await this.#count("");
       const { key, pid, part, seq, bytes: data, type, sha256, perf_ns, wall } = slice;
       const headers = { "Proctor-Sha256": sha256, "Proctor-Perf-Ns": String(perf_ns), "Proctor-Wall": wall };
-      const answer = await send("PUT", `/w/${encodeURIComponent(pid)}/slice/${part}/${seq}`, { bytes: { data, type }, headers, person: this.#person, timeout: UPLOAD_MS });
+      const answer = await send("PUT", `/w/${encodeURIComponent(pid)}/slice/${part}/${seq}`, { bytes: { data, type }, headers, person: this.#person, timeout: 60_000 });
       if (answer.kind === "ok") {
         this.#backoff.reset();
         this.#stuck.delete(`${pid} ${part}`);

@@ -123,6 +123,8 @@ export function stayAwake(wanted) {
   return ask;
 }
 
+/** @typedef {{path: string, person: string, pid: string}} Page */
+
 /** @param {string} path @returns {Promise<{host_ns: number, device_ns: number, rtt_ns: number} | null>} the server's clock, and ours at that moment */
 export async function readClocks(path) {
   const before = performance.now();
@@ -131,22 +133,25 @@ export async function readClocks(path) {
   return answer.kind === "ok" ? { host_ns: answer.data.host_ns, device_ns: toNs((before + after) / 2), rtt_ns: toNs(after - before) } : null;
 }
 
-/** @returns {string} this browser, the same after each load */
-function tabletId() {
-  try {
-    localStorage.setItem("proctor:tablet", localStorage.getItem("proctor:tablet") ?? newId());
-    return localStorage.getItem("proctor:tablet") ?? newId();
-  } catch {
-    return newId();
-  }
+/** This browser, the same after each load. */
+let tablet = newId();
+try {
+  tablet = localStorage.getItem("proctor:tablet") ?? tablet;
+  localStorage.setItem("proctor:tablet", tablet);
+} catch {
+  // It is another one after each load, and has to take over.
 }
 
-const TABLET = tabletId();
-
-/** @param {string} path @param {string} person @param {boolean} take @returns {Promise<boolean>} whether this tablet records; nobody can say so without a network */
-export async function holds(path, person, take = false) {
-  const answer = await send("POST", `${path}/lease`, { body: { client: TABLET, take }, person, timeout: 5000 });
+/** @param {Page} page @param {boolean} [take] @returns {Promise<boolean>} whether this tablet records; nobody can say without a network */
+export async function holds({ path, person }, take = false) {
+  const answer = await send("POST", `${path}/lease`, { body: { client: tablet, take }, person, timeout: 5000 });
   return answer.kind !== "ok" || answer.data.mine === true;
+}
+
+/** @param {Page} page @param {"preflight" | "arm" | "start" | "stop"} verb @returns {Promise<any>} status of a recorder of other sensors, null where none listens */
+export async function askRecorder({ path, person }, verb) {
+  const answer = await send("POST", `${path}/recorder`, { body: { client: tablet, verb }, person, timeout: 8000 });
+  return answer.kind === "ok" ? answer.data : answer.kind === "problem" && answer.status < 500 ? { warnings: [answer.problem.detail] } : null;
 }
 
 /** Let the page stand without a network. @param {string} path @returns {Promise<string>} why it does not, empty where it does */
@@ -156,9 +161,9 @@ export async function workOffline(path) {
     await navigator.serviceWorker.register("/tablet.js", { scope: path });
     const { active } = await navigator.serviceWorker.ready;
     const kept = new Promise((resolve) => navigator.serviceWorker.addEventListener("message", (event) => resolve(event.data?.kept === true)));
-    const files = [...new Set([...document.querySelectorAll("link[rel=stylesheet], link[rel=icon], script[src]")].map((e) => /** @type {any} */ (e).href ?? /** @type {any} */ (e).src)
-      .concat(performance.getEntriesByType("resource").map((entry) => entry.name)))].filter((url) => new URL(url).pathname.startsWith("/static/"));
-    active?.postMessage({ page: path, files });
+    const named = [...document.querySelectorAll("link[href], script[src]")].map((e) => /** @type {any} */ (e).href ?? /** @type {any} */ (e).src);
+    const files = new Set([...named, ...performance.getEntriesByType("resource").map((entry) => entry.name)]);
+    active?.postMessage({ page: path, files: [...files].filter((url) => new URL(url).pathname.startsWith("/static/")) });
     await navigator.storage?.persist?.().catch(() => false);
     return (await kept) ? "" : "not all of it could be kept";
   } catch (error) {
@@ -170,7 +175,7 @@ export async function workOffline(path) {
 export const shouldInstall = () =>
   (/iP(ad|hone)/.test(navigator.userAgent) || (navigator.platform === "MacIntel" && navigator.maxTouchPoints > 1)) && !(/** @type {any} */ (navigator).standalone);
 
-/** @param {string} pid @param {string} part @returns {(slice: {bytes: ArrayBuffer, type: string, perf_ns: number}) => Promise<number>} counts the slices of a part */
+/** @param {string} pid @param {string} part @returns {(slice: {bytes: ArrayBuffer, type: string, perf_ns: number}) => Promise<number>} keeps the slices of a part, and counts them */
 export function sliceKeeper(pid, part) {
   let seq = 0;
   return async (slice) => {

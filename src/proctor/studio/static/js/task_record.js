@@ -3,31 +3,28 @@
 import { make } from "./dom.js";
 import { startPage } from "./page.js";
 import { theSlices } from "./slices.js";
-import { batteryLeft, Camera, CLOCK, holds, readClocks, roomFor, shouldInstall, sliceKeeper, stayAwake, toNs, workOffline } from "./tablet.js";
+import { askRecorder, batteryLeft, Camera, CLOCK, holds, readClocks, roomFor, shouldInstall, sliceKeeper, stayAwake, toNs, workOffline } from "./tablet.js";
 
 const HOLD_MS = 1000;
-const LOOK_MS = 3000;
-const CLOCK_MS = 30_000;
-const LEASE_MS = 10_000;
-const ROOM_WARN = 10;
-const ROOM_STOP = 2;
-const BATTERY_WARN = 0.15;
-const BATTERY_STOP = 0.05;
+/** Below them it warns, and stops: minutes of room, share of the battery. */
+const ROOM = [10, 2];
+const BATTERY = [0.15, 0.05];
 
-const form = /** @type {HTMLFormElement} */ (document.getElementById("sheet"));
+const form = /** @type {any} */ (document.getElementById("sheet"));
 const task = JSON.parse(form.dataset.task ?? "{}");
-const person = document.body.dataset.person ?? "";
-/** @type {any[]} steps that are to be done, and those that are not */
-const script = task.steps;
-const all = [...script.map((/** @type {any} */ s) => ({ id: s.step, text: s.modified ?? s.text, out: false })), ...task.left_out.map((/** @type {string[]} */ [id, text]) => ({ id, text, out: true }))];
+const script = task.steps.map((/** @type {any} */ s) => ({ id: s.step, text: s.modified ?? s.text, out: false }));
+/** Steps that are to be done, and those that are not. @type {{id: string, text: string, out: boolean}[]} */
+const all = [...script, ...task.left_out.map((/** @type {string[]} */ [id, text]) => ({ id, text, out: true }))];
 /** @type {any} */
 let sheet = { stage: "prepare", ready: [], texts: {}, planned: [], events: [], slices: {}, review: [], note: "" };
 let viewer = false;
 let recording = false;
-let offline = "…";
+let offline = "not known yet";
 let hiddenAt = 0;
 /** @type {number | null} */
 let room = null;
+/** Of a recorder of other sensors; null where none listens. @type {any} */
+let recorder = null;
 /** Warnings that were given: each comes once. @type {Set<string>} */
 const warned = new Set();
 
@@ -37,27 +34,26 @@ const byId = (id) => document.getElementById(id);
 const textOf = (step) => sheet.texts[step.id] || step.text;
 /** @param {string} step @returns {any[]} what the script and the participant planned */
 const plannedIn = (step) => [...task.mistakes, ...sheet.planned].filter((m) => m.step === step);
-/** @param {any} m */
+/** @param {any} m a mistake */
 const nameOf = (m) => [task.kinds[m.kind] ?? m.kind, m.text].filter(Boolean).join(": ");
 /** @param {string} step @returns {any} what was said of it */
 const reviewOf = (step) => sheet.review.find((/** @type {any} */ r) => r.step === step);
 /** @param {string} kind @returns {any[]} */
 const eventsOf = (kind) => sheet.events.filter((/** @type {any} */ e) => e.kind === kind);
-const lastState = () => eventsOf("state").at(-1)?.text ?? "";
+/** @param {number} seconds */
+const span = (seconds) => `${Math.floor(Math.max(0, seconds) / 60)}:${String(Math.floor(Math.max(0, seconds)) % 60).padStart(2, "0")}`;
+/** @param {string} [wall] @returns {number} seconds since the recording began, by labels alone: it may have gone over several loads */
+const since = (wall = new Date().toISOString()) => (Date.parse(wall) - Date.parse(eventsOf("state")[0]?.wall)) / 1000 || 0;
+/** @param {number} value */
+const minutes = (value) => (value >= 600 ? "10 h or more" : `${Math.floor(value)} min`);
+const wake = stayAwake(() => recording);
 const camera = new Camera(task.streams, async (what) => {
   if (recording) await log("sensor", { stream: "tablet", text: what });
   await lamps();
 });
-const wake = stayAwake(() => recording);
-
-/** @param {number} seconds @returns {string} minutes and seconds */
-const clockText = (seconds) => `${Math.floor(Math.max(0, seconds) / 60)}:${String(Math.floor(Math.max(0, seconds)) % 60).padStart(2, "0")}`;
 
 /** Place in the script: steps done, less those that were taken back. */
-function place() {
-  const taken = eventsOf("mark").filter((e) => e.text === "back").length;
-  return Math.min(script.length, Math.max(0, eventsOf("step_done").length - taken));
-}
+const place = () => eventsOf("step_done").length - eventsOf("mark").filter((e) => e.text === "back").length;
 
 /** Write down what happens; it is on the device before anything moves. @param {string} kind @param {any} [more] @returns {Promise<void>} */
 function log(kind, more = {}) {
@@ -67,23 +63,6 @@ function log(kind, more = {}) {
 
 // -- preparing -----------------------------------------------------------------------------------------------------
 
-/** @param {string} value @param {(kind: string) => void} chosen @returns {HTMLElement} */
-function kindSelect(value, chosen) {
-  const options = Object.entries(task.kinds).map(([kind, name]) => make("option", { value: kind, selected: kind === value }, name));
-  const select = /** @type {HTMLSelectElement} */ (make("select", { "aria-label": "Kind of mistake" }, ...options));
-  select.addEventListener("input", () => chosen(select.value));
-  return select;
-}
-
-/** @param {any} mistake @param {() => void} gone @returns {HTMLElement} kind, text and a button that takes it away */
-function mistakeRow(mistake, gone) {
-  const text = /** @type {HTMLInputElement} */ (make("input", { type: "text", value: mistake.text ?? "", maxlength: "2000", placeholder: "what exactly", "aria-label": "What exactly", dir: "auto" }));
-  text.addEventListener("input", () => (mistake.text = text.value));
-  const away = make("button", { type: "button", "aria-label": "Remove this mistake" }, "×");
-  away.addEventListener("click", gone);
-  return make("div", { class: "mistake" }, kindSelect(mistake.kind, (kind) => (mistake.kind = kind)), text, away);
-}
-
 /** @param {string} label @param {() => void} run */
 function button(label, run) {
   const made = make("button", { type: "button" }, label);
@@ -91,69 +70,89 @@ function button(label, run) {
   return made;
 }
 
+/** @template {HTMLElement} T @param {T} field @param {(field: T) => void} heard @returns {T} told before the page saves what changed */
+function heardBy(field, heard) {
+  field.addEventListener("input", () => heard(field));
+  return field;
+}
+
+/** @param {string} label @param {string} value @param {(text: string) => void} heard */
+function textBox(label, value, heard) {
+  const field = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "2", maxlength: "2000", dir: "auto", "aria-label": label }));
+  field.value = value;
+  return heardBy(field, () => heard(field.value));
+}
+
+/** @param {string} type @param {string} label @param {boolean} checked @param {(on: boolean) => void} heard @param {string} [name] */
+function tick(type, label, checked, heard, name) {
+  const input = heardBy(/** @type {HTMLInputElement} */ (make("input", { type, name, checked })), (one) => heard(one.checked));
+  return make("label", { class: "tick" }, input, make("span", {}, label));
+}
+
+/** @param {any} mistake @param {() => void} gone @returns {HTMLElement} kind, text and a button that takes it away */
+function mistakeRow(mistake, gone) {
+  const kinds = Object.entries(task.kinds).map(([kind, name]) => make("option", { value: kind, selected: kind === mistake.kind }, name));
+  const kind = heardBy(/** @type {HTMLSelectElement} */ (make("select", { "aria-label": "Kind of mistake" }, ...kinds)), (one) => (mistake.kind = one.value));
+  const text = /** @type {HTMLInputElement} */ (make("input", { type: "text", value: mistake.text, maxlength: "2000", placeholder: "what exactly", "aria-label": "What exactly", dir: "auto" }));
+  const away = button("×", gone);
+  away.setAttribute("aria-label", "Remove this mistake");
+  return make("div", { class: "mistake" }, kind, heardBy(text, () => (mistake.text = text.value)), away);
+}
+
+/** @param {any[]} planned what the participant plans from now on */
+function plan(planned) {
+  sheet.planned = planned;
+  drawScript();
+  void page.changed();
+}
+
 function drawScript() {
-  byId("script").replaceChildren(...all.filter((s) => !s.out).map((step) => {
-    const item = make("li", {}, task.prepares ? "" : make("p", { dir: "auto" }, textOf(step)));
-    if (task.prepares) {
-      const field = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "2", maxlength: "2000", dir: "auto", "aria-label": `Text of step ${all.indexOf(step) + 1}` }));
-      field.value = textOf(step);
-      field.addEventListener("input", () => (sheet.texts = { ...sheet.texts, [step.id]: field.value }));
-      item.append(field);
-    }
-    for (const m of task.mistakes.filter((/** @type {any} */ m) => m.step === step.id)) item.append(make("p", { class: "planned" }, `Planned: ${nameOf(m)}`));
-    const mine = sheet.planned.filter((/** @type {any} */ m) => m.step === step.id);
-    const without = (/** @type {any} */ m) => {
-      sheet.planned = sheet.planned.filter((/** @type {any} */ one) => one !== m);
-      drawScript();
-      void page.changed();
-    };
-    item.append(...mine.map((/** @type {any} */ m) => mistakeRow(m, () => without(m))));
-    if (task.prepares) item.append(button("Plan a mistake here", () => {
-      sheet.planned.push({ step: step.id, kind: "technique", text: "" });
-      drawScript();
-      void page.changed();
-    }));
-    const hints = task.hints.filter((/** @type {any} */ h) => h.step === step.id);
-    if (hints.length > 0) item.append(make("details", {}, make("summary", {}, "Hints"), make("ul", {}, ...hints.map((/** @type {any} */ h) => make("li", {}, `${nameOf(h)} (${h.by})`)))));
-    return item;
+  byId("script").replaceChildren(...script.map((/** @type {any} */ step, /** @type {number} */ n) => {
+    const own = sheet.planned.filter((/** @type {any} */ m) => m.step === step.id);
+    const hints = task.hints.filter((/** @type {any} */ h) => h.step === step.id).map((/** @type {any} */ h) => make("li", {}, `${nameOf(h)} (${h.by})`));
+    return make("li", {},
+      task.prepares ? textBox(`Text of step ${n + 1}`, textOf(step), (text) => (sheet.texts = { ...sheet.texts, [step.id]: text })) : make("p", { dir: "auto" }, textOf(step)),
+      ...task.mistakes.filter((/** @type {any} */ m) => m.step === step.id).map((/** @type {any} */ m) => make("p", { class: "planned" }, `Planned: ${nameOf(m)}`)),
+      ...own.map((/** @type {any} */ m) => mistakeRow(m, () => plan(sheet.planned.filter((/** @type {any} */ one) => one !== m)))),
+      task.prepares ? button("Plan a mistake here", () => plan([...sheet.planned, { step: step.id, kind: "technique", text: "" }])) : "",
+      hints.length > 0 ? make("details", {}, make("summary", {}, "Hints"), make("ul", {}, ...hints)) : "");
   }), ...all.filter((s) => s.out).map((s) => make("li", { class: "left-out" }, "Left out on purpose: ", make("s", { dir: "auto" }, s.text))));
 }
 
-/** @param {"good" | "poor" | "none"} state @param {string} text */
-const lamp = (state, text) => make("li", { class: `lamp ${state}` }, make("span", { "aria-hidden": "true" }, { good: "●", poor: "▲", none: "○" }[state]), ` ${text}`);
+/** @param {boolean | null} good null: nothing is wrong, and nothing is there @param {string} text */
+const lamp = (good, text) => make("li", { class: `lamp ${good ? "good" : good === null ? "none" : "poor"}` }, make("span", { "aria-hidden": "true" }, good ? "●" : good === null ? "○" : "▲"), ` ${text}`);
 
-/** What each sensor is, before and while it records. */
+/** Show what each sensor is, before and while it records. @returns {Promise<number | null>} share of the battery */
 async function lamps() {
   room = await roomFor(camera.perMinute);
   const left = await batteryLeft();
-  const named = task.streams.map((/** @type {string} */ name) => (camera.has(name) ? lamp("good", name) : lamp(recording ? "poor" : "none", `${name}: ${camera.why || "not there"}`)));
-  if (task.streams.length === 0) named.push(lamp("none", `display only: ${camera.why}`));
-  byId("lamps").replaceChildren(...named);
-  const rooms = room === null ? lamp("none", "this browser does not say how much room there is") : lamp(room >= task.minutes ? "good" : "poor", `room for ${minutes(room)} (${task.minutes} min wanted)`);
-  const power = left === null ? [] : [lamp(left >= BATTERY_WARN ? "good" : "poor", `battery ${Math.round(left * 100)} %`)];
-  const net = offline === "" ? lamp("good", "works without a network") : lamp("none", `needs the network: ${offline}`);
-  const install = shouldInstall() ? [lamp("poor", "add this page to the home screen: otherwise what is unsent is deleted after seven days")] : [];
-  byId("sensors").replaceChildren(...named.map((/** @type {Node} */ n) => n.cloneNode(true)), rooms, ...power, net, ...install);
+  const sensors = task.streams.map((/** @type {string} */ name) => lamp(camera.has(name) || (recording ? false : null), camera.has(name) ? name : `${name}: ${camera.why || "not there"}`));
+  if (!camera.stream) sensors.push(lamp(null, `display only: ${camera.why || "no camera"}`));
+  for (const s of recorder?.sensors ?? []) sensors.push(lamp(s.state === "green", [s.name, s.message].filter(Boolean).join(": ")));
+  byId("lamps").replaceChildren(...sensors);
+  byId("sensors").replaceChildren(...sensors.map((/** @type {Node} */ n) => n.cloneNode(true)),
+    ...(recorder?.checks ?? []).map((/** @type {any} */ c) => lamp(c.ok, [c.name, c.seen, c.ok ? "" : c.hint].filter(Boolean).join(": "))),
+    room === null ? lamp(null, "this browser does not say how much room there is") : lamp(room >= task.minutes, `room for ${minutes(room)} (${task.minutes} min wanted)`),
+    left === null ? "" : lamp(left >= BATTERY[0], `battery ${Math.round(left * 100)} %`),
+    offline ? lamp(null, `needs the network: ${offline}`) : lamp(true, "works without a network"),
+    shouldInstall() ? lamp(false, "add this page to the home screen: otherwise what is unsent is deleted after seven days") : "");
   byId("room").textContent = room === null ? "" : `${minutes(room)} left`;
   return left;
 }
 
-/** @param {number} value */
-const minutes = (value) => (value >= 600 ? "10 h or more" : `${Math.floor(value)} min`);
-
 // -- recording -----------------------------------------------------------------------------------------------------
 
 async function begin() {
-  const open = task.checks.filter((/** @type {string} */ name) => !sheet.ready.includes(name));
-  byId("before-error").textContent = page.readOnly ? "" : open.length > 0 ? `Confirm all of the list first: ${open.length} are open.` : room !== null && room < ROOM_STOP ? "This tablet has no room left: free some, and load the page again." : "";
-  if (page.readOnly || byId("before-error").textContent) return;
+  const open = task.checks.filter((/** @type {string} */ name) => !sheet.ready.includes(name)).length;
+  const why = open > 0 ? `Confirm all of the list first: ${open} are open.` : room !== null && room < ROOM[1] ? "This tablet has no room left: free some, and load the page again." : "";
+  byId("before-error").textContent = why;
+  if (why || recording) return;
   await camera.open();
   sheet.stage = "record";
   await log("state", { text: "recording" });
   await startPart();
   for (let n = task.countdown_s; n > 0; n -= 1) {
-    byId("countdown").hidden = false;
-    byId("countdown").textContent = String(n);
+    Object.assign(byId("countdown"), { hidden: false, textContent: String(n) });
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
   byId("countdown").hidden = true;
@@ -161,7 +160,7 @@ async function begin() {
   await nextStep();
 }
 
-/** Record on the tablet, where it can: each page load begins a part of its own. */
+/** Record on the tablet, where it can, and have a recorder start: each page load begins a part of its own. */
 async function startPart() {
   recording = true;
   wake();
@@ -173,12 +172,12 @@ async function startPart() {
       sheet.slices[part] = await keep(slice);
       await page.changed();
     } catch {
-      await alarm("This tablet could not keep the last two seconds: its storage is full.", "full");
-      await stop("storage");
+      await stop("the tablet could not keep its last seconds: its storage is full");
     }
   });
-  if (begun) sheet.slices[part] = 0;
-  await log("mark", begun ? { stream: "tablet", text: `part ${part}` } : { text: `display only: ${camera.why || "nothing to record with"}` });
+  if (begun) sheet.slices[part] ??= 0;
+  await log("mark", begun ? { stream: "tablet", text: `part ${part}` } : { text: `display only: ${camera.why || "no camera"}` });
+  if (recorder) recorder = (await askRecorder(page, "arm")) && (await askRecorder(page, "start"));
   void pairClocks();
 }
 
@@ -192,29 +191,15 @@ async function flash() {
 }
 
 async function nextStep() {
-  const step = script[place()];
-  if (step) await log("step_start", { step: step.step });
+  if (script[place()]) await log("step_start", { step: script[place()].id });
   show();
 }
 
-async function done() {
-  const step = script[place()];
-  if (!recording || !step || byId("done").disabled) return;
-  byId("done").disabled = true; // Until the next step is shown: an elbow presses twice.
-  await log("step_done", { step: step.step });
+/** @param {string} kind @param {any} event done, or taken back; pressed once until the next step is shown */
+async function move(kind, event) {
+  for (const id of ["done", "back-step"]) byId(id).disabled = true;
+  await log(kind, event);
   await nextStep();
-}
-
-async function back() {
-  if (!recording || place() === 0) return;
-  await log("mark", { text: "back", step: script[place() - 1].step });
-  await nextStep();
-}
-
-async function oops() {
-  if (!recording) return;
-  await log("oops", { step: script[Math.min(place(), script.length - 1)]?.step ?? "" });
-  byId("stop-said").textContent = `Oops at ${clockText(elapsed())} is noted. Say more after the recording.`;
 }
 
 /** @param {string} [why] */
@@ -223,49 +208,47 @@ async function stop(why = "") {
   recording = false;
   if (why) await log("warning", { text: why });
   await log("state", { text: "stopped" });
+  if (recorder) void askRecorder(page, "stop");
   await camera.stop();
   camera.close();
   sheet.stage = "review";
-  drawReview();
   await page.changed();
+  byId("why-stopped").textContent = why && `The recording ended by itself: ${why}.`;
+  drawReview();
   show();
-  byId("h-review").scrollIntoView();
 }
 
-/** The page was loaded again, or its process ended, while it recorded: the same session goes on, and says what it lacks. */
+/** The page was loaded again while it recorded: the same session goes on, and says what it lacks. */
 async function resume() {
-  const last = sheet.events.at(-1);
-  const away = Math.max(0, Date.now() - Date.parse(last?.wall ?? ""));
+  const away = Math.max(0, Date.now() - Date.parse(sheet.events.at(-1)?.wall)) || 0;
   await camera.open();
-  await log("gap", { stream: "tablet", start_ns: toNs() - toNs(away), end_ns: toNs(), text: "the page was loaded again; its beginning is by wall time" });
+  await log("gap", { stream: "tablet", start_ns: toNs() - toNs(away), end_ns: toNs(), text: "the page was loaded again; where it begins is by wall time" });
   await log("state", { text: "resumed" });
   await startPart();
   await nextStep();
-  await alarm(`The page was loaded again: ${clockText(away / 1000)} are not recorded. Recording goes on.`);
+  alarm(`The page was loaded again: ${span(away / 1000)} are not recorded. Recording goes on.`);
 }
 
 /** @param {string} text @param {string} [once] */
-async function alarm(text, once = "") {
-  if (once && warned.has(once)) return;
-  if (once) {
-    warned.add(once);
-    await log("warning", { text });
-  }
+function alarm(text, once = "") {
+  if (warned.has(once)) return;
+  if (once) void log("warning", { text });
+  if (once) warned.add(once);
   byId("alarm").querySelector("p").textContent = text;
   byId("alarm").hidden = false;
 }
 
-const elapsed = () => Math.max(0, (Date.now() - Date.parse(eventsOf("state")[0]?.wall ?? "")) / 1000) || 0;
-
 /** Room, battery and sensors, while there is something to look at. */
 async function look() {
   if (viewer || sheet.stage === "review") return;
-  const left = await lamps();
+  if (!recording || recorder) recorder = await askRecorder(page, "preflight");
+  const left = (await lamps()) ?? 1;
   if (!recording) return;
-  if (room !== null && room < ROOM_STOP) await stop("storage");
-  else if (left !== null && left < BATTERY_STOP) await stop("battery");
-  else if (room !== null && room < ROOM_WARN) await alarm(`This tablet has room for ${minutes(room)} more.`, "storage");
-  else if (left !== null && left < BATTERY_WARN) await alarm(`The battery is at ${Math.round(left * 100)} %.`, "battery");
+  if ((room ?? 60) < ROOM[1]) await stop("the tablet has no room left");
+  else if (left < BATTERY[1]) await stop("the battery is empty");
+  else if ((room ?? 60) < ROOM[0]) alarm(`This tablet has room for ${minutes(room ?? 0)} more.`, "room");
+  else if (left < BATTERY[0]) alarm(`The battery is at ${Math.round(left * 100)} %.`, "battery");
+  for (const text of [...(recorder?.warnings ?? []), ...(recorder?.asks ?? [])]) alarm(text, text);
 }
 
 async function pairClocks() {
@@ -279,27 +262,22 @@ function holdToStop() {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   const press = () => {
-    if (timer !== undefined || !recording) return;
+    if (timer !== undefined || key.disabled) return;
     key.classList.add("holding");
-    timer = setTimeout(() => {
-      release();
-      void stop();
-    }, HOLD_MS);
+    timer = setTimeout(() => void stop(), HOLD_MS);
   };
   const release = () => {
-    if (timer !== undefined && recording) byId("stop-said").textContent = "Hold it for a whole second to stop.";
+    if (timer !== undefined) byId("stop-said").textContent = "Hold it for a whole second to stop.";
     clearTimeout(timer);
     timer = undefined;
     key.classList.remove("holding");
   };
   key.addEventListener("pointerdown", press);
   for (const name of ["pointerup", "pointerleave", "pointercancel", "contextmenu"]) key.addEventListener(name, release);
-  const isHold = (/** @type {KeyboardEvent} */ e) => e.key === "Escape" || (e.key === "Enter" && document.activeElement === key);
   addEventListener("keydown", (event) => {
-    if (recording && isHold(event)) press();
+    if (event.key === "Escape" || (event.key === "Enter" && document.activeElement === key)) press();
   });
-  addEventListener("keyup", release);
-  addEventListener("blur", release);
+  for (const name of ["keyup", "blur"]) addEventListener(name, release);
 }
 
 // -- looking back --------------------------------------------------------------------------------------------------
@@ -307,130 +285,111 @@ function holdToStop() {
 /** @param {string} step @param {any} change of what is said of it; what goes without saying is left out, as the server does */
 function say(step, change) {
   const now = { step, ...reviewOf(step), ...change };
-  if (now.done !== false) delete now.done;
-  if (now.as_planned !== false) delete now.as_planned;
+  for (const name of ["done", "as_planned"]) if (now[name] !== false) delete now[name];
   for (const name of ["performed", "mistakes"]) if (!now[name]?.length) delete now[name];
   sheet.review = [...sheet.review.filter((/** @type {any} */ r) => r.step !== step), now];
 }
 
-/** @param {{id: string, out: boolean}} step as it was planned, its mistakes too */
-function asPlanned(step) {
-  say(step.id, { as_planned: true, done: !step.out, performed: "", mistakes: plannedIn(step.id).map((m) => ({ ...m, origin: "script" })) });
-}
+/** @param {any} step done as it was planned, with the mistakes that were planned */
+const asPlanned = (step) => say(step.id, { as_planned: true, done: !step.out, performed: "", mistakes: plannedIn(step.id).map((m) => ({ ...m, origin: "script" })) });
 
 /** @param {any} step @param {number} n @returns {HTMLElement} */
 function reviewCard(step, n) {
-  const oopses = eventsOf("oops").filter((e) => e.step === step.id);
-  const card = make("fieldset", { class: "panel", id: `review-${step.id}` }, make("legend", { dir: "auto" }, `${n + 1}. ${textOf(step)}`));
   const planned = plannedIn(step.id);
-  card.append(...planned.map((m) => make("p", { class: "planned" }, `Planned: ${nameOf(m)}`)), ...oopses.map((e) => make("p", { class: "planned" }, `Oops at ${clockText((Date.parse(e.wall) - Date.parse(eventsOf("state")[0]?.wall)) / 1000)}`)));
+  const oopses = eventsOf("oops").filter((e) => e.step === step.id);
+  const told = [...planned.map((m) => `Planned: ${nameOf(m)}`), ...oopses.map((e) => `Oops at ${span(since(e.wall))}`)];
   const more = make("div", { class: "differs" });
-  const radio = (/** @type {string} */ label, /** @type {boolean} */ on, /** @type {() => void} */ run) => {
-    const input = make("input", { type: "radio", name: `review-${step.id}`, checked: on });
-    input.addEventListener("input", () => {
-      run();
-      draw();
-    });
-    return make("label", { class: "tick" }, input, make("span", {}, label));
+  const change = (/** @type {any[]} */ mistakes) => {
+    say(step.id, { mistakes });
+    draw();
+    void page.changed();
   };
   const draw = () => {
     const now = reviewOf(step.id);
-    more.hidden = !now || now.as_planned !== false;
+    more.hidden = now?.as_planned !== false;
     if (more.hidden) return more.replaceChildren();
-    const box = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: now.done === false }));
-    box.addEventListener("input", () => say(step.id, { done: !box.checked }));
-    const text = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "2", maxlength: "4000", dir: "auto", "aria-label": "What was done instead" }));
-    text.value = now.performed ?? "";
-    text.addEventListener("input", () => say(step.id, { performed: text.value }));
     const mistakes = now.mistakes ?? [];
-    const change = (/** @type {any[]} */ list) => {
-      say(step.id, { mistakes: list });
-      draw();
-      void page.changed();
-    };
-    const confirm = planned.map((m) => {
-      const there = mistakes.find((/** @type {any} */ one) => one.origin === "script" && one.kind === m.kind && one.text === m.text);
-      const tick = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: there !== undefined }));
-      tick.addEventListener("input", () => change(tick.checked ? [...mistakes, { ...m, origin: "script" }] : mistakes.filter((/** @type {any} */ one) => one !== there)));
-      return make("label", { class: "tick" }, tick, make("span", {}, `Made as planned: ${nameOf(m)}`));
-    });
-    const others = mistakes.filter((/** @type {any} */ m) => m.origin !== "script");
+    const without = (/** @type {any} */ gone) => mistakes.filter((/** @type {any} */ m) => m !== gone);
     more.replaceChildren(
-      make("label", { class: "tick" }, box, make("span", {}, "It was not done")), ...confirm,
-      make("label", {}, "What was done instead", text),
-      ...others.map((/** @type {any} */ m) => mistakeRow(m, () => change(mistakes.filter((/** @type {any} */ one) => one !== m)))),
+      tick("checkbox", "It was not done", now.done === false, (on) => say(step.id, { done: !on })),
+      ...planned.map((m) => {
+        const there = mistakes.find((/** @type {any} */ one) => one.origin === "script" && one.kind === m.kind && one.text === m.text);
+        return tick("checkbox", `Made as planned: ${nameOf(m)}`, there !== undefined, (on) => change(on ? [...mistakes, { ...m, origin: "script" }] : without(there)));
+      }),
+      textBox("What was done instead", now.performed ?? "", (performed) => say(step.id, { performed })),
+      ...mistakes.filter((/** @type {any} */ m) => m.origin !== "script").map((/** @type {any} */ m) => mistakeRow(m, () => change(without(m)))),
       button("Add a mistake", () => change([...mistakes, { step: step.id, kind: "technique", text: "" }])),
     );
+    more.querySelector("textarea")?.setAttribute("placeholder", "What was done instead");
   };
+  const choose = (/** @type {string} */ label, /** @type {boolean} */ on, /** @type {() => void} */ run) => tick("radio", label, on, () => {
+    run();
+    draw();
+  }, `review-${step.id}`);
   const now = reviewOf(step.id);
-  const differ = () => say(step.id, { as_planned: false, done: true, mistakes: oopses.map(() => ({ step: step.id, kind: "other", text: "", origin: "live" })) });
-  card.append(make("div", { class: "row" }, radio("As planned", now !== undefined && now.as_planned !== false, () => asPlanned(step)), radio("Differently", now?.as_planned === false, differ)), more);
+  const live = oopses.map(() => ({ step: step.id, kind: "other", text: "", origin: "live" }));
   draw();
-  return card;
+  return make("fieldset", { class: "panel", id: `review-${step.id}` }, make("legend", { dir: "auto" }, `${n + 1}. ${textOf(step)}`), ...told.map((text) => make("p", { class: "planned" }, text)),
+    make("div", { class: "row" }, choose("As planned", now !== undefined && now.as_planned !== false, () => asPlanned(step)),
+      choose("Differently", now?.as_planned === false, () => say(step.id, { as_planned: false, done: true, mistakes: live }))), more);
 }
 
-function drawReview() {
-  byId("review-steps").replaceChildren(...all.map(reviewCard));
-}
-
-/** What nothing was said of, and nothing was noted in, went as planned. */
-function rest() {
-  for (const step of all) if (!reviewOf(step.id) && !eventsOf("oops").some((e) => e.step === step.id)) asPlanned(step);
-  drawReview();
-  void page.changed();
-}
+const drawReview = () => byId("review-steps").replaceChildren(...all.map(reviewCard));
 
 // -- the page ------------------------------------------------------------------------------------------------------
 
 function show() {
   const { stage } = sheet;
   document.body.dataset.stage = stage;
-  byId("prepare").hidden = stage !== "prepare";
-  byId("recording").hidden = stage !== "record";
-  byId("review").hidden = stage !== "review";
+  for (const [id, name] of [["prepare", "prepare"], ["recording", "record"], ["review", "review"]]) byId(id).hidden = stage !== name;
   byId("rec").textContent = !recording ? "○ not recording here" : camera.stream ? "● REC" : "● steps only";
   byId("preview").hidden = !camera.has("camera");
   if (camera.stream && byId("preview").srcObject !== camera.stream) {
     byId("preview").srcObject = camera.stream;
     void byId("preview").play().catch(() => {});
   }
+  const texts = script.map(textOf);
   const at = place();
-  const texts = all.filter((s) => !s.out).map(textOf);
-  byId("step-count").textContent = at < script.length ? `Step ${at + 1} of ${script.length}` : "";
+  byId("step-count").textContent = at < texts.length ? `Step ${at + 1} of ${texts.length}` : "";
   byId("step-now").textContent = texts[at] ?? "All steps are done. Hold Stop.";
   byId("step-next").textContent = texts[at + 1] ? `Then: ${texts[at + 1]}` : "";
   if (byId("whole")) byId("whole").textContent = texts.join(" ");
-  const begun = eventsOf("step_start").length > 0;
-  byId("done").disabled = !recording || !begun || at >= script.length;
-  byId("back-step").disabled = !recording || at === 0;
-  for (const id of ["oops", "stop"]) byId(id).disabled = !recording || !begun;
+  const on = recording && eventsOf("step_start").length > 0;
+  for (const [id, may] of [["done", at < texts.length], ["back-step", at > 0], ["oops", true], ["stop", true]]) byId(id).disabled = !(on && may);
 }
 
-/** @param {boolean} on another tablet records */
-function setViewer(on) {
-  viewer = on;
-  byId("lease").hidden = !on;
-  if (!on) return;
+/** Another tablet may record this: then this one looks on, until it takes over. */
+async function askLease() {
+  if (viewer || (await holds(page))) return;
+  viewer = true;
   page.setReadOnly(true, "Another tablet records this.");
   byId("readonly-banner").hidden = true;
-  byId("lease").querySelector("button").disabled = false;
-  if (recording) {
-    recording = false;
-    void camera.stop().then(() => camera.close());
-  }
+  byId("lease").hidden = byId("lease").querySelector("button").disabled = false;
+  recording = false;
+  await camera.stop();
+  camera.close();
   show();
-}
-
-async function askLease() {
-  if (!viewer && !(await holds(page.path, person))) setViewer(true);
 }
 
 /** @type {Record<string, () => unknown>} */
 const ACTS = {
-  begin, done, back, oops, rest,
+  begin,
+  done: () => byId("done").disabled || move("step_done", { step: script[place()].id }),
+  back: () => byId("back-step").disabled || move("mark", { text: "back", step: script[place() - 1].id }),
+  oops: async () => {
+    if (byId("oops").disabled) return;
+    await log("oops", { step: script[Math.min(place(), script.length - 1)].id });
+    byId("stop-said").textContent = `Oops at ${span(since())} is noted. Say more after the recording.`;
+  },
+  rest: () => {
+    // What nothing was said of, and nothing was noted in, went as planned.
+    for (const step of all) if (!reviewOf(step.id) && !eventsOf("oops").some((e) => e.step === step.id)) asPlanned(step);
+    drawReview();
+    void page.changed();
+  },
   hush: () => (byId("alarm").hidden = true),
   take: async () => {
-    await holds(page.path, person, true);
+    await holds(page, true);
     location.reload();
   },
 };
@@ -440,33 +399,34 @@ async function ready() {
   await askLease();
   if (started || viewer) return;
   started = true;
-  if (sheet.stage === "record" && !page.readOnly && lastState() !== "stopped") await resume();
-  else if (sheet.stage === "record") sheet.stage = "review";
+  if (sheet.stage === "record" && eventsOf("state").at(-1)?.text === "stopped") sheet.stage = "review";
+  else if (sheet.stage === "record" && !page.readOnly) await resume();
   if (sheet.stage === "prepare") await camera.open();
   show();
-  await lamps();
+  await look();
   offline = await workOffline(page.path);
   document.body.toggleAttribute("data-offline", offline === "");
   await lamps();
-  setInterval(() => void look(), LOOK_MS);
-  setInterval(() => void pairClocks(), CLOCK_MS);
-  setInterval(() => void askLease(), LEASE_MS);
+  setInterval(() => void look(), 3000);
+  setInterval(() => void pairClocks(), 30_000);
+  setInterval(() => void askLease(), 10_000);
 }
 
 const PARTS = { stage: "Stage", ready: "Confirmed", texts: "Step texts", planned: "Planned mistakes", events: "Events", slices: "Slices", review: "Review", note: "Note" };
 /** @param {any} value @returns {string} */
 const inWords = (value) => (Array.isArray(value) && typeof value[0] === "object" ? `${value.length} entries` : typeof value === "object" ? JSON.stringify(value) : value || "empty");
+const boxes = /** @type {HTMLInputElement[]} */ ([...form.querySelectorAll("input[name=ready]")]);
 
 const page = startPage({
   read: () => sheet,
   fill: (given) => {
     sheet = { ...sheet, ...structuredClone(given) };
     form.elements.note.value = sheet.note;
-    for (const box of form.querySelectorAll("input[name=ready]")) /** @type {any} */ (box).checked = sheet.ready.includes(/** @type {any} */ (box).value);
+    for (const box of boxes) box.checked = sheet.ready.includes(box.value);
     drawScript();
     drawReview();
+    show();
   },
-  changed: show,
   ready: () => void ready(),
   offline: true,
   missing: () => {
@@ -479,32 +439,24 @@ const page = startPage({
   cardOf: (name) => byId(name.startsWith("review.") ? `review-${name.slice(7)}` : name === "ready" ? "card-ready" : ""),
   nameOf: () => "",
   group: "Recording",
-  keys: [
-    { id: "step-done", group: "Recording", label: "Step done", keys: ["Space", "PageDown"], run: () => (recording ? void done() : false) },
-    { id: "oops", group: "Recording", label: "Oops", keys: ["o"], run: () => (recording ? void oops() : false) },
-    { id: "stop", group: "Recording", label: "Stop (hold for a second)", keys: ["Escape"], run: () => false },
-  ],
+  keys: [["done", "Step done", "Space", "PageDown"], ["oops", "Oops", "o"]].map(([id, label, ...keys]) => ({ id, group: "Recording", label, keys, run: () => (recording ? void ACTS[id]() : false) }))
+    .concat({ id: "stop", group: "Recording", label: "Stop (hold for a second)", keys: ["Escape"], run: () => false }),
 });
 
-form.elements.note.addEventListener("input", () => (sheet.note = form.elements.note.value));
-for (const box of form.querySelectorAll("input[name=ready]")) {
-  box.addEventListener("input", () => (sheet.ready = [...form.querySelectorAll("input[name=ready]:checked")].map((one) => /** @type {any} */ (one).value)));
-}
-form.addEventListener("click", (event) => {
+heardBy(form.elements.note, (note) => (sheet.note = note.value));
+for (const box of boxes) heardBy(box, () => (sheet.ready = boxes.filter((one) => one.checked).map((one) => one.value)));
+form.addEventListener("click", (/** @type {MouseEvent} */ event) => {
   const act = event.target instanceof Element ? event.target.closest("[data-act]")?.getAttribute("data-act") : null;
-  if (act && (act === "take" || !page.readOnly)) void ACTS[act]?.();
+  if (act && (act === "take" || !page.readOnly)) void ACTS[act]();
 });
 holdToStop();
 document.addEventListener("visibilitychange", () => {
-  if (!recording) return;
-  if (document.visibilityState === "hidden") {
-    hiddenAt = performance.now();
-  } else if (hiddenAt) {
-    const from = hiddenAt;
-    hiddenAt = 0;
-    void log("gap", { stream: "tablet", start_ns: toNs(from), end_ns: toNs(), text: "in the background" });
-    void alarm(`This page was in the background for ${clockText((performance.now() - from) / 1000)}: the recording may lack that.`);
+  const hidden = document.visibilityState === "hidden";
+  if (recording && !hidden && hiddenAt) {
+    void log("gap", { stream: "tablet", start_ns: toNs(hiddenAt), end_ns: toNs(), text: "in the background" });
+    alarm(`This page was in the background for ${span((performance.now() - hiddenAt) / 1000)}: the recording may lack that.`);
   }
+  hiddenAt = hidden ? performance.now() : 0;
 });
 addEventListener("beforeunload", (event) => {
   if (recording) event.preventDefault();
@@ -514,5 +466,5 @@ theSlices()?.heard.addEventListener("change", () => {
   byId("upload").textContent = left > 0 ? `${left} slices of the recording are still being sent.` : "";
 });
 setInterval(() => {
-  if (recording) byId("elapsed").textContent = clockText(elapsed());
+  if (recording) byId("elapsed").textContent = span(since());
 }, 500);
