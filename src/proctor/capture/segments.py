@@ -12,6 +12,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -101,6 +102,14 @@ class SegmentWriter:
             part = self._part()
             part.rename(part.with_suffix(""))
             _sync_folder(self.folder)
+
+    def abandon(self) -> None:
+        """Close after an error: of what was added, the records that are whole on disk stay."""
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
+            self._file = None
+        salvage(self.folder)
 
     def _part(self) -> Path:
         return self.folder / f"seg-{self._number:06}.bin.part"

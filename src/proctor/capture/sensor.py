@@ -7,7 +7,7 @@ of sensors (docs/capture.md, *Sensors*).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
@@ -35,7 +35,7 @@ Options: TypeAlias = Mapping[str, Option]
 
 
 class SensorConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A table ``[[sensor]]``: the plug-in, the stream's name, whether the recording needs it, and options of the plug-in."""
+    """A table ``[[sensor]]``: the plug-in (``module:function`` for one of no package), the stream's name, whether the recording needs it, and options of the plug-in."""
 
     plugin: str
     name: StreamName
@@ -104,6 +104,8 @@ def make_sensor(config: SensorConfig) -> Sensor:
     """
     known = entry_points(group=GROUP)
     found = [entry for entry in known if entry.name == config.plugin]
+    if ":" in config.plugin:
+        found = [EntryPoint(config.plugin, config.plugin, GROUP)]
     if not found:
         names = ", ".join(sorted({entry.name for entry in known}))
         raise UserError(f"there is no sensor '{config.plugin[:40]}'.", hint=f"sensors: {names}")
