@@ -35,7 +35,14 @@ def make_task(name: str, *, participant: str = "", strategy: str = "induced") ->
         mistakes=(PlannedMistake(step="s2", kind="measurement", text="a quarter, not half"), PlannedMistake(step="s5", kind="missing")),
         hints=(Hint(step="s3", kind="technique", text="whisk with a spoon", by="table"),), items=("zucchini", "curd"),
     )  # fmt: skip
-    slot = Slot(id=name, script=script.id, activity="raita", participant=participant, environment="kitchen-1", strategy=strategy)  # type: ignore[arg-type]
+    slot = Slot(
+        id=name,
+        script=script.id,
+        activity="raita",
+        participant=participant,
+        environment="kitchen-1",
+        strategy=strategy,
+    )  # type: ignore[arg-type]
     body = RecordTask(slot=slot, script=script, left_out={"s5": "Salt it"})
     return Task(name=name, body=canonical_json(body), group=name, stratum="raita")  # type: ignore[arg-type]
 
@@ -133,13 +140,15 @@ def hold_stop(page: Any) -> None:
 
 def waiting(page: Any) -> int:
     """Slices that are on the tablet."""
-    return int(page.evaluate("""() => new Promise((done) => {
+    return int(
+        page.evaluate("""() => new Promise((done) => {
       const opening = indexedDB.open('proctor-studio');
       opening.onsuccess = () => {
         const counting = opening.result.transaction('slices').objectStore('slices').count();
         counting.onsuccess = () => { opening.result.close(); done(counting.result); };
       };
-    })"""))
+    })""")
+    )
 
 
 def test_r1_the_whole_flow_without_a_network_from_step_two(kitchen: Kitchen, visit: Visit) -> None:
@@ -156,9 +165,11 @@ def test_r1_the_whole_flow_without_a_network_from_step_two(kitchen: Kitchen, vis
     page.context.set_offline(True)
     page.keyboard.press("o")
     page.click("#done")
+    page.wait_for_selector("#step-count:has-text('3 of 4')")
     page.keyboard.press("PageDown")
     wait_until(lambda: waiting(page) >= 4, what="slices that wait on the tablet")
     page.click("#done")
+    page.wait_for_selector("#step-now:has-text('All steps are done')")
     hold_stop(page)
     page.click("#review-s2 label:has-text('Differently')")
     page.click("[data-act=rest]")
@@ -172,9 +183,15 @@ def test_r1_the_whole_flow_without_a_network_from_step_two(kitchen: Kitchen, vis
     wait_until(lambda: len(kitchen.parts(address)["tablet-1"]) == made, what="every slice")
     folder = kitchen.parts(address)["tablet-1"][0].parent
     rows = read_jsonl(folder / INDEX, SliceRow)
-    assert [hashlib.sha256((folder / f"{r.seq:06d}.webm").read_bytes()).hexdigest() for r in rows] == [r.sha256 for r in rows]
+    assert [hashlib.sha256((folder / f"{r.seq:06d}.webm").read_bytes()).hexdigest() for r in rows] == [
+        r.sha256 for r in rows
+    ]
     assert [r.seq for r in rows] == list(range(1, made + 1))
-    kinds = [(e["kind"], e.get("step", "")) for e in sheet["events"] if e["kind"] not in ("clock", "mark", "sensor")]
+    kinds = [
+        (e["kind"], e.get("step", ""))
+        for e in sheet["events"]
+        if e["kind"] not in ("clock", "mark", "sensor")
+    ]
     assert kinds == [
         ("state", ""), ("clap", ""), ("step_start", "s1"), ("step_done", "s1"), ("step_start", "s2"), ("oops", "s2"),
         ("step_done", "s2"), ("step_start", "s3"), ("step_done", "s3"), ("step_start", "s4"), ("step_done", "s4"), ("state", ""),
@@ -182,6 +199,184 @@ def test_r1_the_whole_flow_without_a_network_from_step_two(kitchen: Kitchen, vis
     assert [e["n"] for e in sheet["events"]] == list(range(len(sheet["events"])))
     assert sheet["texts"] == {"s3": "Whisk the curd with a fork"}
     review = {r["step"]: r for r in sheet["review"]}
-    assert review["s2"]["mistakes"] == [{"step": "s2", "kind": "other", "text": "too small", "origin": "live"}]
-    assert review["s3"]["mistakes"] == [{"step": "s3", "kind": "technique", "text": "a fork", "origin": "script"}]
+    assert review["s2"]["mistakes"] == [
+        {"step": "s2", "kind": "other", "text": "too small", "origin": "live"}
+    ]
+    assert review["s3"]["mistakes"] == [
+        {"step": "s3", "kind": "technique", "text": "a fork", "origin": "script"}
+    ]
     assert (review["s5"]["done"], review["s1"]) == (False, {"step": "s1"})
+
+
+def test_r2_a_reload_without_a_network_goes_on_with_the_same_session(kitchen: Kitchen, visit: Visit) -> None:
+    person, address = kitchen.task()
+    page = open_(visit, kitchen, person, address)
+    begin(page)
+    page.click("#done")
+    page.wait_for_selector("#step-count:has-text('2 of 4')")
+    wait_until(lambda: len(kitchen.parts(address).get("tablet-1", [])) >= 1, what="a slice")
+    page.context.set_offline(True)
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    page.wait_for_selector("#step-count:has-text('2 of 4')")
+    page.wait_for_selector("#alarm:has-text('loaded again')")
+    assert page.text_content("#rec") == "● REC"
+    wait_until(lambda: waiting(page) >= 1, what="a slice of the second part")
+    page.context.set_offline(False)
+    hold_stop(page)
+    wait_until(
+        lambda: [e["text"] for e in events(kitchen, address, "state")] == ["recording", "resumed", "stopped"]
+    )
+    (gap,) = events(kitchen, address, "gap")
+    assert gap["start_ns"] < gap["end_ns"]
+    clocks = [e["clock"] for e in events(kitchen, address, "state")]
+    assert len(set(clocks)) == 2
+    sheet = kitchen.sheet(address)
+    wait_until(
+        lambda: {k: len(v) for k, v in kitchen.parts(address).items()} == kitchen.sheet(address)["slices"],
+        what="every slice",
+    )
+    assert set(sheet["slices"]) == {"tablet-1", "tablet-2"}
+
+
+def test_r4_stopping_needs_a_hold(kitchen: Kitchen, visit: Visit) -> None:
+    person, address = kitchen.task(streams=())
+    page = open_(visit, kitchen, person, address)
+    begin(page)
+    assert page.text_content("#rec") == "● steps only"
+    page.click("#stop")
+    page.wait_for_selector("#stop-said:has-text('whole second')")
+    page.keyboard.press("Escape")
+    assert page.get_attribute("body", "data-stage") == "record"
+    page.keyboard.down("Escape")
+    page.wait_for_selector("body[data-stage=review]")
+    page.keyboard.up("Escape")
+    wait_until(lambda: [e["text"] for e in events(kitchen, address, "state")] == ["recording", "stopped"])
+    assert kitchen.parts(address) == {}
+
+
+QUOTA = """
+  window.left = 1e9;
+  navigator.storage.estimate = async () => ({ quota: window.left, usage: 0 });
+  window.battery = { charging: false, level: 0.9 };
+  navigator.getBattery = async () => window.battery;
+"""
+
+
+def test_r5_little_room_warns_and_then_ends_it_cleanly(
+    kitchen: Kitchen, visit: Visit, tmp_path: Path
+) -> None:
+    """What was recorded by then can be played, and its length is known."""
+    import av
+
+    from proctor.stages.rounds import record
+    from proctor.verify.desk import rounds as desk_rounds
+    from proctor.workspace import Workspace
+
+    person, address = kitchen.task()
+    page = open_(visit, kitchen, person, address, script=QUOTA)
+    begin(page)
+    page.evaluate("window.left = 9 * 19.5e6")
+    page.wait_for_selector("#alarm:has-text('room for')")
+    page.evaluate("window.left = 1.5 * 19.5e6")
+    page.wait_for_selector("body[data-stage=review]")
+    assert "no room" in page.text_content("#why-stopped")
+    page.click("[data-act=rest]")
+    page.click("#submit")
+    page.wait_for_url(lambda url: "/r/" in url)
+    sheet = kitchen.sheet(address)
+    assert [e["text"] for e in sheet["events"] if e["kind"] == "state"] == ["recording", "stopped"]
+    wait_until(
+        lambda: len(kitchen.parts(address)["tablet-1"]) == sheet["slices"]["tablet-1"], what="every slice"
+    )
+    (row,) = kitchen.site.rows("assignments", pid=address.removeprefix("/w/"))
+    round_, _ = kitchen.site.desk.read(lambda c: desk_rounds.round_of_task(c, row.task_id))
+    readings = kitchen.site.desk.read(lambda c: list(desk_rounds.read_readings(c, round_)))
+    (folder,) = record.collect(Workspace(kitchen.site.root), round_, readings, tmp_path).files
+    with av.open(str(folder / "raw" / "tablet" / "tablet-1.webm")) as video:
+        assert {s.type for s in video.streams} == {"video", "audio"}
+        seconds = video.duration / av.time_base
+        first = next(e for e in sheet["events"] if e["kind"] == "mark")["device_ns"]
+        last = sheet["events"][-1]["device_ns"]
+        assert abs(seconds - (last - first) / 1e9) < 2
+        assert sum(1 for _ in video.decode(video=0)) > 10
+
+
+def test_a_low_battery_warns_and_then_ends_it_cleanly(kitchen: Kitchen, visit: Visit) -> None:
+    person, address = kitchen.task(streams=())
+    page = open_(visit, kitchen, person, address, script=QUOTA)
+    begin(page)
+    page.evaluate("window.battery.level = 0.14")
+    page.wait_for_selector("#alarm:has-text('14 %')")
+    page.evaluate("window.battery.level = 0.04")
+    page.wait_for_selector("body[data-stage=review]")
+    wait_until(lambda: "the battery is empty" in [e["text"] for e in events(kitchen, address, "warning")])
+
+
+def test_r6_a_second_tablet_looks_on_until_it_takes_over(kitchen: Kitchen, visit: Visit) -> None:
+    person, address = kitchen.task(streams=())
+    first = open_(visit, kitchen, person, address)
+    begin(first)
+    first.click("#done")
+    wait_until(lambda: events(kitchen, address, "step_done"))
+    second = open_(visit, kitchen, person, address)
+    second.wait_for_selector("#lease:not([hidden])")
+    assert second.is_disabled("#done")
+    kitchen.site.kill()  # whose it is, is on the disk
+    kitchen.site.start()
+    third = open_(visit, kitchen, person, address)
+    third.wait_for_selector("#lease:not([hidden])")
+    assert len(events(kitchen, address, "state")) == 1
+    third.click("[data-act=take]")
+    third.wait_for_selector("#step-count:has-text('2 of 4')")
+    third.wait_for_selector("#done:not([disabled])")
+    first.wait_for_selector("#lease:not([hidden])")
+    wait_until(lambda: [e["text"] for e in events(kitchen, address, "state")] == ["recording", "resumed"])
+
+
+def test_r7_a_review_keeps_the_plan(kitchen: Kitchen, visit: Visit) -> None:
+    person, address = kitchen.task(streams=())
+    page = open_(visit, kitchen, person, address)
+    before = [bytes(row.body, "utf-8") for row in kitchen.site.rows("tasks")]
+    page.fill("#script li:nth-child(1) textarea", "Peel it")
+    begin(page)
+    page.click("#done")
+    hold_stop(page)
+    page.click("#review-s2 label:has-text('Differently')")
+    page.fill("#review-s2 textarea", "cut it in half only")
+    page.click("#review-s2 button:has-text('Add a mistake')")
+    page.select_option("#review-s2 select", "timing")
+    page.click("[data-act=rest]")
+    page.click("#review-s4 label:has-text('Differently')")
+    page.click("#review-s4 label:has-text('It was not done')")
+    page.click("#submit")
+    page.wait_for_url(lambda url: "/r/" in url)
+    sheet = kitchen.sheet(address)
+    review = {r["step"]: r for r in sheet["review"]}
+    assert review["s2"] == {
+        "step": "s2", "as_planned": False, "performed": "cut it in half only", "mistakes": [{"step": "s2", "kind": "timing"}],
+    }  # fmt: skip
+    assert (review["s4"]["done"], review["s4"]["as_planned"]) == (False, False)
+    assert review["s1"] == {"step": "s1"}
+    assert sheet["texts"] == {"s1": "Peel it"}
+    assert sheet["planned"] == []
+    assert [bytes(row.body, "utf-8") for row in kitchen.site.rows("tasks")] == before
+
+
+def test_r8_somebody_elses_recording_is_not_there(kitchen: Kitchen) -> None:
+    import httpx
+
+    (_, address), other = kitchen.task(), kitchen.site.hire()
+    headers = {
+        "Cookie": f"{kitchen.site.cookie}={kitchen.site.token(other)}",
+        "Origin": kitchen.site.url,
+        "Sec-Fetch-Site": "same-origin",
+    }
+    with httpx.Client(base_url=kitchen.site.url, headers=headers) as client:
+        for method, path, body in (
+            ("GET", "", {}), ("GET", "/state", {}), ("GET", "/clock", {}), ("POST", "/lease", {"json": {"client": "x" * 12}}),
+            ("POST", "/recorder", {"json": {"client": "x" * 12, "verb": "start"}}),
+            ("PUT", "/slice/tablet-1/1", {"content": b"\x1a\x45\xdf\xa3", "headers": {"Content-Type": "video/webm"}}),
+        ):  # fmt: skip
+            assert client.request(method, f"{address}{path}", **body).status_code == 404, path
+    assert kitchen.parts(address) == {}
