@@ -1,7 +1,7 @@
 """Slices of recordings that tablets send: ``slices/<assignment>/<part>/000001.webm``, an index beside them, and who holds the lease.
 
-Slices of a part come in order: one that is missing is asked for, one that is there already is not written again, and one that
-differs from what is there is kept beside it as a conflict. Names are checked for their form, so a name is no path.
+Slices of a part come in order: one that is missing is asked for, one that is there is not written again, and one that differs from
+what is there is kept beside it as a conflict. Names are checked for their form, so a name is no path.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import re
 import shutil
 import time
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from proctor.errors import UserError
-from proctor.records import append_jsonl, atomic_write, read_json, write_json
+from proctor.records import append_jsonl, atomic_write, file_sha256, read_json, write_json
 
-__all__ = ["INDEX", "Kept", "SliceRow", "hold_lease", "keep_slice", "list_parts", "missing_in"]
+__all__ = ["INDEX", "MissingSliceError", "SliceRow", "hold_lease", "keep_slice", "list_parts"]
 
 INDEX: Final = "index.jsonl"
 _PID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
@@ -42,11 +42,8 @@ class SliceRow(msgspec.Struct, frozen=True, kw_only=True):
     wall: str = ""
 
 
-class Kept(msgspec.Struct, frozen=True):
-    """What became of a slice; ``needs`` is the number that is missing where it was refused."""
-
-    what: Literal["new", "again", "conflict", "refused"]
-    needs: int = 0
+class MissingSliceError(Exception):
+    """The slice with this number comes first."""
 
 
 def list_parts(folder: Path, pid: str) -> dict[str, list[Path]]:
@@ -59,57 +56,39 @@ def _slices(place: Path) -> list[Path]:
     return sorted(path for path in place.glob("*") if _FILE.fullmatch(path.name))
 
 
-def missing_in(files: list[Path], wanted: int) -> list[int]:
-    """Return the numbers from 1 to ``wanted`` that have no file."""
-    there = {int(path.stem) for path in files}
-    return [n for n in range(1, wanted + 1) if n not in there]
-
-
 def keep_slice(
     folder: Path, pid: str, part: str, seq: int, data: bytes, *, kind: str, sha256: str, perf_ns: int, wall: str = ""
-) -> Kept:  # fmt: skip
-    """Keep a slice, counted from 1.
+) -> str:  # fmt: skip
+    """Keep a slice, counted from 1; returns ``new``, ``again``, or ``conflict`` where another one has its number.
 
-    Args:
-        folder: of the studio.
-        pid: of the assignment.
-        part: of the recording; a page that is loaded again begins another.
-        seq: number in the part.
-        data: the bytes.
-        kind: type that the browser says, ``video/webm``.
-        sha256: of the bytes, as the tablet counted it.
-        perf_ns: when the tablet had it, on its clock.
-        wall: the same as UTC, a label.
+    ``kind`` is the type that the browser says, ``sha256`` what the tablet counted, ``part`` of one page load.
 
     Raises:
+        MissingSliceError: if one before it is missing.
         UserError: if its name is none, it was damaged on the way, begins like no WebM, Ogg or MP4, or there are too many.
         OSError: if the disk is full or cannot be written.
     """
     ending = kind.partition(";")[0].rpartition("/")[2]
-    place = folder / "slices" / pid / part
+    place, known = folder / "slices" / pid / part, list_parts(folder, pid)
     if not (_PID.fullmatch(pid) and _PART.fullmatch(part) and ending in _ENDINGS and 0 < seq <= _MOST_SLICES):
         raise UserError("this is no slice of a recording.")
     if hashlib.sha256(data).hexdigest() != sha256 or not data:
         raise UserError("this slice was damaged on the way: its hash is another one.")
-    known = {int(path.stem): path for path in _slices(place)}
-    if seq in known:
-        if hashlib.sha256(known[seq].read_bytes()).hexdigest() == sha256:
-            return Kept("again")
+    there = {int(path.stem): path for path in known.get(part, ())}
+    if seq in there:
+        if file_sha256(there[seq]) == sha256:
+            return "again"
         _write(place / f"{seq:06d}.conflict-{sha256[:12]}.{ending}", data)
-        return Kept("conflict")
-    if seq != len(known) + 1:
-        return Kept("refused", len(known) + 1)
+        return "conflict"
+    if seq != len(there) + 1:
+        raise MissingSliceError(len(there) + 1)
     magic, at = _ENDINGS[ending]
-    if seq == 1 and data[at : at + len(magic)] != magic:
-        raise UserError("this begins like no recording of a browser (WebM, Ogg or MP4).")
-    if seq == 1 and len(list_parts(folder, pid)) >= _MOST_PARTS:
-        raise UserError(f"there are {_MOST_PARTS} parts of this recording already.")
+    if seq == 1 and (data[at : at + len(magic)] != magic or len(known) >= _MOST_PARTS):
+        raise UserError("this begins like no recording of a browser (WebM, Ogg or MP4), or there are too many.")  # fmt: skip
     _write(place / f"{seq:06d}.{ending}", data)
-    row = SliceRow(
-        seq=seq, sha256=sha256, bytes=len(data), perf_ns=perf_ns, host_ns=time.monotonic_ns(), wall=wall[:40]
-    )  # fmt: skip
+    row = SliceRow(seq=seq, sha256=sha256, bytes=len(data), perf_ns=perf_ns, host_ns=time.monotonic_ns(), wall=wall[:40])  # fmt: skip
     append_jsonl(place / INDEX, row)
-    return Kept("new")
+    return "new"
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -120,19 +99,11 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-class Lease(msgspec.Struct, frozen=True):
-    """Which tablet records; the others look on."""
-
-    client: str
-
-
 def hold_lease(folder: Path, pid: str, client: str, *, take: bool = False) -> bool:
     """Return whether a tablet holds the recording: nobody else did, or it takes over. It outlives restarts."""
-    if not _PID.fullmatch(pid):
-        raise UserError("this is no recording.")
     path = folder / "slices" / pid / "lease.json"
-    holder = read_json(path, Lease).client if path.is_file() else ""
+    holder = read_json(path, str) if path.is_file() else ""
     if take or not holder:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, Lease(client))
+        write_json(path, client)
     return take or holder in ("", client)

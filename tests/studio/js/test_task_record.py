@@ -14,7 +14,7 @@ from tests.patience import wait_until
 from tests.studio.chromium import Chromium
 from tests.studio.walk.conftest import Site, Visit
 
-from proctor.capture.records import Event, Hint, PlannedMistake, Script, ScriptStep, Slot
+from proctor.capture.records import Hint, PlannedMistake, Script, ScriptStep, Slot
 from proctor.records import canonical_json, read_jsonl
 from proctor.stages.studio import open_desk
 from proctor.studio.slices import INDEX, SliceRow, list_parts

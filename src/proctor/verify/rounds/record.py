@@ -1,7 +1,7 @@
 """Recordings: a script that a participant prepares, performs before a tablet and looks back on. docs/capture.md, docs/rounds.md.
 
-What is planned (the script, and what the participant prepared) and what was done (events, review) are apart, and nothing of the one
-ever changes the other. Strategies and the review are those of CaptainCook4D, appendix C.
+What is planned (the script, and what the participant prepared) and what was done (events, review) are apart, and neither changes
+the other. Strategies and the review are those of CaptainCook4D, appendix C.
 """
 
 from __future__ import annotations
@@ -44,14 +44,9 @@ class RecordTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a round is recorded.
-
-    Attributes:
-        streams: what the tablet itself records; nothing where it only shows the steps.
-        countdown_s: before the flash with which a recording begins.
-        paragraph: show the whole text at once: the single step on a tablet can be read in the video.
-        minutes: that a recording may take; so much room the tablet needs.
-    """
+    """What the tablet itself records (nothing: it only shows the steps), seconds before the flash, whether the whole text is shown
+    as well (a single step can be read in the video), and minutes that a recording may take.
+    """  # noqa: D205
 
     streams: tuple[Literal["camera", "microphone"], ...] = ("camera", "microphone")
     countdown_s: Annotated[int, msgspec.Meta(ge=0, le=60)] = 5
@@ -63,7 +58,6 @@ class RecordSheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """What was prepared, done and seen.
 
     Attributes:
-        stage: how far it is.
         ready: names of ``CHECKS``.
         texts: by id of a step, what the participant will read in place of the script's text.
         planned: mistakes that they plan beside those of the script.
@@ -77,7 +71,7 @@ class RecordSheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     texts: Annotated[dict[str, str], msgspec.Meta(max_length=500)] = {}
     planned: Annotated[tuple[PlannedMistake, ...], msgspec.Meta(max_length=200)] = ()
     events: Annotated[tuple[Event, ...], msgspec.Meta(max_length=5_000)] = ()
-    slices: Annotated[dict[_Word, int], msgspec.Meta(max_length=200)] = {}
+    slices: Annotated[dict[_Word, Annotated[int, msgspec.Meta(ge=0, le=100_000)]], msgspec.Meta(max_length=200)] = {}  # fmt: skip
     review: Annotated[tuple[StepReview, ...], msgspec.Meta(max_length=500)] = ()
     note: str = ""
 
@@ -91,27 +85,15 @@ class _Record(TaskKind[RecordTask, RecordSheet, RecordOptions]):
     task, sheet, options = RecordTask, RecordSheet, RecordOptions
 
     def check(self, sheet: RecordSheet, task: RecordTask, options: RecordOptions) -> RecordSheet:  # noqa: ARG002
-        """Return the sheet with the review in the order of the script.
-
-        Steps that the script leaves out come last, and are reviewed like all others.
-        """
-        script = task.script
-        steps = {s.step: s.text for s in script.steps} | {
-            s: task.left_out.get(s, "") for s in script.left_out
-        }
-        review = {one.step: one for one in sheet.review}
-        errors = [
-            *_wrong_preparation(sheet, steps), *_wrong_events(sheet, steps), *_wrong_review(sheet, review, steps),
-        ]  # fmt: skip
-        if is_bad_text(sheet.note):
-            errors.append(("note", "The note is too long, or is no text."))
-        if errors:
+        """Return the sheet with the review in the order of the script; steps that it leaves out come last."""
+        steps = {s.step: s.text for s in task.script.steps} | {s: task.left_out.get(s, "") for s in task.script.left_out}  # fmt: skip
+        if errors := list(_faults(sheet, steps)):
             raise InvalidError(errors)
+        change, review = msgspec.structs.replace, {one.step: one for one in sheet.review}
         texts = {s: t.strip() for s, t in sheet.texts.items() if t.strip() and t.strip() != steps[s]}
-        kept = tuple(_trimmed(review[step]) for step in steps)
-        return msgspec.structs.replace(
-            sheet, texts=texts, review=kept, note=sheet.note.strip(), ready=tuple(c for c in CHECKS if c in sheet.ready)
-        )  # fmt: skip
+        kept = tuple(change(review[s], performed=(review[s].performed or "").strip() or None) for s in steps)
+        ready = tuple(c for c in CHECKS if c in sheet.ready)
+        return change(sheet, texts=texts, review=kept, note=sheet.note.strip(), ready=ready)
 
     def offer(self, task: RecordTask) -> Offer:
         """Return whose a recording is by the plan, what it is called, what it needs and what is done in it."""
@@ -120,67 +102,49 @@ class _Record(TaskKind[RecordTask, RecordSheet, RecordOptions]):
         return Offer(slot.participant, title, ", ".join(script.items), tuple(s.text for s in script.steps))
 
     def barred(self, connection: Connection, round_: Round, person: Person) -> set[str]:
-        """Return the groups of recordings that the plan has for others."""
+        """Return the groups of recordings that the plan has for others: a code is the name that its participant signs in with."""
         from proctor.verify.desk.rounds import list_tasks
 
-        mine = ("", person.handle.casefold())
-        decoder = msgspec.json.Decoder(RecordTask)
+        decoder, mine = msgspec.json.Decoder(RecordTask), ("", person.handle.casefold())
         tasks = ((t.group, decoder.decode(t.body)) for t in list_tasks(connection, round_))
         return {group for group, task in tasks if task.slot.participant.casefold() not in mine}
 
 
-def _trimmed(one: StepReview) -> StepReview:
-    performed = (one.performed or "").strip() or None
-    mistakes = tuple(msgspec.structs.replace(m, text=m.text.strip()) for m in one.mistakes)
-    return msgspec.structs.replace(one, performed=performed, mistakes=mistakes)
-
-
-def _wrong_preparation(sheet: RecordSheet, steps: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for step, text in sheet.texts.items():
-        if step not in steps or is_bad_text(text):
-            yield f"texts.{step[:40]}", "This text is of no step, too long, or no text."
-    for mistake in sheet.planned:
-        yield from _wrong_mistake("planned", mistake, steps)
+def _faults(sheet: RecordSheet, steps: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    states = [e.text for e in sheet.events if e.kind == "state"]
+    seen = [one.step for one in sheet.review]
     if missing := [c for c in CHECKS if c not in sheet.ready]:
         yield "ready", f"Not confirmed before the recording: {', '.join(missing)}."
-
-
-def _wrong_events(sheet: RecordSheet, steps: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    states = [e.text for e in sheet.events if e.kind == "state"]
-    if [e.n for e in sheet.events] != list(range(len(sheet.events))):
-        yield "events", "Events are missing: their numbers have gaps. Tell the coordinator."
+    if any(step not in steps or is_bad_text(text) for step, text in sheet.texts.items()):
+        yield "texts", "A text is of no step of this script, too long, or no text."
+    if any(_is_bad(m, steps) for m in sheet.planned):
+        yield "planned", _NO_MISTAKE
     if "recording" not in states or states[-1] != "stopped":
         yield "events", "Nothing was recorded yet, or the recording has not been stopped."
+    if [e.n for e in sheet.events] != list(range(len(sheet.events))):
+        yield "events", "Events are missing: their numbers have gaps. Tell the coordinator."
     if any((e.step and e.step not in steps) or is_bad_text(e.text) for e in sheet.events):
-        yield "events", "An event is of no step of this script."
-    if any(not 0 <= count < 10**6 for count in sheet.slices.values()):
-        yield "slices", "The number of slices cannot be."
-
-
-def _wrong_review(
-    sheet: RecordSheet, review: Mapping[str, StepReview], steps: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
+        yield "events", "An event is of no step of this script, or its text is none."
+    if len(seen) != len(set(seen)) or not set(seen) <= set(steps):
+        yield "review", "A step is reviewed twice, or is not of this script."
     for n, step in enumerate(steps, 1):
-        if step not in review:
+        if step not in seen:
             yield f"review.{step}", f"Step {n} has not been looked at: as planned, or differently?"
-    for step, one in review.items():
-        if step not in steps:
-            yield f"review.{step[:40]}", "This step is not of the script."
-        elif is_bad_text(one.performed or ""):
-            yield f"review.{step}", "What was done instead is too long, or is no text."
-        elif not one.as_planned and one.done and not (one.performed or "").strip() and not one.mistakes:
-            yield f"review.{step}", "Say what was done differently, or which mistake was made."
-        for mistake in one.mistakes:
-            yield from _wrong_mistake(f"review.{step[:40]}", mistake, steps)
-    if len(review) != len(sheet.review):
-        yield "review", "A step is reviewed twice."
+    for one in sheet.review:
+        said = (one.performed or "").strip() or one.mistakes
+        if not one.as_planned and one.done and not said:
+            yield f"review.{one.step[:40]}", "Say what was done differently, or which mistake was made."
+        if is_bad_text(one.performed or "") or any(_is_bad(m, steps) for m in one.mistakes):
+            yield f"review.{one.step[:40]}", f"A text is none. {_NO_MISTAKE}"
+    if is_bad_text(sheet.note):
+        yield "note", "The note is too long, or is no text."
 
 
-def _wrong_mistake(
-    field: str, mistake: PlannedMistake | SeenMistake, steps: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    if mistake.step not in steps or mistake.kind not in MISTAKE_KINDS or is_bad_text(mistake.text):
-        yield field, f"A mistake is of no step, of no kind ({', '.join(MISTAKE_KINDS)}), or has no good text."
+_NO_MISTAKE: Final = f"A mistake is of a step of the script, and one of: {', '.join(MISTAKE_KINDS)}."
+
+
+def _is_bad(mistake: PlannedMistake | SeenMistake, steps: Mapping[str, str]) -> bool:
+    return mistake.step not in steps or mistake.kind not in MISTAKE_KINDS or is_bad_text(mistake.text)
 
 
 KIND: Final = _Record()

@@ -1,7 +1,6 @@
 /** What a tablet is while it records: camera and microphone, room, battery, a screen that stays on, its clock, and who else holds the task. */
 
 import { newId } from "./device.js";
-import { theSlices } from "./slices.js";
 import { send } from "./wire.js";
 
 /** This page load's clock; each load counts from zero anew. */
@@ -10,8 +9,8 @@ export const CLOCK = `tablet:${newId().slice(0, 8)}`;
 export const toNs = (ms = performance.now()) => Math.round(ms * 1e6);
 
 const SLICE_MS = 2000;
-const VIDEO_BITS = 2_500_000;
-const AUDIO_BITS = 96_000;
+/** A second. */
+const [VIDEO_BITS, AUDIO_BITS] = [2_500_000, 96_000];
 const TYPES = { true: ["video/webm;codecs=vp8,opus", "video/webm;codecs=vp8", "video/webm", "video/mp4"], false: ["audio/webm;codecs=opus", "audio/webm", "audio/mp4"] };
 
 /** Camera and microphone of this device. */
@@ -24,13 +23,11 @@ export class Camera {
   #recorder = null;
   /** Slices are kept one after the other. @type {Promise<void>} */
   #chain = Promise.resolve();
-  /** @type {(what: string) => void} */
-  #lost;
 
   /** @param {string[]} wanted `camera`, `microphone` @param {(what: string) => void} lost told when a sensor is lost or back */
   constructor(wanted, lost) {
     this.wanted = wanted;
-    this.#lost = lost;
+    this.lost = lost;
     if (wanted.length === 0) this.why = "this round records with other cameras";
     else if (!isSecureContext) this.why = "this address has no https, and without it browsers lend neither camera nor microphone";
     else if (typeof MediaRecorder !== "function" || !navigator.mediaDevices) this.why = "this browser cannot record";
@@ -63,7 +60,7 @@ export class Camera {
     this.why = why;
     if (!this.stream) return;
     for (const track of this.stream.getTracks()) {
-      for (const event of ["ended", "mute", "unmute"]) track.addEventListener(event, () => this.#lost(`${track.kind === "video" ? "camera" : "microphone"} ${event}`));
+      for (const event of ["ended", "mute", "unmute"]) track.addEventListener(event, () => this.lost(`${track.kind === "video" ? "camera" : "microphone"} ${event}`));
     }
   }
 
@@ -77,15 +74,12 @@ export class Camera {
       if (data.size > 0) this.#chain = this.#chain.then(async () => keep({ bytes: await data.arrayBuffer(), type: recorder.mimeType.split(";")[0], perf_ns }));
     };
     this.#recorder = recorder;
-    await new Promise((resolve) => {
-      recorder.onstart = resolve;
-      recorder.onerror = resolve;
-      recorder.start(SLICE_MS);
-    });
+    recorder.start(SLICE_MS);
+    await new Promise((resolve) => (recorder.onstart = recorder.onerror = resolve));
     return recorder.state === "recording";
   }
 
-  /** End the part; resolves once its last slice is on the device. */
+  /** End the part, and let camera and microphone go; resolves once its last slice is on the device. */
   async stop() {
     const recorder = this.#recorder;
     if (recorder && recorder.state !== "inactive") {
@@ -94,9 +88,6 @@ export class Camera {
       await ended;
     }
     await this.#chain;
-  }
-
-  close() {
     this.stream?.getTracks().forEach((track) => track.stop());
     this.stream = null;
   }
@@ -114,24 +105,8 @@ export async function batteryLeft() {
   return battery && !battery.charging ? battery.level : null;
 }
 
-/** Keep the screen on for as long as `wanted` says so; a lock ends whenever the page is hidden. @param {() => boolean} wanted */
-export function stayAwake(wanted) {
-  const ask = () => {
-    if (wanted() && document.visibilityState === "visible") navigator.wakeLock?.request("screen").catch(() => {});
-  };
-  document.addEventListener("visibilitychange", ask);
-  return ask;
-}
-
-/** @typedef {{path: string, person: string, pid: string}} Page */
-
-/** @param {string} path @returns {Promise<{host_ns: number, device_ns: number, rtt_ns: number} | null>} the server's clock, and ours at that moment */
-export async function readClocks(path) {
-  const before = performance.now();
-  const answer = await send("GET", `${path}/clock`, { timeout: 5000 });
-  const after = performance.now();
-  return answer.kind === "ok" ? { host_ns: answer.data.host_ns, device_ns: toNs((before + after) / 2), rtt_ns: toNs(after - before) } : null;
-}
+/** Keep the screen on; a lock ends whenever the page is hidden. */
+export const stayAwake = () => void navigator.wakeLock?.request("screen").catch(() => {});
 
 /** This browser, the same after each load. */
 let tablet = newId();
@@ -142,6 +117,7 @@ try {
   // It is another one after each load, and has to take over.
 }
 
+/** @typedef {{path: string, person: string, pid: string}} Page */
 /** @param {Page} page @param {boolean} [take] @returns {Promise<boolean>} whether this tablet records; nobody can say without a network */
 export async function holds({ path, person }, take = false) {
   const answer = await send("POST", `${path}/lease`, { body: { client: tablet, take }, person, timeout: 5000 });
@@ -174,13 +150,3 @@ export async function workOffline(path) {
 /** iPads forget what sites keep after seven days without a visit, unless the site is on the home screen. */
 export const shouldInstall = () =>
   (/iP(ad|hone)/.test(navigator.userAgent) || (navigator.platform === "MacIntel" && navigator.maxTouchPoints > 1)) && !(/** @type {any} */ (navigator).standalone);
-
-/** @param {string} pid @param {string} part @returns {(slice: {bytes: ArrayBuffer, type: string, perf_ns: number}) => Promise<number>} keeps the slices of a part, and counts them */
-export function sliceKeeper(pid, part) {
-  let seq = 0;
-  return async (slice) => {
-    seq += 1;
-    await theSlices()?.keep(pid, { part, seq, ...slice });
-    return seq;
-  };
-}

@@ -1,44 +1,39 @@
 /**
- * The page of one recording without a network: the page itself from the server where that answers, else as it was last;
- * its scripts and sheets, whose addresses change with their content, as they were kept. Nothing else is touched.
+ * The page of one recording without a network: the page from the server where that answers, else as it was last; its scripts and
+ * sheets, whose addresses change with their content, as they were kept. Nothing else is touched.
  */
 
-const CACHE = "proctor-recordings";
 const PATIENCE_MS = 4000;
 const worker = /** @type {any} */ (globalThis);
+const opened = () => caches.open("proctor-recordings");
 
 worker.addEventListener("install", () => worker.skipWaiting());
 worker.addEventListener("activate", (/** @type {any} */ event) => event.waitUntil(worker.clients.claim()));
-
 worker.addEventListener("message", (/** @type {any} */ event) => {
   const { page, files } = event.data ?? {};
-  if (typeof page === "string" && Array.isArray(files)) event.waitUntil(keepAll(page, files).then((kept) => event.source?.postMessage({ kept })));
+  if (typeof page === "string" && Array.isArray(files)) event.waitUntil(keepAll(page, files).catch(() => false).then((kept) => event.source?.postMessage({ kept })));
 });
 
 /** @param {string} page @param {string[]} files @returns {Promise<boolean>} whether all is there now */
 async function keepAll(page, files) {
-  try {
-    const cache = await caches.open(CACHE);
-    for (const file of files) if (!(await cache.match(file))) await cache.add(file);
-    const answer = await fetch(page, { headers: { Accept: "text/html" }, credentials: "same-origin" });
-    if (answer.ok && !answer.redirected) await cache.put(page, answer);
-    return (await cache.match(page)) !== undefined;
-  } catch {
-    return false;
-  }
+  const cache = await opened();
+  for (const file of files) if (!(await cache.match(file))) await cache.add(file);
+  const answer = await fetch(page, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+  if (answer.ok && !answer.redirected) await cache.put(page, answer);
+  return (await cache.match(page)) !== undefined;
 }
 
 worker.addEventListener("fetch", (/** @type {any} */ event) => {
   const { request } = event;
-  const url = new URL(request.url);
-  if (request.method !== "GET" || url.origin !== location.origin) return;
-  if (request.mode === "navigate" && worker.registration.scope === url.origin + url.pathname) event.respondWith(pageOf(request, url.pathname));
-  else if (url.pathname.startsWith("/static/")) event.respondWith(fileOf(request));
+  const { origin, pathname } = new URL(request.url);
+  if (request.method !== "GET" || origin !== location.origin) return;
+  if (request.mode === "navigate" && worker.registration.scope === origin + pathname) event.respondWith(pageOf(request, pathname));
+  else if (pathname.startsWith("/static/")) event.respondWith(opened().then((cache) => cache.match(request.url)).then((kept) => kept ?? fetch(request)));
 });
 
 /** @param {Request} request @param {string} path @returns {Promise<Response>} */
 async function pageOf(request, path) {
-  const cache = await caches.open(CACHE);
+  const cache = await opened();
   const kept = await cache.match(path);
   const late = new Promise((_, reject) => setTimeout(reject, PATIENCE_MS));
   try {
@@ -49,14 +44,4 @@ async function pageOf(request, path) {
   } catch {
     return kept ?? Response.error();
   }
-}
-
-/** @param {Request} request @returns {Promise<Response>} */
-async function fileOf(request) {
-  const cache = await caches.open(CACHE);
-  const kept = await cache.match(request.url);
-  if (kept) return kept;
-  const answer = await fetch(request);
-  if (answer.ok && answer.status === 200) await cache.put(request.url, answer.clone());
-  return answer;
 }

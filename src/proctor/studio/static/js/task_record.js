@@ -3,12 +3,12 @@
 import { make } from "./dom.js";
 import { startPage } from "./page.js";
 import { theSlices } from "./slices.js";
-import { askRecorder, batteryLeft, Camera, CLOCK, holds, readClocks, roomFor, shouldInstall, sliceKeeper, stayAwake, toNs, workOffline } from "./tablet.js";
+import { askRecorder, batteryLeft, Camera, CLOCK, holds, roomFor, shouldInstall, stayAwake, toNs, workOffline } from "./tablet.js";
+import { send } from "./wire.js";
 
 const HOLD_MS = 1000;
 /** Below them it warns, and stops: minutes of room, share of the battery. */
-const ROOM = [10, 2];
-const BATTERY = [0.15, 0.05];
+const [ROOM, BATTERY] = [[10, 2], [0.15, 0.05]];
 
 const form = /** @type {any} */ (document.getElementById("sheet"));
 const task = JSON.parse(form.dataset.task ?? "{}");
@@ -17,12 +17,10 @@ const script = task.steps.map((/** @type {any} */ s) => ({ id: s.step, text: s.m
 const all = [...script, ...task.left_out.map((/** @type {string[]} */ [id, text]) => ({ id, text, out: true }))];
 /** @type {any} */
 let sheet = { stage: "prepare", ready: [], texts: {}, planned: [], events: [], slices: {}, review: [], note: "" };
-let viewer = false;
-let recording = false;
+let [viewer, recording, started] = [false, false, false];
 let offline = "not known yet";
 let hiddenAt = 0;
-/** @type {number | null} */
-let room = null;
+let room = /** @type {number | null} */ (null);
 /** Of a recorder of other sensors; null where none listens. @type {any} */
 let recorder = null;
 /** Warnings that were given: each comes once. @type {Set<string>} */
@@ -46,7 +44,6 @@ const span = (seconds) => `${Math.floor(Math.max(0, seconds) / 60)}:${String(Mat
 const since = (wall = new Date().toISOString()) => (Date.parse(wall) - Date.parse(eventsOf("state")[0]?.wall)) / 1000 || 0;
 /** @param {number} value */
 const minutes = (value) => (value >= 600 ? "10 h or more" : `${Math.floor(value)} min`);
-const wake = stayAwake(() => recording);
 const camera = new Camera(task.streams, async (what) => {
   if (recording) await log("sensor", { stream: "tablet", text: what });
   await lamps();
@@ -163,17 +160,16 @@ async function begin() {
 /** Record on the tablet, where it can, and have a recorder start: each page load begins a part of its own. */
 async function startPart() {
   recording = true;
-  wake();
+  stayAwake();
   show();
   const part = `tablet-${Object.keys(sheet.slices).length + 1}`;
-  const keep = sliceKeeper(page.pid, part);
+  let seq = 0;
   const begun = await camera.start(async (slice) => {
-    try {
-      sheet.slices[part] = await keep(slice);
-      await page.changed();
-    } catch {
-      await stop("the tablet could not keep its last seconds: its storage is full");
-    }
+    seq += 1;
+    const full = await theSlices()?.keep(page.pid, { part, seq, ...slice }).then(() => false, () => true);
+    sheet.slices[part] = seq;
+    await page.changed();
+    if (full) void stop("the tablet's storage is full: leave this page open until nothing waits");
   });
   if (begun) sheet.slices[part] ??= 0;
   await log("mark", begun ? { stream: "tablet", text: `part ${part}` } : { text: `display only: ${camera.why || "no camera"}` });
@@ -210,7 +206,6 @@ async function stop(why = "") {
   await log("state", { text: "stopped" });
   if (recorder) void askRecorder(page, "stop");
   await camera.stop();
-  camera.close();
   sheet.stage = "review";
   await page.changed();
   byId("why-stopped").textContent = why && `The recording ended by itself: ${why}.`;
@@ -251,25 +246,27 @@ async function look() {
   for (const text of [...(recorder?.warnings ?? []), ...(recorder?.asks ?? [])]) alarm(text, text);
 }
 
+/** The server's clock beside ours, and how long the question took. */
 async function pairClocks() {
-  const pair = recording ? await readClocks(page.path) : null;
-  if (pair && recording) await log("clock", pair);
+  const before = performance.now();
+  const answer = recording ? await send("GET", `${page.path}/clock`, { timeout: 5000 }) : null;
+  const after = performance.now();
+  if (recording && answer?.kind === "ok") await log("clock", { host_ns: answer.data.host_ns, device_ns: toNs((before + after) / 2), rtt_ns: toNs(after - before) });
 }
 
 /** Stopping needs a second of holding: an elbow on the screen ends nothing. */
 function holdToStop() {
   const key = byId("stop");
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer;
+  let timer = 0;
   const press = () => {
-    if (timer !== undefined || key.disabled) return;
+    if (timer || key.disabled) return;
     key.classList.add("holding");
-    timer = setTimeout(() => void stop(), HOLD_MS);
+    timer = window.setTimeout(() => void stop(), HOLD_MS);
   };
   const release = () => {
-    if (timer !== undefined) byId("stop-said").textContent = "Hold it for a whole second to stop.";
+    if (timer) byId("stop-said").textContent = "Hold it for a whole second to stop.";
     clearTimeout(timer);
-    timer = undefined;
+    timer = 0;
     key.classList.remove("holding");
   };
   key.addEventListener("pointerdown", press);
@@ -367,7 +364,6 @@ async function askLease() {
   byId("lease").hidden = byId("lease").querySelector("button").disabled = false;
   recording = false;
   await camera.stop();
-  camera.close();
   show();
 }
 
@@ -394,7 +390,6 @@ const ACTS = {
   },
 };
 
-let started = false;
 async function ready() {
   await askLease();
   if (started || viewer) return;
@@ -452,6 +447,7 @@ form.addEventListener("click", (/** @type {MouseEvent} */ event) => {
 holdToStop();
 document.addEventListener("visibilitychange", () => {
   const hidden = document.visibilityState === "hidden";
+  if (recording && !hidden) stayAwake();
   if (recording && !hidden && hiddenAt) {
     void log("gap", { stream: "tablet", start_ns: toNs(hiddenAt), end_ns: toNs(), text: "in the background" });
     alarm(`This page was in the background for ${span((performance.now() - hiddenAt) / 1000)}: the recording may lack that.`);
