@@ -60,11 +60,8 @@ _HEADERS: Final[Sequence[tuple[bytes, bytes]]] = (
         b"camera=(), microphone=(), geolocation=(), display-capture=(), payment=(), usb=(), browsing-topics=()",
     ),
 )
-_ASKED: Final = {
-    (b"permissions-policy", MICROPHONE.encode()): ((b"microphone=()", MICROPHONE.encode()),),
-    (b"permissions-policy", CAMERA.encode()): ((b"camera=(), microphone=()", CAMERA.encode()),),
-}
-"""What a page may say, and what that changes in the policy of every page."""
+_ASKED: Final = {MICROPHONE.encode(): b"microphone=()", CAMERA.encode(): b"camera=(), microphone=()"}
+"""What a page may say, and what of every page's policy that stands for."""
 _OURS: Final = frozenset(name for name, _ in _HEADERS) | {b"server-timing"}
 _NO_STORE: Final = (b"cache-control", b"no-store")
 
@@ -319,8 +316,10 @@ class _Answer:
     def _with_ours(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         headers = list(headers)
         kept = [pair for pair in headers if pair[0].lower() not in _OURS]
-        changes = [change for asked in headers if asked in _ASKED for change in _ASKED[asked]][:1]
-        kept += ((name, value.replace(*changes[0]) if changes else value) for name, value in _HEADERS)
+        asked = next(
+            (value for name, value in headers if name == b"permissions-policy" and value in _ASKED), b""
+        )
+        kept += ((name, value.replace(_ASKED[asked], asked) if asked else value) for name, value in _HEADERS)
         if not any(name.lower() == b"cache-control" for name, _ in kept):
             kept.append(_NO_STORE)
         spent = (self._clock() - self._begun) * 1000

@@ -22,10 +22,9 @@ from proctor.workspace import Workspace
 __all__ = ["collect", "make"]
 
 _INSTRUCTIONS = """\
-Choose a recording, read its steps, and confirm the list. Then the tablet counts down, flashes white for the cameras, and shows one
-step at a time: *Done* goes on (Space or a pedal), *Oops* (`O`) notes that something went wrong, and holding *Stop* for a second
-(Escape) ends it. Afterwards say of each step whether it was done as planned. Without a network everything stays on the tablet and
-is sent later; leave it switched on until nothing waits.
+Choose a recording and confirm the list. The tablet counts down, flashes for the cameras, and shows one step at a time: *Done* goes on
+(Space or a pedal), *Oops* (`O`) notes that something went wrong, holding *Stop* for a second (Escape) ends it. Then say of each step
+whether it was done as planned. Without a network everything stays on the tablet and is sent later; leave it on until nothing waits.
 """
 _TABLET = capture.StreamSpec(
     name="tablet", kind="video", format="file", clock="tablet", required=False,
@@ -46,8 +45,8 @@ def make(workspace: Workspace, settings: RecordRoundSettings) -> Made:
     graphs = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
     tasks, dropped = [], []
     for slot in slots:
-        known = _manifest(recording_folder(workspace.root, slot.id))
-        if known is not None and known.state in ("stopped", "stopped_disk", "withdrawn"):
+        known = _manifest(recording_folder(workspace.root, slot.id), Manifest(id=slot.id))
+        if known.state in ("stopped", "stopped_disk", "withdrawn"):
             dropped.append(Dropped(slot.id, "recorded", f"it is {known.state}"))
             continue
         if slot.script not in scripts:
@@ -58,11 +57,8 @@ def make(workspace: Workspace, settings: RecordRoundSettings) -> Made:
         tasks.append(task_of(slot.id, body, group=slot.id, stratum=slot.activity))
     streams = () if settings.display_only else settings.stream or ("camera", "microphone")
     options = RecordOptions(
-        streams=streams,
-        countdown_s=settings.countdown,
-        paragraph=settings.paragraph,
-        minutes=settings.minutes,
-    )
+        streams=streams, countdown_s=settings.countdown, paragraph=settings.paragraph, minutes=settings.minutes,
+    )  # fmt: skip
     return Made(tasks=tasks, options=options, dropped=dropped, instructions=_INSTRUCTIONS)
 
 
@@ -89,7 +85,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
 def _write(studio: Path, folder: Path, reading: Reading, task: RecordTask) -> Manifest:
     """Write all but the manifest, and return that."""
     sheet, raw = msgspec.json.decode(reading.sheet, type=RecordSheet), folder / "raw" / _TABLET.name
-    raw.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     script, reasons, late = task.script, [], False
     steps = tuple(_change(s, modified=sheet.texts.get(s.step, s.modified)) for s in script.steps)
     prepared = _change(script, steps=steps, mistakes=(*script.mistakes, *sheet.planned))
@@ -98,26 +94,37 @@ def _write(studio: Path, folder: Path, reading: Reading, task: RecordTask) -> Ma
         reasons.append("the recorder had another script; what was read from the tablet is script.tablet.json")
     write_json(folder / (capture.SCRIPT if there in (script, prepared) else "script.tablet.json"), prepared)
     write_jsonl(folder / capture.TABLET_EVENTS, sheet.events)
-    write_json(
-        folder / capture.REVIEW, capture.Review(recording=task.slot.id, by=reading.person, steps=sheet.review)
-    )
-    files, parts = (
-        [folder / capture.TABLET_EVENTS, folder / capture.REVIEW],
-        list_parts(studio, reading.assignment),
-    )
+    review = capture.Review(recording=task.slot.id, by=reading.person, steps=sheet.review)
+    write_json(folder / capture.REVIEW, review)
+    files = [folder / capture.TABLET_EVENTS, folder / capture.REVIEW]
+    parts = list_parts(studio, reading.assignment)
     for part in sorted({*parts, *sheet.slices}):
         slices = parts.get(part, [])
         if (missing := sheet.slices.get(part, 0) - len(slices)) > 0:  # only its end can be missing
             late = True
             reasons.append(f"{missing} slices of {part} have not come yet; the tablet sends them when it is online")  # fmt: skip
         if slices:
+            raw.mkdir(parents=True, exist_ok=True)
             files += _join(slices, raw, part)
         for path in sorted((studio / "slices" / reading.assignment / part).glob("*.conflict-*")):
             files.append(raw / f"{part}-{path.name}")
             shutil.copyfile(path, files[-1])
             reasons.append(f"a slice came twice with other contents: {files[-1].name}")
     reasons += [f"tablet: {e.text}" for e in sheet.events if e.kind == "warning"]
-    return _completed(folder, task, reading, sheet, {p.relative_to(folder).as_posix(): p for p in files}, reasons, late=late)  # fmt: skip
+    slot, start = task.slot, next((e.wall for e in sheet.events if e.kind == "state"), "")
+    ours = Manifest(
+        id=slot.id, activity=slot.activity, participant=slot.participant or reading.person, environment=slot.environment,
+        strategy=slot.strategy, state="incomplete" if late else "stopped", wall_start=start,
+    )  # fmt: skip
+    known = _manifest(folder, ours)  # a recorder's gets what the tablet adds; one of our own is made anew
+    known = ours if known.host_start_ns is None else known
+    rows = {p.relative_to(folder).as_posix(): (p.stat().st_size, file_sha256(p)) for p in sorted(files)}
+    new = tuple(capture.KeptFile(path=name, bytes=n, sha256=sha256) for name, (n, sha256) in rows.items())
+    streams = tuple(s for s in known.streams if s.name != _TABLET.name) + ((_TABLET,) if sheet.slices else ())
+    before = [r for r in known.reasons if "tablet" not in r]
+    told = tuple(dict.fromkeys([*before, *reasons]))
+    kept = tuple(f for f in known.files if f.path not in rows)
+    return _change(known, streams=streams, files=(*kept, *new), reasons=told)
 
 
 def _join(slices: Sequence[Path], folder: Path, part: str) -> list[Path]:
@@ -127,14 +134,11 @@ def _join(slices: Sequence[Path], folder: Path, part: str) -> list[Path]:
     if target.is_file() and index.is_file() and index.read_bytes() == told:
         return [target, index]  # raw files are written once
     joined = folder / f".{part}.joined{slices[0].suffix}"
-    try:
-        with joined.open("wb") as file:
-            for path in slices:
-                with path.open("rb") as one:
-                    shutil.copyfileobj(one, file, 1 << 20)
-        _remux(joined, target)
-    finally:
-        joined.unlink(missing_ok=True)
+    with joined.open("wb") as file:
+        for path in slices:
+            with path.open("rb") as one:
+                shutil.copyfileobj(one, file, 1 << 20)
+    _remux(joined, target)
     with atomic_write(index) as out:
         out.write(told)
     return [target, index]
@@ -154,36 +158,13 @@ def _remux(source: Path, target: Path) -> None:
                     packet.stream = targets[packet.stream_index]
                     out.mux(packet)
         part.replace(target)
-    except (
-        ImportError,
-        OSError,
-        ValueError,
-        RuntimeError,
-    ):  # PyAV's errors are of these; the bytes are kept in any case
+    except (ImportError, OSError, ValueError, RuntimeError):  # PyAV's are of these; the bytes are kept anyway
         source.replace(target)
     finally:
-        part.unlink(missing_ok=True)
+        for path in (part, source):
+            path.unlink(missing_ok=True)
 
 
-def _completed(
-    folder: Path, task: RecordTask, reading: Reading, sheet: RecordSheet, files: dict[str, Path], reasons: list[str], *, late: bool
-) -> Manifest:  # fmt: skip
-    """Return the manifest: a recorder's with what the tablet adds, or one of our own."""
-    slot, known, streams = task.slot, _manifest(folder), (_TABLET,) if sheet.slices else ()
-    rows = tuple(capture.KeptFile(path=name, bytes=p.stat().st_size, sha256=file_sha256(p)) for name, p in sorted(files.items()))  # fmt: skip
-    told = tuple(dict.fromkeys(reasons))
-    if known is not None and known.host_start_ns is not None:
-        others = tuple(s for s in known.streams if s.name != _TABLET.name)
-        theirs = tuple(f for f in known.files if f.path not in files)
-        before = tuple(r for r in known.reasons if r not in told and "tablet" not in r)
-        return _change(known, streams=(*others, *streams), files=(*theirs, *rows), reasons=(*before, *told))
-    start = next((e.wall for e in sheet.events if e.kind == "state"), "")
-    return Manifest(
-        id=slot.id, activity=slot.activity, participant=slot.participant or reading.person, environment=slot.environment,
-        strategy=slot.strategy, state="incomplete" if late else "stopped", streams=streams, files=rows, wall_start=start, reasons=told,
-    )  # fmt: skip
-
-
-def _manifest(folder: Path) -> Manifest | None:
+def _manifest(folder: Path, otherwise: Manifest) -> Manifest:
     path = folder / capture.MANIFEST
-    return read_json(path, Manifest) if path.is_file() else None
+    return read_json(path, Manifest) if path.is_file() else otherwise

@@ -20,7 +20,7 @@ from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.records import GoneError, InvalidError, Person
 from proctor.verify.rounds.form import FormSheet, form_sheet
 from proctor.verify.rounds.kind import Offer, task_kind
-from proctor.verify.rounds.records import Batch, Round
+from proctor.verify.rounds.records import Batch, Round, Task
 
 __all__ = ["ROUTES", "round_of", "rounds_for"]
 
@@ -62,11 +62,8 @@ async def show_round(request: Request) -> Response:
             return see_other(f"/signin?next={quote(request.url.path)}")
         return render(request, "round", _view(round_, "ask", hidden=asked))
     empty = "empty" in request.query_params
-    return render(
-        request,
-        "round",
-        await read(request, lambda c: _standing(desk_of(request), c, round_, person, empty=empty)),
-    )
+    desk = desk_of(request)
+    return render(request, "round", await read(request, lambda c: _standing(desk, c, round_, person, empty=empty)))  # fmt: skip
 
 
 async def join(request: Request) -> Response:
@@ -164,9 +161,7 @@ def _wrong(round_: Round, sheet: FormSheet) -> dict[str, str]:
     }
 
 
-def _standing(
-    desk: Desk, connection: Connection, round_: Round, person: Person, *, empty: bool = False
-) -> JoinView:
+def _standing(desk: Desk, connection: Connection, round_: Round, person: Person, *, empty: bool) -> JoinView:
     batch = rounds.current_batch(connection, round_, person)
     if batch is None:
         quiz = round_.settings.quiz and not _has_passed(person, round_)
@@ -190,7 +185,7 @@ def _view(
     batch: Batch | None = None,
     done: int = 0,
     total: int = 0,
-    offers: Sequence[tuple[str, Offer]] = (),
+    offers: Sequence[tuple[Task, Offer]] = (),
 ) -> JoinView:
     kind, settings = task_kind(round_.kind), round_.settings
     errors = tuple(Field(n, text) for n, text in _wrong(round_, sheet).items()) if sheet is not None else ()
@@ -214,7 +209,7 @@ def _view(
         redirect=settings.redirect.replace("{code}", quote(code, safe="")) if code else "",
         again=state in ("done", "late") and round_.state == "open" and settings.batches != 1,
         minutes=round(settings.lease_minutes),
-        offers=tuple(offers),
+        offers=tuple((task.pid, offer) for task, offer in offers),
     )
 
 

@@ -20,7 +20,7 @@ from proctor.verify.desk import people
 from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import ConflictError, GoneError, Person
-from proctor.verify.rounds.kind import Offer, task_kind
+from proctor.verify.rounds.kind import Offer, TaskKind, task_kind
 from proctor.verify.rounds.records import Batch, Reading, Round, RoundSettings, Task
 from proctor.verify.schema import tables
 
@@ -318,16 +318,17 @@ def _corrections(connection: Connection, round_: Round) -> dict[str, msgspec.Raw
 # -- reserving -------------------------------------------------------------------------------------------------
 
 
-def list_offers(desk: Desk, connection: Connection, round_: Round, person: Person) -> list[tuple[str, Offer]]:
-    """Return what somebody may choose now, with the pids of the tasks, their own first; nothing where tasks are drawn."""
+def list_offers(
+    desk: Desk, connection: Connection, round_: Round, person: Person
+) -> list[tuple[Task, Offer]]:
+    """Return what somebody may choose now, their own first; nothing where tasks are drawn."""
     kind = task_kind(round_.kind)
+    if type(kind).offer is TaskKind.offer:
+        return []
     free = {f.id for f in _free(desk, connection, round_, person) if f.left > 0}
-    found = []
-    for task in list_tasks(connection, round_) if free else ():
-        offer = kind.offer(msgspec.json.decode(task.body, type=kind.task)) if task.id in free else None
-        if offer is not None:
-            found.append((task.pid, offer))
-    return sorted(found, key=lambda one: not one[1].owner)
+    tasks = [t for t in list_tasks(connection, round_) if t.id in free]
+    found = [(t, kind.offer(msgspec.json.decode(t.body, type=kind.task))) for t in tasks]
+    return sorted(((t, offer) for t, offer in found if offer is not None), key=lambda one: not one[1].owner)
 
 
 def open_batch(
@@ -335,7 +336,8 @@ def open_batch(
 ) -> Batch | None:
     """Return the batch that somebody has open in a round, or a new one; None when there is nothing for them.
 
-    ``task`` is the pid of the one that they chose, if it is still theirs to choose. Call it in a writing transaction. That a task is done by no more people than wanted is a rule of the tables, too.
+    ``task`` is the pid of the one that they chose, if it is still theirs to choose. Call it in a writing transaction. That a task is
+    done by no more people than wanted is a rule of the tables, too.
 
     Raises:
         ConflictError: if the round is closed.
@@ -356,12 +358,10 @@ def open_batch(
     ).scalar_one()
     if round_.settings.batches and done >= round_.settings.batches:
         return None
-    offers = [pid for pid, _ in list_offers(desk, connection, round_, person)] if task else []
-    if task and task not in offers:
-        return None
-    chosen = (
-        _choose(desk, connection, round_, person, int(done)) if not task else [_task_id(connection, task)]
-    )
+    if task:
+        chosen = [t.id for t, _ in list_offers(desk, connection, round_, person) if t.pid == task]
+    else:
+        chosen = _choose(desk, connection, round_, person, int(done))
     if not chosen:
         return None
     now, lease = desk.now(), round_.settings.lease_minutes
@@ -397,12 +397,6 @@ def open_batch(
     connection.execute(a.insert(), rows)
     add_event(desk, connection, "batch.taken", pid, person.pid, round=round_.pid, tasks=len(rows))
     return batch_of(connection, number)
-
-
-def _task_id(connection: Connection, pid: str) -> int:
-    return int(
-        connection.execute(select(tables().tasks.c.id).where(tables().tasks.c.pid == pid)).scalar_one()
-    )
 
 
 def _choose(desk: Desk, connection: Connection, round_: Round, person: Person, turn: int) -> list[int]:

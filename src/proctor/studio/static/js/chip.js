@@ -10,7 +10,7 @@ const queue = { waiting: 0, stuck: 0, why: "", onDevice: true, sentSome: false }
 /** Sound that this device recorded and the server lacks. */
 const clips = { waiting: 0, stuck: 0, why: "", onDevice: true };
 /** Slices of recordings: every page of the studio goes on sending them, so they keep nobody from leaving. */
-const slices = { waiting: 0, stuck: 0, why: "", onDevice: true };
+const slices = { waiting: 0, stuck: 0, why: "" };
 const SPEAK_AFTER_MS = 2000;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let speakTimer;
@@ -35,7 +35,7 @@ export function tellClips(now) {
   render();
 }
 
-/** @param {Partial<typeof slices>} now what is known of slices of recordings not confirmed */
+/** @param {typeof slices} now what is known of slices of recordings not confirmed */
 export function tellSlices(now) {
   Object.assign(slices, now);
   render();
@@ -43,7 +43,7 @@ export function tellSlices(now) {
 
 /** @returns {boolean} whether closing the tab now could leave work behind that the server lacks */
 export function hasTrouble() {
-  return queue.waiting + clips.waiting > 0 || !slices.onDevice || (draft.dirty && (draft.why !== "" || !draft.onDevice));
+  return queue.waiting + clips.waiting > 0 || (draft.dirty && (draft.why !== "" || !draft.onDevice));
 }
 
 /** @param {...string} parts */
@@ -62,7 +62,7 @@ function describe() {
   const count = parts.join(", ");
   const unsent = queue.waiting + clips.waiting + slices.waiting + stuck;
   const why = draft.why || queue.why || clips.why || slices.why;
-  if ((draft.dirty && !draft.onDevice) || (unsent > 0 && !(queue.onDevice && clips.onDevice && slices.onDevice))) {
+  if ((draft.dirty && !draft.onDevice) || (unsent > 0 && !(queue.onDevice && clips.onDevice))) {
     return { ring: "none", text: joined("○ not saved", why || "this window alone holds it", count) };
   }
   if (draft.dirty || unsent > 0) {

@@ -214,27 +214,16 @@ export const dropClip = (person, key) => remove(CLIPS, person, key);
 export const listClips = (person) => list(CLIPS, person);
 
 /** @typedef {{person: string, key: string, pid: string, part: string, seq: number, bytes: ArrayBuffer, type: string, sha256: string,
- *   perf_ns: number, wall: string, at: number}} SliceRecord
- * Two seconds of a recording; `key` orders them. They are read one by one: an hour of them is a gigabyte. */
+ *   perf_ns: number, wall: string}} SliceRecord
+ * Two seconds of a recording; `key` orders them. They are read one by one, and never held in memory: an hour is a gigabyte. */
 /** @param {SliceRecord} record @throws {DeviceFull} */
-export const putSlice = (record) => write(SLICES, record.key, record);
+export const putSlice = (record) => transact(SLICES, "readwrite", (s) => s.put(record));
 /** @param {string} person @param {string} key */
 export const dropSlice = (person, key) => remove(SLICES, person, key);
-
 /** @param {string} person @param {string} after @returns {Promise<SliceRecord | undefined>} the first slice after a key */
-export async function nextSlice(person, after) {
-  /** @type {any[]} */
-  const kept = await transact(SLICES, "readonly", (s) => s.getAll(IDBKeyRange.bound([person, after], [person, []], true), 1)).catch(() => []);
-  for (const [name, record] of memory) {
-    const [where, who, id] = JSON.parse(name);
-    if (where === SLICES && who === person && id > after) kept.push(record);
-  }
-  return kept.sort((a, b) => (a.key < b.key ? -1 : 1))[0];
-}
-
+export const nextSlice = (person, after) => transact(SLICES, "readonly", (s) => s.getAll(IDBKeyRange.bound([person, after], [person, []], true), 1)).then(([first]) => first, () => undefined);
 /** @param {string} person @returns {Promise<number>} slices that wait on this device */
-export const countSlices = (person) =>
-  transact(SLICES, "readonly", (s) => s.count(IDBKeyRange.bound([person], [person, []]))).catch(() => [...memory.keys()].filter((name) => name.startsWith(`["${SLICES}"`)).length);
+export const countSlices = (person) => transact(SLICES, "readonly", (s) => s.count(IDBKeyRange.bound([person], [person, []]))).catch(() => 0);
 
 /** @returns {string} a random UUID, also where `crypto.randomUUID` is missing (plain http on a network) */
 export function newId() {

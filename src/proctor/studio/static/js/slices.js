@@ -1,16 +1,14 @@
 /** Slices of recordings: on the device first, then to the server one by one and in order, from whatever page is open. */
 
 import { tellSlices } from "./chip.js";
-import { countSlices, DeviceFull, dropSlice, nextSlice, putSlice } from "./device.js";
+import { countSlices, dropSlice, nextSlice, putSlice } from "./device.js";
 import { emit, on } from "./signals.js";
 import { Backoff, isPassing, reasonOf, send } from "./wire.js";
 
 /** What one person's recordings have still to send. */
 class Slices {
-  #person;
   #backoff = new Backoff();
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #timer;
+  #timer = 0;
   /** @type {Promise<void> | null} */
   #running = null;
   #again = false;
@@ -22,7 +20,7 @@ class Slices {
 
   /** @param {string} person */
   constructor(person) {
-    this.#person = person;
+    this.person = person;
     const now = () => {
       this.#backoff.reset();
       void this.drain();
@@ -31,19 +29,13 @@ class Slices {
     on("signed-in", now);
   }
 
-  /** @param {string} pid @param {{part: string, seq: number, bytes: ArrayBuffer, type: string, perf_ns: number}} slice @throws {DeviceFull} */
+  /** @param {string} pid @param {{part: string, seq: number, bytes: ArrayBuffer, type: string, perf_ns: number}} slice @throws {import("./device.js").DeviceFull} */
   async keep(pid, slice) {
     const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", slice.bytes));
     const sha256 = [...hash].map((b) => b.toString(16).padStart(2, "0")).join("");
     const key = `${pid} ${slice.part} ${String(slice.seq).padStart(6, "0")}`;
-    try {
-      await putSlice({ person: this.#person, key, pid, ...slice, sha256, wall: new Date().toISOString(), at: Date.now() });
-    } catch (error) {
-      if (error instanceof DeviceFull) tellSlices({ onDevice: false, why: error.why });
-      throw error;
-    } finally {
-      void this.drain();
-    }
+    await putSlice({ person: this.person, key, pid, ...slice, sha256, wall: new Date().toISOString() });
+    void this.drain();
   }
 
   /** @returns {Promise<void>} */
@@ -53,34 +45,31 @@ class Slices {
       while (this.#again) {
         this.#again = false;
         // One tab at a time, so that slices come in order.
-        await this.#count(await (navigator.locks ? navigator.locks.request(`proctor-slices:${this.#person}`, () => this.#pass()) : this.#pass()));
+        await this.#count(await (navigator.locks ? navigator.locks.request(`proctor-slices:${this.person}`, () => this.#pass()) : this.#pass()));
       }
-    })().finally(() => {
-      this.#running = null;
-    });
+    })().finally(() => (this.#running = null));
     return this.#running;
   }
 
   /** @returns {Promise<string>} why something waits */
   async #pass() {
     clearTimeout(this.#timer);
-    let after = "";
-    for (;;) {
-      const slice = await nextSlice(this.#person, after);
+    for (let after = ""; ; ) {
+      const slice = await nextSlice(this.person, after);
       if (!slice) return [...this.#stuck.values()][0] ?? "";
       await this.#count("");
       const { key, pid, part, seq, bytes: data, type, sha256, perf_ns, wall } = slice;
       const headers = { "Proctor-Sha256": sha256, "Proctor-Perf-Ns": String(perf_ns), "Proctor-Wall": wall };
-      const answer = await send("PUT", `/w/${encodeURIComponent(pid)}/slice/${part}/${seq}`, { bytes: { data, type }, headers, person: this.#person, timeout: 60_000 });
+      const answer = await send("PUT", `/w/${encodeURIComponent(pid)}/slice/${part}/${seq}`, { bytes: { data, type }, headers, person: this.person, timeout: 60_000 });
       if (answer.kind === "ok") {
         this.#backoff.reset();
         this.#stuck.delete(`${pid} ${part}`);
-        await dropSlice(this.#person, key);
+        await dropSlice(this.person, key);
       } else if (answer.kind === "problem" && answer.status === 401) {
         emit("signed-out", { pid, problem: answer.problem });
         return reasonOf(answer);
       } else if (isPassing(answer)) {
-        this.#timer = setTimeout(() => void this.drain(), this.#backoff.next());
+        this.#timer = window.setTimeout(() => void this.drain(), this.#backoff.next());
         return reasonOf(answer);
       } else {
         // Of a part that lacks a slice nothing more is taken; the others go on.
@@ -92,18 +81,12 @@ class Slices {
 
   /** @param {string} why */
   async #count(why) {
-    this.waiting = await countSlices(this.#person);
-    tellSlices({ waiting: this.waiting, stuck: this.#stuck.size, why, ...(this.waiting === 0 ? { onDevice: true } : {}) });
+    this.waiting = await countSlices(this.person);
+    tellSlices({ waiting: this.waiting, stuck: this.#stuck.size, why });
     this.heard.dispatchEvent(new Event("change"));
   }
 }
 
-/** @type {Slices | null} */
-let shared = null;
-
-/** @returns {Slices | null} null where nobody is signed in */
-export function theSlices() {
-  const { person } = document.body.dataset;
-  if (person) shared ??= new Slices(person);
-  return shared;
-}
+const { person } = document.body.dataset;
+/** Null where nobody is signed in. */
+export const slices = person ? new Slices(person) : null;

@@ -49,17 +49,14 @@ export class Camera {
     if (this.stream || this.why) return;
     const video = this.wanted.includes("camera") && { facingMode: "environment", width: { ideal: 1280 }, height: { ideal: 720 } };
     const audio = this.wanted.includes("microphone");
-    let why = "";
     for (const asked of [{ video, audio }, { video, audio: false }, { video: false, audio }]) {
       if (this.stream || !(asked.video || asked.audio)) continue;
       this.stream = await navigator.mediaDevices.getUserMedia(asked).catch((error) => {
-        why ||= error.name === "NotAllowedError" ? "not allowed: allow camera and microphone in the address bar, and load the page again" : `not there (${error.name})`;
+        this.why ||= error.name === "NotAllowedError" ? "not allowed: allow camera and microphone in the address bar, and load the page again" : `not there (${error.name})`;
         return null;
       });
     }
-    this.why = why;
-    if (!this.stream) return;
-    for (const track of this.stream.getTracks()) {
+    for (const track of this.stream?.getTracks() ?? []) {
       for (const event of ["ended", "mute", "unmute"]) track.addEventListener(event, () => this.lost(`${track.kind === "video" ? "camera" : "microphone"} ${event}`));
     }
   }
@@ -100,22 +97,17 @@ export async function roomFor(perMinute) {
 }
 
 /** @returns {Promise<number | null>} share of the battery that is left while it is not charged; null where nobody knows */
-export async function batteryLeft() {
-  const battery = await /** @type {any} */ (navigator).getBattery?.().catch(() => null);
-  return battery && !battery.charging ? battery.level : null;
-}
+export const batteryLeft = async () => /** @type {any} */ (navigator).getBattery?.().then((/** @type {any} */ b) => (b.charging ? null : b.level), () => null) ?? null;
 
 /** Keep the screen on; a lock ends whenever the page is hidden. */
 export const stayAwake = () => void navigator.wakeLock?.request("screen").catch(() => {});
 
-/** This browser, the same after each load. */
+/** This browser, the same after each load; where nothing may be kept it is another one, and has to take over. */
 let tablet = newId();
 try {
-  tablet = localStorage.getItem("proctor:tablet") ?? tablet;
-  localStorage.setItem("proctor:tablet", tablet);
-} catch {
-  // It is another one after each load, and has to take over.
-}
+  localStorage["proctor:tablet"] ??= tablet;
+  tablet = localStorage["proctor:tablet"];
+} catch {}
 
 /** @typedef {{path: string, person: string, pid: string}} Page */
 /** @param {Page} page @param {boolean} [take] @returns {Promise<boolean>} whether this tablet records; nobody can say without a network */

@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 import { startPage } from "./page.js";
-import { theSlices } from "./slices.js";
+import { slices } from "./slices.js";
 import { askRecorder, batteryLeft, Camera, CLOCK, holds, roomFor, shouldInstall, stayAwake, toNs, workOffline } from "./tablet.js";
 import { send } from "./wire.js";
 
@@ -18,32 +18,26 @@ const all = [...script, ...task.left_out.map((/** @type {string[]} */ [id, text]
 /** @type {any} */
 let sheet = { stage: "prepare", ready: [], texts: {}, planned: [], events: [], slices: {}, review: [], note: "" };
 let [viewer, recording, started] = [false, false, false];
-let offline = "not known yet";
-let hiddenAt = 0;
-let room = /** @type {number | null} */ (null);
+let [offline, hiddenAt, room] = ["not known yet", 0, /** @type {number | null} */ (null)];
 /** Of a recorder of other sensors; null where none listens. @type {any} */
 let recorder = null;
 /** Warnings that were given: each comes once. @type {Set<string>} */
 const warned = new Set();
 
-/** @param {string} id @returns {any} */
-const byId = (id) => document.getElementById(id);
+const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 /** @param {{id: string, text: string}} step @returns {string} what the participant reads */
 const textOf = (step) => sheet.texts[step.id] || step.text;
 /** @param {string} step @returns {any[]} what the script and the participant planned */
 const plannedIn = (step) => [...task.mistakes, ...sheet.planned].filter((m) => m.step === step);
-/** @param {any} m a mistake */
-const nameOf = (m) => [task.kinds[m.kind] ?? m.kind, m.text].filter(Boolean).join(": ");
+const nameOf = (/** @type {any} */ m) => [task.kinds[m.kind] ?? m.kind, m.text].filter(Boolean).join(": ");
 /** @param {string} step @returns {any} what was said of it */
 const reviewOf = (step) => sheet.review.find((/** @type {any} */ r) => r.step === step);
-/** @param {string} kind @returns {any[]} */
-const eventsOf = (kind) => sheet.events.filter((/** @type {any} */ e) => e.kind === kind);
-/** @param {number} seconds */
-const span = (seconds) => `${Math.floor(Math.max(0, seconds) / 60)}:${String(Math.floor(Math.max(0, seconds)) % 60).padStart(2, "0")}`;
+const eventsOf = (/** @type {string} */ kind) => sheet.events.filter((/** @type {any} */ e) => e.kind === kind);
+const span = (/** @type {number} */ seconds) => `${Math.floor(Math.max(0, seconds) / 60)}:${String(Math.floor(Math.max(0, seconds)) % 60).padStart(2, "0")}`;
 /** @param {string} [wall] @returns {number} seconds since the recording began, by labels alone: it may have gone over several loads */
 const since = (wall = new Date().toISOString()) => (Date.parse(wall) - Date.parse(eventsOf("state")[0]?.wall)) / 1000 || 0;
-/** @param {number} value */
-const minutes = (value) => (value >= 600 ? "10 h or more" : `${Math.floor(value)} min`);
+const pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const minutes = (/** @type {number} */ value) => (value >= 600 ? "10 h or more" : `${Math.floor(value)} min`);
 const camera = new Camera(task.streams, async (what) => {
   if (recording) await log("sensor", { stream: "tablet", text: what });
   await lamps();
@@ -58,24 +52,18 @@ function log(kind, more = {}) {
   return page.changed();
 }
 
-// -- preparing -----------------------------------------------------------------------------------------------------
-
-/** @param {string} label @param {() => void} run */
-function button(label, run) {
-  const made = make("button", { type: "button" }, label);
-  made.addEventListener("click", run);
-  return made;
-}
-
-/** @template {HTMLElement} T @param {T} field @param {(field: T) => void} heard @returns {T} told before the page saves what changed */
-function heardBy(field, heard) {
-  field.addEventListener("input", () => heard(field));
+/** @template {HTMLElement} T @param {T} field @param {(field: T) => void} heard @param {string} [event] @returns {T} told before the page saves what changed */
+function heardBy(field, heard, event = "input") {
+  field.addEventListener(event, () => heard(field));
   return field;
 }
 
+/** @param {string} label @param {() => void} run @param {string} [name] */
+const button = (label, run, name) => heardBy(make("button", { type: "button", "aria-label": name }, label), run, "click");
+
 /** @param {string} label @param {string} value @param {(text: string) => void} heard */
 function textBox(label, value, heard) {
-  const field = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "2", maxlength: "2000", dir: "auto", "aria-label": label }));
+  const field = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "2", maxlength: "2000", dir: "auto", "aria-label": label, placeholder: label }));
   field.value = value;
   return heardBy(field, () => heard(field.value));
 }
@@ -91,9 +79,7 @@ function mistakeRow(mistake, gone) {
   const kinds = Object.entries(task.kinds).map(([kind, name]) => make("option", { value: kind, selected: kind === mistake.kind }, name));
   const kind = heardBy(/** @type {HTMLSelectElement} */ (make("select", { "aria-label": "Kind of mistake" }, ...kinds)), (one) => (mistake.kind = one.value));
   const text = /** @type {HTMLInputElement} */ (make("input", { type: "text", value: mistake.text, maxlength: "2000", placeholder: "what exactly", "aria-label": "What exactly", dir: "auto" }));
-  const away = button("×", gone);
-  away.setAttribute("aria-label", "Remove this mistake");
-  return make("div", { class: "mistake" }, kind, heardBy(text, () => (mistake.text = text.value)), away);
+  return make("div", { class: "mistake" }, kind, heardBy(text, () => (mistake.text = text.value)), button("×", gone, "Remove this mistake"));
 }
 
 /** @param {any[]} planned what the participant plans from now on */
@@ -137,8 +123,6 @@ async function lamps() {
   return left;
 }
 
-// -- recording -----------------------------------------------------------------------------------------------------
-
 async function begin() {
   const open = task.checks.filter((/** @type {string} */ name) => !sheet.ready.includes(name)).length;
   const why = open > 0 ? `Confirm all of the list first: ${open} are open.` : room !== null && room < ROOM[1] ? "This tablet has no room left: free some, and load the page again." : "";
@@ -150,7 +134,7 @@ async function begin() {
   await startPart();
   for (let n = task.countdown_s; n > 0; n -= 1) {
     Object.assign(byId("countdown"), { hidden: false, textContent: String(n) });
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await pause(1000);
   }
   byId("countdown").hidden = true;
   await flash();
@@ -165,11 +149,10 @@ async function startPart() {
   const part = `tablet-${Object.keys(sheet.slices).length + 1}`;
   let seq = 0;
   const begun = await camera.start(async (slice) => {
-    seq += 1;
-    const full = await theSlices()?.keep(page.pid, { part, seq, ...slice }).then(() => false, () => true);
-    sheet.slices[part] = seq;
+    const why = await slices?.keep(page.pid, { part, seq: seq + 1, ...slice }).then(() => "", (error) => error.why ?? error.name);
+    if (why) return void stop(`the tablet could not keep its last seconds: ${why}`);
+    sheet.slices[part] = seq += 1;
     await page.changed();
-    if (full) void stop("the tablet's storage is full: leave this page open until nothing waits");
   });
   if (begun) sheet.slices[part] ??= 0;
   await log("mark", begun ? { stream: "tablet", text: `part ${part}` } : { text: `display only: ${camera.why || "no camera"}` });
@@ -182,20 +165,16 @@ async function flash() {
   byId("flash").hidden = false;
   const at = await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
   await log("clap", { device_ns: toNs(at), text: "flash" });
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await pause(300);
   byId("flash").hidden = true;
 }
 
-async function nextStep() {
+/** @param {string} [kind] @param {any} [event] done, or taken back; pressed once until the next step is shown */
+async function nextStep(kind, event) {
+  for (const id of ["done", "back-step"]) byId(id).disabled = true;
+  if (kind) await log(kind, event);
   if (script[place()]) await log("step_start", { step: script[place()].id });
   show();
-}
-
-/** @param {string} kind @param {any} event done, or taken back; pressed once until the next step is shown */
-async function move(kind, event) {
-  for (const id of ["done", "back-step"]) byId(id).disabled = true;
-  await log(kind, event);
-  await nextStep();
 }
 
 /** @param {string} [why] */
@@ -227,8 +206,7 @@ async function resume() {
 /** @param {string} text @param {string} [once] */
 function alarm(text, once = "") {
   if (warned.has(once)) return;
-  if (once) void log("warning", { text });
-  if (once) warned.add(once);
+  if (once && warned.add(once)) void log("warning", { text });
   byId("alarm").querySelector("p").textContent = text;
   byId("alarm").hidden = false;
 }
@@ -271,13 +249,9 @@ function holdToStop() {
   };
   key.addEventListener("pointerdown", press);
   for (const name of ["pointerup", "pointerleave", "pointercancel", "contextmenu"]) key.addEventListener(name, release);
-  addEventListener("keydown", (event) => {
-    if (event.key === "Escape" || (event.key === "Enter" && document.activeElement === key)) press();
-  });
+  addEventListener("keydown", (event) => (event.key === "Escape" || (event.key === "Enter" && document.activeElement === key)) && press());
   for (const name of ["keyup", "blur"]) addEventListener(name, release);
 }
-
-// -- looking back --------------------------------------------------------------------------------------------------
 
 /** @param {string} step @param {any} change of what is said of it; what goes without saying is left out, as the server does */
 function say(step, change) {
@@ -290,7 +264,7 @@ function say(step, change) {
 /** @param {any} step done as it was planned, with the mistakes that were planned */
 const asPlanned = (step) => say(step.id, { as_planned: true, done: !step.out, performed: "", mistakes: plannedIn(step.id).map((m) => ({ ...m, origin: "script" })) });
 
-/** @param {any} step @param {number} n @returns {HTMLElement} */
+/** @param {any} step @param {number} n */
 function reviewCard(step, n) {
   const planned = plannedIn(step.id);
   const oopses = eventsOf("oops").filter((e) => e.step === step.id);
@@ -317,7 +291,6 @@ function reviewCard(step, n) {
       ...mistakes.filter((/** @type {any} */ m) => m.origin !== "script").map((/** @type {any} */ m) => mistakeRow(m, () => change(without(m)))),
       button("Add a mistake", () => change([...mistakes, { step: step.id, kind: "technique", text: "" }])),
     );
-    more.querySelector("textarea")?.setAttribute("placeholder", "What was done instead");
   };
   const choose = (/** @type {string} */ label, /** @type {boolean} */ on, /** @type {() => void} */ run) => tick("radio", label, on, () => {
     run();
@@ -332,8 +305,6 @@ function reviewCard(step, n) {
 }
 
 const drawReview = () => byId("review-steps").replaceChildren(...all.map(reviewCard));
-
-// -- the page ------------------------------------------------------------------------------------------------------
 
 function show() {
   const { stage } = sheet;
@@ -370,8 +341,8 @@ async function askLease() {
 /** @type {Record<string, () => unknown>} */
 const ACTS = {
   begin,
-  done: () => byId("done").disabled || move("step_done", { step: script[place()].id }),
-  back: () => byId("back-step").disabled || move("mark", { text: "back", step: script[place() - 1].id }),
+  done: () => byId("done").disabled || nextStep("step_done", { step: script[place()].id }),
+  back: () => byId("back-step").disabled || nextStep("mark", { text: "back", step: script[place() - 1].id }),
   oops: async () => {
     if (byId("oops").disabled) return;
     await log("oops", { step: script[Math.min(place(), script.length - 1)].id });
@@ -408,8 +379,7 @@ async function ready() {
 }
 
 const PARTS = { stage: "Stage", ready: "Confirmed", texts: "Step texts", planned: "Planned mistakes", events: "Events", slices: "Slices", review: "Review", note: "Note" };
-/** @param {any} value @returns {string} */
-const inWords = (value) => (Array.isArray(value) && typeof value[0] === "object" ? `${value.length} entries` : typeof value === "object" ? JSON.stringify(value) : value || "empty");
+const inWords = (/** @type {any} */ value) => (Array.isArray(value) && typeof value[0] === "object" ? `${value.length} entries` : typeof value === "object" ? JSON.stringify(value) : value || "empty");
 const boxes = /** @type {HTMLInputElement[]} */ ([...form.querySelectorAll("input[name=ready]")]);
 
 const page = startPage({
@@ -454,13 +424,8 @@ document.addEventListener("visibilitychange", () => {
   }
   hiddenAt = hidden ? performance.now() : 0;
 });
-addEventListener("beforeunload", (event) => {
-  if (recording) event.preventDefault();
+addEventListener("beforeunload", (event) => recording && event.preventDefault());
+slices?.heard.addEventListener("change", () => {
+  byId("upload").textContent = slices?.waiting ? `${slices.waiting} slices of the recording are still being sent.` : "";
 });
-theSlices()?.heard.addEventListener("change", () => {
-  const left = theSlices()?.waiting ?? 0;
-  byId("upload").textContent = left > 0 ? `${left} slices of the recording are still being sent.` : "";
-});
-setInterval(() => {
-  if (recording) byId("elapsed").textContent = span(since());
-}, 500);
+setInterval(() => recording && (byId("elapsed").textContent = span(since())), 500);
