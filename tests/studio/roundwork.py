@@ -109,7 +109,13 @@ def sheet_of(kind: str, note: str = "") -> dict[str, Any]:
         times = [{"n": n, "kind": "state", "text": text} for n, text in enumerate(("recording", "stopped"))]
         seen = [{"step": f"s{n}"} for n in range(4)]
         done = {"step": "s4", "as_planned": False, "performed": note[:100] or "painted it twice"}
-        return {"stage": "review", "ready": list(CHECKS), "events": times, "review": [*seen, done], "note": note}
+        return {
+            "stage": "review",
+            "ready": list(CHECKS),
+            "events": times,
+            "review": [*seen, done],
+            "note": note,
+        }
     if kind == "alternatives":
         return {"lanes": [["s0", "s2", "s1", "s4", "s3"]], "note": note}
     return {"order": ["s0", "s2", "s1", "s4", "s3"], "values": {"confidence": "4"}, "note": note}

@@ -234,7 +234,10 @@ def test_what_is_somebody_elses_reads_like_what_is_not_there(
             for pid in (*pids, says.nowhere):
                 response = crew[who].send(
                     route.method,
-                    route.path.replace("{pid}", pid).replace("{name}", "said1").replace("{part}", "tablet-1").replace("{seq}", "1"),
+                    route.path.replace("{pid}", pid)
+                    .replace("{name}", "said1")
+                    .replace("{part}", "tablet-1")
+                    .replace("{seq}", "1"),
                     headers=headers_for(route, says, page=page),
                     **body_for(route),
                 )
