@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, get_args
 
 from proctor.capture.hints import INDUCED_KINDS, Hints, mistakes_in, text_hints
 from proctor.capture.records import PlannedMistake, Script, ScriptStep, Strategy
@@ -22,25 +22,23 @@ from proctor.procedure.graph import TaskGraph, TooManyDownsetsError
 from proctor.procedure.showing import shown_text
 from proctor.records import content_hash
 
-__all__ = ["STRATEGIES", "DrawnOrder", "count_performances", "draw_order", "draw_scripts", "short_name"]
+__all__ = ["STRATEGIES", "count_performances", "draw_order", "draw_scripts", "short_name"]
 
+Method = Literal["uniform", "random-ready"]
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
-_WIDE: Final = 20
-"""Steps of one depth wait for none of each other: more of them have over 2^20 sets, too many to count orders by."""
+_WIDE: Final = 20  # steps of one depth, which wait for none of each other; more have over 2^20 sets, too many to count by
 _OPTIONAL: Final = 6  # steps, up to which performances are counted for each choice of them
-_MISSING: Final = (70, 33, 18, 13)
-"""Recordings of CaptainCook4D with one, two, three and four steps left out (8 of 142 have more)."""
+_MISSING: Final = (
+    70,
+    33,
+    18,
+    13,
+)  # recordings of CaptainCook4D with one to four steps left out (8 of 142 have more)
 _TRIES: Final = 200
+_OPEN: Final = ("preparation", "technique", "other")  # kinds of which no text says what they would be
 
 
-class DrawnOrder(NamedTuple):
-    """Ids of steps in the order in which they are to be done, and how they were drawn."""
-
-    order: tuple[str, ...]
-    method: Literal["uniform", "random-ready"]
-
-
-def draw_order(graph: TaskGraph, seed: str) -> DrawnOrder:
+def draw_order(graph: TaskGraph, seed: str) -> tuple[tuple[str, ...], Method]:
     """Draw a valid order: uniformly where the orders can be counted, else by taking any step that is ready, each time.
 
     An optional step is in or out by the toss of a coin, as a participant may do; the order is drawn among the orders of
@@ -50,11 +48,11 @@ def draw_order(graph: TaskGraph, seed: str) -> DrawnOrder:
     out = [s.id for s in graph.actions if s.optional and rng.random() < 0.5]
     part = _part(graph, frozenset(out) if len(out) < len(graph.actions) else frozenset())
     if _countable(part):
-        return DrawnOrder(part.sample_order(rng), "uniform")
+        return part.sample_order(rng), "uniform"
     order: list[str] = []
     while ready := part.ready(order):
         order.append(rng.choice(ready))
-    return DrawnOrder(tuple(order), "random-ready")
+    return tuple(order), "random-ready"
 
 
 @lru_cache(maxsize=16)
@@ -86,32 +84,21 @@ def count_performances(graph: TaskGraph) -> int | None:
     if len(optional) > _OPTIONAL or not _countable(_part(graph, frozenset())):
         return None
     sizes = range(min(len(optional), len(graph.actions) - 1) + 1)
-    outs = itertools.chain.from_iterable(itertools.combinations(optional, n) for n in sizes)
-    return sum(_part(graph, frozenset(out)).count_orders() for out in outs)
+    return sum(_part(graph, frozenset(out)).count_orders() for n in sizes for out in itertools.combinations(optional, n))  # fmt: skip
 
 
 def short_name(activity: str) -> str:
     """Return what ids of scripts and recordings begin with: lower case, at most 40 characters, of one activity alone."""
     name = re.sub(r"[^a-z0-9]+", "-", activity.lower(), flags=re.ASCII).strip("-")[:33].strip("-")
-    return name if name == activity else f"{name or 'activity'}-{content_hash(activity)[:6]}"
+    return name if name and name == activity else f"{name or 'activity'}-{content_hash(activity)[:6]}"
 
 
-# -- scripts -----------------------------------------------------------------------------------------------------
-
-
-def draw_scripts(
-    graph: TaskGraph, counts: Mapping[Strategy, int], seed: int, hints: Hints | None = None
-) -> list[Script]:
+def draw_scripts(graph: TaskGraph, counts: Mapping[Strategy, int], seed: int, hints: Hints | None = None) -> list[Script]:  # fmt: skip
     """Return the scripts of an activity, by strategy and number; fewer where the graph has none of a kind.
 
     Scripts of one strategy differ from each other while there are others (``count_performances``); then all come again.
-    Without steps that wait for others no order is wrong, and of a single step none can be missing.
-
-    Args:
-        graph: of the activity.
-        counts: how many scripts of each strategy.
-        seed: of the run.
-        hints: for scripts whose mistakes people choose; what the texts say by default.
+    Without steps that wait for others no order is wrong, and of a single step none can be missing. ``hints`` are for scripts whose
+    mistakes people choose; what the texts say by default.
     """
     said = text_hints(graph) if hints is None else hints
     each = (itertools.islice(_scripts(graph, s, seed, said), counts.get(s, 0)) for s in STRATEGIES)
@@ -144,8 +131,8 @@ def _scripts(graph: TaskGraph, strategy: Strategy, seed: int, hints: Hints) -> I
 
 def _script(graph: TaskGraph, strategy: Strategy, id_: str, seed: str, hints: Hints) -> Script | None:
     """Return what a seed gives; None where it gives nothing of this strategy."""
-    drawn, rng = draw_order(graph, seed), random.Random(f"{seed}/mistakes")  # noqa: S311 - not a secret
-    steps, mistakes, modified = list(drawn.order), list[PlannedMistake](), dict[str, str]()
+    (order, method), rng = draw_order(graph, seed), random.Random(f"{seed}/mistakes")  # noqa: S311 - not a secret
+    steps, mistakes, modified = list(order), list[PlannedMistake](), dict[str, str]()
     if strategy == "missing":
         mistakes = _leave_out(graph, steps, rng)
     elif strategy == "disordered":
@@ -156,7 +143,7 @@ def _script(graph: TaskGraph, strategy: Strategy, id_: str, seed: str, hints: Hi
         return None
     proposed = (hints.get(i, ()) for i in steps if strategy in ("impromptu", "induced"))
     return Script(
-        id=id_, activity=graph.id, title=graph.name or graph.id, strategy=strategy, method=drawn.method, seed=seed,
+        id=id_, activity=graph.id, title=graph.name or graph.id, strategy=strategy, method=method, seed=seed,
         steps=tuple(ScriptStep(step=i, text=graph[i].text, modified=modified.get(i)) for i in steps),
         left_out=tuple(m.step for m in mistakes if m.kind == "missing"),
         mistakes=tuple(mistakes), hints=tuple(itertools.chain.from_iterable(proposed)),
@@ -186,17 +173,14 @@ def _disorder(graph: TaskGraph, steps: list[str], rng: random.Random) -> list[Pl
     return [PlannedMistake(step=i, kind="order", text=text) for i, text in texts.items()]
 
 
-def _induce(
-    graph: TaskGraph, steps: list[str], rng: random.Random, modified: dict[str, str]
-) -> list[PlannedMistake]:
+def _induce(graph: TaskGraph, steps: list[str], rng: random.Random, modified: dict[str, str]) -> list[PlannedMistake]:  # fmt: skip
     """Plan mistakes inside up to half of the steps; where the text has no number or heat to change, what it is stays open."""
     mistakes = []
     for i in sorted(rng.sample(steps, rng.randint(1, (len(steps) + 1) // 2)), key=steps.index):
         said = mistakes_in(graph[i].text)
-        kinds = {one.kind for one in said} | {"preparation", "technique", "other"}
-        kind = rng.choice([k for k in INDUCED_KINDS if k in kinds])
+        kind = rng.choice([k for k in INDUCED_KINDS if k in _OPEN or k in {one[0] for one in said}])
         text = ""
-        if fitting := [one for one in said if one.kind == kind]:
+        if fitting := [one for one in said if one[0] == kind]:
             _, text, modified[i] = rng.choice(fitting)
         mistakes.append(PlannedMistake(step=i, kind=kind, text=text))
     return mistakes

@@ -31,6 +31,10 @@ _COMMANDS: Final = {
     "choices": ("choices", "Make multiple choice of open-ended questions."),
     "verify": ("verify", "Have candidates verified by the task graph or a model, and list the verdicts."),
     "studio": ("studio", "Serve the web pages on which people verify and adjudicate."),
+    "capture": (
+        "capture",
+        "Make recordings: plan, record, synchronise, annotate, release.",
+    ),
     "round": (
         "round",
         "Give tasks to people: answer, mark, rate, write, order, annotate; collect what they said.",

@@ -14,12 +14,13 @@ pytest.importorskip("av", reason="the extra 'video' is not installed")
 
 from tests.media.make_video import Recipe, make_video
 
+from proctor.capture.records import SCRIPT, PlannedMistake, Script, ScriptStep, recording_folder
 from proctor.datasets.interchange import find_format
 from proctor.datasets.plain import check_plain, read_plain, write_plain
 from proctor.errors import UserError
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Action, Mistake, Recording, Segment
-from proctor.records import read_jsonl, write_jsonl
+from proctor.records import read_jsonl, write_json, write_jsonl
 from proctor.stages.convert import convert
 from proctor.stages.read import read
 from proctor.stages.rounds.opening import collect_round, open_round
@@ -105,6 +106,34 @@ def test_a_folder_of_videos_with_a_graph_becomes_tasks(bench: Path, videos: Path
     assert [s.id for s in task.steps] == ["1", "2", "3"]
     assert (task.script, task.before) == (("1", "2", "3"), (("1", "2"), ("2", "3")))
     assert len(bodies(bench, given(videos, recording=("tea_2",)))) == 1
+
+
+def test_what_was_planned_and_noted_while_recording_is_proposed(bench: Path, videos: Path) -> None:
+    workspace = Workspace(bench)
+    segments = (
+        Segment("3", "Rest"),
+        Segment("2", TRICKY, 0.5, 4.0),
+        Segment("1", "Fill the kettle", 4.0, 99.0),
+    )
+    write_jsonl(workspace.file("recordings.jsonl"), [Recording("tea_1", "tea", "Tea", segments)])
+    script = Script(
+        id="tea-induced-1", activity="tea", title="Tea", strategy="induced",
+        steps=(ScriptStep(step="2", text=TRICKY), ScriptStep(step="1", text="Fill the kettle"), ScriptStep(step="9", text="?")),
+        mistakes=(
+            PlannedMistake(step="2", kind="order", text="too early"), PlannedMistake(step="3", kind="missing"),
+            PlannedMistake(step="9", kind="other"),
+        ),
+    )  # fmt: skip
+    write_json(recording_folder(bench, "tea_1") / SCRIPT, script)
+    (task,) = bodies(bench, TimelineSettings(videos=videos))
+    assert task.script == ("2", "1")
+    assert [(e.step, e.tag, e.text, e.origin) for e in task.planned] == [
+        ("2", "order", "too early", "script"), ("3", "missing", "", "script"),
+    ]  # fmt: skip
+    assert [(m.step, m.start_s, m.end_s) for m in task.prelabels] == [
+        ("2", 0.5, 4.0),
+        ("1", 4.0, task.duration_s),
+    ]
 
 
 def test_steps_from_a_text(bench: Path, videos: Path, tmp_path: Path) -> None:

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import msgspec
 
+from proctor.capture.records import SCRIPT, Script, recording_folder
 from proctor.datasets.dataset import load_dataset
 from proctor.datasets.interchange import guess_format
 from proctor.datasets.plain import write_plain
 from proctor.errors import UserError
 from proctor.media.steady import check_steady
 from proctor.procedure.graph import Step, TaskGraph
-from proctor.procedure.recording import Recording
-from proctor.records import Dropped, is_there, read_bytes, read_jsonl, write_jsonl
+from proctor.procedure.recording import Recording, Segment
+from proctor.records import Dropped, is_there, read_bytes, read_json, read_jsonl, write_jsonl
 from proctor.stages.rounds.opening import Collected, Made, folder_of, task_of
 from proctor.stages.rounds.settings import TimelineSettings
 from proctor.stages.rounds.transcribe import write_narrations
@@ -23,6 +24,8 @@ from proctor.stages.scoring.localization import read_predictions
 from proctor.stages.videos import VIDEO_SUFFIXES, workspace_videos
 from proctor.verify.rounds.records import Reading, Round
 from proctor.verify.rounds.timeline import (
+    TAGS,
+    ErrorMark,
     SegmentMark,
     TimelineOptions,
     TimelineSheet,
@@ -48,7 +51,7 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
         UserError: if there are no recordings or videos, or videos are not steady, with what makes them so.
     """
     found = list(_recordings(workspace, settings))
-    ids = [id_ for id_, _, _ in found if not settings.recording or id_ in settings.recording]
+    ids = [one[0] for one in found if not settings.recording or one[0] in settings.recording]
     if unknown := sorted({*settings.recording} - {*ids}) or ([] if ids else ["…"]):
         where, hint = str(settings.videos or workspace.root), "see --videos, --steps"
         raise UserError(f"there is no recording '{unknown[0][:60]}'.", where=where, hint=hint)
@@ -56,7 +59,7 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
     labels = _prelabels(settings.prelabels) if settings.prelabels else {}
     keys = _own_steps(workspace) if labels else {}
     tasks, dropped, unsteady = [], [], []
-    for id_, graph, named in (one for one in found if one[0] in ids):
+    for id_, graph, named, noted in (one for one in found if one[0] in ids):
         try:
             path = videos.find(id_, named)
         except UserError as error:
@@ -80,7 +83,7 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
         marks = tuple(_marks(task, labels.get(id_, []), keys))
         if labels and not marks:
             dropped.append(Dropped(id_, "no_prelabels", "no prediction is of one of its steps"))
-        body = msgspec.structs.replace(task, prelabels=marks)
+        body = _as_scripted(workspace, msgspec.structs.replace(task, prelabels=marks), noted)
         tasks.append(task_of(id_, body, group=id_, stratum=graph.id))
     if unsteady:
         seen = f"{len(unsteady)} of the videos cannot be annotated by frames."
@@ -91,20 +94,20 @@ def make(workspace: Workspace, settings: TimelineSettings) -> Made:
 
 def _recordings(
     workspace: Workspace, settings: TimelineSettings
-) -> Iterator[tuple[str, TaskGraph, str | None]]:
-    """Yield ids with task graphs and named videos: of the workspace, or of a folder whose videos follow one graph."""
+) -> Iterator[tuple[str, TaskGraph, str | None, tuple[Segment, ...]]]:
+    """Yield ids with task graphs, named videos and segments: of the workspace, or of a folder whose videos follow one graph."""
     if not settings.steps:
         graphs = workspace.graphs()
         for recording in workspace.load("recordings.jsonl", Recording):
             if recording.activity_id in graphs:
-                yield recording.id, graphs[recording.activity_id], recording.video
+                yield recording.id, graphs[recording.activity_id], recording.video, recording.performed
         return
     if settings.videos is None or not settings.videos.is_dir():
         raise UserError("a folder of videos is needed.", hint="say --videos FOLDER")
     graph = _steps(workspace, settings.steps)
     for path in sorted(settings.videos.iterdir()):
         if path.suffix.lower() in VIDEO_SUFFIXES and not path.name.startswith("."):
-            yield path.stem, graph, path.name
+            yield path.stem, graph, path.name, ()
 
 
 def _steps(workspace: Workspace, name: str) -> TaskGraph:
@@ -161,6 +164,33 @@ def _marks(
         if step and step not in seen and 0 <= start < last:
             seen.add(step)
             yield SegmentMark(id=f"p{len(seen)}", step=step, start_s=start, end_s=last)
+
+
+def _as_scripted(workspace: Workspace, task: TimelineTask, noted: tuple[Segment, ...]) -> TimelineTask:
+    """Return the task with what was planned and noted while it was recorded here: order, mistakes, times of steps.
+
+    Predictions that were asked for take the place of the noted times.
+    """
+    try:
+        path = recording_folder(workspace.root, task.recording) / SCRIPT
+    except UserError:  # an id of another data set, which no recording of ours has
+        return task
+    if not is_there(path):
+        return task
+    script, known = read_json(path, Script), {s.id for s in task.steps}
+    planned = (m for m in script.mistakes if m.step in known and m.kind in TAGS)
+    times = ((s.step_id, s.start, s.end) for s in noted if s.step_id in known)
+    marks = tuple(
+        SegmentMark(id=f"e{n}", step=step, start_s=start, end_s=min(end, task.duration_s))
+        for n, (step, start, end) in enumerate(times, 1)
+        if start is not None and end is not None and start < task.duration_s
+    )
+    return msgspec.structs.replace(
+        task,
+        prelabels=task.prelabels or marks,
+        script=tuple(s.step for s in script.steps if s.step in known),
+        planned=tuple(ErrorMark(step=m.step, tag=m.kind, text=m.text, origin="script") for m in planned),  # type: ignore[arg-type]
+    )
 
 
 def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:

@@ -1,0 +1,269 @@
+"""The commands of ``proctor capture``."""
+
+from __future__ import annotations
+
+from proctor.cli.console import (
+    WorkspaceArgument,
+    command_app,
+    counted,
+    emit,
+    note,
+    progress,
+    table,
+    warn,
+)
+from proctor.cli.options import Output, with_settings
+from proctor.stages.capture.settings import (
+    ConsentSettings,
+    IngestSettings,
+    PlanSettings,
+    RecordSettings,
+    ReleaseSettings,
+    ResidualSettings,
+    SimulateSettings,
+    SyncSettings,
+    WithdrawSettings,
+)  # fmt: skip
+from proctor.stages.limits import Limits
+
+__all__ = ["apps"]
+
+_NAMES = (
+    "plan",
+    "status",
+    "record",
+    "simulate",
+    "sync",
+    "residuals",
+    "ingest",
+    "consent",
+    "release",
+    "withdraw",
+)
+apps = {name: command_app() for name in _NAMES}
+
+
+@apps["plan"].command()
+@with_settings
+def plan(workspace: WorkspaceArgument, settings: PlanSettings, limits: Limits, output: Output) -> None:
+    """Draw scripts from task graphs, and plan who records which, where and when.
+
+    Orders are drawn uniformly over all valid ones where they can be counted. People, activities, environments and strategies are
+    balanced. What was planned before stays; give more people or recordings, and only new ones are added.
+
+    Example: proctor capture plan kitchen --graphs activities --people 5 --recordings 4 --environments lab,home
+    """
+    from proctor.stages.capture.plan import plan as stage
+
+    _show(stage(workspace, settings, limits), f"next: proctor capture record {workspace} RECORDING", output)
+
+
+@apps["status"].command()
+@with_settings
+def status(workspace: WorkspaceArgument, output: Output) -> None:
+    """Say what is recorded and what is still to do, by participant and by strategy.
+
+    Example: proctor capture status kitchen
+    """
+    from proctor.stages.capture.plan import show_plan
+
+    _show(show_plan(workspace), "", output)
+
+
+def _show(planned: object, following: str, output: Output) -> None:
+    from proctor.stages.capture.plan import Planned
+
+    assert isinstance(planned, Planned)
+    rows = [
+        (name or "anybody", one.to_do, one.under_way, one.recorded, one.withdrawn)
+        for by in (planned.by_participant, planned.by_strategy)
+        for name, one in by.items()
+    ]
+    for dropped in planned.dropped:
+        warn(f"{dropped.id}: {dropped.detail or dropped.reason}")
+    text = f"{counted(planned.scripts)} scripts; {planned.slots:,} recordings planned, {planned.new:,} of them now"
+    text += "\n\n" + table(rows, ("", "to do", "under way", "recorded", "withdrawn"))
+    emit(planned, text + (f"\n\n{following}" if following else ""), as_json=output.as_json)
+
+
+@apps["record"].command()
+@with_settings
+def record(workspace: WorkspaceArgument, settings: RecordSettings, output: Output) -> None:
+    """Record one session with the sensors of a file; Ctrl-C, or the operator's page, ends it.
+
+    Every sensor runs in a process of its own and is started again when it fails. A session that was killed goes on with
+    --resume, or is closed with what is there (--close). --serve waits for the studio's verbs.
+
+    Example: proctor capture record kitchen r-001 --sensors sensors.toml --seconds 600
+    """
+    from proctor.capture.control import Status
+    from proctor.stages.capture.record import record as stage
+
+    last: list[str] = []
+
+    def seen(now: Status) -> None:
+        """Say what has changed for people who look at a terminal."""
+        said = [
+            f"{s.name} is {s.state}: {s.message or 'nothing comes'}"
+            for s in now.sensors
+            if s.state != "green"
+        ]
+        said += [*now.warnings, *now.asks]
+        for line in said:
+            if line not in last:
+                warn(line)
+        last[:] = said
+
+    result = stage(workspace, settings, seen=seen)
+    for check in result.checks:
+        (note if check.ok else warn)(f"{check.name}: {check.seen}{f' ({check.hint})' if check.hint else ''}")
+    rows = [(s.name, s.samples, s.bytes, s.dropped) for s in (result.status.sensors if result.status else ())]
+    text = f"{result.manifest.id}: {result.manifest.state}"
+    text += "".join(f"\n{reason}" for reason in result.manifest.reasons)
+    if rows:
+        text += "\n\n" + table(rows, ("stream", "samples", "bytes", "dropped"))
+    emit(result, f"{text}\nnext: proctor capture sync {workspace}", as_json=output.as_json)
+
+
+@apps["simulate"].command()
+@with_settings
+def simulate(workspace: WorkspaceArgument, settings: SimulateSettings, output: Output) -> None:
+    """Make the recordings of the plan that are still to do, with simulated sensors and people.
+
+    Written at once, or with --live by the recorder itself in real time; a live one that was killed goes on with --resume.
+
+    Example: proctor capture simulate kitchen --fault pv.gaps=5+2
+    """
+    from proctor.stages.capture.simulate import simulate as stage
+
+    with progress("simulating", quiet=output.as_json) as step:
+
+        def seen(line: str) -> None:
+            note(line)
+            step()
+
+        done = stage(workspace, settings, seen=seen)
+    rows = [(one.id, one.state, f"{one.seconds:.1f}", one.mistakes) for one in done]
+    text = table(rows, ("recording", "state", "seconds", "mistakes")) if rows else "nothing is to do"
+    emit(done, f"{text}\nnext: proctor capture sync {workspace}", as_json=output.as_json)
+
+
+@apps["sync"].command()
+@with_settings
+def sync(workspace: WorkspaceArgument, settings: SyncSettings, output: Output) -> None:
+    """Put all streams of recordings on one clock, and say how good that is.
+
+    Each recording gets a table for each stream, and a page with plots: drift, gaps, distances, and a verdict with reasons.
+
+    Example: proctor capture sync kitchen
+    """
+    from proctor.stages.capture.sync import sync as stage
+
+    with progress("synchronising", quiet=output.as_json) as step:
+        done = stage(workspace, settings, seen=lambda _: step())
+    rows = [
+        (
+            one.recording,
+            one.verdict,
+            one.frames,
+            f"{min(one.coverage.values(), default=0):.1%}",
+            one.page or "–",
+        )
+        for one in done
+    ]
+    text = table(rows, ("recording", "verdict", "frames", "least coverage", "page"))
+    text += "".join(f"\n{one.recording}: {reason}" for one in done for reason in one.reasons)
+    emit(done, f"{text}\nnext: proctor capture ingest {workspace}", as_json=output.as_json)
+
+
+@apps["residuals"].command()
+@with_settings
+def residuals(settings: ResidualSettings, output: Output) -> None:
+    """Measure synchronisation on simulated sensors whose truth is known, ours beside the published rule.
+
+    Example: proctor capture residuals --markdown docs/capture.md
+    """
+    from proctor.stages.capture.residuals import HEAD, residual_cells, write_residuals
+    from proctor.stages.capture.residuals import residuals as stage
+
+    with progress("measuring", quiet=output.as_json) as seen:
+        rows = stage(settings, seen=seen)
+    write_residuals(settings, rows)
+    emit(rows, table(residual_cells(rows), HEAD), as_json=output.as_json)
+
+
+@apps["ingest"].command()
+@with_settings
+def ingest(workspace: WorkspaceArgument, settings: IngestSettings, output: Output) -> None:
+    """Check recordings that are over, make their videos, annotate them from what was noted and reviewed.
+
+    Writes capture/dataset, a plain folder with videos. A raw file that is not what was recorded, or a recording that nobody
+    reviewed, is left out with the reason.
+
+    Example: proctor capture ingest kitchen
+    """
+    from proctor.stages.capture.ingest import ingest as stage
+
+    with progress("ingesting", quiet=output.as_json) as step:
+        done = stage(workspace, settings, seen=lambda _: step())
+    for name, said in done.notes.items():
+        for line in said:
+            warn(f"{name}: {line}")
+    left_out = f"; left out: {counted(done.dropped)}, listed in capture.dropped.jsonl" if done.dropped else ""
+    text = f"{done.recordings:,} recordings in {done.folder}{left_out}"
+    emit(done, f"{text}\nnext: proctor read plain {done.folder} {workspace}", as_json=output.as_json)
+
+
+@apps["consent"].command()
+@with_settings
+def consent(workspace: WorkspaceArgument, settings: ConsentSettings, output: Output) -> None:
+    """Note what a participant agreed to: which text, and whether their recordings may be released.
+
+    Example: proctor capture consent kitchen p01 --text consent.txt --release
+    """
+    from proctor.stages.capture.release import consent as stage
+
+    given = stage(workspace, settings)
+    may = "may be released" if given.release else "may not be released"
+    emit(given, f"{given.participant}: recordings {may} ({given.day})", as_json=output.as_json)
+
+
+@apps["release"].command()
+@with_settings
+def release(workspace: WorkspaceArgument, settings: ReleaseSettings, output: Output) -> None:
+    """Pack recordings, synchronised streams, poses, videos, annotations, splits and features with checksums.
+
+    Only recordings of people who agreed to a release are in it. The same recordings give the same bytes.
+
+    Example: proctor capture release kitchen kitchen-1.0 --name kitchen --licence CC-BY-4.0
+    """
+    from proctor.stages.capture.release import release as stage
+
+    with progress("packing", quiet=output.as_json) as step:
+        done = stage(workspace, settings, seen=lambda _: step())
+    for name, why in done.left_out.items():
+        warn(f"{name} is left out: {why}")
+    text = f"{done.recordings:,} recordings, {done.files:,} files, {done.bytes / 1e6:,.1f} MB: {done.folder}"
+    emit(done, text, as_json=output.as_json)
+
+
+@apps["withdraw"].command()
+@with_settings
+def withdraw(workspace: WorkspaceArgument, settings: WithdrawSettings, output: Output) -> None:
+    """Remove everything of a participant who takes consent back: recordings, what was derived of them, releases.
+
+    Without --yes it only says what would go. Manifests of releases that are named say how many recordings were withdrawn.
+
+    Example: proctor capture withdraw kitchen p01 --release kitchen-1.0 --yes
+    """
+    from proctor.stages.capture.release import withdraw as stage
+
+    done = stage(workspace, settings)
+    if done.left:
+        warn(f"not changed, and naming these recordings: {', '.join(done.left)} (see docs/capture.md)")
+    lines = [f"{len(done.recordings)} recordings: {', '.join(done.recordings) or '–'}"]
+    lines += [f"{name}: {count} lines" for name, count in done.changed.items()]
+    lines += [f"{name}: removed whole; make it again" for name in done.removed]
+    lines += [f"{name}: written anew without them" for name in done.releases]
+    lines += [] if done.done else ["", "nothing was changed; --yes removes all of this"]
+    emit(done, "\n".join(lines), as_json=output.as_json)
