@@ -10,7 +10,17 @@ import msgspec
 import pytest
 
 from proctor.capture.records import (
-    Event, KeptFile, Manifest, PlannedMistake, Review, Script, ScriptStep, Slot, StepReview, StreamSpec, recording_folder,
+    Event,
+    KeptFile,
+    Manifest,
+    PlannedMistake,
+    Review,
+    Script,
+    ScriptStep,
+    Slot,
+    StepReview,
+    StreamSpec,
+    recording_folder,
 )  # fmt: skip
 from proctor.errors import UserError
 from proctor.records import canonical_json, file_sha256, read_json, read_jsonl, write_json, write_jsonl

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from proctor.capture import records as capture
+from proctor.capture.plan import read_plan, read_scripts
 from proctor.capture.records import Manifest, Script, recording_folder
 from proctor.errors import UserError
 from proctor.records import Dropped, atomic_write, file_sha256, is_there, read_json, write_json, write_jsonl
@@ -39,8 +40,6 @@ def make(workspace: Workspace, settings: RecordRoundSettings) -> Made:
     Raises:
         UserError: if there is no plan, it is broken, or a slot has no script.
     """
-    from proctor.capture.plan import read_plan, read_scripts
-
     slots, scripts = read_plan(workspace.root).slots, read_scripts(workspace.root)
     graphs = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
     tasks, dropped = [], []
