@@ -27,8 +27,7 @@ _FILE: Final = re.compile(r"(\d{6})\.(webm|mp4|ogg)", re.ASCII)
 _ENDINGS: Final = {"webm": (b"\x1a\x45\xdf\xa3", 0), "ogg": (b"OggS", 0), "mp4": (b"ftyp", 4)}
 """How the first slice of a part begins, and at which byte."""
 _MOST_PARTS, _MOST_SLICES = 200, 100_000
-_RESERVE: Final = 500_000_000
-"""Bytes of the disk that are left free for people's work."""
+_RESERVE: Final = 500_000_000  # bytes of the disk that are left free for people's work
 
 
 class SliceRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,11 +48,8 @@ class MissingSliceError(Exception):
 def list_parts(folder: Path, pid: str) -> dict[str, list[Path]]:
     """Return the slices of an assignment by part, in order; ``folder`` is the studio's."""
     places = sorted((folder / "slices" / pid).glob("*/")) if _PID.fullmatch(pid) else []
-    return {p.name: _slices(p) for p in places if _PART.fullmatch(p.name)}
-
-
-def _slices(place: Path) -> list[Path]:
-    return sorted(path for path in place.glob("*") if _FILE.fullmatch(path.name))
+    found = {p.name: sorted(p.glob("*")) for p in places if _PART.fullmatch(p.name)}
+    return {part: [path for path in paths if _FILE.fullmatch(path.name)] for part, paths in found.items()}
 
 
 def keep_slice(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -38,14 +39,11 @@ async def put_slice(request: Request) -> Response:
     await _own(request)
     path, told, folder = request.path_params, request.headers, studio_of(request).settings.folder
     data, seq, perf_ns = await request.body(), number_in(path["seq"]), number_in(told.get("proctor-perf-ns", ""))  # fmt: skip
-    more = {"kind": told.get("content-type", ""), "sha256": told.get("proctor-sha256", "")}
-
-    def keep() -> str:
-        wall = told.get("proctor-wall", "")
-        return keep_slice(folder, path["pid"], path["part"], seq, data, perf_ns=perf_ns, wall=wall, **more)
-
+    kind, sha256, wall = (told.get(name, "") for name in ("content-type", "proctor-sha256", "proctor-wall"))
+    keep = partial(keep_slice, kind=kind, sha256=sha256, perf_ns=perf_ns, wall=wall)
     try:
-        return data_of({"kept": await to_thread.run_sync(keep)})
+        kept = await to_thread.run_sync(keep, folder, path["pid"], path["part"], seq, data)
+        return data_of({"kept": kept})
     except MissingSliceError as error:
         return problem(409, "A slice is missing", f"Slice {error} comes first.", needs=error.args[0])
     except UserError as error:

@@ -121,10 +121,8 @@ def _faults(sheet: RecordSheet, steps: Mapping[str, str]) -> Iterator[tuple[str,
         yield "planned", _NO_MISTAKE
     if "recording" not in states or states[-1] != "stopped":
         yield "events", "Nothing was recorded yet, or the recording has not been stopped."
-    if [e.n for e in sheet.events] != list(range(len(sheet.events))):
-        yield "events", "Events are missing: their numbers have gaps. Tell the coordinator."
-    if any((e.step and e.step not in steps) or is_bad_text(e.text) for e in sheet.events):
-        yield "events", "An event is of no step of this script, or its text is none."
+    if any(e.n != n or (e.step and e.step not in steps) or is_bad_text(e.text) for n, e in enumerate(sheet.events)):  # fmt: skip
+        yield "events", "Events are missing, or one is of no step of this script. Tell the coordinator."
     if len(seen) != len(set(seen)) or not set(seen) <= set(steps):
         yield "review", "A step is reviewed twice, or is not of this script."
     for n, step in enumerate(steps, 1):

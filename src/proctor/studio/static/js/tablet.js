@@ -7,20 +7,16 @@ import { send } from "./wire.js";
 export const CLOCK = `tablet:${newId().slice(0, 8)}`;
 /** @param {number} [ms] of `performance.now` @returns {number} */
 export const toNs = (ms = performance.now()) => Math.round(ms * 1e6);
-
-const SLICE_MS = 2000;
-/** A second. */
-const [VIDEO_BITS, AUDIO_BITS] = [2_500_000, 96_000];
+/** Length of a slice; bits a second of picture and sound. */
+const [SLICE_MS, VIDEO_BITS, AUDIO_BITS] = [2000, 2_500_000, 96_000];
 const TYPES = { true: ["video/webm;codecs=vp8,opus", "video/webm;codecs=vp8", "video/webm", "video/mp4"], false: ["audio/webm;codecs=opus", "audio/webm", "audio/mp4"] };
 
 /** Camera and microphone of this device. */
 export class Camera {
-  /** @type {MediaStream | null} */
-  stream = null;
+  stream = /** @type {MediaStream | null} */ (null);
   /** Why there is none, in words; empty while it is not known. */
   why = "";
-  /** @type {MediaRecorder | null} */
-  #recorder = null;
+  #recorder = /** @type {MediaRecorder | null} */ (null);
   /** Slices are kept one after the other. @type {Promise<void>} */
   #chain = Promise.resolve();
 
@@ -40,8 +36,7 @@ export class Camera {
 
   /** Bytes that a minute takes. */
   get perMinute() {
-    const bits = (this.wanted.includes("camera") ? VIDEO_BITS : 0) + (this.wanted.includes("microphone") ? AUDIO_BITS : 0);
-    return this.stream ? (bits * 60) / 8 : 2_000;
+    return this.stream ? ((this.wanted.includes("camera") ? VIDEO_BITS + AUDIO_BITS : AUDIO_BITS) * 60) / 8 : 2_000;
   }
 
   /** Ask for them; what is missing is said in `why`, and the other one is used. */
@@ -91,10 +86,7 @@ export class Camera {
 }
 
 /** @param {number} perMinute bytes @returns {Promise<number | null>} minutes that this device has room for; null where it does not say */
-export async function roomFor(perMinute) {
-  const told = await navigator.storage?.estimate?.().catch(() => null);
-  return told?.quota === undefined ? null : Math.max(0, (told.quota - (told.usage ?? 0)) / perMinute);
-}
+export const roomFor = async (perMinute) => navigator.storage?.estimate?.().then(({ quota, usage = 0 }) => (quota === undefined ? null : (quota - usage) / perMinute), () => null) ?? null;
 
 /** @returns {Promise<number | null>} share of the battery that is left while it is not charged; null where nobody knows */
 export const batteryLeft = async () => /** @type {any} */ (navigator).getBattery?.().then((/** @type {any} */ b) => (b.charging ? null : b.level), () => null) ?? null;

@@ -15,14 +15,11 @@ const task = JSON.parse(form.dataset.task ?? "{}");
 const script = task.steps.map((/** @type {any} */ s) => ({ id: s.step, text: s.modified ?? s.text, out: false }));
 /** Steps that are to be done, and those that are not. @type {{id: string, text: string, out: boolean}[]} */
 const all = [...script, ...task.left_out.map((/** @type {string[]} */ [id, text]) => ({ id, text, out: true }))];
-/** @type {any} */
-let sheet = { stage: "prepare", ready: [], texts: {}, planned: [], events: [], slices: {}, review: [], note: "" };
+let sheet = /** @type {any} */ ({ stage: "prepare", ready: [], texts: {}, planned: [], events: [], slices: {}, review: [], note: "" });
 let [viewer, recording, started] = [false, false, false];
 let [offline, hiddenAt, room] = ["not known yet", 0, /** @type {number | null} */ (null)];
-/** Of a recorder of other sensors; null where none listens. @type {any} */
-let recorder = null;
-/** Warnings that were given: each comes once. @type {Set<string>} */
-const warned = new Set();
+let recorder = /** @type {any} of other sensors; null where none listens */ (null);
+const warned = /** @type {Set<string>} each warning comes once */ (new Set());
 
 const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 /** @param {{id: string, text: string}} step @returns {string} what the participant reads */
@@ -47,10 +44,7 @@ const camera = new Camera(task.streams, async (what) => {
 const place = () => eventsOf("step_done").length - eventsOf("mark").filter((e) => e.text === "back").length;
 
 /** Write down what happens; it is on the device before anything moves. @param {string} kind @param {any} [more] @returns {Promise<void>} */
-function log(kind, more = {}) {
-  sheet.events.push({ n: sheet.events.length, kind, wall: new Date().toISOString(), clock: CLOCK, device_ns: toNs(), ...more });
-  return page.changed();
-}
+const log = (kind, more) => sheet.events.push({ n: sheet.events.length, kind, wall: new Date().toISOString(), clock: CLOCK, device_ns: toNs(), ...more }) && page.changed();
 
 /** @template {HTMLElement} T @param {T} field @param {(field: T) => void} heard @param {string} [event] @returns {T} told before the page saves what changed */
 function heardBy(field, heard, event = "input") {
@@ -69,10 +63,8 @@ function textBox(label, value, heard) {
 }
 
 /** @param {string} type @param {string} label @param {boolean} checked @param {(on: boolean) => void} heard @param {string} [name] */
-function tick(type, label, checked, heard, name) {
-  const input = heardBy(/** @type {HTMLInputElement} */ (make("input", { type, name, checked })), (one) => heard(one.checked));
-  return make("label", { class: "tick" }, input, make("span", {}, label));
-}
+const tick = (type, label, checked, heard, name) => make("label", { class: "tick" },
+  heardBy(/** @type {HTMLInputElement} */ (make("input", { type, name, checked })), (one) => heard(one.checked)), make("span", {}, label));
 
 /** @param {any} mistake @param {() => void} gone @returns {HTMLElement} kind, text and a button that takes it away */
 function mistakeRow(mistake, gone) {
@@ -82,14 +74,12 @@ function mistakeRow(mistake, gone) {
   return make("div", { class: "mistake" }, kind, heardBy(text, () => (mistake.text = text.value)), button("×", gone, "Remove this mistake"));
 }
 
-/** @param {any[]} planned what the participant plans from now on */
-function plan(planned) {
-  sheet.planned = planned;
-  drawScript();
-  void page.changed();
-}
-
 function drawScript() {
+  const plan = (/** @type {any[]} */ planned) => {
+    sheet.planned = planned;
+    drawScript();
+    void page.changed();
+  };
   byId("script").replaceChildren(...script.map((/** @type {any} */ step, /** @type {number} */ n) => {
     const own = sheet.planned.filter((/** @type {any} */ m) => m.step === step.id);
     const hints = task.hints.filter((/** @type {any} */ h) => h.step === step.id).map((/** @type {any} */ h) => make("li", {}, `${nameOf(h)} (${h.by})`));
@@ -137,7 +127,11 @@ async function begin() {
     await pause(1000);
   }
   byId("countdown").hidden = true;
-  await flash();
+  byId("flash").hidden = false; // A white screen, for cameras to be lined up by.
+  const at = await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  await log("clap", { device_ns: toNs(at), text: "flash" });
+  await pause(300);
+  byId("flash").hidden = true;
   await nextStep();
 }
 
@@ -158,15 +152,6 @@ async function startPart() {
   await log("mark", begun ? { stream: "tablet", text: `part ${part}` } : { text: `display only: ${camera.why || "no camera"}` });
   if (recorder) recorder = (await askRecorder(page, "arm")) && (await askRecorder(page, "start"));
   void pairClocks();
-}
-
-/** A white screen, for cameras to be lined up by. */
-async function flash() {
-  byId("flash").hidden = false;
-  const at = await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-  await log("clap", { device_ns: toNs(at), text: "flash" });
-  await pause(300);
-  byId("flash").hidden = true;
 }
 
 /** @param {string} [kind] @param {any} [event] done, or taken back; pressed once until the next step is shown */
@@ -243,8 +228,7 @@ function holdToStop() {
   };
   const release = () => {
     if (timer) byId("stop-said").textContent = "Hold it for a whole second to stop.";
-    clearTimeout(timer);
-    timer = 0;
+    timer = clearTimeout(timer) ?? 0;
     key.classList.remove("holding");
   };
   key.addEventListener("pointerdown", press);
@@ -267,7 +251,7 @@ const asPlanned = (step) => say(step.id, { as_planned: true, done: !step.out, pe
 /** @param {any} step @param {number} n */
 function reviewCard(step, n) {
   const planned = plannedIn(step.id);
-  const oopses = eventsOf("oops").filter((e) => e.step === step.id);
+  const oopses = eventsOf("oops").filter((/** @type {any} */ e) => e.step === step.id);
   const told = [...planned.map((m) => `Planned: ${nameOf(m)}`), ...oopses.map((e) => `Oops at ${span(since(e.wall))}`)];
   const more = make("div", { class: "differs" });
   const change = (/** @type {any[]} */ mistakes) => {
@@ -319,9 +303,8 @@ function show() {
   const texts = script.map(textOf);
   const at = place();
   byId("step-count").textContent = at < texts.length ? `Step ${at + 1} of ${texts.length}` : "";
-  byId("step-now").textContent = texts[at] ?? "All steps are done. Hold Stop.";
-  byId("step-next").textContent = texts[at + 1] ? `Then: ${texts[at + 1]}` : "";
-  if (byId("whole")) byId("whole").textContent = texts.join(" ");
+  byId("step-now").textContent = (task.paragraph && at < texts.length ? texts.join(" ") : texts[at]) ?? "All steps are done. Hold Stop.";
+  byId("step-next").textContent = texts[at + 1] && !task.paragraph ? `Then: ${texts[at + 1]}` : "";
   const on = recording && eventsOf("step_start").length > 0;
   for (const [id, may] of [["done", at < texts.length], ["back-step", at > 0], ["oops", true], ["stop", true]]) byId(id).disabled = !(on && may);
 }
@@ -373,9 +356,7 @@ async function ready() {
   offline = await workOffline(page.path);
   document.body.toggleAttribute("data-offline", offline === "");
   await lamps();
-  setInterval(() => void look(), 3000);
-  setInterval(() => void pairClocks(), 30_000);
-  setInterval(() => void askLease(), 10_000);
+  for (const [run, ms] of /** @type {[() => unknown, number][]} */ ([[look, 3000], [askLease, 10_000], [pairClocks, 30_000]])) setInterval(run, ms);
 }
 
 const PARTS = { stage: "Stage", ready: "Confirmed", texts: "Step texts", planned: "Planned mistakes", events: "Events", slices: "Slices", review: "Review", note: "Note" };
