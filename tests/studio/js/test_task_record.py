@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -380,3 +381,132 @@ def test_r8_somebody_elses_recording_is_not_there(kitchen: Kitchen) -> None:
         ):  # fmt: skip
             assert client.request(method, f"{address}{path}", **body).status_code == 404, path
     assert kitchen.parts(address) == {}
+
+
+def test_what_was_missed_in_the_background_is_a_gap(kitchen: Kitchen, visit: Visit) -> None:
+    person, address = kitchen.task()
+    page = open_(visit, kitchen, person, address)
+    begin(page)
+    look = "s => { Object.defineProperty(document, 'visibilityState', { value: s, configurable: true }); document.dispatchEvent(new Event('visibilitychange')); }"
+    page.evaluate(look, "hidden")
+    page.evaluate(look, "visible")
+    page.wait_for_selector("#alarm:has-text('in the background')")
+    wait_until(lambda: events(kitchen, address, "gap"))
+    (gap,) = events(kitchen, address, "gap")
+    assert (gap["text"], gap["start_ns"] <= gap["end_ns"]) == ("in the background", True)
+    page.evaluate(
+        "document.querySelector('#preview').srcObject.getVideoTracks()[0].dispatchEvent(new Event('ended'))"
+    )
+    wait_until(lambda: [e["text"] for e in events(kitchen, address, "sensor")] == ["camera ended"])
+    assert page.get_attribute("body", "data-stage") == "record"  # what is lost is noted, and the rest goes on
+    wait_until(lambda: events(kitchen, address, "clock"))
+    assert {"host_ns", "device_ns", "rtt_ns"} <= set(events(kitchen, address, "clock")[0])
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("Object.defineProperty(window, 'isSecureContext', { value: false }); Object.defineProperty(navigator, 'serviceWorker', { value: undefined });", "no https"),
+        ("navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('no', 'NotAllowedError'); };", "not allowed"),
+    ],
+)  # fmt: skip
+def test_without_a_camera_it_only_shows_the_steps_and_says_why(
+    kitchen: Kitchen, visit: Visit, script: str, why: str
+) -> None:
+    person, address = kitchen.task()
+    page = open_(visit, kitchen, person, address, script=script)
+    page.wait_for_selector(f"#sensors:has-text('display only'):has-text('{why}')")
+    for name in CHECKS:
+        page.check(f"input[value={name}]")
+    page.click("[data-act=begin]")
+    page.wait_for_selector("#done:not([disabled])")
+    assert page.text_content("#rec") == "● steps only"
+    page.click("#done")
+    hold_stop(page)
+    wait_until(lambda: [e["text"] for e in events(kitchen, address, "state")] == ["recording", "stopped"])
+    assert kitchen.parts(address) == {}
+
+
+def test_what_a_device_cannot_keep_ends_it_cleanly(kitchen: Kitchen, visit: Visit) -> None:
+    """The disk of the tablet is full before it said so: what it has is sent, and no number is left out."""
+    person, address = kitchen.task()
+    script = """
+      window.full = false;
+      const put = IDBObjectStore.prototype.put;
+      IDBObjectStore.prototype.put = function (...given) {
+        if (window.full && this.name === 'slices') throw new DOMException('full', 'QuotaExceededError');
+        return put.apply(this, given);
+      };
+    """
+    page = open_(visit, kitchen, person, address, script=script)
+    begin(page)
+    wait_until(lambda: kitchen.parts(address).get("tablet-1"))
+    page.evaluate("window.full = true")
+    page.wait_for_selector("#why-stopped:has-text('storage is full')")
+    wait_until(
+        lambda: len(kitchen.parts(address)["tablet-1"]) == kitchen.sheet(address)["slices"]["tablet-1"]
+    )
+
+
+LOOKS = {
+    "tablet": {"viewport": {"width": 768, "height": 1024}}, "dark": {"viewport": {"width": 1024, "height": 768}, "color_scheme": "dark"},
+    "narrow": {"viewport": {"width": 320, "height": 640}}, "forced": {"viewport": {"width": 1024, "height": 768}, "forced_colors": "active"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_every_state_is_accessible_and_fits(kitchen: Kitchen, visit: Visit, name: str) -> None:
+    pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
+    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+    person, address = kitchen.task(paragraph=name == "dark")
+    page = open_(visit, kitchen, person, address, **LOOKS[name])
+
+    def look() -> None:
+        page.evaluate(axe)
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        assert [
+            (v["id"], [n["target"] for n in v["nodes"]])
+            for v in found
+            if v["impact"] in ("serious", "critical")
+        ] == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    page.click("#script li:nth-child(3) > button")
+    look()
+    begin(page)
+    page.click("#oops")
+    look()
+    size = page.evaluate(
+        "['#done', '#oops', '#stop'].map(s => document.querySelector(s).getBoundingClientRect().height)"
+    )
+    assert size[0] >= 96
+    assert min(size) >= 44
+    shown = "parseFloat(getComputedStyle(document.querySelector('#step-now')).fontSize)"
+    assert page.evaluate(shown) >= (22 if name == "dark" else 32)
+    hold_stop(page)
+    page.click("#review-s1 label:has-text('Differently')")
+    look()
+
+
+def test_a_recorder_is_asked_started_and_stopped(kitchen: Kitchen, visit: Visit) -> None:
+    person, address = kitchen.task(streams=())
+    asked: list[str] = []
+    status = {"recording": "r", "state": "armed", "sensors": [{"name": "head", "state": "green"}, {"name": "wrist", "state": "amber", "message": "silent"}],
+              "checks": [{"name": "disk", "ok": False, "seen": "5 minutes", "hint": "free some"}], "warnings": ["wrist is silent"]}  # fmt: skip
+
+    def answer(route: Any) -> None:
+        asked.append(json.loads(route.request.post_data)["verb"])
+        route.fulfill(status=200, content_type="application/json", body=json.dumps(status))
+
+    context = visit.context(kitchen.site, person)
+    context.add_init_script("Object.defineProperty(navigator, 'serviceWorker', { value: undefined })")
+    context.route("**/recorder", answer)
+    page = visit.open(context, address)
+    page.wait_for_selector("#sensors:has-text('wrist: silent'):has-text('disk: 5 minutes: free some')")
+    for name in CHECKS:
+        page.check(f"input[value={name}]")
+    page.click("[data-act=begin]")
+    page.wait_for_selector("#alarm:has-text('wrist is silent')")
+    hold_stop(page)
+    wait_until(lambda: asked[-1:] == ["stop"])
+    assert [verb for verb in asked if verb != "preflight"] == ["arm", "start", "stop"]

@@ -352,11 +352,11 @@ async function ready() {
   else if (sheet.stage === "record" && !page.readOnly) await resume();
   if (sheet.stage === "prepare") await camera.open();
   show();
+  for (const [run, ms] of /** @type {[() => unknown, number][]} */ ([[look, 3000], [askLease, 10_000], [pairClocks, 30_000]])) setInterval(run, ms);
   await look();
   offline = await workOffline(page.path);
   document.body.toggleAttribute("data-offline", offline === "");
   await lamps();
-  for (const [run, ms] of /** @type {[() => unknown, number][]} */ ([[look, 3000], [askLease, 10_000], [pairClocks, 30_000]])) setInterval(run, ms);
 }
 
 const PARTS = { stage: "Stage", ready: "Confirmed", texts: "Step texts", planned: "Planned mistakes", events: "Events", slices: "Slices", review: "Review", note: "Note" };
