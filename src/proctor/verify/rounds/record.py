@@ -45,7 +45,7 @@ class RecordTask(msgspec.Struct, frozen=True, kw_only=True):
 
 class RecordOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the tablet itself records (nothing: it only shows the steps), seconds before the flash, whether the whole text is shown
-    as well (a single step can be read in the video), and minutes that a recording may take.
+    instead of one step (which can be read in the video), and minutes that a recording may take.
     """  # noqa: D205
 
     streams: tuple[Literal["camera", "microphone"], ...] = ("camera", "microphone")
@@ -79,8 +79,7 @@ class RecordSheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class _Record(TaskKind[RecordTask, RecordSheet, RecordOptions]):
     """Recording a script."""
 
-    name = "record"
-    title = "Record an activity"
+    name, title = "record", "Record an activity"
     detail = "Prepare a script, do its steps while they are recorded, and say what went differently."
     task, sheet, options = RecordTask, RecordSheet, RecordOptions
 

@@ -101,8 +101,7 @@ try {
   tablet = localStorage["proctor:tablet"];
 } catch {}
 
-/** @typedef {{path: string, person: string, pid: string}} Page */
-/** @param {Page} page @param {boolean} [take] @returns {Promise<boolean>} whether this tablet records; nobody can say without a network */
+/** @typedef {{path: string, person: string, pid: string}} Page */ /** @param {Page} page @param {boolean} [take] @returns {Promise<boolean>} whether this tablet records; nobody can say without a network */
 export async function holds({ path, person }, take = false) {
   const answer = await send("POST", `${path}/lease`, { body: { client: tablet, take }, person, timeout: 5000 });
   return answer.kind !== "ok" || answer.data.mine === true;
