@@ -135,20 +135,20 @@ def test_slices_become_a_file_that_plays_and_late_ones_make_it_whole(bench: Work
     send(bench, webm, 3)
     folder, manifest = collect(bench)
     assert (manifest.state, manifest.reasons, manifest.wall_start) == ("stopped", (), "2026-12-01T10:00:00Z")
-    video = folder / "raw" / "tablet" / "tablet-1.webm"
+    video = folder / "raw" / "tablet-1" / "tablet-1.webm"
     with av.open(str(video)) as found:
         assert found.duration is not None
         assert abs(found.duration / av.time_base - 2) < 0.2
         assert sum(1 for _ in found.decode(video=0)) == 20
-    assert [s.name for s in manifest.streams] == ["tablet"]
+    assert [s.name for s in manifest.streams] == ["tablet-1"]
     assert {f.path: f.sha256 for f in manifest.files} == {
         f.path: file_sha256(folder / f.path) for f in manifest.files
     }
     assert {
         "review.json",
         "tablet.jsonl",
-        "raw/tablet/tablet-1.webm",
-        "raw/tablet/tablet-1.slices.jsonl",
+        "raw/tablet-1/tablet-1.webm",
+        "raw/tablet-1/tablet-1.slices.jsonl",
     } == {f.path for f in manifest.files}
     before = video.stat().st_mtime_ns
     assert collect(bench)[1] == manifest
@@ -186,16 +186,16 @@ def test_what_a_recorder_wrote_stays(bench: Workspace, webm: bytes) -> None:
     for _ in range(2):
         _, manifest = collect(bench)
         assert (manifest.state, manifest.host_start_ns) == ("stopped_disk", 5)
-        assert [s.name for s in manifest.streams] == ["head", "tablet"]
+        assert [s.name for s in manifest.streams] == ["head", "tablet-1"]
         assert manifest.files[0].path == "events.jsonl"
         assert [r[:20] for r in manifest.reasons] == [
             "the disk was full",
             "the recorder had ano",
-            "a slice came twice w",
+            "a slice of tablet-1 ",
         ]
     assert read_json(folder / "script.json", Script) == other
     assert read_json(folder / "script.tablet.json", Script).steps[0].modified == "Whisk it with a fork"
-    (beside,) = (folder / "raw" / "tablet").glob("*conflict*")
+    (beside,) = (folder / "raw" / "tablet-1" / "conflicts").glob("*conflict*")
     assert beside.read_bytes() == send_other
 
 
@@ -204,5 +204,5 @@ def test_a_file_that_cannot_be_read_is_kept_as_it_is(bench: Workspace) -> None:
     for seq in (1, 2, 3):
         send(bench, data, seq)
     folder, manifest = collect(bench)
-    assert (folder / "raw" / "tablet" / "tablet-1.webm").read_bytes() == data
+    assert (folder / "raw" / "tablet-1" / "tablet-1.webm").read_bytes() == data
     assert manifest.state == "stopped"

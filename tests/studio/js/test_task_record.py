@@ -294,10 +294,10 @@ def test_r5_little_room_warns_and_then_ends_it_cleanly(
     round_, _ = kitchen.site.desk.read(lambda c: desk_rounds.round_of_task(c, row.task_id))
     readings = kitchen.site.desk.read(lambda c: list(desk_rounds.read_readings(c, round_)))
     (folder,) = record.collect(Workspace(kitchen.site.root), round_, readings, tmp_path).files
-    with av.open(str(folder / "raw" / "tablet" / "tablet-1.webm")) as video:
+    with av.open(str(folder / "raw" / "tablet-1" / "tablet-1.webm")) as video:
         assert {s.type for s in video.streams} == {"video", "audio"}
         seconds = video.duration / av.time_base
-        first = next(e for e in sheet["events"] if e["kind"] == "mark")["device_ns"]
+        first = next(e for e in sheet["events"] if e.get("text") == "began")["device_ns"]
         last = sheet["events"][-1]["device_ns"]
         assert abs(seconds - (last - first) / 1e9) < 2
         assert sum(1 for _ in video.decode(video=0)) > 10
@@ -397,7 +397,7 @@ def test_what_was_missed_in_the_background_is_a_gap(kitchen: Kitchen, visit: Vis
     page.evaluate(
         "document.querySelector('#preview').srcObject.getVideoTracks()[0].dispatchEvent(new Event('ended'))"
     )
-    wait_until(lambda: [e["text"] for e in events(kitchen, address, "sensor")] == ["camera ended"])
+    wait_until(lambda: [e["text"] for e in events(kitchen, address, "sensor")] == ["began", "camera ended"])
     assert page.get_attribute("body", "data-stage") == "record"  # what is lost is noted, and the rest goes on
     wait_until(lambda: events(kitchen, address, "clock"))
     assert {"host_ns", "device_ns", "rtt_ns"} <= set(events(kitchen, address, "clock")[0])

@@ -27,10 +27,6 @@ Choose a recording and confirm the list. The tablet counts down, flashes for the
 (Space or a pedal), *Oops* (`O`) notes that something went wrong, holding *Stop* for a second (Escape) ends it. Then say of each step
 whether it was done as planned. Without a network everything stays on the tablet and is sent later; leave it on until nothing waits.
 """
-_TABLET = capture.StreamSpec(
-    name="tablet", kind="video", format="file", clock="tablet", required=False,
-    note="parts of a browser; each page load has a clock of its own, see tablet.jsonl",
-)  # fmt: skip
 _change = msgspec.structs.replace
 
 
@@ -83,7 +79,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
 
 def _write(studio: Path, folder: Path, reading: Reading, task: RecordTask) -> Manifest:
     """Write all but the manifest, and return that."""
-    sheet, raw = msgspec.json.decode(reading.sheet, type=RecordSheet), folder / "raw" / _TABLET.name
+    sheet = msgspec.json.decode(reading.sheet, type=RecordSheet)
     folder.mkdir(parents=True, exist_ok=True)
     script, reasons, late = task.script, [], False
     steps = tuple(_change(s, modified=sheet.texts.get(s.step, s.modified)) for s in script.steps)
@@ -102,13 +98,15 @@ def _write(studio: Path, folder: Path, reading: Reading, task: RecordTask) -> Ma
         if (missing := sheet.slices.get(part, 0) - len(slices)) > 0:  # only its end can be missing
             late = True
             reasons.append(f"{missing} slices of {part} have not come yet; the tablet sends them when it is online")  # fmt: skip
+        raw = folder / "raw" / part
         if slices:
             raw.mkdir(parents=True, exist_ok=True)
             files += _join(slices, raw, part)
         for path in sorted((studio / "slices" / reading.assignment / part).glob("*.conflict-*")):
-            files.append(raw / f"{part}-{path.name}")
+            files.append(raw / "conflicts" / path.name)
+            files[-1].parent.mkdir(exist_ok=True)
             shutil.copyfile(path, files[-1])
-            reasons.append(f"a slice came twice with other contents: {files[-1].name}")
+            reasons.append(f"a slice of {part} came twice with other contents: conflicts/{path.name}")
     reasons += [f"tablet: {e.text}" for e in sheet.events if e.kind == "warning"]
     slot, start = task.slot, next((e.wall for e in sheet.events if e.kind == "state"), "")
     ours = Manifest(
@@ -119,11 +117,14 @@ def _write(studio: Path, folder: Path, reading: Reading, task: RecordTask) -> Ma
     known = ours if known.host_start_ns is None else known
     rows = {p.relative_to(folder).as_posix(): (p.stat().st_size, file_sha256(p)) for p in sorted(files)}
     new = tuple(capture.KeptFile(path=name, bytes=n, sha256=sha256) for name, (n, sha256) in rows.items())
-    streams = tuple(s for s in known.streams if s.name != _TABLET.name) + ((_TABLET,) if sheet.slices else ())
+    streams = [s for s in known.streams if not s.name.startswith("tablet-")]
+    for part in (name for name in sorted(parts) if parts[name]):
+        note = "of a browser; it begins at its event 'began' in tablet.jsonl"
+        streams.append(capture.StreamSpec(name=part, kind="video", format="file", clock=part, required=False, note=note))  # fmt: skip
     before = [r for r in known.reasons if "tablet" not in r]
     told = tuple(dict.fromkeys([*before, *reasons]))
     kept = tuple(f for f in known.files if f.path not in rows)
-    return _change(known, streams=streams, files=(*kept, *new), reasons=told)
+    return _change(known, streams=tuple(streams), files=(*kept, *new), reasons=told)
 
 
 def _join(slices: Sequence[Path], folder: Path, part: str) -> list[Path]:

@@ -16,7 +16,7 @@ const script = task.steps.map((/** @type {any} */ s) => ({ id: s.step, text: s.m
 /** Steps that are to be done, and those that are not. @type {{id: string, text: string, out: boolean}[]} */
 const all = [...script, ...task.left_out.map((/** @type {string[]} */ [id, text]) => ({ id, text, out: true }))];
 let sheet = /** @type {any} */ ({ stage: "prepare", ready: [], texts: {}, planned: [], events: [], slices: {}, review: [], note: "" });
-let [viewer, recording, started] = [false, false, false];
+let [viewer, recording, started, part] = [false, false, false, ""];
 let [offline, hiddenAt, room] = ["not known yet", 0, /** @type {number | null} */ (null)];
 let recorder = /** @type {any} of other sensors; null where none listens */ (null);
 const warned = /** @type {Set<string>} each warning comes once */ (new Set());
@@ -36,7 +36,7 @@ const since = (wall = new Date().toISOString()) => (Date.parse(wall) - Date.pars
 const pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const minutes = (/** @type {number} */ value) => (value >= 600 ? "10 h or more" : `${Math.floor(value)} min`);
 const camera = new Camera(task.streams, async (what) => {
-  if (recording) await log("sensor", { stream: "tablet", text: what });
+  if (recording) await log("sensor", { stream: part, text: what });
   await lamps();
 });
 
@@ -140,7 +140,7 @@ async function startPart() {
   recording = true;
   stayAwake();
   show();
-  const part = `tablet-${Object.keys(sheet.slices).length + 1}`;
+  part = `tablet-${Object.keys(sheet.slices).length + 1}`;
   let seq = 0;
   const begun = await camera.start(async (slice) => {
     const why = await slices?.keep(page.pid, { part, seq: seq + 1, ...slice }).then(() => "", (error) => error.why ?? error.name);
@@ -149,7 +149,7 @@ async function startPart() {
     await page.changed();
   });
   if (begun) sheet.slices[part] ??= 0;
-  await log("mark", begun ? { stream: "tablet", text: `part ${part}` } : { text: `display only: ${camera.why || "no camera"}` });
+  await (begun ? log("sensor", { stream: part, text: "began" }) : log("mark", { text: `display only: ${camera.why || "no camera"}` }));
   if (recorder) recorder = (await askRecorder(page, "arm")) && (await askRecorder(page, "start"));
   void pairClocks();
 }
@@ -181,7 +181,7 @@ async function stop(why = "") {
 async function resume() {
   const away = Math.max(0, Date.now() - Date.parse(sheet.events.at(-1)?.wall)) || 0;
   await camera.open();
-  await log("gap", { stream: "tablet", start_ns: toNs() - toNs(away), end_ns: toNs(), text: "the page was loaded again; where it begins is by wall time" });
+  await log("gap", { start_ns: toNs() - toNs(away), end_ns: toNs(), text: "the page was loaded again; where it begins is by wall time" });
   await log("state", { text: "resumed" });
   await startPart();
   await nextStep();
@@ -400,7 +400,7 @@ document.addEventListener("visibilitychange", () => {
   const hidden = document.visibilityState === "hidden";
   if (recording && !hidden) stayAwake();
   if (recording && !hidden && hiddenAt) {
-    void log("gap", { stream: "tablet", start_ns: toNs(hiddenAt), end_ns: toNs(), text: "in the background" });
+    void log("gap", { stream: part, start_ns: toNs(hiddenAt), end_ns: toNs(), text: "in the background" });
     alarm(`This page was in the background for ${span((performance.now() - hiddenAt) / 1000)}: the recording may lack that.`);
   }
   hiddenAt = hidden ? performance.now() : 0;
