@@ -303,7 +303,7 @@ function show() {
   const texts = script.map(textOf);
   const at = place();
   byId("step-count").textContent = at < texts.length ? `Step ${at + 1} of ${texts.length}` : "";
-  byId("step-now").textContent = (task.paragraph && at < texts.length ? texts.join(" ") : texts[at]) ?? "All steps are done. Hold Stop.";
+  byId("step-now").textContent = (task.paragraph && at < texts.length ? texts.map((t) => (/[.!?]$/.test(t) ? t : `${t}.`)).join(" ") : texts[at]) ?? "All steps are done. Hold Stop.";
   byId("step-next").textContent = texts[at + 1] && !task.paragraph ? `Then: ${texts[at + 1]}` : "";
   const on = recording && eventsOf("step_start").length > 0;
   for (const [id, may] of [["done", at < texts.length], ["back-step", at > 0], ["oops", true], ["stop", true]]) byId(id).disabled = !(on && may);
