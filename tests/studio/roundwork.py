@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from proctor.capture.records import PlannedMistake, Script, ScriptStep, Slot
 from proctor.exam.question import Open, Question, Words
 from proctor.verify.desk import rounds
 from proctor.verify.rounds.graph import GraphTask
@@ -14,12 +15,13 @@ from proctor.verify.rounds.kind import task_kind
 from proctor.verify.rounds.mark import MarkTask
 from proctor.verify.rounds.order import OrderTask, Step
 from proctor.verify.rounds.rate import RateTask
+from proctor.verify.rounds.record import CHECKS, RecordTask
 from proctor.verify.rounds.records import Round, RoundSettings, Task, TaskRole
 from proctor.verify.rounds.timeline import TimelineStep, TimelineTask
 
 __all__ = ["KINDS", "begin", "make_tasks", "sheet_of"]
 
-KINDS = ("rate", "order", "mark", "alternatives", "graph", "timeline")
+KINDS = ("rate", "order", "mark", "alternatives", "graph", "timeline", "record")
 STEPS = ("Saw the board", "Sand it", "Draw the letters", "Paint them", "Let it dry")
 
 
@@ -56,6 +58,14 @@ def make_tasks(
                 frames=600, steps=done, before=(("s0", "s1"),), video=f"zq-video/{prefix}{n}.mp4",
                 dataset="zq-dataset", activity="zq-activity",
             )  # fmt: skip
+        elif kind == "record":
+            script = Script(
+                id=f"zq-script-{prefix}{n}", activity="zq-activity", title=f"A sign {words}", strategy="induced", seed=f"zq-source {n}",
+                steps=tuple(ScriptStep(step=f"s{k}", text=f"{text} {words}") for k, text in enumerate(STEPS)),
+                mistakes=(PlannedMistake(step="s1", kind="technique", text=words),), items=(f"a saw {words}",),
+            )  # fmt: skip
+            slot = Slot(id=f"{prefix}{n}-zq-recording", script=script.id, activity="zq-activity", participant="", environment="k", strategy="induced")  # fmt: skip
+            body = RecordTask(slot=slot, script=script)
         else:
             steps = tuple(Step(id=f"s{k}", text=f"{text} {n} {words}") for k, text in enumerate(STEPS))
             body = OrderTask(steps=steps, shows="text", goal=f"A sign {words}")
@@ -95,6 +105,17 @@ def sheet_of(kind: str, note: str = "") -> dict[str, Any]:
         wrong = [{"step": "s4", "tag": "missing"}, {"step": "s1", "tag": "technique", "text": note}]
         acts = [{"id": "b", "start_s": 0, "end_s": 1, "verb": note[:100] or "saw", "noun": "board"}]
         return {"segments": marks, "errors": wrong, "actions": acts, "note": note}
+    if kind == "record":
+        times = [{"n": n, "kind": "state", "text": text} for n, text in enumerate(("recording", "stopped"))]
+        seen = [{"step": f"s{n}"} for n in range(4)]
+        done = {"step": "s4", "as_planned": False, "performed": note[:100] or "painted it twice"}
+        return {
+            "stage": "review",
+            "ready": list(CHECKS),
+            "events": times,
+            "review": [*seen, done],
+            "note": note,
+        }
     if kind == "alternatives":
         return {"lanes": [["s0", "s2", "s1", "s4", "s3"]], "note": note}
     return {"order": ["s0", "s2", "s1", "s4", "s3"], "values": {"confidence": "4"}, "note": note}

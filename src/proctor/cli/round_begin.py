@@ -14,6 +14,7 @@ from proctor.stages.rounds.settings import (
     MarkSettings,
     OrderSettings,
     RateSettings,
+    RecordRoundSettings,
     TimelineSettings,
     WriteSettings,
 )
@@ -129,5 +130,17 @@ def timeline(workspace: WorkspaceArgument, settings: TimelineSettings, output: O
     _begin(workspace, "timeline", settings, output)
 
 
-COMMANDS = (answer, mark, write, rate, order, alternatives, graph, timeline)
+@with_settings
+def record(workspace: WorkspaceArgument, settings: RecordRoundSettings, output: Output) -> None:
+    """Have participants record the activities of the plan on a tablet: prepare, record, and say what went differently.
+
+    They choose among the recordings that the plan has for them (their code is the name they sign in with). 'round collect'
+    writes script, events, review and the tablet's video into the folder of each recording.
+
+    Example: proctor round record bench --minutes 40
+    """
+    _begin(workspace, "record", settings, output)
+
+
+COMMANDS = (answer, mark, write, rate, order, alternatives, graph, timeline, record)
 """In the order in which they are listed."""

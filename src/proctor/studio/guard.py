@@ -21,6 +21,7 @@ from proctor.errors import UserError
 from proctor.studio.context import Settings
 
 __all__ = [
+    "CAMERA",
     "MAX_BODY",
     "MAX_SOUND",
     "MICROPHONE",
@@ -36,9 +37,11 @@ __all__ = [
 MAX_BODY: Final = 1_000_000
 """Bytes of a request's body."""
 MAX_SOUND: Final = 16_000_000
-"""Bytes of recorded sound, at its own addresses."""
+"""Bytes of recorded sound or of a slice of a recording, at their own addresses."""
 MICROPHONE: Final = "microphone=(self)"
 """Value of ``Permissions-Policy`` by which a page says that people speak on it; every other one is overruled."""
+CAMERA: Final = "camera=(self), microphone=(self)"
+"""The same of a page on which people are filmed."""
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY: Final = (
     "default-src 'self'; script-src 'self'; style-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -57,9 +60,8 @@ _HEADERS: Final[Sequence[tuple[bytes, bytes]]] = (
         b"camera=(), microphone=(), geolocation=(), display-capture=(), payment=(), usb=(), browsing-topics=()",
     ),
 )
-_SPEAKING: Final = tuple(
-    (name, value.replace(b"microphone=()", MICROPHONE.encode())) for name, value in _HEADERS
-)
+_ASKED: Final = {MICROPHONE.encode(): b"microphone=()", CAMERA.encode(): b"camera=(), microphone=()"}
+"""What a page may say, and what of every page's policy that stands for."""
 _OURS: Final = frozenset(name for name, _ in _HEADERS) | {b"server-timing"}
 _NO_STORE: Final = (b"cache-control", b"no-store")
 
@@ -67,8 +69,11 @@ _PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~@:+=,-]*)+", re.A
 _PORT: Final = re.compile(r":\d+$", re.ASCII)
 _LONGEST_PATH: Final = 1_024
 _TYPES: Final = (b"application/json", b"application/x-www-form-urlencoded", b"multipart/form-data")
-_SOUND: Final = re.compile(r"/w/[^/]+/narration/[^/]+", re.ASCII)
 _SOUND_TYPES: Final = (b"audio/webm", b"audio/ogg", b"audio/mp4")
+_MEDIA: Final = (
+    (re.compile(r"/w/[^/]+/narration/[^/]+", re.ASCII), _SOUND_TYPES),
+    (re.compile(r"/w/[^/]+/slice/[^/]+/[^/]+", re.ASCII), (*_SOUND_TYPES, b"video/webm", b"video/mp4")),
+)
 _FORWARDED: Final = frozenset(
     {
         b"forwarded",
@@ -182,8 +187,10 @@ class Guard:
 
     def _allowed(self, scope: Scope) -> tuple[int, tuple[bytes, ...]]:
         """Return how many bytes of which types may be sent to an address."""
-        is_sound = scope["method"] == "PUT" and _SOUND.fullmatch(scope["path"])
-        return (MAX_SOUND, _SOUND_TYPES) if is_sound else (self._max_body, _TYPES)
+        for address, types in _MEDIA if scope["method"] == "PUT" else ():
+            if address.fullmatch(scope["path"]):
+                return MAX_SOUND, types
+        return self._max_body, _TYPES
 
     def _body_refusal(
         self, headers: dict[bytes, bytes], most: int, types: tuple[bytes, ...]
@@ -309,7 +316,10 @@ class _Answer:
     def _with_ours(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         headers = list(headers)
         kept = [pair for pair in headers if pair[0].lower() not in _OURS]
-        kept += _SPEAKING if (b"permissions-policy", MICROPHONE.encode()) in headers else _HEADERS
+        asked = next(
+            (value for name, value in headers if name == b"permissions-policy" and value in _ASKED), b""
+        )
+        kept += ((name, value.replace(_ASKED[asked], asked) if asked else value) for name, value in _HEADERS)
         if not any(name.lower() == b"cache-control" for name, _ in kept):
             kept.append(_NO_STORE)
         spent = (self._clock() - self._begun) * 1000

@@ -73,9 +73,10 @@ def keep_sound(folder: Path, pid: str, name: str, data: bytes) -> bool:
 
 
 def forget_sounds(folder: Path, pids: Iterable[str]) -> None:
-    """Remove every sound of some assignments: somebody's voice is no longer ours to keep."""
+    """Remove every sound and recording of some assignments: somebody's voice and picture are no longer ours to keep."""
     for pid in filter(_PID.fullmatch, pids):
-        shutil.rmtree(folder / "narrations" / pid, ignore_errors=True)
+        for place in ("narrations", "slices"):
+            shutil.rmtree(folder / place / pid, ignore_errors=True)
 
 
 def keep_heard(sound: Sound, text: str) -> None:

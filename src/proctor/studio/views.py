@@ -20,6 +20,7 @@ from proctor.drawing.view import GraphView
 from proctor.exam.card import Criterion, Exhibited
 from proctor.procedure.language import find_faults
 from proctor.verify.rounds.form import Field as FormField
+from proctor.verify.rounds.kind import Offer
 
 Judged = Literal["right", "wrong", ""]
 """A radio pair; empty is "not judged yet", which is not the same as "wrong"."""
@@ -307,6 +308,7 @@ class JoinView(Struct, frozen=True):
         redirect: address that they go back to, at the end.
         again: they may take another batch.
         minutes: for a batch; 0 for any time.
+        offers: tasks that they choose among, with their pids; ``Offer`` of ``verify.rounds.kind``.
     """
 
     address: str
@@ -323,6 +325,7 @@ class JoinView(Struct, frozen=True):
     redirect: str = ""
     again: bool = False
     minutes: int = 0
+    offers: tuple[tuple[str, Offer], ...] = ()
 
 
 class RoundRow(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 Two lists say what the studio must stand: 19 groups of attacks, and 17 things that annotation tools in
 the field got wrong. ``GROUPS`` and ``FIELD`` name, for every one of them, the tests that prove it; ``NOT_HERE`` says
-what a line asks of rooms that the studio does not have (recording in the kitchen, Label
+what a line asks of what the studio does not have (a sandbox, Label
 Studio): those tests come with those rooms, and until then a test asserts that there is no such
 address. The test below asserts that every named test exists, so a test that is renamed or removed shows.
 
@@ -107,6 +107,8 @@ GROUPS: dict[int, tuple[str, ...]] = {
         "studio/test_serving.py::test_strange_names_are_not_found",
         "studio/test_serving.py::test_links_do_not_lead_out",
         "studio/test_guard.py::test_addresses_that_are_none_of_ours",
+        "studio/test_recordings.py::test_what_is_no_slice_is_refused",
+        "studio/test_recordings.py::test_slices_come_in_order_once_and_a_differing_one_is_kept_beside",
     ),
     # 10 ranges
     10: (
@@ -133,9 +135,14 @@ GROUPS: dict[int, tuple[str, ...]] = {
         "verify/desk/test_people.py::test_what_is_long_over_is_deleted",
         "verify/desk/test_withdrawal.py::test_what_they_judged_counts_no_more_in_any_revision",
         "studio/test_account.py::test_consent_then_guideline_then_work",
+        "studio/test_recordings.py::test_who_withdraws_leaves_no_picture_and_no_voice",
+        "studio/test_recordings.py::test_camera_and_microphone_are_for_this_page_alone",
     ),
-    # 13 capture: no such room; see NOT_HERE
     13: (
+        "studio/test_recordings.py::test_a_recorder_hears_its_person_alone",
+        "studio/test_recordings.py::test_verbs_that_are_none_reach_no_recorder",
+        "studio/js/test_task_record.py::test_r8_somebody_elses_recording_is_not_there",
+        "studio/js/test_task_record.py::test_r6_a_second_tablet_looks_on_until_it_takes_over",
         f"{HERE}/test_secrets.py::test_no_route_captures_fetches_or_calls_back",
         f"{HERE}/test_secrets.py::test_no_module_unpickles_kills_shells_or_fetches",
     ),
@@ -162,6 +169,8 @@ GROUPS: dict[int, tuple[str, ...]] = {
         f"{HERE}/test_requests.py::test_a_flood_of_drafts_is_one_row_of_bounded_size",
         f"{HERE}/test_requests.py::test_drafts_that_are_none",
         f"{HERE}/test_requests.py::test_forms_with_thousands_of_fields_are_refused_or_ignored",
+        "studio/test_recordings.py::test_what_is_no_slice_is_refused",
+        "studio/test_recordings.py::test_a_full_disk_takes_no_slice",
     ),
     # 18 blindness
     18: (
@@ -241,12 +250,11 @@ FIELD: dict[int, tuple[str, ...]] = {
 }
 
 NOT_HERE: dict[str, str] = {
-    "group 9": "uploads (size, type by content, sandboxed ffprobe): nothing takes a file; every form refuses one",
-    "group 12": "faces and voices on media: no recording app yet",
-    "group 13": "start and stop of recordings, device tokens, sensor endpoints: no recording app yet",
+    "group 9": "a sandbox for programs that read uploads: nothing on the server reads a slice, and 'round collect' is run by hand",
+    "group 12": "faces on media are not blurred: who is filmed has agreed, and media stay in the workspace",
+    "group 13": "device tokens: a tablet is a browser with its person's session, a recorder listens to this user alone",
     "group 14": "Label Studio as a separate origin: no integration yet",
     "group 15": "webhooks and speech recognition: the studio connects to nobody, so there is no host to allow",
-    "group 17": "slices of 16 MB: no uploads",
 }
 
 OTHER_FAULTS: dict[str, str] = {

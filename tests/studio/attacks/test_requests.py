@@ -140,7 +140,7 @@ def test_a_body_of_more_than_a_megabyte(route: StudioRoute, house: Any, crew: An
     crew["owner"].sign_in()
     crew["annotator"].sign_in()
     who = "annotator" if route.path.startswith("/w/") else "owner"
-    is_sound = route.path == "/w/{pid}/narration/{name}"
+    is_sound = route.path in ("/w/{pid}/narration/{name}", "/w/{pid}/slice/{part}/{seq}")
     kinds = ("audio/ogg",) if is_sound else ("application/json", "application/x-www-form-urlencoded")
     with house.unchanged():
         for kind in kinds:

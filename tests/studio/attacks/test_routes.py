@@ -40,6 +40,10 @@ MAY_BE_EMPTY = {
     "/w/{pid}/look",
 } | {
     "/w/{pid}/narration/{name}",
+    "/w/{pid}/slice/{part}/{seq}",
+    "/w/{pid}/clock",
+    "/w/{pid}/lease",
+    "/w/{pid}/recorder",
     "/r/{round}/join",
     "/r/{round}/start",
     "/r/{round}/stop",
@@ -78,6 +82,10 @@ def body_for(route: StudioRoute) -> dict[str, Any]:
         return {"json": {}}
     if route.path == "/w/{pid}/narration/{name}" and route.method == "PUT":
         return {"content": b"OggS"}
+    if route.path == "/w/{pid}/slice/{part}/{seq}":
+        return {"content": b"OggS"}
+    if route.path in ("/w/{pid}/lease", "/w/{pid}/recorder"):
+        return {"json": {"client": "a-tablet"}}
     if route.path == "/w/{pid}/cant":
         return {"json": {"reason": "media", "note": ""}}
     return {} if route.method == "GET" else {"data": FORMS.get(route.path, {"a": "b"})}
@@ -85,7 +93,7 @@ def body_for(route: StudioRoute) -> dict[str, Any]:
 
 def headers_for(route: StudioRoute, says: Any, *, page: bool) -> dict[str, str]:
     more = {"If-Match": '"0"', "Idempotency-Key": "k" * 20} if route.path.startswith("/w/") else {}
-    if route.path.endswith("/{name}") and route.method == "PUT":
+    if route.path.endswith(("/{name}", "/{seq}")) and route.method == "PUT":
         more["Content-Type"] = "audio/ogg"
     return {**(says.page if page else says.data), **more}
 
@@ -104,7 +112,7 @@ class Ids:
             return path.replace("{token}", new_token())
         if "{" not in path:
             return path
-        path = path.replace("{name}", "said1")
+        path = path.replace("{name}", "said1").replace("{part}", "tablet-1").replace("{seq}", "1")
         if "{round}" in path:
             names = zip(("{round}", "{batch}", "{sample}"), self._round(), strict=True)
             return functools.reduce(lambda told, pair: told.replace(*pair), names, path)
@@ -201,7 +209,7 @@ def test_the_table_has_all_kinds_of_permissions() -> None:
 def test_only_these_routes_are_public() -> None:
     public = {route.path for route in TABLE if route.permission == "public"}
     accounts = {"/signin", "/signout", "/invite/{token}", "/setup/{token}", "/start/{token}"}
-    assert public == {*accounts, "/r/{round}", "/r/{round}/join"}
+    assert public == {*accounts, "/r/{round}", "/r/{round}/join", "/tablet.js"}
 
 
 # -- objects of others ---------------------------------------------------------------------------------------------
@@ -226,7 +234,10 @@ def test_what_is_somebody_elses_reads_like_what_is_not_there(
             for pid in (*pids, says.nowhere):
                 response = crew[who].send(
                     route.method,
-                    route.path.replace("{pid}", pid).replace("{name}", "said1"),
+                    route.path.replace("{pid}", pid)
+                    .replace("{name}", "said1")
+                    .replace("{part}", "tablet-1")
+                    .replace("{seq}", "1"),
                     headers=headers_for(route, says, page=page),
                     **body_for(route),
                 )

@@ -286,10 +286,9 @@ def test_the_studio_connects_to_nobody(busy: Any, monkeypatch: pytest.MonkeyPatc
 
 
 def test_no_route_captures_fetches_or_calls_back() -> None:
-    """Recording, Label Studio and webhooks have no address here (yet): their tests come with them."""
+    """Label Studio and webhooks have no address here; what a recording sends is its person's alone (``test_recordings``)."""
     words = (
         "capture",
-        "record",
         "sensor",
         "device",
         "label-studio",

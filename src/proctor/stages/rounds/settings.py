@@ -9,7 +9,7 @@ from proctor.settings import Settings, argument, option
 
 __all__ = [
     "AlternativesSettings", "AnswerSettings", "Collect", "Database", "Given", "GraphRoundSettings", "MarkSettings", "OrderSettings",
-    "RateSettings", "SampleSettings", "Stored", "TimelineSettings", "Transcribe", "Which", "WriteSettings",
+    "RateSettings", "RecordRoundSettings", "SampleSettings", "Stored", "TimelineSettings", "Transcribe", "Which", "WriteSettings",
 ]  # fmt: skip
 
 
@@ -126,6 +126,18 @@ class TimelineSettings(Given, frozen=True, kw_only=True):
     ] = None
     incomplete: Annotated[bool, option("Steps may be left unmarked without being missing.")] = False
     least_iou: Annotated[float, option("Overlap from which two segments agree.", ge=0.01, le=1)] = 0.5
+
+
+class RecordRoundSettings(Given, frozen=True, kw_only=True):
+    """How recordings of the plan are made."""
+
+    people: Annotated[int, option("People that make each recording.", ge=1, le=1)] = 1
+    batch: Annotated[int, option("Recordings of a batch where nobody chooses one.", ge=1)] = 1
+    stream: Annotated[tuple[Literal["camera", "microphone"], ...], option("What the tablet itself records (repeatable; default: both).")] = ()  # fmt: skip
+    display_only: Annotated[bool, option("The tablet only shows the steps; cameras are separate.")] = False
+    countdown: Annotated[int, option("Seconds before the flash with which a recording begins.", ge=0, le=60)] = 5  # fmt: skip
+    paragraph: Annotated[bool, option("Show the whole text instead of one step, which a camera could read.")] = False  # fmt: skip
+    minutes: Annotated[int, option("Minutes that a recording may take, for the room on the tablet.", ge=1, le=600)] = 60  # fmt: skip
 
 
 class Transcribe(Which, frozen=True, kw_only=True):

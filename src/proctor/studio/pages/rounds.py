@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -18,8 +19,8 @@ from proctor.verify.desk import people, rounds
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.records import GoneError, InvalidError, Person
 from proctor.verify.rounds.form import FormSheet, form_sheet
-from proctor.verify.rounds.kind import task_kind
-from proctor.verify.rounds.records import Batch, Round
+from proctor.verify.rounds.kind import Offer, task_kind
+from proctor.verify.rounds.records import Batch, Round, Task
 
 __all__ = ["ROUTES", "round_of", "rounds_for"]
 
@@ -61,7 +62,8 @@ async def show_round(request: Request) -> Response:
             return see_other(f"/signin?next={quote(request.url.path)}")
         return render(request, "round", _view(round_, "ask", hidden=asked))
     empty = "empty" in request.query_params
-    return render(request, "round", await read(request, lambda c: _standing(c, round_, person, empty=empty)))
+    desk = desk_of(request)
+    return render(request, "round", await read(request, lambda c: _standing(desk, c, round_, person, empty=empty)))  # fmt: skip
 
 
 async def join(request: Request) -> Response:
@@ -107,7 +109,7 @@ async def start(request: Request) -> Response:
                 return round_.pid, sheet
             passed = [*_passed(person), round_.pid]
             people.set_settings(desk, connection, person, {**person.settings, "rounds": passed[-100:]})
-        batch = rounds.open_batch(desk, connection, round_, person)
+        batch = rounds.open_batch(desk, connection, round_, person, task=text_in(form, "task"))
         following = rounds.count_batch(connection, batch).following if batch is not None else None
         return f"/w/{following}" if following else f"/r/{round_.pid}{'' if batch else '?empty=1'}"
 
@@ -159,17 +161,19 @@ def _wrong(round_: Round, sheet: FormSheet) -> dict[str, str]:
     }
 
 
-def _standing(connection: Connection, round_: Round, person: Person, *, empty: bool = False) -> JoinView:
+def _standing(desk: Desk, connection: Connection, round_: Round, person: Person, *, empty: bool) -> JoinView:
     batch = rounds.current_batch(connection, round_, person)
     if batch is None:
         quiz = round_.settings.quiz and not _has_passed(person, round_)
         state = "closed" if round_.state != "open" else "empty" if empty else "quiz" if quiz else "ready"
-        return _view(round_, state)
+        return _view(round_, state, offers=rounds.list_offers(desk, connection, round_, person))
     count = rounds.count_batch(connection, batch)
     state = {"open": "going", "expired": "late"}.get(batch.state, "done")
     if state == "going" and round_.state != "open":
         state = "closed"
-    return _view(round_, state, batch=batch, done=count.done, total=count.total)
+    more = state in ("done", "late") and round_.state == "open"
+    offers = rounds.list_offers(desk, connection, round_, person) if more else ()
+    return _view(round_, state, batch=batch, done=count.done, total=count.total, offers=offers)
 
 
 def _view(
@@ -181,6 +185,7 @@ def _view(
     batch: Batch | None = None,
     done: int = 0,
     total: int = 0,
+    offers: Sequence[tuple[Task, Offer]] = (),
 ) -> JoinView:
     kind, settings = task_kind(round_.kind), round_.settings
     errors = tuple(Field(n, text) for n, text in _wrong(round_, sheet).items()) if sheet is not None else ()
@@ -204,6 +209,7 @@ def _view(
         redirect=settings.redirect.replace("{code}", quote(code, safe="")) if code else "",
         again=state in ("done", "late") and round_.state == "open" and settings.batches != 1,
         minutes=round(settings.lease_minutes),
+        offers=tuple((task.pid, offer) for task, offer in offers),
     )
 
 

@@ -20,7 +20,7 @@ from proctor.verify.desk import people
 from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import ConflictError, GoneError, Person
-from proctor.verify.rounds.kind import task_kind
+from proctor.verify.rounds.kind import Offer, TaskKind, task_kind
 from proctor.verify.rounds.records import Batch, Reading, Round, RoundSettings, Task
 from proctor.verify.schema import tables
 
@@ -35,6 +35,7 @@ __all__ = [
     "find_round",
     "get_round",
     "give_out_again",
+    "list_offers",
     "list_rounds",
     "list_tasks",
     "open_batch",
@@ -317,10 +318,26 @@ def _corrections(connection: Connection, round_: Round) -> dict[str, msgspec.Raw
 # -- reserving -------------------------------------------------------------------------------------------------
 
 
-def open_batch(desk: Desk, connection: Connection, round_: Round, person: Person) -> Batch | None:
+def list_offers(
+    desk: Desk, connection: Connection, round_: Round, person: Person
+) -> list[tuple[Task, Offer]]:
+    """Return what somebody may choose now, their own first; nothing where tasks are drawn."""
+    kind = task_kind(round_.kind)
+    if type(kind).offer is TaskKind.offer:
+        return []
+    free = {f.id for f in _free(desk, connection, round_, person) if f.left > 0}
+    tasks = [t for t in list_tasks(connection, round_) if t.id in free]
+    found = [(t, kind.offer(msgspec.json.decode(t.body, type=kind.task))) for t in tasks]
+    return sorted(((t, offer) for t, offer in found if offer is not None), key=lambda one: not one[1].owner)
+
+
+def open_batch(
+    desk: Desk, connection: Connection, round_: Round, person: Person, *, task: str = ""
+) -> Batch | None:
     """Return the batch that somebody has open in a round, or a new one; None when there is nothing for them.
 
-    Call it in a writing transaction. That a task is done by no more people than wanted is a rule of the tables, too.
+    ``task`` is the pid of the one that they chose, if it is still theirs to choose. Call it in a writing transaction. That a task is
+    done by no more people than wanted is a rule of the tables, too.
 
     Raises:
         ConflictError: if the round is closed.
@@ -341,7 +358,10 @@ def open_batch(desk: Desk, connection: Connection, round_: Round, person: Person
     ).scalar_one()
     if round_.settings.batches and done >= round_.settings.batches:
         return None
-    chosen = _choose(desk, connection, round_, person, int(done))
+    if task:
+        chosen = [t.id for t, _ in list_offers(desk, connection, round_, person) if t.pid == task]
+    else:
+        chosen = _choose(desk, connection, round_, person, int(done))
     if not chosen:
         return None
     now, lease = desk.now(), round_.settings.lease_minutes

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from proctor.verify.rounds.form import Field
     from proctor.verify.rounds.records import Round
 
-__all__ = ["Fields", "NoOptions", "TaskKind", "task_kind"]
+__all__ = ["Fields", "NoOptions", "Offer", "TaskKind", "task_kind"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 S = TypeVar("S", bound=msgspec.Struct)
@@ -42,6 +42,7 @@ _KINDS: Final = {
     "alternatives": "proctor.verify.rounds.alternatives:KIND",
     "graph": "proctor.verify.rounds.graph:KIND",
     "timeline": "proctor.verify.rounds.timeline:KIND",
+    "record": "proctor.verify.rounds.record:KIND",
 }
 
 
@@ -57,6 +58,15 @@ class Fields(Protocol):
 
 class NoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A kind whose rounds have no settings of their own."""
+
+
+class Offer(NamedTuple):
+    """A task that people choose: whose it is (a name to sign in with; empty: anybody's), its name, what it needs, its steps."""
+
+    owner: str
+    title: str
+    needs: str
+    steps: tuple[str, ...]
 
 
 class TaskKind(ABC, Generic[T, S, O]):
@@ -125,6 +135,10 @@ class TaskKind(ABC, Generic[T, S, O]):
 
     def rate(self, task: T) -> Fraction | None:  # noqa: ARG002
         """Return the frames a second of the recording where the page has to show each of them."""
+        return None
+
+    def offer(self, task: T) -> Offer | None:  # noqa: ARG002 - for kinds whose tasks people choose
+        """Return how a task is offered to whoever may choose it; None where tasks are drawn."""
         return None
 
     def barred(self, connection: Connection, round_: Round, person: Person) -> Collection[str]:  # noqa: ARG002 - for kinds with rules

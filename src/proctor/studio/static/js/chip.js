@@ -9,6 +9,8 @@ const draft = { dirty: false, onDevice: true, why: "", savedAt: null, shown: fal
 const queue = { waiting: 0, stuck: 0, why: "", onDevice: true, sentSome: false };
 /** Sound that this device recorded and the server lacks. */
 const clips = { waiting: 0, stuck: 0, why: "", onDevice: true };
+/** Slices of recordings: every page of the studio goes on sending them, so they keep nobody from leaving. */
+const slices = { waiting: 0, stuck: 0, why: "" };
 const SPEAK_AFTER_MS = 2000;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let speakTimer;
@@ -33,6 +35,12 @@ export function tellClips(now) {
   render();
 }
 
+/** @param {typeof slices} now what is known of slices of recordings not confirmed */
+export function tellSlices(now) {
+  Object.assign(slices, now);
+  render();
+}
+
 /** @returns {boolean} whether closing the tab now could leave work behind that the server lacks */
 export function hasTrouble() {
   return queue.waiting + clips.waiting > 0 || (draft.dirty && (draft.why !== "" || !draft.onDevice));
@@ -46,13 +54,14 @@ const clock = (when) => `${String(when.getHours()).padStart(2, "0")}:${String(wh
 
 /** @returns {{ring: "server"|"device"|"none", text: string} | null} */
 function describe() {
-  const waiting = queue.waiting + clips.waiting + (draft.dirty && draft.why !== "" ? 1 : 0);
+  const waiting = queue.waiting + clips.waiting + slices.waiting + (draft.dirty && draft.why !== "" ? 1 : 0);
   const parts = [];
   if (waiting > 0) parts.push(`${waiting} waiting`);
-  if (queue.stuck + clips.stuck > 0) parts.push(`${queue.stuck + clips.stuck} not accepted`);
+  const stuck = queue.stuck + clips.stuck + slices.stuck;
+  if (stuck > 0) parts.push(`${stuck} not accepted`);
   const count = parts.join(", ");
-  const unsent = queue.waiting + queue.stuck + clips.waiting + clips.stuck;
-  const why = draft.why || queue.why || clips.why;
+  const unsent = queue.waiting + clips.waiting + slices.waiting + stuck;
+  const why = draft.why || queue.why || clips.why || slices.why;
   if ((draft.dirty && !draft.onDevice) || (unsent > 0 && !(queue.onDevice && clips.onDevice))) {
     return { ring: "none", text: joined("○ not saved", why || "this window alone holds it", count) };
   }

@@ -33,6 +33,7 @@ const NAME = "proctor-studio";
 const DRAFTS = "drafts";
 const QUEUE = "queue";
 const CLIPS = "clips";
+const SLICES = "slices";
 
 /** The device refused to keep a record; `why` is a sentence for the chip. */
 export class DeviceFull extends Error {
@@ -59,10 +60,10 @@ function openDatabase() {
       resolve(found);
     };
     try {
-      const request = indexedDB.open(NAME, 2);
+      const request = indexedDB.open(NAME, 3);
       request.onupgradeneeded = () => {
         const there = request.result.objectStoreNames;
-        for (const [store, id] of [[DRAFTS, "pid"], [QUEUE, "key"], [CLIPS, "key"]]) {
+        for (const [store, id] of [[DRAFTS, "pid"], [QUEUE, "key"], [CLIPS, "key"], [SLICES, "key"]]) {
           if (!there.contains(store)) request.result.createObjectStore(store, { keyPath: ["person", id] });
         }
       };
@@ -211,6 +212,18 @@ export const putClip = (record) => write(CLIPS, record.key, record);
 export const dropClip = (person, key) => remove(CLIPS, person, key);
 /** @param {string} person @returns {Promise<ClipRecord[]>} oldest first */
 export const listClips = (person) => list(CLIPS, person);
+
+/** @typedef {{person: string, key: string, pid: string, part: string, seq: number, bytes: ArrayBuffer, type: string, sha256: string,
+ *   perf_ns: number, wall: string}} SliceRecord
+ * Two seconds of a recording; `key` orders them. They are read one by one, and never held in memory: an hour is a gigabyte. */
+/** @param {SliceRecord} record @throws {DeviceFull} */
+export const putSlice = (record) => transact(SLICES, "readwrite", (s) => s.put(record));
+/** @param {string} person @param {string} key */
+export const dropSlice = (person, key) => remove(SLICES, person, key);
+/** @param {string} person @param {string} after @returns {Promise<SliceRecord | undefined>} the first slice after a key */
+export const nextSlice = (person, after) => transact(SLICES, "readonly", (s) => s.getAll(IDBKeyRange.bound([person, after], [person, []], true), 1)).then(([first]) => first, () => undefined);
+/** @param {string} person @returns {Promise<number>} slices that wait on this device */
+export const countSlices = (person) => transact(SLICES, "readonly", (s) => s.count(IDBKeyRange.bound([person], [person, []]))).catch(() => 0);
 
 /** @returns {string} a random UUID, also where `crypto.randomUUID` is missing (plain http on a network) */
 export function newId() {

@@ -344,7 +344,8 @@ export class DraftKeeper {
   #flight = null;
   #stopped = false;
   #blocked = false;
-  #writing = false;
+  /** @type {Promise<void> | null} */
+  #writing = null;
   #writeAgain = false;
   /** @type {(problem: Problem) => void} */
   #onConflict;
@@ -366,13 +367,13 @@ export class DraftKeeper {
     on("other-person", () => this.stop());
   }
 
-  /** @param {Sheet} sheet @param {number} activeMs a change by the person */
+  /** @param {Sheet} sheet @param {number} activeMs a change by the person @returns {Promise<void>} once the device has it */
   change(sheet, activeMs) {
-    if (this.#stopped) return;
+    if (this.#stopped) return Promise.resolve();
     Object.assign(this.record, { sheet, active_ms: activeMs, dirty: true, at: Date.now() });
     this.record.seq = nextSequence();
-    void this.#persist();
     this.#schedule(DRAFT_DELAY_MS);
+    return this.#persist();
   }
 
   /** @param {number} version the server's version that this sheet has seen */
@@ -417,20 +418,18 @@ export class DraftKeeper {
     this.#schedule(0);
   }
 
-  async #persist() {
-    if (this.#writing) {
-      this.#writeAgain = true;
-      return;
-    }
-    this.#writing = true;
-    try {
-      do {
+  /** @returns {Promise<void>} once the device has the record as it is now */
+  #persist() {
+    this.#writeAgain = true;
+    this.#writing ??= (async () => {
+      while (this.#writeAgain) {
         this.#writeAgain = false;
         await this.#write();
-      } while (this.#writeAgain);
-    } finally {
-      this.#writing = false;
-    }
+      }
+    })().finally(() => {
+      this.#writing = null;
+    });
+    return this.#writing;
   }
 
   async #write() {

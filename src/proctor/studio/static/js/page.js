@@ -33,6 +33,8 @@ import { Backoff, isPassing, reasonOf, send } from "./wire.js";
  * @property {(field: string) => HTMLElement | null} [cardOf] where an error of the server belongs, if not at `#card-<field>`
  * @property {(field: string) => string} [nameOf] what the field is called before its error; empty for nothing
  * @property {import("./keys.js").Action[]} [keys] of this kind of page
+ * @property {() => void} [ready] called once what the device remembers is shown; the server may not have been met yet
+ * @property {boolean} [offline] the page may come from the device itself, older than what the device remembers
  * @property {string} [group] what the keys of submitting and undoing are listed under
  */
 
@@ -108,7 +110,7 @@ class SheetPage {
     const { form } = this;
     form.setAttribute("autocomplete", "off");
     form.noValidate = true;
-    form.addEventListener("input", () => this.changed());
+    form.addEventListener("input", () => void this.changed());
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.submit();
@@ -161,8 +163,12 @@ class SheetPage {
       this.fill(old.sheet);
       tellDraft({ dirty: true, onDevice: true });
     } else if (!sameSheet(now, this.rendered)) {
-      this.keeper.change(now, this.active.total);
+      void this.keeper.change(now, this.active.total);
+    } else if (old && this.adapter.offline) {
+      this.fill(old.sheet);
+      this.keeper.record.sheet = old.sheet;
     }
+    this.adapter.ready?.();
     if (waiting.length > 0) await this.resumeSubmit(waiting[waiting.length - 1], old?.dirty ?? false);
     await this.meetServer(turn, old?.client_id ?? "");
   }
@@ -267,13 +273,13 @@ class SheetPage {
     return this.adapter.reduce?.(sheet) ?? sheet;
   }
 
-  /** The person changed something; `input` events in the form say so themselves. */
+  /** The person changed something; `input` events in the form say so themselves. @returns {Promise<void>} once the device has it */
   changed() {
-    if (this.readOnly) return;
+    if (this.readOnly) return Promise.resolve();
     this.adapter.changed?.();
     this.say("");
     this.clearErrors();
-    this.keeper.change(this.read(), this.active.total);
+    return this.keeper.change(this.read(), this.active.total);
   }
 
   /** @param {string} text */
@@ -401,7 +407,7 @@ class SheetPage {
     if (!sameSheet(this.read(), entry.full)) {
       if (this.pending === null) {
         showToast("Submitted. What you changed since then is a draft: submit again to count it.", null, 10);
-        this.keeper.change(this.read(), this.active.total);
+        void this.keeper.change(this.read(), this.active.total);
       }
       return;
     }
@@ -463,7 +469,7 @@ class SheetPage {
     this.keeper.ancestor = other.theirs;
     this.keeper.record.base = other.version ?? (await this.askVersion());
     this.keeper.rebase(this.keeper.record.base);
-    this.keeper.change(picked, this.active.total);
+    void this.keeper.change(picked, this.active.total);
     this.say("The sheet now holds what you picked. Look it over and submit.");
     document.getElementById("submit")?.focus();
   }

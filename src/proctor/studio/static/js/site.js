@@ -4,6 +4,7 @@ import { make } from "./dom.js";
 import { forgetKeys, listen, register } from "./keys.js";
 import { theNarrations } from "./narrations.js";
 import { theOutbox } from "./outbox.js";
+import { slices } from "./slices.js";
 import { watchSignIn } from "./signin.js";
 import { runToastAction, showToast } from "./toast.js";
 import { offerUndo } from "./undo.js";
@@ -163,6 +164,7 @@ function wireOutbox(person) {
   });
   void outbox.resume();
   void theNarrations()?.resume();
+  void slices?.drain();
 }
 
 function main() {

@@ -1,0 +1,46 @@
+"""The page of a recording: what is to be done, what is planned to go wrong, and what the tablet records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from proctor.procedure.recording import MISTAKE_KINDS
+from proctor.studio.guard import CAMERA
+from proctor.verify.rounds.record import CHECKS, RecordOptions, RecordTask
+
+__all__ = ["HEADERS", "RecordView", "view"]
+
+HEADERS: Final = {"permissions-policy": CAMERA}
+"""People are filmed on this page."""
+_STRATEGIES: Final = {
+    "normal": "Do everything as the text says", "impromptu": "Do it; where you feel like it, make a mistake of your own",
+    "disordered": "The steps come in another order on purpose", "missing": "Some steps are left out on purpose",
+    "induced": "Make the mistakes that are planned",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RecordView:
+    """``task_record``: title, what is asked, what is needed, what is confirmed beforehand, and all that the page draws, as JSON."""
+
+    title: str
+    strategy: str
+    items: tuple[str, ...]
+    checks: tuple[tuple[str, str], ...]
+    paragraph: bool
+    data: str
+
+
+def view(_studio: Any, task: RecordTask, _sheet: Any, options: RecordOptions, _address: str) -> RecordView:
+    """Return what the page shows."""
+    script, strategy = task.script, task.slot.strategy
+    data = {
+        "steps": script.steps, "left_out": [(s, task.left_out.get(s, s)) for s in script.left_out], "checks": tuple(CHECKS),
+        "mistakes": script.mistakes, "hints": script.hints, "prepares": strategy == "induced",
+        "kinds": {kind: "Missing step" if kind == "missing" else kind.capitalize() for kind in MISTAKE_KINDS},
+    }  # fmt: skip
+    json = msgspec.json.encode(data | msgspec.structs.asdict(options)).decode()
+    return RecordView(script.title, _STRATEGIES[strategy], script.items, tuple(CHECKS.items()), options.paragraph, json)  # fmt: skip
