@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from proctor.errors import UserError
 from proctor.records import atomic_write
 
 __all__ = [
-    "HEADER", "INDEX", "SegmentWriter", "load_index", "load_vectors", "read_payload", "salvage", "segment_files", "write_index",
+    "HEADER", "INDEX", "SegmentWriter", "load_index", "load_vectors", "read_payload", "salvage", "segment_files",
+    "write_index",
 ]  # fmt: skip
 
 HEADER: Final = struct.Struct("<4sIqqQI")
@@ -34,22 +35,23 @@ INDEX: Final = np.dtype(
     [("device_ns", "<i8"), ("host_ns", "<i8"), ("seq", "<u8"), ("segment", "<i4"), ("size", "<u4"), ("offset", "<i8")]
 )  # fmt: skip
 """``offset`` is that of the sample's bytes in its segment."""
+_Rows: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 _NAME: Final = re.compile(r"seg-(\d{6})\.bin(\.part)?", re.ASCII)
 _MOST: Final = 256 * 2**20
 """Bytes of a sample; a larger length is damage."""
 
 
-def segment_files(folder: Path) -> list[tuple[int, Path]]:
-    """Return the closed segments of a stream with their numbers, in order."""
-    found = ((m, p) for p in folder.glob("seg-*.bin") if (m := _NAME.fullmatch(p.name)))
+def segment_files(folder: Path, end: Literal[".bin", ".bin.part"] = ".bin") -> list[tuple[int, Path]]:
+    """Return the closed segments of a stream (or those that are open) with their numbers, in order."""
+    found = ((m, p) for p in folder.glob(f"seg-*{end}") if (m := _NAME.fullmatch(p.name)))
     return sorted((int(m[1]), p) for m, p in found)
 
 
 class SegmentWriter:
-    """Writes samples of one stream; goes on after what is there.
+    """Writes samples of one stream; goes on after what is there, of which a ``.part`` is salvaged first.
 
     Args:
-        folder: of the stream; made where it is not there. A ``.part`` of before is salvaged first.
+        folder: of the stream; made where it is not there.
         seconds: after which a segment is closed.
         most: bytes after which a segment is closed.
 
@@ -59,22 +61,18 @@ class SegmentWriter:
 
     def __init__(self, folder: Path, *, seconds: float = 60.0, most: int = 512 * 2**20) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
-        self._span_ns, self._most = int(seconds * 1e9), most
         salvage(folder)
-        known = segment_files(folder)
+        known, rows = segment_files(folder), load_index(folder)
+        self.folder, self._span_ns, self._most = folder, int(seconds * 1e9), most
         self._number = known[-1][0] if known else 0
-        rows = load_index(folder) if known else None
-        self.seq = int(rows["seq"][-1]) + 1 if rows is not None and len(rows) else 0
+        self.seq = int(rows["seq"][-1]) + 1 if len(rows) else 0
         """Sequence number of the next sample."""
         self._file: IO[bytes] | None = None
         self._size = self._first_ns = 0
 
     def add(self, sample: Sample) -> None:
         """Append a sample; buffered, see ``sync``."""
-        if self._file is not None and (
-            sample.host_ns - self._first_ns >= self._span_ns or self._size >= self._most
-        ):
+        if sample.host_ns - self._first_ns >= self._span_ns or self._size >= self._most:
             self.close()
         if self._file is None:
             self._number += 1
@@ -82,8 +80,7 @@ class SegmentWriter:
             self._size, self._first_ns = 0, sample.host_ns
         front = _FRONT.pack(_MARK, len(sample.payload), sample.device_ns, sample.host_ns, self.seq)
         check = zlib.crc32(sample.payload, zlib.crc32(front))
-        self._file.write(front + check.to_bytes(4, "little"))
-        self._file.write(sample.payload)
+        self._file.write(front + check.to_bytes(4, "little") + sample.payload)
         self._size += HEADER.size + len(sample.payload)
         self.seq += 1
 
@@ -101,7 +98,9 @@ class SegmentWriter:
             self._file = None
             part = self._part()
             part.rename(part.with_suffix(""))
-            _sync_folder(self.folder)
+            handle = os.open(self.folder, os.O_RDONLY)
+            os.fsync(handle)
+            os.close(handle)
 
     def abandon(self) -> None:
         """Close after an error: of what was added, the records that are whole on disk stay."""
@@ -118,13 +117,11 @@ class SegmentWriter:
 def salvage(folder: Path) -> int:
     """Close what a crash left open, up to its last whole record; returns the bytes that were cut off."""
     lost = 0
-    for part in sorted(folder.glob("seg-*.bin.part")):
-        if not _NAME.fullmatch(part.name):
-            continue
-        size, whole = part.stat().st_size, 0
-        for row in _scan(part):
-            whole = int(row[5]) + row[4]
-        lost += size - whole
+    for _, part in segment_files(folder, ".bin.part"):
+        whole = 0
+        for *_, size, offset in _scan(part):
+            whole = offset + size
+        lost += part.stat().st_size - whole
         if not whole:
             part.unlink()
             continue
@@ -136,7 +133,7 @@ def salvage(folder: Path) -> int:
 
 
 def _scan(path: Path, number: int = 0) -> Iterator[tuple[int, int, int, int, int, int]]:
-    """Yield an index row for each record of a segment whose checksum is right, up to the first that is cut or damaged."""
+    """Yield an index row for each record of a segment, up to the first that is cut or damaged."""
     at = 0
     with path.open("rb", buffering=1 << 20) as file:
         while len(head := file.read(HEADER.size)) == HEADER.size:
@@ -150,16 +147,16 @@ def _scan(path: Path, number: int = 0) -> Iterator[tuple[int, int, int, int, int
             at += HEADER.size + size
 
 
-def write_index(folder: Path) -> np.ndarray[Any, np.dtype[Any]]:
+def write_index(folder: Path) -> _Rows:
     """Make ``index.npy`` of a stream from its segments, and return it."""
-    rows = [row for number, path in segment_files(folder) for row in _scan(path, number)]
-    index = np.array(rows, dtype=INDEX)
+    parts = [np.fromiter(_scan(path, number), INDEX) for number, path in segment_files(folder)]
+    index = np.concatenate([np.zeros(0, INDEX), *parts])
     with atomic_write(folder / "index.npy") as file:
         np.save(file, index, allow_pickle=False)
     return index
 
 
-def load_index(folder: Path) -> np.ndarray[Any, np.dtype[Any]]:
+def load_index(folder: Path) -> _Rows:
     """Return the index of a stream (dtype ``INDEX``); made anew where it is missing, damaged or older than a segment.
 
     A folder that is not there has an empty one.
@@ -167,15 +164,12 @@ def load_index(folder: Path) -> np.ndarray[Any, np.dtype[Any]]:
     path, segments = folder / "index.npy", segment_files(folder)
     if not segments:
         return np.zeros(0, dtype=INDEX)
-    try:
-        newest = max(p.stat().st_mtime_ns for _, p in segments)
-        index = np.load(path, allow_pickle=False) if path.stat().st_mtime_ns >= newest else None
-    except (OSError, ValueError, EOFError):
-        index = None
-    if index is None or index.dtype != INDEX or (len(index) and index["segment"].max() != segments[-1][0]):
-        return write_index(folder)
-    found: np.ndarray[Any, np.dtype[Any]] = index
-    return found
+    with suppress(OSError, ValueError, EOFError):
+        index: _Rows = np.load(path, allow_pickle=False)
+        fresh = path.stat().st_mtime_ns >= max(p.stat().st_mtime_ns for _, p in segments)
+        if fresh and index.dtype == INDEX and (not len(index) or index["segment"].max() == segments[-1][0]):
+            return index
+    return write_index(folder)
 
 
 def read_payload(folder: Path, row: np.void) -> bytes:
@@ -184,14 +178,13 @@ def read_payload(folder: Path, row: np.void) -> bytes:
     Raises:
         UserError: if the segment is shorter than its index says.
     """
-    path = folder / f"seg-{int(row['segment']):06}.bin"
+    path, size = folder / f"seg-{int(row['segment']):06}.bin", int(row["size"])
     with path.open("rb") as file:
         file.seek(int(row["offset"]))
-        data = file.read(int(row["size"]))
-    if len(data) < int(row["size"]):
-        raise UserError(
-            "the segment ends before a sample does.", where=str(path), hint="remove index.npy beside it"
-        )
+        data = file.read(size)
+    if len(data) < size:
+        hint = "remove index.npy beside it"
+        raise UserError("the segment ends before a sample does.", where=str(path), hint=hint)
     return data
 
 
@@ -202,11 +195,9 @@ def load_vectors(folder: Path, spec: StreamSpec) -> np.ndarray[Any, np.dtype[np.
         UserError: if a sample has not the columns of its spec.
     """
     index, width = load_index(folder), len(spec.columns)
-    if (index["size"] != 4 * width).any():
-        n = int(np.flatnonzero(index["size"] != 4 * width)[0])
-        raise UserError(
-            f"sample {n} has {int(index['size'][n])} bytes, not {width} columns of 4.", where=str(folder)
-        )
+    for n in np.flatnonzero(index["size"] != 4 * width):
+        said = f"sample {n} has {index['size'][n]} bytes, not {width} columns of 4."
+        raise UserError(said, where=str(folder))
     found = np.empty((len(index), width), dtype=np.float64)
     for number, path in segment_files(folder):
         mine = np.flatnonzero(index["segment"] == number)
@@ -214,11 +205,3 @@ def load_vectors(folder: Path, spec: StreamSpec) -> np.ndarray[Any, np.dtype[np.
         places = index["offset"][mine][:, None] + np.arange(4 * width)
         found[mine] = np.ascontiguousarray(data[places]).view("<f4")
     return found
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
