@@ -20,6 +20,7 @@ from proctor.capture.sensor import SensorConfig
 from proctor.capture.session import RESERVE, close_session, holder_of, read_manifest
 from proctor.errors import UserError
 from proctor.records import file_sha256, read_json, write_json
+from proctor.release.recordings import forget_recording
 
 
 @pytest.fixture(autouse=True)
@@ -282,6 +283,17 @@ def test_recorder_dies_at_five_points(tmp_path: Path, point: str, after: str) ->
         done = asyncio.run(run())
         assert done.state == "stopped"
         assert "recording" in [e.text for e in events(folder, "state") if e.n >= len(before)]
+        gaps = [e for e in events(folder, "gap") if not e.stream]
+        assert len(gaps) == (point != "armed")
+        for gap in gaps:  # between what came last and what comes next there is nothing
+            assert gap.start_ns is not None
+            assert gap.start_ns < (gap.end_ns or 0)
+            times = [e.host_ns or 0 for e in events(folder) if e.n < len(before)]
+            for name in ("imu", "gyro"):
+                rows = load_index(folder / "raw" / name)["host_ns"]
+                assert not ((rows > gap.start_ns) & (rows < gap.end_ns)).any()
+                times += [int(n) for n in rows[rows <= gap.start_ns][-1:]]
+            assert gap.start_ns == max(times)
     assert done.state == ("planned" if point == "armed" and after == "close" else "stopped")
     assert not list(folder.rglob("*.part"))
     assert not list(folder.glob(".l*"))
@@ -413,6 +425,22 @@ def test_participant_withdrawn_while_recording_keeps_nothing(tmp_path: Path) -> 
     assert [p.name for p in (tmp_path / "rFalse").iterdir()] == [MANIFEST]
     assert asyncio.run(run(True)).state == "withdrawn"
     assert not (tmp_path / "rTrue").exists()
+
+
+def test_a_recording_is_forgotten_while_it_is_recorded(tmp_path: Path) -> None:
+    folder = recording_folder(tmp_path, "r1")
+
+    async def run() -> Manifest:
+        r = recorder(folder, sensor("imu", rate=500), sensor("gyro"))
+        await r.start()
+        await until(lambda: samples(r, 0) > 50 and samples(r, 1) > 5)
+        await asyncio.to_thread(forget_recording, tmp_path, "r1")
+        assert r.over.is_set()
+        return await r.stop()
+
+    assert asyncio.run(run()).state == "withdrawn"
+    assert read_json(folder / MANIFEST, Manifest).state == "withdrawn"
+    assert [p.name for p in folder.iterdir()] == [MANIFEST]
 
 
 def test_samples_of_another_size_or_unit_are_refused_and_counted(tmp_path: Path) -> None:

@@ -240,6 +240,6 @@ def test_redis_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.Mon
         with pytest.raises(UserError, match="Redis cannot be used"):
             asyncio.run(arm(url))
     monkeypatch.setitem(sys.modules, "redis", None)
-    assert "proctor-bench[redis]" in check("unix:///x").seen
+    assert "proctor-bench[redis]" in check("unix:///x").hint
     with pytest.raises(MissingExtraError, match="redis"):
         RedisQueue(QueueSettings(redis="unix:///x"), "r1", spec())

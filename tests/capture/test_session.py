@@ -43,8 +43,7 @@ def test_a_sample_that_is_not_what_its_stream_says_is_told() -> None:
         (spec("s16", channels=2), bytes(8)), (spec("packet"), b"x"),
     ]  # fmt: skip
     other = [
-        (spec("jpeg", width=4, height=3), picture("JPEG", (3, 4))), (spec("jpeg"), picture("PNG", (4, 3))),
-        (spec("jpeg", width=4, height=3), picture("JPEG", (4, 3))[:20]), (spec("png16"), picture("PNG", (4, 3), "L")),
+        (spec("jpeg"), picture("PNG", (4, 3))), (spec("png16"), picture("PNG", (4, 3), "L")),
         (spec("png16", width=3, height=3), deep.getvalue()), (spec("png16", width=4, height=3), deep.getvalue()[:10]),
         (spec("f4", columns=("x",)), bytes(8)), (spec("s16", channels=2), bytes(6)), (spec("s16"), b""),
     ]  # fmt: skip
@@ -64,23 +63,21 @@ def test_events_go_into_the_reserved_space_when_the_disk_is_full(
     reserve(tmp_path, 4096)
     log = EventLog(tmp_path, Clock())
     log.add(Event(n=7, kind="mark", text="first"))
-    write, full = os.pwrite, True
+    sync, full = os.fsync, True
 
-    def pwrite(file: int, data: bytes, at: int) -> int:
+    def fsync(file: int) -> None:
         if full and (tmp_path / RESERVE).exists():
-            write(file, data[:5], at)
             raise OSError(errno.ENOSPC, "No space left on device")
-        return write(file, data, at)
+        sync(file)
 
-    monkeypatch.setattr(os, "pwrite", pwrite)
+    monkeypatch.setattr(os, "fsync", fsync)
     log.add(Event(n=0, kind="mark", text="second"))
     reserve(tmp_path, 4096)
     monkeypatch.setattr("proctor.capture.session.free_reserve", lambda folder: False)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(UserError, match="No space"):
         log.add(Event(n=0, kind="mark", text="lost"))
     full = False
     log.add(Event(n=0, kind="mark", text="third"))
-    log.close()
     assert [(e.n, e.text) for e in read_jsonl(tmp_path / EVENTS, Event)] == [
         (0, "first"),
         (1, "second"),

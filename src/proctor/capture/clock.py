@@ -13,7 +13,7 @@ JUMP_NS: Final = 50_000_000
 
 
 class Clock:
-    """Monotonic time (the same for all processes of a machine) and wall time (UTC since 1970), in ns; tests bring another."""
+    """Monotonic time (the same for all processes of a machine) and wall time (UTC since 1970), in ns."""
 
     mono_ns = staticmethod(time.monotonic_ns)
 
@@ -32,17 +32,14 @@ class JumpWatch:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._last = self._offset()
+        self._offset = 0
+        self.look()
 
     def look(self) -> int:
         """Return by how many ns wall time jumped since the last look; 0 where it did not."""
-        now = self._offset()
-        jump, self._last = now - self._last, now
-        return jump if abs(jump) > JUMP_NS else 0
-
-    def _offset(self) -> int:
         for _ in range(5):  # read again where the process was held up in between
             before, wall, after = self._clock.mono_ns(), self._clock.wall_ns(), self._clock.mono_ns()
             if after - before < JUMP_NS // 10:
                 break
-        return wall - (before + after) // 2
+        had, self._offset = self._offset, wall - (before + after) // 2
+        return self._offset - had if abs(self._offset - had) > JUMP_NS else 0

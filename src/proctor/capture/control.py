@@ -8,6 +8,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -84,39 +85,29 @@ class NoRecorderError(UserError):
 
 
 def socket_path(folder: Path) -> Path:
-    """Return where the recorder of a folder listens: a short name (108 bytes at most) in a folder of this user alone.
-
-    Raises:
-        UserError: if that folder is open to others.
-    """
+    """Return where a recorder listens: a short name in a folder of this user alone; ``UserError`` if others can use it."""
     home = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"proctor-{os.getuid()}"
     home.mkdir(mode=0o700, exist_ok=True)
     there = home.lstat()
     if there.st_uid != os.getuid() or there.st_mode & 0o077 or home.is_symlink():
-        raise UserError(
-            "others can use this folder.", where=str(home), hint="remove it, or set XDG_RUNTIME_DIR"
-        )
+        hint = "remove it, or set XDG_RUNTIME_DIR"
+        raise UserError("others can use this folder.", where=str(home), hint=hint)
     return home / f"{hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]}.sock"
 
 
 async def listen(path: Path, answer: Callable[[Ask], Awaitable[Status]]) -> asyncio.Server:
-    """Listen for verbs, one JSON line each; ``answer`` may raise ``UserError``."""
+    """Listen for verbs, one JSON line for each connection; ``answer`` may raise ``UserError``."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while line := await reader.readline():
-                try:
-                    reply = _Answer(await answer(msgspec.json.decode(line, type=Ask)))
-                except UserError as error:
-                    reply = _Answer(error=error.message, hint=error.hint)
-                except msgspec.MsgspecError as error:
-                    reply = _Answer(error=f"this is no verb: {error}")
-                writer.write(msgspec.json.encode(reply) + b"\n")
-                await writer.drain()
-        except (ConnectionError, ValueError):  # gone, or a line without end
-            pass
-        finally:
-            writer.close()
+        with closing(writer), suppress(ConnectionError, ValueError):  # gone, or a line without end
+            try:
+                reply = _Answer(await answer(msgspec.json.decode(await reader.readline(), type=Ask)))
+            except UserError as error:
+                reply = _Answer(error=error.message, hint=error.hint)
+            except msgspec.MsgspecError as error:
+                reply = _Answer(error=f"this is no verb: {error}")
+            writer.write(msgspec.json.encode(reply) + b"\n")
+            await writer.drain()
 
     path.unlink(missing_ok=True)
     return await asyncio.start_unix_server(serve, path, limit=1 << 20)
@@ -133,19 +124,17 @@ def ask_recorder(
         UserError: if it refuses: a check failed, the state is another.
     """
     found = holder_of(recording_folder(workspace, recording))
-    hint = f"proctor capture record --serve, for '{recording}'"
-    if found is None or not found.socket:
-        raise NoRecorderError(f"no recorder runs for '{recording}'.", hint=hint)
-    ask = msgspec.json.encode(Ask(verb=verb, event=event, holder=holder, take_over=take_over)) + b"\n"
+    ask = Ask(verb=verb, event=event, holder=holder, take_over=take_over)
     try:
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(timeout_s)
-            line.connect(found.socket)
-            line.sendall(ask)
+            line.connect(found.socket if found is not None else "")
+            line.sendall(msgspec.json.encode(ask) + b"\n")
             with line.makefile("rb") as file:
                 reply = msgspec.json.decode(file.readline(), type=_Answer)
     except (OSError, msgspec.MsgspecError) as error:
-        raise NoRecorderError(f"the recorder of '{recording}' does not answer: {error}", hint=hint) from None
+        said, hint = f"no recorder answers for '{recording}': {error}", "proctor capture record --serve"
+        raise NoRecorderError(said, hint=hint) from None
     if reply.status is None:
         raise UserError(reply.error, hint=reply.hint)
     return reply.status

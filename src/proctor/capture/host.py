@@ -12,14 +12,16 @@ import struct
 import sys
 import threading
 import time
+from collections.abc import Awaitable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NoReturn, TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from proctor.capture.control import SensorStatus
-from proctor.capture.queue import Dropped, QueueSettings, SampleQueue, queue_of
+from proctor.capture.queue import MemoryQueue, QueueSettings
 from proctor.capture.records import Check, Event, Sample, StreamSpec
 from proctor.capture.segments import SegmentWriter, load_index
 from proctor.capture.sensor import SensorConfig, StopReport, make_sensor
@@ -29,6 +31,7 @@ from proctor.plugins import told
 
 __all__ = ["HostConfig", "Limits", "Phase", "Report", "silent_after_s"]
 
+_T = TypeVar("_T")
 Phase: TypeAlias = Literal["ready", "green", "silent", "failing", "ended", "disk"]
 _WHAT: Final = ("format", "columns", "units", "width", "height", "sample_rate", "channels", "codec")
 """Fields of a spec that must not change once samples came."""
@@ -91,101 +94,85 @@ def _mismatch(spec: StreamSpec, payload: bytes) -> str:
         return f"{size} bytes, which is no multiple of {wide}"
     if spec.format == "jpeg" and not payload.startswith(b"\xff\xd8"):
         return "no JPEG"
-    if spec.format == "png16" and (payload[:4] != b"\x89PNG" or payload[24:25] != b"\x10"):
-        return "no PNG of 16 bits"
-    if spec.width and spec.format in ("jpeg", "png16"):
-        wide, high = _jpeg_size(payload) if spec.format == "jpeg" else struct.unpack(">II", payload[16:24])
-        if (wide, high) != (spec.width, spec.height):
-            return f"{wide} × {high} pixels instead of {spec.width} × {spec.height}"
+    png = struct.pack(">II", spec.width, spec.height) if spec.width else payload[16:24]
+    if spec.format == "png16" and (payload[:4] != b"\x89PNG" or payload[16:25] != png + b"\x10"):
+        return "no PNG of 16 bits and the size of the stream"
     return ""
 
 
-def _jpeg_size(data: bytes) -> tuple[int, ...]:
-    """Return width and height, from the first frame header; zeros where there is none."""
-    at = 2
-    while at + 9 < len(data) and data[at] == 0xFF:
-        if 0xC0 <= data[at + 1] <= 0xCF and data[at + 1] not in (0xC4, 0xC8, 0xCC):
-            return struct.unpack(">HH", data[at + 5 : at + 9])[::-1]
-        at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
-    return 0, 0
-
-
-class Host:
+class _Host:
     """Runs one sensor; it is the sensor's ``Context``. Raises ``UserError`` if there is no such sensor."""
 
     def __init__(self, config: HostConfig, out: asyncio.WriteTransport) -> None:
-        self.config, self.out = config, out
+        self.config, self.name, self.out = config, config.sensor.name, out
         self.sensor = make_sensor(config.sensor)
-        self.folder = Path(config.folder) / "raw" / config.sensor.name
+        self.folder = Path(config.folder) / "raw" / self.name
         self.state: Phase = "ready"
         self.error = self.message = ""
         self.playing: asyncio.Task[None] | None = None
-        self.queue: SampleQueue
-        self._samples = self._bytes = self._dropped = self._refused = self._sent = self._last_ns = 0
-        self._heard: int | None = None
-        self._fixed: StreamSpec | None = None
-        self._like: StreamSpec | None = None
+        self.queue: MemoryQueue
+        self._samples = self._bytes = self._dropped = self._refused = self._sent = self._last_ns = (
+            self._heard_ns
+        ) = 0
+        self._fixed = config.spec
         self._loop, self._locks = asyncio.get_running_loop(), ExitStack()
 
     def say(self, report: Report) -> None:
-        """Send a report."""
         self.out.write(msgspec.json.encode(report) + b"\n")
 
+    def note(self, event: Event) -> None:
+        self.say(Report(event=replace(event, stream=self.name)))
+
     def said(self, text: str) -> None:
-        """Note something in the events."""
         self.note(Event(n=0, kind="sensor", text=text))
 
-    def note(self, event: Event) -> None:
-        """Send an event of this stream."""
-        self.say(Report(event=msgspec.structs.replace(event, stream=self.config.sensor.name)))
-
     def spec(self) -> StreamSpec:
-        """Return what the sensor sends, with what the file of sensors decides."""
-        mine = self.config.sensor
-        return msgspec.structs.replace(self.sensor.spec, name=mine.name, required=mine.required)
+        """Return what the stream is, or what the sensor would send, with what the file of sensors decides."""
+        return self._fixed or replace(self.sensor.spec, name=self.name, required=self.config.sensor.required)
 
     def beat(self) -> None:
         """Say how the stream is; not where nobody reads it, as events have to be kept then."""
         if self.out.get_write_buffer_size() > 1 << 20:
             return
-        seen_s = (time.monotonic_ns() - self._heard) / 1e9 if self._heard else None
         mine = SensorStatus(
-            name=self.config.sensor.name, state="green", required=self.config.sensor.required, samples=self._samples,
-            bytes=self._bytes, dropped=self._dropped, refused=self._refused, seen_s=seen_s, message=self.message,
+            name=self.name, state="green", required=self.config.sensor.required, samples=self._samples,
+            bytes=self._bytes, dropped=self._dropped, refused=self._refused, message=self.message,
+            seen_s=(time.monotonic_ns() - self._heard_ns) / 1e9 if self._heard_ns else None,
         )  # fmt: skip
-        self.say(Report(status=mine, spec=self._fixed or self.spec(), phase=self.state))
+        self.say(Report(status=mine, spec=self.spec(), phase=self.state))
+
+    async def ask(self, what: Awaitable[_T], seconds: float) -> _T | str:
+        """Return what the sensor answers, or what went wrong: it is somebody else's code."""
+        try:
+            return await asyncio.wait_for(what, seconds)
+        except Exception as error:
+            return told(error)
 
     async def check(self) -> None:
-        """Answer with the sensor's own checks."""
-        try:
-            found = await asyncio.wait_for(self.sensor.preflight(), 20)
-        except Exception as error:  # somebody else's code
-            found = [Check(name=self.config.sensor.name, ok=False, seen=told(error))]
+        found = await self.ask(self.sensor.preflight(), 20)
+        if isinstance(found, str):
+            found = [Check(name=self.name, ok=False, seen=found)]
         self.beat()
         self.say(Report(checks=tuple(found)))
 
     async def probe(self) -> None:
         """Compare the sensor's clock with ours."""
-        try:
-            got = await asyncio.wait_for(self.sensor.clock_probe(), 5)
-        except Exception as error:  # somebody else's code
-            self.note(Event(n=0, kind="warning", text=f"no clock probe: {told(error)}"))
-            return
-        if got is not None:
-            pair = Event(n=0, kind="clock", device_ns=got.device_ns, host_ns=got.host_ns, rtt_ns=got.rtt_ns)
-            self.note(msgspec.structs.replace(pair, clock=self.spec().clock))
+        got = await self.ask(self.sensor.clock_probe(), 5)
+        if isinstance(got, str):
+            self.note(Event(n=0, kind="warning", text=f"no clock probe: {got}"))
+        elif got is not None:
+            clock, times = self.spec().clock, msgspec.structs.asdict(got)
+            self.note(Event(n=0, kind="clock", clock=clock, **times))
 
     async def emit(self, device_ns: int, payload: bytes, host_ns: int | None = None) -> None:
         """Hand a sample on; one that is not what the spec says is refused, counted and noted."""
-        self._heard = time.monotonic_ns()
-        at = self._heard if host_ns is None else host_ns
-        self._fixed = fixed = self._fixed or self.config.spec or self.spec()
-        wrong = _mismatch(fixed, payload)
-        if not wrong and self._like is not self.sensor.spec:
-            now = self.sensor.spec
+        self._heard_ns = time.monotonic_ns()
+        at = self._heard_ns if host_ns is None else host_ns
+        self._fixed = fixed = self.spec()
+        wrong, now = _mismatch(fixed, payload), self.sensor.spec
+        if not wrong:
             other = [n for n in _WHAT if getattr(fixed, n) != getattr(now, n)]
             wrong = "; ".join(f"{n} {getattr(now, n)!r}, was {getattr(fixed, n)!r}" for n in other)
-            self._like = None if wrong else now
         if wrong:
             self._refused += 1
             self.message = f"{self._refused} samples refused: {wrong}"
@@ -203,7 +190,7 @@ class Host:
         try:
             await self.queue.put(Sample(device_ns, at, payload))
         except asyncio.CancelledError:  # while the queue was full
-            self._drop(Dropped(1, at, at))
+            self.queue.drop(1, at, at)
             raise
         if not self._sent % 64:
             await asyncio.sleep(0)  # a source that is read as fast as it goes must not keep others waiting
@@ -216,8 +203,8 @@ class Host:
             begun, sent, why = time.monotonic_ns(), self._sent, ""
             try:
                 while not why and not (await asyncio.wait({run}, timeout=0.2))[0]:
-                    limit = silent_after_s(self._fixed or self.spec())
-                    quiet = (time.monotonic_ns() - max(self._heard or 0, begun)) / 1e9
+                    limit = silent_after_s(self.spec())
+                    quiet = (time.monotonic_ns() - max(self._heard_ns, begun)) / 1e9
                     if limit is not None and quiet > limit and self.state != "silent":
                         self.state, self.message = "silent", "nothing comes"
                         self.said("silent")
@@ -237,8 +224,9 @@ class Host:
             wait = least if self._sent > sent else min(2 * wait, self.config.limits.longest_backoff_s)
             await asyncio.sleep(wait if isinstance(outcome, Exception) else 0)
 
-    def _drop(self, lost: Dropped | None) -> bool:
-        if lost is not None:
+    def _drop(self) -> bool:
+        """Note what the queue lost; tells whether it did."""
+        if (lost := self.queue.lost()) is not None:
             self._dropped += lost.number
             event = Event(n=0, kind="drop", count=lost.number, start_ns=lost.start_ns, end_ns=lost.end_ns)
             self._loop.call_soon_threadsafe(self.note, event)
@@ -249,7 +237,7 @@ class Host:
         writer, synced = self.writer, time.monotonic()
         try:
             while (batch := self.queue.take(writer.seq, 0.1)) is not None:
-                if self._drop(self.queue.lost()):
+                if self._drop():
                     writer.seq = self.queue.next_seq
                 for sample in batch:
                     writer.add(sample)
@@ -263,22 +251,25 @@ class Host:
             self.queue.written()
         except Exception as error:  # a full disk, or Redis
             self.error = self.message = told(error)
-            self.state = "disk" if isinstance(error, OSError) and disk_full(error) else "failing"
+            self.state = "disk" if disk_full(error) else "failing"
             self._loop.call_soon_threadsafe(self.queue.close)
 
     async def start(self) -> None:
         """Get the stream's folder, writer and queue, and run the sensor; does nothing the second time."""
         if self.playing is not None:
             return
-        lock = stream_lock(Path(self.config.folder), self.config.sensor.name)
+        lock, limits = stream_lock(Path(self.config.folder), self.name), self.config.limits
         await asyncio.to_thread(self._locks.enter_context, lock)
-        self.writer = await asyncio.to_thread(
-            SegmentWriter, self.folder, seconds=self.config.limits.segment_s
-        )
+        self.writer = await asyncio.to_thread(SegmentWriter, self.folder, seconds=limits.segment_s)
         rows = load_index(self.folder)
         self._samples, self._bytes = self.writer.seq, int(rows["size"].sum())
         self._last_ns = int(rows["host_ns"][-1]) if len(rows) else time.monotonic_ns()
-        self.queue = queue_of(self.config.queue, self.config.recording, self.spec())
+        if self.config.queue.redis:
+            from proctor.capture.redis_queue import RedisQueue
+
+            self.queue = RedisQueue(self.config.queue, self.config.recording, self.spec())
+        else:
+            self.queue = MemoryQueue(self.config.queue, self.spec().policy)
         self.queue.next_seq = self.writer.seq
         self._writing = threading.Thread(target=self._write, name="writer")
         self._writing.start()
@@ -293,10 +284,9 @@ class Host:
             self.playing.cancel()
             await asyncio.gather(self.playing, return_exceptions=True)
             await self.probe()
-        try:
-            report = await asyncio.wait_for(self.sensor.stop(), patience_s)
-        except Exception as error:  # somebody else's code
-            report = StopReport(missing=(f"the sensor did not stop well: {told(error)}",))
+        report = await self.ask(self.sensor.stop(), patience_s)
+        if isinstance(report, str):
+            report = StopReport(missing=(f"the sensor did not stop well: {report}",))
         if self.playing is not None:
             if self.state in ("silent", "failing"):
                 self.note(Event(n=0, kind="gap", start_ns=self._last_ns, end_ns=time.monotonic_ns()))
@@ -306,7 +296,7 @@ class Host:
                 self.writer.abandon()
             elif over:
                 self.queue.remove()
-            self._drop(self.queue.lost())
+            self._drop()
             await asyncio.sleep(0)
         self.beat()
         self.say(Report(ended=report, error=self.error))
@@ -327,14 +317,15 @@ class Host:
             await asyncio.sleep(0.5)
         self.writer.abandon()
         self.say(Report(error=self.error))
-        await _flush(self.out)
-        os._exit(1)
+        await _leave(self.out, 1)
 
 
-async def _flush(out: asyncio.WriteTransport) -> None:
+async def _leave(out: asyncio.WriteTransport, code: int) -> NoReturn:
+    """End the process, whatever threads a sensor has, once what was said is sent (5 s at most)."""
     until = time.monotonic() + 5
     while out.get_write_buffer_size() and not out.is_closing() and time.monotonic() < until:
         await asyncio.sleep(0.01)
+    os._exit(code)
 
 
 async def _main() -> None:
@@ -345,24 +336,22 @@ async def _main() -> None:
     out, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(keep, "wb"))
     config = msgspec.json.decode(await reader.readline(), type=HostConfig)
     try:
-        host = Host(config, out)
+        host = _Host(config, out)
         tasks = {asyncio.create_task(host.beats())}
-        if config.start:
-            await host.start()
-        patience, over = 10.0, False
-        while not over and (line := await reader.readline()):
-            verb = msgspec.json.decode(line, type=Literal["check", "start", "stop"])
+        verb = "start" if config.start else ""
+        while verb != "stop":
             if verb == "check":
                 tasks.add(asyncio.create_task(host.check()))
             elif verb == "start":
                 await host.start()
-            else:
-                patience, over = config.limits.stop_s, True
-        await host.finish(patience, over=over)
+            if not (line := await reader.readline()):
+                break
+            verb = msgspec.json.decode(line, type=Literal["check", "start", "stop"])
+        over = verb == "stop"
+        await host.finish(config.limits.stop_s if over else 10.0, over=over)
     except UserError as error:
         out.write(msgspec.json.encode(Report(error=error.message)) + b"\n")
-    await _flush(out)
-    os._exit(0)
+    await _leave(out, 0)
 
 
 if __name__ == "__main__":

@@ -5,19 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from proctor.capture.records import Sample, StreamSpec
+from proctor.capture.records import Sample
 
-if TYPE_CHECKING:
-    from proctor.capture.redis_queue import RedisQueue
+__all__ = ["Dropped", "MemoryQueue", "QueueSettings"]
 
-__all__ = ["Dropped", "MemoryQueue", "QueueSettings", "SampleQueue", "queue_of"]
-
-SampleQueue: TypeAlias = "MemoryQueue | RedisQueue"
-"""A queue of one stream with one writer."""
 _OVERHEAD: Final = 120
 """Bytes that a sample takes beside its payload."""
 _BATCH: Final = 8 * 2**20
@@ -46,15 +41,11 @@ class Dropped(NamedTuple):
     start_ns: int
     end_ns: int
 
-    def and_before(self, other: Dropped | None) -> Dropped:
-        """Return these and those of before."""
-        return self if other is None else Dropped(self.number + other.number, other.start_ns, self.end_ns)
-
 
 class MemoryQueue:
-    """A queue in memory, bounded by bytes.
+    """A queue of one stream with one writer, in memory, bounded by bytes.
 
-    Its writer is not woken for each sample but looks every ``timeout_s``, or when a quarter is full: many small samples would
+    The writer is not woken for each sample but looks every ``timeout_s``, or when a quarter is full: many small samples would
     otherwise cost a switch of threads each.
     """
 
@@ -66,8 +57,7 @@ class MemoryQueue:
         self._items: deque[Sample] = deque()
         self._ready = threading.Condition()
         self._room, self._loop = asyncio.Event(), asyncio.get_running_loop()
-        self._closed = False
-        self._lost: Dropped | None = None
+        self._closed, self._lost = False, Dropped(0, 0, 0)
         self.next_seq = 0
         """Number of the first sample that ``take`` returned, where samples before it were lost that had one."""
 
@@ -77,10 +67,11 @@ class MemoryQueue:
         while True:
             with self._ready:
                 if self._closed:
-                    return self._drop(sample)
+                    return self.drop(1, sample.host_ns, sample.host_ns)
                 while self._policy == "drop-oldest" and self._items and self._bytes + size > self._most:
-                    self._bytes -= len(self._items[0].payload) + _OVERHEAD
-                    self._drop(self._items.popleft())
+                    old = self._items.popleft()
+                    self._bytes -= len(old.payload) + _OVERHEAD
+                    self.drop(1, old.host_ns, old.host_ns)
                 if fits := not self._items or self._bytes + size <= self._most:
                     self._items.append(sample)
                     self._bytes += size
@@ -92,18 +83,15 @@ class MemoryQueue:
                 return None
             await self._room.wait()
 
-    def _drop(self, sample: Sample) -> None:
-        self._lost = Dropped(1, sample.host_ns, sample.host_ns).and_before(self._lost)
-
     def take(self, seq: int, timeout_s: float) -> list[Sample] | None:
         """Return what waits, some MB at most; None once it is closed and empty. ``seq`` is the number of the next sample."""
+        found, size = [], 0
         with self._ready:
             self.next_seq = seq
             if not self._closed and self._bytes * 4 <= self._most:
                 self._ready.wait(timeout_s)
-            if not self._items:
-                return None if self._closed else []
-            found, size = [], 0
+            if not self._items and self._closed:
+                return None
             while self._items and size < _BATCH:
                 found.append(self._items.popleft())
                 size += len(found[-1].payload) + _OVERHEAD
@@ -111,14 +99,20 @@ class MemoryQueue:
         self._loop.call_soon_threadsafe(self._room.set)
         return found
 
+    def drop(self, number: int, start_ns: int, end_ns: int) -> None:
+        """Note that samples are lost."""
+        with self._ready:
+            had = self._lost
+            self._lost = Dropped(had.number + number, had.start_ns if had.number else start_ns, end_ns)
+
     def lost(self) -> Dropped | None:
         """Return what was dropped since the last call."""
         with self._ready:
-            found, self._lost = self._lost, None
-        return found
+            found, self._lost = self._lost, Dropped(0, 0, 0)
+        return found if found.number else None
 
     def written(self) -> None:
-        """Note that everything taken is on disk; nothing of it is kept here."""
+        """Note that everything taken is on disk."""
 
     def remove(self) -> None:
         """Remove what is kept elsewhere: the recording is over, and all of it on disk."""
@@ -133,12 +127,3 @@ class MemoryQueue:
     def backlog(self) -> float:
         """Return the share of the queue that is full."""
         return self._bytes / self._most
-
-
-def queue_of(settings: QueueSettings, recording: str, spec: StreamSpec) -> SampleQueue:
-    """Return the queue of a stream, in the event loop; raises ``UserError`` if Redis is wanted and not there."""
-    if settings.redis:
-        from proctor.capture.redis_queue import RedisQueue
-
-        return RedisQueue(settings, recording, spec)
-    return MemoryQueue(settings, spec.policy)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import struct
 import time
+from contextlib import suppress
 from typing import Any, Final
 
-from proctor.capture.queue import Dropped, QueueSettings
+from proctor.capture.queue import MemoryQueue, QueueSettings
 from proctor.capture.records import Check, Sample, StreamSpec
 from proctor.errors import MissingExtraError, UserError
 
@@ -30,68 +31,64 @@ def stream_key(recording: str, stream: str) -> str:
     return f"rec:{recording}:{stream}"
 
 
-def check(url: str) -> Check:
-    """Look whether Redis is there and keeps what it holds on disk."""
-    ok, hint = False, "start it, or leave --redis out"
+def _connect(url: str) -> Any:
     try:
         import redis
 
-        with redis.Redis.from_url(url, socket_timeout=5) as client:
-            ok, kept = True, bool(client.info("persistence").get("aof_enabled"))
-        seen = "it is there" if kept else "appendonly is off: what waits is lost if Redis dies"
-        hint = "" if kept else "CONFIG SET appendonly yes"
+        client = redis.Redis.from_url(url, socket_timeout=5)
+        client.ping()
     except ModuleNotFoundError:
-        seen = str(MissingExtraError("redis", "redis", "A queue in Redis"))
+        raise MissingExtraError("redis", "redis", "A queue in Redis") from None
     except (redis.RedisError, ValueError) as error:
-        seen = f"Redis cannot be used: {error}"
-    return Check(name="Redis", ok=ok, seen=seen, hint=hint)
+        hint = "start it, or leave --redis out"
+        raise UserError(f"Redis cannot be used: {error}", where=url, hint=hint) from None
+    return client
 
 
-class RedisQueue:
-    """A queue of one stream; see ``MemoryQueue`` for what each method promises.
+def check(url: str) -> Check:
+    """Look whether Redis is there and keeps what it holds on disk."""
+    try:
+        with _connect(url) as client:
+            kept = bool(client.info("persistence").get("aof_enabled"))
+    except UserError as error:
+        return Check(name="Redis", ok=False, seen=error.message, hint=error.hint or "")
+    seen = "it is there" if kept else "appendonly is off: what waits is lost if Redis dies"
+    return Check(name="Redis", ok=True, seen=seen, hint="" if kept else "CONFIG SET appendonly yes")
 
-    Raises:
-        UserError: if Redis is not installed or not there.
-    """
+
+class RedisQueue(MemoryQueue):
+    """A queue of one stream in Redis; ``UserError`` if that is not installed or not there."""
 
     durable = True
 
     def __init__(self, settings: QueueSettings, recording: str, spec: StreamSpec) -> None:
-        try:
-            import redis
-        except ModuleNotFoundError:
-            raise MissingExtraError("redis", "redis", "A queue in Redis") from None
+        self._redis, self._adding = _connect(settings.redis), _connect(settings.redis)
+        super().__init__(settings, spec.policy)
+        import redis
+
         self._gone, self._refused = (redis.ConnectionError, redis.TimeoutError), redis.ResponseError
-        self._key, self._block = stream_key(recording, spec.name), spec.policy == "block"
+        self._key = stream_key(recording, spec.name)
         self._most = settings.maxlen or max(1000, int(60 * spec.rate_hz))
         self._claim_s = settings.claim_s
         try:
-            self._redis: Any = redis.Redis.from_url(settings.redis, socket_timeout=5)
-            self._adding: Any = redis.Redis.from_url(settings.redis, socket_timeout=5)
-            try:
-                self._redis.xgroup_create(self._key, _GROUP, id="0", mkstream=True)
-            except redis.ResponseError as error:
-                if "BUSYGROUP" not in str(error):
-                    raise
-            last = self._redis.xinfo_stream(self._key)["last-generated-id"]
-        except (redis.RedisError, ValueError) as error:
-            hint = "start it, or leave --redis out"
-            raise UserError(f"Redis cannot be used: {error}", where=settings.redis, hint=hint) from None
-        self._added = int(last.split(b"-")[0])
-        self.next_seq = self._done = 0
+            self._redis.xgroup_create(self._key, _GROUP, id="0", mkstream=True)
+        except redis.ResponseError as error:
+            if "BUSYGROUP" not in str(error):
+                raise
+        self._added = int(self._redis.xinfo_stream(self._key)["last-generated-id"].split(b"-")[0])
+        self._done = 0
         self._waiting: dict[int, bytes] = {}
         self._taken: list[str] = []
         self._mine: bytes | None = b"0"
-        self._claimed = self._closed = 0.0
+        self._claimed = self._ended = 0.0
         self._nothing = False
-        self._lost: Dropped | None = None
 
     async def put(self, sample: Sample) -> None:
         """Append; waits while Redis is gone, and while 9 of 10 places are taken and the policy is ``block``."""
         data = _TIMES.pack(sample.device_ns, sample.host_ns) + sample.payload
         while not self._closed:
             try:
-                if not (self._block and self.backlog() > 0.9):
+                if not (self._policy == "block" and self.backlog() > 0.9):
                     self._added = max(self._added, self.next_seq)
                     self._adding.xadd(self._key, {b"s": data}, f"{self._added + 1}-0", maxlen=self._most)
                     self._added += 1
@@ -104,7 +101,7 @@ class RedisQueue:
                     raise
                 self._added += 1
                 return
-        self._lost = Dropped(1, sample.host_ns, sample.host_ns).and_before(self._lost)
+        self.drop(1, sample.host_ns, sample.host_ns)
 
     def take(self, seq: int, timeout_s: float) -> list[Sample] | None:
         """Return what waits from ``seq`` on without a hole; what Redis trimmed before it was read is lost (``next_seq``)."""
@@ -114,15 +111,14 @@ class RedisQueue:
                 self._read(max(1, int(1000 * timeout_s)))
             self._taken += [f"{n + 1}-0" for n in self._waiting if n < seq]
             self._waiting = {n: data for n, data in self._waiting.items() if n >= seq}
-            if (
-                self._waiting and (first := min(self._waiting)) > seq
-            ):  # taken by a consumer that is gone, or trimmed
-                self._add(self._redis.xrange(self._key, f"{seq + 1}-0", f"{first}-0"))
+            first = min(self._waiting, default=seq)
+            if first > seq:  # those before it were taken by a consumer that is gone, or trimmed
+                self._keep(self._redis.xrange(self._key, f"{seq + 1}-0", f"{first}-0"))
         except self._gone:
-            if not self._closed or time.monotonic() < self._closed + 10:
+            if not self._closed or time.monotonic() < self._ended + 10:
                 time.sleep(timeout_s)
                 return []
-            self._lost = Dropped(self._added - seq, 0, time.monotonic_ns()).and_before(self._lost)
+            self.drop(self._added - seq, 0, time.monotonic_ns())
             return None
         if not self._waiting:
             return None if self._closed and self._nothing else []
@@ -134,55 +130,45 @@ class RedisQueue:
             at += 1
             self._taken.append(f"{at}-0")
         if self.next_seq > seq:
-            lost = Dropped(self.next_seq - seq, found[0].host_ns, found[0].host_ns)
-            self._lost = lost.and_before(self._lost)
+            self.drop(self.next_seq - seq, found[0].host_ns, found[0].host_ns)
         return found
 
     def _read(self, block_ms: int) -> None:
         """Get entries: first what this consumer took before it died, now and then what others left, otherwise new ones."""
         self._nothing = False
-        if self._mine is not None:
-            got = self._redis.xreadgroup(_GROUP, _CONSUMER, {self._key: self._mine}, _COUNT)
-            entries = got[0][1] if got else []
-            self._mine = entries[-1][0] if entries else None
-        elif time.monotonic() > self._claimed + self._claim_s:
+        if self._mine is None and time.monotonic() > self._claimed + self._claim_s:
             idle = int(1000 * self._claim_s)
             entries = self._redis.xautoclaim(self._key, _GROUP, _CONSUMER, idle, count=_COUNT)[1]
             self._claimed = 0.0 if len(entries) == _COUNT else time.monotonic()
         else:
-            got = self._redis.xreadgroup(_GROUP, _CONSUMER, {self._key: ">"}, _COUNT, block_ms)
+            keys = {self._key: ">" if self._mine is None else self._mine}
+            got = self._redis.xreadgroup(_GROUP, _CONSUMER, keys, _COUNT, block_ms)
             entries = got[0][1] if got else []
-            self._nothing = not entries
-        self._add(entries)
+            self._nothing = self._mine is None and not entries
+            self._mine = entries[-1][0] if entries and self._mine is not None else None
+        self._keep(entries)
 
-    def _add(self, entries: list[tuple[bytes, dict[bytes, bytes]]]) -> None:
+    def _keep(self, entries: list[tuple[bytes, dict[bytes, bytes]]]) -> None:
         for key, fields in entries:
             if fields:
                 self._waiting[int(key.split(b"-")[0]) - 1] = fields[b"s"]
             else:  # trimmed after it was taken
                 self._taken.append(key.decode())
 
-    def lost(self) -> Dropped | None:
-        """Return what was dropped since the last call."""
-        found, self._lost = self._lost, None
-        return found
-
     def written(self) -> None:
         """Acknowledge what was taken: it is on disk."""
-        while part := self._taken[:1000]:
-            try:
+        with suppress(*self._gone):
+            while part := self._taken[:1000]:
                 self._redis.xack(self._key, _GROUP, *part)
-            except self._gone:
-                return
-            del self._taken[:1000]
+                del self._taken[:1000]
 
     def remove(self) -> None:
         """Remove the stream's key: its recording is over, and all of it on disk."""
         self._redis.delete(self._key)
 
     def close(self) -> None:
-        """Let ``take`` end when all is read."""
-        self._closed = self._closed or time.monotonic()
+        """Let ``take`` end when all is read, and 10 s later also without Redis."""
+        self._closed, self._ended = True, self._ended or time.monotonic()
 
     def backlog(self) -> float:
         """Return the share of the places that is taken by what is not on disk."""

@@ -173,11 +173,7 @@ def load_index(folder: Path) -> _Rows:
 
 
 def read_payload(folder: Path, row: np.void) -> bytes:
-    """Return the bytes of a sample by its row of the index.
-
-    Raises:
-        UserError: if the segment is shorter than its index says.
-    """
+    """Return the bytes of a sample by its row of the index; ``UserError`` if the segment is shorter than that says."""
     path, size = folder / f"seg-{int(row['segment']):06}.bin", int(row["size"])
     with path.open("rb") as file:
         file.seek(int(row["offset"]))

@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import numpy as np
+from msgspec.structs import replace
 
 from proctor.capture.clock import Clock
 from proctor.capture.records import EVENTS, MANIFEST, SCRIPT, TABLET_EVENTS, Event, KeptFile, Manifest, State
-from proctor.capture.segments import salvage, segment_files, write_index
+from proctor.capture.segments import load_index, salvage
 from proctor.errors import UserError
-from proctor.records import file_sha256, read_json, write_json
+from proctor.records import append_jsonl, file_sha256, read_json, write_json
 
 __all__ = [
-    "RESERVE", "EventLog", "Holder", "Lease", "WithdrawnError", "close_session", "disk_full", "finish", "free_reserve",
-    "holder_of", "read_battery", "read_manifest", "reserve", "save_manifest", "stream_lock", "wipe",
+    "RESERVE", "EventLog", "Lease", "WithdrawnError", "close_session", "disk_full", "finish", "free_reserve", "holder_of",
+    "read_battery", "read_manifest", "reserve", "save_manifest", "settle", "stream_lock", "wipe",
 ]  # fmt: skip
 
 RESERVE: Final = "reserve.bin"
@@ -33,16 +35,15 @@ class WithdrawnError(Exception):
     """The participant was withdrawn while the session ran: nothing of it is kept."""
 
 
-def disk_full(error: OSError) -> bool:
-    """Tell whether a disk or a quota is full."""
-    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+def disk_full(error: BaseException | None) -> bool:
+    """Tell whether an error says that a disk or a quota is full."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """Who holds a lease: the process, since when, the boot of its machine, the socket it listens at."""
+    """Who holds a lease: the process, the boot of its machine, the socket it listens at."""
 
     pid: int
-    since: str
     boot: str
     socket: str = ""
 
@@ -50,39 +51,37 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
 class Lease:
     """The right to record into a folder; the system ends it with the process, however that dies.
 
-    Raises:
-        UserError: if another recorder holds it.
+    ``UserError`` if another recorder holds it, or a session ``goes_on`` and the machine was started anew since: monotonic
+    time begins anew with each start.
     """
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
+    def __init__(self, folder: Path, *, goes_on: bool = False) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        before, self._path, self._clock = holder_of(folder, live=False), folder / _LEASE, clock
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        before, self._path, self._boot = holder_of(folder, live=False), folder / _LEASE, ""
+        with suppress(OSError):
+            self._boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        if goes_on and before is not None and before.boot != self._boot:
+            said, hint = "the machine was started anew since, and its clock with it.", "--close ends it"
+            raise UserError(said, where=str(folder), hint=f"{hint}; record the rest as another one")
+        self._file = self._path.open("ab", buffering=0)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(self._file)
+            self._file.close()
             said = f"another recorder (process {before.pid if before else '?'}) is recording this."
             raise UserError(said, where=str(folder), hint="stop that one first") from None
-        self._boot = ""
-        with suppress(OSError):
-            self._boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        self.same_boot = before is None or before.boot == self._boot
-        """Whoever held it last was of this boot: monotonic time begins anew with each."""
-        if self.same_boot:
-            self.tell("")
+        self.tell("")
 
     def tell(self, socket: str) -> None:
         """Write down who holds it and where it listens."""
-        holder = Holder(pid=os.getpid(), since=self._clock.label(), boot=self._boot, socket=socket)
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, msgspec.json.encode(holder), 0)
+        self._file.truncate(0)
+        self._file.write(msgspec.json.encode(Holder(pid=os.getpid(), boot=self._boot, socket=socket)))
 
     def release(self, *, remove: bool) -> None:
         """Give it back; ``remove`` once the session is over."""
         if remove:
             self._path.unlink(missing_ok=True)
-        os.close(self._file)
+        self._file.close()
 
 
 def holder_of(folder: Path, *, live: bool = True) -> Holder | None:
@@ -104,26 +103,24 @@ def stream_lock(folder: Path, stream: str, seconds: float = 15.0) -> Iterator[No
     until = time.monotonic() + seconds
     with (folder / f".lock-{stream}").open("wb") as file:
         while True:
-            with suppress(BlockingIOError):
+            try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
-            if time.monotonic() > until:
-                hint = "wait, or end its process proctor.capture.host"
-                raise UserError(
-                    "another process still writes this stream.", where=f"{folder}: {stream}", hint=hint
-                )
-            time.sleep(0.05)
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    said, hint = (
+                        "another process still writes this stream.",
+                        "wait, or end its proctor.capture.host",
+                    )
+                    raise UserError(said, where=f"{folder}: {stream}", hint=hint) from None
+                time.sleep(0.05)
         yield
 
 
 def reserve(folder: Path, size: int) -> None:
     """Set space aside, for the events of a session whose disk is full; raises ``UserError`` if there is not that much."""
     try:
-        with (folder / RESERVE).open("wb") as file:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, max(size, 1))
-            else:  # macOS
-                file.write(bytes(size))
+        (folder / RESERVE).write_bytes(bytes(size))
     except OSError as error:
         raise UserError(f"there is no space: {error.strerror}", where=str(folder), hint="free some") from None
 
@@ -141,42 +138,26 @@ class EventLog:
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._folder, self._clock = folder, clock
-        self._file = os.open(folder / EVENTS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        data = os.pread(self._file, os.fstat(self._file).st_size, 0)
-        self._size = data.rfind(b"\n") + 1
-        os.ftruncate(self._file, self._size)
-        lines = data[: self._size].splitlines()
-        self._n = msgspec.json.decode(lines[-1], type=Event).n + 1 if lines else 0
+        with (folder / EVENTS).open("a+b") as file:
+            file.seek(0)
+            data = file.read()
+            file.truncate(whole := data.rfind(b"\n") + 1)
+        lines = data[:whole].splitlines()
+        last = msgspec.json.decode(lines[-1], type=Event) if lines else Event(n=-1, kind="mark", host_ns=0)
+        self._n, self.last_ns = last.n + 1, last.host_ns or 0
 
     def add(self, event: Event) -> Event:
-        """Write an event down with its number and, where it has none, the time; returns it as written.
-
-        Raises:
-            OSError: if the disk is full and the reserved space is used up; no line is cut.
-        """
+        """Return an event as written down, with number and times; ``UserError`` if there is no space, not even reserved."""
         host = self._clock.mono_ns() if event.host_ns is None else event.host_ns
-        wall = event.wall or self._clock.label()
-        event = msgspec.structs.replace(event, n=self._n, host_ns=host, wall=wall)
-        line = msgspec.json.encode(event) + b"\n"
-        while True:
-            try:
-                done = 0
-                while done < len(line):
-                    done += os.pwrite(self._file, line[done:], self._size + done)
-                os.fsync(self._file)
-                break
-            except OSError as error:
-                os.ftruncate(self._file, self._size)
-                if not (disk_full(error) and free_reserve(self._folder)):
-                    raise
-        self._size, self._n = self._size + len(line), self._n + 1
+        event = replace(event, n=self._n, host_ns=host, wall=event.wall or self._clock.label())
+        try:
+            append_jsonl(self._folder / EVENTS, event)
+        except UserError as error:
+            if not (disk_full(error.__cause__) and free_reserve(self._folder)):
+                raise
+            append_jsonl(self._folder / EVENTS, event)
+        self._n, self.last_ns = self._n + 1, host
         return event
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
 
 
 def read_manifest(folder: Path) -> Manifest | None:
@@ -185,95 +166,85 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     found: Manifest = read_json(folder / MANIFEST, Manifest)
     gone = found.state in ("armed", "recording") and holder_of(folder) is None
-    return msgspec.structs.replace(found, state="interrupted") if gone else found
+    return replace(found, state="interrupted") if gone else found
 
 
 def save_manifest(folder: Path, manifest: Manifest, *, new: bool = False) -> None:
-    """Write the manifest.
-
-    Raises:
-        WithdrawnError: if somebody withdrew the recording meanwhile, or removed the manifest (and it is not ``new``).
-        UserError: if it cannot be written.
-    """
+    """Write the manifest; ``WithdrawnError`` if it was withdrawn meanwhile, or removed (and it is not ``new``)."""
     there = read_manifest(folder)
     if (there is None and not new) or (there is not None and there.state == "withdrawn"):
         raise WithdrawnError
     write_json(folder / MANIFEST, manifest)
 
 
-def _kept_files(folder: Path) -> tuple[KeptFile, ...]:
-    """Return what a finished session holds: raw files (the index can be made anew), events, script."""
-    paths = [p for p in sorted((folder / "raw").rglob("*")) if p.is_file() and not p.is_symlink()]
-    paths = [p for p in paths if not p.name.startswith(".") and p.name != "index.npy"]
-    paths += [p for name in (EVENTS, SCRIPT, TABLET_EVENTS) if (p := folder / name).is_file()]
-    rows = [(p.relative_to(folder).as_posix(), p.stat().st_size, file_sha256(p)) for p in paths]
-    return tuple(KeptFile(path=path, bytes=size, sha256=digest) for path, size, digest in rows)
+def settle(folder: Path, stream: str, log: EventLog) -> np.ndarray[tuple[int], np.dtype[np.void]]:
+    """Close what a process of before left of a stream, and return its index; raises ``UserError`` as ``stream_lock`` does."""
+    raw = folder / "raw" / stream
+    raw.mkdir(parents=True, exist_ok=True)
+    with stream_lock(folder, stream):
+        if cut := salvage(raw):
+            text = "bytes of a cut sample were removed"
+            log.add(Event(n=0, kind="warning", stream=stream, count=cut, text=text))
+        return load_index(raw)
 
 
 def finish(folder: Path, manifest: Manifest, log: EventLog, state: State, reasons: Sequence[str]) -> Manifest:
-    """Close a session on disk: salvage, indexes, the last event, hashes, manifest; returns that.
-
-    Raises:
-        WithdrawnError: see ``save_manifest``.
-        UserError: if it cannot be written.
-    """
+    """Close a session on disk: salvage, indexes, the last event, hashes, manifest; raises as ``save_manifest``."""
     free_reserve(folder)
     empty = []
     for spec in manifest.streams:
-        raw = folder / "raw" / spec.name
-        raw.mkdir(parents=True, exist_ok=True)
-        with stream_lock(folder, spec.name):
-            if cut := salvage(raw):
-                text = "bytes of a cut sample were removed"
-                log.add(Event(n=0, kind="warning", stream=spec.name, count=cut, text=text))
-            rows = len(write_index(raw)) if segment_files(raw) else 0
-        if spec.required and not rows and not any(p.name[:4] not in ("seg-", "inde") for p in raw.iterdir()):
+        rows, paths = settle(folder, spec.name, log), list((folder / "raw" / spec.name).iterdir())
+        if spec.required and not len(rows) and all(p.name[:4] in ("seg-", "inde") for p in paths):
             empty.append(f"{spec.name} has nothing")
         (folder / f".lock-{spec.name}").unlink()
-    state = "incomplete" if state == "stopped" and empty else state
-    begun = manifest.host_start_ns is not None
-    state = state if begun else "planned"  # it was armed only, and can be recorded another time
+    if manifest.host_start_ns is None:
+        state = "planned"  # it was armed only, and can be recorded another time
+    elif state == "stopped" and empty:
+        state = "incomplete"
     end = log.add(Event(n=0, kind="state", text=state)).host_ns
-    log.close()
-    if begun:
+    if state != "planned":
+        paths = [folder / name for name in (EVENTS, SCRIPT, TABLET_EVENTS)]
+        paths += [
+            p for p in (folder / "raw").rglob("*") if not p.name.startswith(".") and p.name != "index.npy"
+        ]
+        files = tuple(
+            KeptFile(path=p.relative_to(folder).as_posix(), bytes=p.stat().st_size, sha256=file_sha256(p))
+            for p in sorted(paths)
+            if p.is_file() and not p.is_symlink()
+        )  # the index can be made anew
         why = (*manifest.reasons, *reasons, *empty)
-        manifest = msgspec.structs.replace(manifest, host_end_ns=end, files=_kept_files(folder), reasons=why)
-    manifest = msgspec.structs.replace(manifest, state=state)
-    save_manifest(folder, manifest)
+        manifest = replace(manifest, host_end_ns=end, files=files, reasons=why)
+    save_manifest(folder, manifest := replace(manifest, state=state))
     return manifest
 
 
 def close_session(folder: Path, clock: Clock | None = None) -> Manifest:
-    """Close an interrupted session with what is there, and return its manifest; another one stays as it is.
-
-    Raises:
-        UserError: if there is none, or a recorder is at it.
-    """
+    """Close an interrupted session with what is there, any other stays as it is; ``UserError`` if there is none."""
     manifest = read_manifest(folder)
     if manifest is None:
         raise UserError("nothing was recorded here.", where=str(folder), hint="proctor capture record")
     if manifest.state not in ("armed", "recording", "interrupted"):
         return manifest
-    clock = clock or Clock()
-    lease = Lease(folder, clock)
+    lease = Lease(folder)
     try:
         why = ["the recorder was gone; closed with what was there"]
-        return finish(folder, manifest, EventLog(folder, clock), "stopped", why)
+        return finish(folder, manifest, EventLog(folder, clock or Clock()), "stopped", why)
     finally:
         lease.release(remove=True)
 
 
 def wipe(folder: Path) -> None:
-    """Remove everything of a withdrawn recording but its manifest, which then names no file."""
-    for path in folder.iterdir() if folder.is_dir() else ():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        elif path.name != MANIFEST:
-            path.unlink(missing_ok=True)
-    if (found := read_manifest(folder)) is not None:
-        write_json(folder / MANIFEST, msgspec.structs.replace(found, state="withdrawn", streams=(), files=()))
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
+    """Remove everything of a withdrawn recording but its manifest, which then names no file; others may do so meanwhile."""
+    if (found := read_manifest(folder)) is None:
+        return shutil.rmtree(folder, ignore_errors=True)
+    write_json(folder / MANIFEST, replace(found, state="withdrawn", streams=(), files=()))
+    for path in sorted(folder.rglob("*"), reverse=True):
+        with suppress(FileNotFoundError):
+            if path.is_dir() and not path.is_symlink():
+                path.rmdir()
+            elif path != folder / MANIFEST:
+                path.unlink()
+    return None
 
 
 def read_battery(folder: Path = Path("/sys/class/power_supply")) -> float | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tarfile
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, Literal
@@ -213,13 +214,18 @@ To be written: uses that the participants did not agree to, groups that are miss
 def forget_recording(workspace: Path, recording: str) -> None:
     """Remove everything of a recording; its folder keeps a manifest that says so, and nothing of who or what it was.
 
-    The manifest is written first: a process that is killed half-way leaves a withdrawn recording, never a usable one.
+    The manifest is written first: a process that is killed half-way leaves a withdrawn recording, never a usable one, and a
+    recorder that is at it sees that and stops, which is waited for (10 s at most, so that nothing is written afterwards).
     """
-    folder = recording_folder(workspace, recording)
-    write_json(folder / MANIFEST, Manifest(id=recording, state="withdrawn", reasons=("withdrawn",)))
-    for path in sorted(folder.rglob("*"), reverse=True):
-        if path != folder / MANIFEST:
-            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+    from proctor.capture import session  # needs POSIX
+
+    folder, until = recording_folder(workspace, recording), time.monotonic() + 10
+    left = Manifest(id=recording, state="withdrawn", reasons=("withdrawn",))
+    write_json(folder / MANIFEST, left)
+    while session.holder_of(folder) is not None and time.monotonic() < until:
+        time.sleep(0.05)
+    write_json(folder / MANIFEST, left)  # it may have written its own at the same moment
+    session.wipe(folder)
 
 
 def mentions(ids: Iterable[str], others: Iterable[str] = ()) -> Callable[[bytes], bool]:

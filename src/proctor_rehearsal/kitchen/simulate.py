@@ -163,17 +163,14 @@ async def _live(folder: Path, manifest: Manifest, script: Script, settings: Simu
     recorder = Recorder(folder, manifest, script, configs, resume=settings.resume)
     await recorder.arm()
     before: list[Event] = read_jsonl(folder / EVENTS, Event)
-    done, now = sum(event.kind in _ACTS for event in before), time.monotonic_ns()
+    done = sum(event.kind in _ACTS for event in before)
+    now = time.monotonic_ns()
     if recorder.manifest.host_start_ns is None:
         truth = replace(truth, start_ns=now + 300_000_000)
     truth = held_up(truth, done, (now - truth.start_ns) / 1e9)
     write_json(path, truth)
     await recorder.start()
     try:
-        if done:
-            armed = max(n for n, event in enumerate(before) if event.text == "armed")
-            last, why = before[armed - 1].host_ns, "the recorder was gone"
-            await recorder.mark(Event(n=0, kind="gap", start_ns=last, end_ns=now, text=why))
         for act in truth.acts[done:]:
             await asyncio.sleep(max(0.0, truth.start_ns / 1e9 + act.at_s - time.monotonic()))
             if not recorder.over.is_set():
