@@ -32,7 +32,7 @@ __all__ = [
 Verb: TypeAlias = Literal["preflight", "arm", "start", "mark", "stop"]
 
 
-class SensorStatus(msgspec.Struct, frozen=True, kw_only=True):
+class SensorStatus(msgspec.Struct, kw_only=True):
     """One sensor: green, amber (silent, or begun again) or red; something came ``seen_s`` seconds ago."""
 
     name: str
@@ -85,7 +85,7 @@ class NoRecorderError(UserError):
 
 
 def socket_path(folder: Path) -> Path:
-    """Return where a recorder listens: a short name in a folder of this user alone; ``UserError`` if others can use it."""
+    """Return where a recorder listens, by a short name; ``UserError`` if others can use that folder."""
     home = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"proctor-{os.getuid()}"
     home.mkdir(mode=0o700, exist_ok=True)
     there = home.lstat()
@@ -119,9 +119,7 @@ def ask_recorder(
 ) -> Status:  # fmt: skip
     """Send a verb to the recorder of a recording, and return its status.
 
-    Raises:
-        NoRecorderError: if none listens, or it does not answer in time.
-        UserError: if it refuses: a check failed, the state is another.
+    Raises ``NoRecorderError`` if none answers in time, ``UserError`` if it refuses: a check failed.
     """
     found = holder_of(recording_folder(workspace, recording))
     ask = Ask(verb=verb, event=event, holder=holder, take_over=take_over)

@@ -108,12 +108,11 @@ class _Host:
         self.sensor = make_sensor(config.sensor)
         self.folder = Path(config.folder) / "raw" / self.name
         self.state: Phase = "ready"
-        self.error = self.message = ""
+        self.error = ""
+        self.now = SensorStatus(name=self.name, state="green", required=config.sensor.required)
         self.playing: asyncio.Task[None] | None = None
         self.queue: MemoryQueue
-        self._samples = self._bytes = self._dropped = self._refused = self._sent = self._last_ns = (
-            self._heard_ns
-        ) = 0
+        self._sent = self._last_ns = self._heard_ns = 0
         self._fixed = config.spec
         self._loop, self._locks = asyncio.get_running_loop(), ExitStack()
 
@@ -134,12 +133,9 @@ class _Host:
         """Say how the stream is; not where nobody reads it, as events have to be kept then."""
         if self.out.get_write_buffer_size() > 1 << 20:
             return
-        mine = SensorStatus(
-            name=self.name, state="green", required=self.config.sensor.required, samples=self._samples,
-            bytes=self._bytes, dropped=self._dropped, refused=self._refused, message=self.message,
-            seen_s=(time.monotonic_ns() - self._heard_ns) / 1e9 if self._heard_ns else None,
-        )  # fmt: skip
-        self.say(Report(status=mine, spec=self.spec(), phase=self.state))
+        if self._heard_ns:
+            self.now.seen_s = (time.monotonic_ns() - self._heard_ns) / 1e9
+        self.say(Report(status=self.now, spec=self.spec(), phase=self.state))
 
     async def ask(self, what: Awaitable[_T], seconds: float) -> _T | str:
         """Return what the sensor answers, or what went wrong: it is somebody else's code."""
@@ -174,10 +170,10 @@ class _Host:
             other = [n for n in _WHAT if getattr(fixed, n) != getattr(now, n)]
             wrong = "; ".join(f"{n} {getattr(now, n)!r}, was {getattr(fixed, n)!r}" for n in other)
         if wrong:
-            self._refused += 1
-            self.message = f"{self._refused} samples refused: {wrong}"
-            if str(self._refused).strip("0") == "1":  # the 1st, 10th, 100th: no flood
-                self.note(Event(n=0, kind="warning", count=self._refused, text=self.message))
+            self.now.refused = count = self.now.refused + 1
+            self.now.message = text = f"{count} samples refused: {wrong}"
+            if str(count).strip("0") == "1":  # the 1st, 10th, 100th: no flood
+                self.note(Event(n=0, kind="warning", count=count, text=text))
             return
         limit = silent_after_s(fixed)
         if limit is not None and at - self._last_ns > limit * 1e9:
@@ -185,7 +181,7 @@ class _Host:
         if self.state != "green" and not self.error:
             if self.state != "ready":
                 self.said("sends again")
-            self.state, self.message = "green", ""
+            self.state, self.now.message = "green", ""
         self._last_ns, self._sent = at, self._sent + 1
         try:
             await self.queue.put(Sample(device_ns, at, payload))
@@ -206,7 +202,7 @@ class _Host:
                     limit = silent_after_s(self.spec())
                     quiet = (time.monotonic_ns() - max(self._heard_ns, begun)) / 1e9
                     if limit is not None and quiet > limit and self.state != "silent":
-                        self.state, self.message = "silent", "nothing comes"
+                        self.state, self.now.message = "silent", "nothing comes"
                         self.said("silent")
                     if limit is not None and quiet > limit + wait:
                         why = f"silent for {quiet:.1f} s; connected again"
@@ -215,10 +211,10 @@ class _Host:
                 (outcome,) = await asyncio.gather(run, return_exceptions=True)
             if isinstance(outcome, Exception):
                 why = outcome.message if isinstance(outcome, UserError) else told(outcome)
-                self.state, self.message = "failing", why
+                self.state, self.now.message = "failing", why
             elif not why:
-                self.state, self.message = "ended", "the source ended"
-            self.said(why or self.message)
+                self.state, self.now.message = "ended", "the source ended"
+            self.said(why or self.now.message)
             if not why:
                 return
             wait = least if self._sent > sent else min(2 * wait, self.config.limits.longest_backoff_s)
@@ -227,7 +223,7 @@ class _Host:
     def _drop(self) -> bool:
         """Note what the queue lost; tells whether it did."""
         if (lost := self.queue.lost()) is not None:
-            self._dropped += lost.number
+            self.now.dropped += lost.number
             event = Event(n=0, kind="drop", count=lost.number, start_ns=lost.start_ns, end_ns=lost.end_ns)
             self._loop.call_soon_threadsafe(self.note, event)
         return lost is not None
@@ -241,16 +237,16 @@ class _Host:
                     writer.seq = self.queue.next_seq
                 for sample in batch:
                     writer.add(sample)
-                    self._bytes += len(sample.payload)
+                    self.now.bytes += len(sample.payload)
                 if (batch and self.queue.durable) or time.monotonic() - synced > 1:
                     writer.sync()
                     self.queue.written()
                     synced = time.monotonic()
-                self._samples = writer.seq
+                self.now.samples = writer.seq
             writer.close()
             self.queue.written()
         except Exception as error:  # a full disk, or Redis
-            self.error = self.message = told(error)
+            self.error = self.now.message = told(error)
             self.state = "disk" if disk_full(error) else "failing"
             self._loop.call_soon_threadsafe(self.queue.close)
 
@@ -262,7 +258,7 @@ class _Host:
         await asyncio.to_thread(self._locks.enter_context, lock)
         self.writer = await asyncio.to_thread(SegmentWriter, self.folder, seconds=limits.segment_s)
         rows = load_index(self.folder)
-        self._samples, self._bytes = self.writer.seq, int(rows["size"].sum())
+        self.now.samples, self.now.bytes = self.writer.seq, int(rows["size"].sum())
         self._last_ns = int(rows["host_ns"][-1]) if len(rows) else time.monotonic_ns()
         if self.config.queue.redis:
             from proctor.capture.redis_queue import RedisQueue

@@ -19,19 +19,14 @@ _BATCH: Final = 8 * 2**20
 
 
 class QueueSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How samples wait for their writer.
+    """How samples wait for their writer."""
 
-    Attributes:
-        most_bytes: of each stream in memory.
-        redis: URL of a Redis server (``redis://``, ``unix://``) that holds them instead, so that they outlive the process.
-        maxlen: entries of a Redis stream; 0 for 60 seconds of its rate, at least 1000.
-        claim_s: after which entries of a consumer that is gone are taken over.
-    """
-
-    most_bytes: int = 64 * 2**20
-    redis: str = ""
-    maxlen: int = 0
-    claim_s: float = 30.0
+    most_bytes: int = 64 * 2**20  # of each stream in memory
+    redis: str = (
+        ""  # URL of a server (redis://, unix://) that holds them instead, so that they outlive the process
+    )
+    maxlen: int = 0  # entries of a Redis stream; 0 for 60 seconds of its rate, at least 1000
+    claim_s: float = 30.0  # after which entries of a consumer that is gone are taken over
 
 
 class Dropped(NamedTuple):
@@ -45,8 +40,8 @@ class Dropped(NamedTuple):
 class MemoryQueue:
     """A queue of one stream with one writer, in memory, bounded by bytes.
 
-    The writer is not woken for each sample but looks every ``timeout_s``, or when a quarter is full: many small samples would
-    otherwise cost a switch of threads each.
+    The writer is not woken for each sample but looks every ``timeout_s``, or when a quarter is full: many
+    small samples would otherwise cost a switch of threads each.
     """
 
     durable = False

@@ -9,7 +9,7 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Final, Literal
@@ -65,7 +65,7 @@ class _Stream:
 
 @dataclass(eq=False)
 class Recorder:
-    """Records one session into a folder; what is said twice is done once. ``UserError`` if two sensors have one name."""
+    """Records one session; what is said twice is done once. ``UserError`` if two sensors have one name."""
 
     folder: Path
     manifest: Manifest  # that of the folder goes before it
@@ -89,28 +89,27 @@ class Recorder:
         self._lock = asyncio.Lock()
         self._lease: session.Lease | None = None
         self._log: session.EventLog | None = None
-        self._server: asyncio.Server | None = None
         self._watching: asyncio.Task[None] | None = None
         self._stopping: asyncio.Task[Manifest] | None = None
         self._doing: dict[str, asyncio.Task[object]] = {}
         self._checks: tuple[Check, ...] = ()
         self._warnings: dict[str, str] = {}
         self._counted: tuple[int, int] | None = None
-        self._holder, self._before_ns = "", 0
+        self._holder, self._before_ns, self._leave = "", 0, ExitStack()
         self._ends, self.over = asyncio.Event(), asyncio.Event()
         """``over`` is set once the session is."""
 
     async def preflight(self) -> list[Check]:
-        """Look whether all sensors can run, except while a session runs; ``UserError`` if the folder cannot be used."""
+        """Look whether all can run, unless a session runs; ``UserError`` if the folder cannot be used."""
         await self._reach("planned")
         return list(self._checks)
 
     async def arm(self) -> None:
-        """Get ready; ``UserError`` as ``preflight``, if a required sensor failed, or space or battery are short."""
+        """Get ready; ``UserError`` as ``preflight``, or if a required sensor failed, or space is short."""
         await self._reach("armed")
 
     async def start(self) -> None:
-        """Begin, armed or not; nothing where it has begun. Raises ``UserError`` as ``arm`` does, or if it is over."""
+        """Begin, armed or not, once; ``UserError`` as ``arm``, or if the session is over."""
         await self._reach("recording")
 
     async def _reach(self, goal: State) -> None:
@@ -146,11 +145,13 @@ class Recorder:
         if state == "interrupted" and not self.resume:
             hint = "--resume goes on, --close ends it"
             raise UserError("this recording was interrupted.", where=str(self.folder), hint=hint)
-        self._lease = session.Lease(self.folder, goes_on=state == "interrupted")
+        socket = socket_path(self.folder) if self.serve else None
+        self._lease = lease = session.Lease(self.folder, str(socket or ""), goes_on=state == "interrupted")
+        self._leave.callback(lambda: lease.release(remove=self.manifest.state in (*_OVER, "planned")))
         self.manifest = there or self.manifest
-        if self.serve:
-            self._server = await listen(socket_path(self.folder), self.answer)
-            self._lease.tell(str(socket_path(self.folder)))
+        if socket is not None:
+            self._leave.callback(socket.unlink, missing_ok=True)
+            self._leave.callback((await listen(socket, self.answer)).close)
         known = {s.name: s for s in self.manifest.streams}
         for stream in self._streams:
             if any((self.folder / "raw" / stream.config.name).glob("seg-*")):
@@ -170,17 +171,16 @@ class Recorder:
         for s in self._streams:
             if s.down or not s.checked.is_set():
                 s.checks = (Check(name=s.config.name, ok=False, seen=s.down or "it does not answer"),)
-        checks = [c for s in self._streams for c in s.checks]
         if self.queue.redis:
-            from proctor.capture.redis_queue import check
+            from proctor.capture.redis_queue import connect
 
-            checks.append(await asyncio.to_thread(check, self.queue.redis))
-        self._checks = (*checks, *(check for check, _ in self._levels()))
+            (await asyncio.to_thread(connect, self.queue.redis)).close()
+        self._checks = tuple(c for s in self._streams for c in s.checks)
+        self._checks += tuple(check for check, _ in self._levels())
 
     async def _arm(self) -> None:
         needed = (s for s in self._streams if s.config.required)
         bad = [f"{s.config.name}: {c.seen}" for s in needed for c in s.checks if not c.ok]
-        bad += [c.seen for c in self._checks if c.name == "Redis" and not c.ok]
         if bad := [*bad, *(check.seen for check, stop in self._levels() if stop)]:
             hint = "or set required = false for that sensor"
             raise UserError("; ".join(bad), where=self.manifest.id, hint=hint)
@@ -199,7 +199,7 @@ class Recorder:
         self._watching = asyncio.create_task(self._watch())
 
     async def mark(self, event: Event) -> Event:
-        """Write an event down, and return it with its number and times; ``UserError`` if no session is armed or it cannot."""
+        """Return an event as written down, with number and times; ``UserError`` if no session is armed."""
         if self._log is None or self._ends.is_set() or self.manifest.state not in ("armed", "recording"):
             raise UserError(f"nothing can be noted: it is {self.manifest.state}.", where=self.manifest.id)
         return self._log.add(event)
@@ -236,18 +236,13 @@ class Recorder:
                 raise session.WithdrawnError
             if self._log is not None:
                 done, why = replace(self.manifest, streams=self._specs()), [*filter(None, [reason]), *missing]
-                self.manifest = await asyncio.to_thread(
-                    session.finish, self.folder, done, self._log, state, why
-                )
+                rest = (self.folder, done, self._log, state, why)
+                self.manifest = await asyncio.to_thread(session.finish, *rest)
         except session.WithdrawnError:
             session.wipe(self.folder)
             self.manifest = replace(self.manifest, state="withdrawn", streams=(), files=())
         finally:
-            if self._server is not None:
-                self._server.close()
-                socket_path(self.folder).unlink(missing_ok=True)
-            if self._lease is not None:
-                self._lease.release(remove=self.manifest.state in (*_OVER, "planned"))
+            self._leave.close()
             self.over.set()
         return self.manifest
 
@@ -265,12 +260,13 @@ class Recorder:
             color: Literal["green", "amber", "red"] = "red" if red else "green" if good else "amber"
             sensors.append(replace(was, state=color, seen_s=seen_s, message=s.down or was.message))
         begun, warnings = self.manifest.host_start_ns, list(self._warnings.values())
+        elapsed_s = ((self.manifest.host_end_ns or now) - begun) / 1e9 if begun else 0.0
         done = (task for task in self._doing.values() if task.done() and not task.cancelled())
         warnings += [str(error) for task in done if (error := task.exception()) is not None]
         return Status(
             recording=self.manifest.id, state=self.manifest.state, sensors=tuple(sensors), minutes_left=self._minutes(),
-            battery=self.battery(), elapsed_s=((self.manifest.host_end_ns or now) - begun) / 1e9 if begun else 0.0,
-            checks=self._checks, warnings=tuple(warnings), asks=tuple(asks), holder=self._holder,
+            battery=self.battery(), elapsed_s=elapsed_s, checks=self._checks, warnings=tuple(warnings),
+            asks=tuple(asks), holder=self._holder,
         )  # fmt: skip
 
     async def answer(self, ask: Ask) -> Status:
@@ -375,7 +371,7 @@ class Recorder:
                 self._end(f"events: {error.message}", "stopped_disk")
 
     def _save(self, state: State, *, new: bool = False) -> None:
-        """Write the manifest down with a state and the streams of now; raises ``UserError`` if it was withdrawn."""
+        """Write the manifest down with a state and the streams of now; ``UserError`` if it was withdrawn."""
         had, self.manifest = self.manifest, replace(self.manifest, state=state, streams=self._specs())
         try:
             session.save_manifest(self.folder, self.manifest, new=new)

@@ -14,10 +14,10 @@ from contextlib import suppress
 from typing import Any, Final
 
 from proctor.capture.queue import MemoryQueue, QueueSettings
-from proctor.capture.records import Check, Sample, StreamSpec
+from proctor.capture.records import Sample, StreamSpec
 from proctor.errors import MissingExtraError, UserError
 
-__all__ = ["RedisQueue", "check", "stream_key"]
+__all__ = ["RedisQueue", "connect", "stream_key"]
 
 _GROUP: Final = "writer"
 _CONSUMER: Final = "host"
@@ -31,29 +31,22 @@ def stream_key(recording: str, stream: str) -> str:
     return f"rec:{recording}:{stream}"
 
 
-def _connect(url: str) -> Any:
+def connect(url: str) -> Any:
+    """Return a client; ``UserError`` if Redis is not installed, not there, or does not keep what it holds."""
     try:
         import redis
 
         client = redis.Redis.from_url(url, socket_timeout=5)
-        client.ping()
+        kept = client.info("persistence").get("aof_enabled")
     except ModuleNotFoundError:
         raise MissingExtraError("redis", "redis", "A queue in Redis") from None
     except (redis.RedisError, ValueError) as error:
         hint = "start it, or leave --redis out"
         raise UserError(f"Redis cannot be used: {error}", where=url, hint=hint) from None
+    if not kept:
+        said, hint = "appendonly is off: what waits is lost if Redis dies.", "CONFIG SET appendonly yes"
+        raise UserError(said, where=url, hint=hint)
     return client
-
-
-def check(url: str) -> Check:
-    """Look whether Redis is there and keeps what it holds on disk."""
-    try:
-        with _connect(url) as client:
-            kept = bool(client.info("persistence").get("aof_enabled"))
-    except UserError as error:
-        return Check(name="Redis", ok=False, seen=error.message, hint=error.hint or "")
-    seen = "it is there" if kept else "appendonly is off: what waits is lost if Redis dies"
-    return Check(name="Redis", ok=True, seen=seen, hint="" if kept else "CONFIG SET appendonly yes")
 
 
 class RedisQueue(MemoryQueue):
@@ -62,7 +55,7 @@ class RedisQueue(MemoryQueue):
     durable = True
 
     def __init__(self, settings: QueueSettings, recording: str, spec: StreamSpec) -> None:
-        self._redis, self._adding = _connect(settings.redis), _connect(settings.redis)
+        self._redis, self._adding = connect(settings.redis), connect(settings.redis)
         super().__init__(settings, spec.policy)
         import redis
 

@@ -23,8 +23,8 @@ from proctor.errors import UserError
 from proctor.records import atomic_write
 
 __all__ = [
-    "HEADER", "INDEX", "SegmentWriter", "load_index", "load_vectors", "read_payload", "salvage", "segment_files",
-    "write_index",
+    "HEADER", "INDEX", "SegmentWriter", "load_index", "load_vectors", "read_payload", "salvage",
+    "segment_files", "write_index",
 ]  # fmt: skip
 
 HEADER: Final = struct.Struct("<4sIqqQI")
@@ -48,15 +48,9 @@ def segment_files(folder: Path, end: Literal[".bin", ".bin.part"] = ".bin") -> l
 
 
 class SegmentWriter:
-    """Writes samples of one stream; goes on after what is there, of which a ``.part`` is salvaged first.
+    """Writes samples of one stream into segments of some seconds and bytes; goes on after what is there.
 
-    Args:
-        folder: of the stream; made where it is not there.
-        seconds: after which a segment is closed.
-        most: bytes after which a segment is closed.
-
-    Raises:
-        OSError: if the disk is full or cannot be written; what was closed is whole.
+    What a crash left open is salvaged first. ``OSError`` if the disk is full; what was closed is whole.
     """
 
     def __init__(self, folder: Path, *, seconds: float = 60.0, most: int = 512 * 2**20) -> None:
@@ -173,7 +167,7 @@ def load_index(folder: Path) -> _Rows:
 
 
 def read_payload(folder: Path, row: np.void) -> bytes:
-    """Return the bytes of a sample by its row of the index; ``UserError`` if the segment is shorter than that says."""
+    """Return the bytes of a sample by its row of the index; ``UserError`` if the segment ends before."""
     path, size = folder / f"seg-{int(row['segment']):06}.bin", int(row["size"])
     with path.open("rb") as file:
         file.seek(int(row["offset"]))
@@ -185,11 +179,7 @@ def read_payload(folder: Path, row: np.void) -> bytes:
 
 
 def load_vectors(folder: Path, spec: StreamSpec) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the vectors of a stream of format ``f4``, shape (samples, columns), in the order of ``load_index``.
-
-    Raises:
-        UserError: if a sample has not the columns of its spec.
-    """
+    """Return vectors (``f4``), shape (samples, columns); ``UserError`` if one has other columns."""
     index, width = load_index(folder), len(spec.columns)
     for n in np.flatnonzero(index["size"] != 4 * width):
         said = f"sample {n} has {index['size'][n]} bytes, not {width} columns of 4."

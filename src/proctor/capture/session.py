@@ -23,8 +23,8 @@ from proctor.errors import UserError
 from proctor.records import append_jsonl, file_sha256, read_json, write_json
 
 __all__ = [
-    "RESERVE", "EventLog", "Lease", "WithdrawnError", "close_session", "disk_full", "finish", "free_reserve", "holder_of",
-    "read_battery", "read_manifest", "reserve", "save_manifest", "settle", "stream_lock", "wipe",
+    "RESERVE", "EventLog", "Lease", "WithdrawnError", "close_session", "disk_full", "finish", "free_reserve",
+    "holder_of", "read_battery", "read_manifest", "reserve", "save_manifest", "settle", "stream_lock", "wipe",
 ]  # fmt: skip
 
 RESERVE: Final = "reserve.bin"
@@ -51,16 +51,16 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
 class Lease:
     """The right to record into a folder; the system ends it with the process, however that dies.
 
-    ``UserError`` if another recorder holds it, or a session ``goes_on`` and the machine was started anew since: monotonic
-    time begins anew with each start.
+    ``UserError`` if another recorder holds it, or a session ``goes_on`` and the machine was started anew:
+    monotonic time begins anew then.
     """
 
-    def __init__(self, folder: Path, *, goes_on: bool = False) -> None:
+    def __init__(self, folder: Path, socket: str = "", *, goes_on: bool = False) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        before, self._path, self._boot = holder_of(folder, live=False), folder / _LEASE, ""
+        before, self._path, boot = holder_of(folder, live=False), folder / _LEASE, ""
         with suppress(OSError):
-            self._boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        if goes_on and before is not None and before.boot != self._boot:
+            boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        if goes_on and before is not None and before.boot != boot:
             said, hint = "the machine was started anew since, and its clock with it.", "--close ends it"
             raise UserError(said, where=str(folder), hint=f"{hint}; record the rest as another one")
         self._file = self._path.open("ab", buffering=0)
@@ -70,12 +70,8 @@ class Lease:
             self._file.close()
             said = f"another recorder (process {before.pid if before else '?'}) is recording this."
             raise UserError(said, where=str(folder), hint="stop that one first") from None
-        self.tell("")
-
-    def tell(self, socket: str) -> None:
-        """Write down who holds it and where it listens."""
         self._file.truncate(0)
-        self._file.write(msgspec.json.encode(Holder(pid=os.getpid(), boot=self._boot, socket=socket)))
+        self._file.write(msgspec.json.encode(Holder(pid=os.getpid(), boot=boot, socket=socket)))
 
     def release(self, *, remove: bool) -> None:
         """Give it back; ``remove`` once the session is over."""
@@ -147,7 +143,7 @@ class EventLog:
         self._n, self.last_ns = last.n + 1, last.host_ns or 0
 
     def add(self, event: Event) -> Event:
-        """Return an event as written down, with number and times; ``UserError`` if there is no space, not even reserved."""
+        """Return an event as written, with number and times; ``UserError`` if no reserved space is left."""
         host = self._clock.mono_ns() if event.host_ns is None else event.host_ns
         event = replace(event, n=self._n, host_ns=host, wall=event.wall or self._clock.label())
         try:
@@ -170,7 +166,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def save_manifest(folder: Path, manifest: Manifest, *, new: bool = False) -> None:
-    """Write the manifest; ``WithdrawnError`` if it was withdrawn meanwhile, or removed (and it is not ``new``)."""
+    """Write the manifest; ``WithdrawnError`` if it was withdrawn, or removed (and is not ``new``)."""
     there = read_manifest(folder)
     if (there is None and not new) or (there is not None and there.state == "withdrawn"):
         raise WithdrawnError
@@ -178,7 +174,7 @@ def save_manifest(folder: Path, manifest: Manifest, *, new: bool = False) -> Non
 
 
 def settle(folder: Path, stream: str, log: EventLog) -> np.ndarray[tuple[int], np.dtype[np.void]]:
-    """Close what a process of before left of a stream, and return its index; raises ``UserError`` as ``stream_lock`` does."""
+    """Close what a process of before left of a stream, and return its index; raises as ``stream_lock``."""
     raw = folder / "raw" / stream
     raw.mkdir(parents=True, exist_ok=True)
     with stream_lock(folder, stream):
@@ -189,7 +185,7 @@ def settle(folder: Path, stream: str, log: EventLog) -> np.ndarray[tuple[int], n
 
 
 def finish(folder: Path, manifest: Manifest, log: EventLog, state: State, reasons: Sequence[str]) -> Manifest:
-    """Close a session on disk: salvage, indexes, the last event, hashes, manifest; raises as ``save_manifest``."""
+    """Close a session on disk: salvage, indexes, hashes, manifest; raises as ``save_manifest``."""
     free_reserve(folder)
     empty = []
     for spec in manifest.streams:
@@ -219,7 +215,7 @@ def finish(folder: Path, manifest: Manifest, log: EventLog, state: State, reason
 
 
 def close_session(folder: Path, clock: Clock | None = None) -> Manifest:
-    """Close an interrupted session with what is there, any other stays as it is; ``UserError`` if there is none."""
+    """Close an interrupted session with what is there; others stay. ``UserError`` if there is none."""
     manifest = read_manifest(folder)
     if manifest is None:
         raise UserError("nothing was recorded here.", where=str(folder), hint="proctor capture record")
@@ -234,7 +230,7 @@ def close_session(folder: Path, clock: Clock | None = None) -> Manifest:
 
 
 def wipe(folder: Path) -> None:
-    """Remove everything of a withdrawn recording but its manifest, which then names no file; others may do so meanwhile."""
+    """Remove all of a withdrawn recording but its manifest; others may do so meanwhile."""
     if (found := read_manifest(folder)) is None:
         return shutil.rmtree(folder, ignore_errors=True)
     write_json(folder / MANIFEST, replace(found, state="withdrawn", streams=(), files=()))
