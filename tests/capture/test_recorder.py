@@ -443,6 +443,16 @@ def test_a_recording_is_forgotten_while_it_is_recorded(tmp_path: Path) -> None:
     assert [p.name for p in folder.iterdir()] == [MANIFEST]
 
 
+def test_a_recording_is_forgotten_while_processes_of_a_dead_recorder_close_it(tmp_path: Path) -> None:
+    folder = recording_folder(tmp_path, "r1")
+    with killable(folder, [sensor("imu", rate=500), sensor("gyro")]) as process:
+        asyncio.run(until(lambda: len(list(folder.glob("raw/*/seg-*"))) > 2))
+        process.kill()
+        process.wait()
+        forget_recording(tmp_path, "r1")
+    assert [p.name for p in folder.iterdir()] == [MANIFEST]
+
+
 def test_samples_of_another_size_or_unit_are_refused_and_counted(tmp_path: Path) -> None:
     async def run() -> None:
         r = recorder(tmp_path / "r1", sensor("size", wrong=True), sensor("unit", changes=15))

@@ -216,6 +216,9 @@ def forget_recording(workspace: Path, recording: str) -> None:
 
     The manifest is written first: a process that is killed half-way leaves a withdrawn recording, never a usable one, and a
     recorder that is at it sees that and stops, which is waited for (10 s at most, so that nothing is written afterwards).
+
+    Raises:
+        UserError: if a process of a recorder that is gone still writes; the same command finishes it later.
     """
     from proctor.capture import session  # needs POSIX
 
@@ -224,6 +227,9 @@ def forget_recording(workspace: Path, recording: str) -> None:
     write_json(folder / MANIFEST, left)
     while session.holder_of(folder) is not None and time.monotonic() < until:
         time.sleep(0.05)
+    for lock in folder.glob(".lock-*"):  # processes of a recorder that was killed close their segments
+        with session.stream_lock(folder, lock.name.removeprefix(".lock-")):
+            pass
     write_json(folder / MANIFEST, left)  # it may have written its own at the same moment
     session.wipe(folder)
 
