@@ -73,8 +73,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         found[folder] = _write(workspace.file("studio"), folder, one, task)
         write_json(folder / capture.MANIFEST, found[folder])
     reasons = [f"{manifest.id}: {reason}" for manifest in found.values() for reason in manifest.reasons]
-    whole = f"{len(found)} recordings are written, {len(reasons)} things to look at"
-    return Collected(files=tuple(found), lines=(whole, *reasons))
+    return Collected(files=tuple(found), lines=(f"{len(found)} recordings are written", *reasons))
 
 
 def _write(studio: Path, folder: Path, reading: Reading, task: RecordTask) -> Manifest:
