@@ -206,3 +206,15 @@ def test_a_file_that_cannot_be_read_is_kept_as_it_is(bench: Workspace) -> None:
     folder, manifest = collect(bench)
     assert (folder / "raw" / "tablet-1" / "tablet-1.webm").read_bytes() == data
     assert manifest.state == "stopped"
+
+
+def test_what_was_withdrawn_is_not_written_again(bench: Workspace, webm: bytes) -> None:
+    from proctor.capture.release import Withdrawal, note_withdrawal
+    from proctor.studio.slices import list_parts
+
+    for seq in (1, 2, 3):
+        send(bench, webm, seq)
+    note_withdrawal(bench.root, Withdrawal(day="2026-12-02", recordings=("r1",)))
+    assert record.collect(bench, ROUND, [reading()], None).files == ()
+    assert not recording_folder(bench.root, "r1").exists()
+    assert list_parts(bench.file("studio"), "pid") == {}
