@@ -145,6 +145,7 @@ def test_slices_become_a_file_that_plays_and_late_ones_make_it_whole(bench: Work
         f.path: file_sha256(folder / f.path) for f in manifest.files
     }
     assert {
+        "script.json",
         "review.json",
         "tablet.jsonl",
         "raw/tablet-1/tablet-1.webm",
@@ -218,3 +219,17 @@ def test_what_was_withdrawn_is_not_written_again(bench: Workspace, webm: bytes) 
     assert record.collect(bench, ROUND, [reading()], None).files == ()
     assert not recording_folder(bench.root, "r1").exists()
     assert list_parts(bench.file("studio"), "pid") == {}
+
+
+def test_the_plans_script_that_a_recorder_put_there_gets_what_was_prepared(bench: Workspace) -> None:
+    """Its hash in the manifest, too: who ingests the recording holds every file against it."""
+    folder = recording_folder(bench.root, "r1")
+    write_json(folder / "script.json", SCRIPT)
+    kept = KeptFile(path="script.json", bytes=1, sha256=file_sha256(folder / "script.json"))
+    write_json(folder / "manifest.json", Manifest(id="r1", state="stopped", host_start_ns=5, files=(kept,)))
+    _, manifest = collect(bench, sheet=msgspec.structs.replace(SHEET, slices={}))
+    assert read_json(folder / "script.json", Script).steps[0].modified == "Whisk it with a fork"
+    found = {f.path: f.sha256 for f in manifest.files}
+    assert found == {
+        name: file_sha256(folder / name) for name in ("review.json", "script.json", "tablet.jsonl")
+    }

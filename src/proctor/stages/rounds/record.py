@@ -93,12 +93,12 @@ def _write(studio: Path, folder: Path, reading: Reading, task: RecordTask) -> Ma
     there = read_json(folder / capture.SCRIPT, Script) if (folder / capture.SCRIPT).is_file() else script
     if there not in (script, prepared):
         reasons.append("the recorder had another script; what was read from the tablet is script.tablet.json")
-    write_json(folder / (capture.SCRIPT if there in (script, prepared) else "script.tablet.json"), prepared)
+    path = folder / (capture.SCRIPT if there in (script, prepared) else "script.tablet.json")
+    write_json(path, prepared)
     write_jsonl(folder / capture.TABLET_EVENTS, sheet.events)
     review = capture.Review(recording=task.slot.id, by=reading.person, steps=sheet.review)
     write_json(folder / capture.REVIEW, review)
-    files = [folder / capture.TABLET_EVENTS, folder / capture.REVIEW]
-    parts = list_parts(studio, reading.assignment)
+    files, parts = [path, folder / capture.TABLET_EVENTS, folder / capture.REVIEW], list_parts(studio, reading.assignment)  # fmt: skip
     for part in sorted({*parts, *sheet.slices}):
         slices = parts.get(part, [])
         if (missing := sheet.slices.get(part, 0) - len(slices)) > 0:  # only its end can be missing
