@@ -24,8 +24,6 @@ __all__ = ["ROUTES"]
 
 
 class _Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """From which tablet; whether it takes over; what a recorder of other sensors shall do."""
-
     client: Annotated[str, msgspec.Meta(pattern="^[!-~]{8,64}$")]
     take: bool = False
     verb: Literal["preflight", "arm", "start", "stop"] = "preflight"
