@@ -210,7 +210,7 @@ def test_a_file_that_cannot_be_read_is_kept_as_it_is(bench: Workspace) -> None:
 
 
 def test_what_was_withdrawn_is_not_written_again(bench: Workspace, webm: bytes) -> None:
-    from proctor.capture.release import Withdrawal, note_withdrawal
+    from proctor.release.recordings import Withdrawal, note_withdrawal
     from proctor.studio.slices import list_parts
 
     for seq in (1, 2, 3):

@@ -11,9 +11,9 @@ import msgspec
 from proctor.capture import records as capture
 from proctor.capture.plan import read_plan, read_scripts
 from proctor.capture.records import Manifest, Script, recording_folder
-from proctor.capture.release import withdrawals
 from proctor.errors import UserError
 from proctor.records import Dropped, atomic_write, file_sha256, is_there, read_json, write_json, write_jsonl
+from proctor.release.recordings import withdrawals
 from proctor.stages.rounds.opening import Collected, Made, task_of
 from proctor.stages.rounds.settings import RecordRoundSettings
 from proctor.studio.narrations import forget_sounds
