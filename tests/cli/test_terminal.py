@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from proctor.cli import console
+from proctor.cli.capture_commands import apps as capture_apps
 from proctor.cli.datasets import _COMMANDS as DATASET_COMMANDS
 from proctor.cli.features import app as features_app
 from proctor.cli.learn import app as learn_app
@@ -64,6 +65,7 @@ PATHS = [
             "round",
             "learn",
             "features",
+            "capture",
         )
     ),
     ["import", "promqa"],
@@ -83,6 +85,7 @@ PATHS = [
         for command in app.registered_commands
         if command.callback is not None
     ),
+    *(["capture", name] for name in (*capture_apps, "simulate", "residuals")),
     *(["study", name] for name in ("draw", "tables", "manuals", "ballots")),
 ]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from proctor.cli.console import group_app
-from proctor.cli.lazy import Brought, LazyGroup
+from proctor.cli.lazy import RESIDUALS, SIMULATE, Brought, LazyGroup
 
 __all__ = ["app"]
 
@@ -24,16 +24,7 @@ class _Capture(LazyGroup):
         "release": (_COMMANDS, "Pack recordings with checksums, datasheet and licence."),
         "withdraw": (_COMMANDS, "Remove everything of a participant who takes consent back."),
     }
-    brought: ClassVar[Mapping[str, Brought]] = {
-        "simulate": Brought(
-            "rehearsal", "proctor_rehearsal", "Make recordings of the plan with simulated sensors and people."
-        ),
-        "residuals": Brought(
-            "rehearsal",
-            "proctor_rehearsal",
-            "Measure synchronisation on simulated sensors whose truth is known.",
-        ),
-    }
+    brought: ClassVar[Mapping[str, Brought]] = {"simulate": SIMULATE, "residuals": RESIDUALS}
 
 
 app = group_app(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from proctor.cli.console import (
     WorkspaceArgument,
     command_app,
@@ -147,7 +149,10 @@ def sync(workspace: WorkspaceArgument, settings: SyncSettings, output: Output) -
         for one in done
     ]
     text = table(rows, ("recording", "verdict", "frames", "least coverage", "page"))
-    text += "".join(f"\n{one.recording}: {reason}" for one in done for reason in one.reasons)
+    said = Counter(reason for one in done for reason in one.reasons)
+    text += "".join(
+        f"\n{reason}{f' ({count} recordings)' if count > 1 else ''}" for reason, count in said.items()
+    )
     emit(done, f"{text}\nnext: proctor capture ingest {workspace}", as_json=output.as_json)
 
 

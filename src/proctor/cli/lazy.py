@@ -13,7 +13,16 @@ from typer.main import get_command
 
 from proctor.errors import MissingExtraError, UserError
 
-__all__ = ["ENTRY_POINTS", "FORMER", "STANDIN", "Brought", "FamilyGroup", "LazyGroup"]
+__all__ = [
+    "ENTRY_POINTS",
+    "FORMER",
+    "RESIDUALS",
+    "SIMULATE",
+    "STANDIN",
+    "Brought",
+    "FamilyGroup",
+    "LazyGroup",
+]
 
 ENTRY_POINTS: Final = "proctor.commands"
 """Group of the entry points that bring commands, each the command's Typer application."""
@@ -36,6 +45,10 @@ STANDIN: Final = Brought(
     "rehearsal",
     "proctor_rehearsal",
     "Run a server that plays the providers' models, for tests and rehearsals.",
+)
+SIMULATE: Final = STANDIN._replace(summary="Make recordings of the plan with simulated sensors and people.")
+RESIDUALS: Final = STANDIN._replace(
+    summary="Measure synchronisation on simulated sensors whose truth is known."
 )
 
 

@@ -31,6 +31,12 @@ class Listening(Settings, frozen=True, kw_only=True):
 class Serving(Listening, frozen=True, kw_only=True):
     """How a studio is reached."""
 
+    tls: Annotated[
+        bool,
+        option(
+            "Make a certificate for this machine in the local network, and show how tablets come to trust it."
+        ),
+    ] = False
     tls_cert: Annotated[Path | None, option("Certificate chain (PEM), for TLS.")] = None
     tls_key: Annotated[Path | None, option("Its private key (PEM).")] = None
     origin: Annotated[
@@ -117,7 +123,7 @@ def serve(workspace: WorkspaceArgument, settings: Serving) -> None:
 
     address = Address(
         settings.host, settings.port, settings.origin, settings.proxy, settings.tls_cert, settings.tls_key,
-        settings.accel,
+        settings.accel, settings.tls,
     )  # fmt: skip
     serve_workspace(
         workspace, address, database=settings.database, project=settings.project, videos=settings.videos

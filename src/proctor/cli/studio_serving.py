@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import webbrowser
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -32,6 +32,7 @@ class Address:
         certificate: for TLS.
         key: of the certificate.
         accel: header by which a proxy sends clips itself, in any case (``serving.HEADERS``).
+        local: TLS with certificates that are made here, for the local network.
     """
 
     host: str
@@ -41,6 +42,7 @@ class Address:
     certificate: Path | None = None
     key: Path | None = None
     accel: str | None = None
+    local: bool = False
 
 
 def serve_workspace(
@@ -58,6 +60,8 @@ def serve_workspace(
 
     _check(address)
     with bind(address.host, address.port) as listening:
+        if address.local:
+            address = _with_certificate(address, listening.getsockname()[1], workspace / "studio" / "tls")
         settings = _settings(
             address, listening.getsockname()[1], project or workspace.resolve().name or "project", workspace
         )
@@ -71,6 +75,8 @@ def serve_workspace(
                 note(f"studio of {settings.project}: {settings.origin}")
                 if link:
                     note(f"the first owner makes their account here (works once, 7 days): {link}")
+                if address.local:
+                    _show_authority(settings.origin)
                 note("stop with Ctrl-C")
 
             app = build_app(studio)
@@ -124,10 +130,36 @@ def _require_extra() -> None:
             raise MissingExtraError(package, "studio", "the studio") from None
 
 
+def _with_certificate(address: Address, port: int, folder: Path) -> Address:
+    """Return an address with a certificate for the name that browsers use: the one given, or this machine's in its network."""
+    from proctor.studio.local_ca import issue, own_address
+
+    anywhere = address.host in ("0.0.0.0", "::", "[::]")  # noqa: S104 - compared, not bound
+    host = urlsplit(address.origin).hostname if address.origin else None
+    name = host or (own_address() if anywhere else address.host)
+    issued = issue(folder, (name, "localhost", "127.0.0.1"))
+    origin = address.origin or f"https://{f'[{name}]' if ':' in name else name}:{port}"
+    return replace(address, origin=origin, certificate=issued.certificate, key=issued.key)
+
+
+def _show_authority(origin: str) -> None:
+    """Show where devices get the authority that they have to trust, as a code for their camera too."""
+    link = f"{origin}/ca.pem"
+    note(
+        f"each tablet once: open {link}, install it and trust it; without it there is no camera and no work offline"
+    )
+    if sys.stderr.isatty():
+        import segno
+
+        segno.make(link).terminal(sys.stderr, compact=True)
+
+
 def _check(address: Address) -> None:
     """Refuse what would send passwords in the open, before anything listens."""
     from proctor.studio.server import is_loopback
 
+    if address.local and address.certificate is not None:
+        raise UserError("--tls makes a certificate, and --tls-cert has one.", hint="give one of them")
     if (address.certificate is None) != (address.key is None):
         raise UserError("--tls-cert and --tls-key belong together.", hint="give both")
     for path in (address.certificate, address.key):
@@ -142,12 +174,14 @@ def _check(address: Address) -> None:
                 hint="give scheme and host, such as https://studio.example.org",
             )
     _accel(address)
-    behind_tls = address.certificate is not None or (address.origin or "").startswith("https://")
+    behind_tls = (
+        address.local or address.certificate is not None or (address.origin or "").startswith("https://")
+    )
     if not is_loopback(address.host) and not behind_tls:
         raise UserError(
             "others could read passwords on their way here.",
             where=f"--host {address.host}",
-            hint="give --tls-cert and --tls-key, or --origin https://… with a proxy in front; or leave --host out",
+            hint="give --tls, or --tls-cert and --tls-key, or --origin https://… with a proxy in front; or leave --host out",
         )
 
 

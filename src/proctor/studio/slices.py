@@ -55,9 +55,7 @@ def list_parts(folder: Path, pid: str) -> dict[str, list[Path]]:
 def keep_slice(
     folder: Path, pid: str, part: str, seq: int, data: bytes, *, kind: str, sha256: str, perf_ns: int, wall: str = ""
 ) -> str:  # fmt: skip
-    """Keep a slice, counted from 1; returns ``new``, ``again``, or ``conflict`` where another one has its number.
-
-    ``kind`` is the type that the browser says, ``sha256`` what the tablet counted, ``part`` of one page load.
+    """Keep a slice, counted from 1 in each part; returns ``new``, ``again``, or ``conflict`` where another one has its number.
 
     Raises:
         MissingSliceError: if one before it is missing.

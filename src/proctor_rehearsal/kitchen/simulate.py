@@ -24,6 +24,7 @@ from proctor.capture.sensor import SensorConfig, make_sensor
 from proctor.capture.session import EventLog, finish, read_manifest, save_manifest
 from proctor.errors import UserError
 from proctor.records import read_json, read_jsonl, write_json
+from proctor.workspace import Workspace
 from proctor_rehearsal.kitchen.person import TRUTH, Truth, claps_of, held_up, perform, review_of
 from proctor_rehearsal.kitchen.sensors import Simulated
 from proctor_rehearsal.kitchen.settings import SimulateSettings
@@ -62,6 +63,7 @@ def simulate(
     """
     from proctor.capture.plan import read_plan, read_scripts
 
+    Workspace(root).require_folder()
     scripts, slots = read_scripts(root), {slot.id: slot for slot in read_plan(root).slots}
     made = []
     for name in settings.recording or slots:

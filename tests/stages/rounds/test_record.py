@@ -145,6 +145,7 @@ def test_slices_become_a_file_that_plays_and_late_ones_make_it_whole(bench: Work
         f.path: file_sha256(folder / f.path) for f in manifest.files
     }
     assert {
+        "script.json",
         "review.json",
         "tablet.jsonl",
         "raw/tablet-1/tablet-1.webm",
@@ -206,3 +207,29 @@ def test_a_file_that_cannot_be_read_is_kept_as_it_is(bench: Workspace) -> None:
     folder, manifest = collect(bench)
     assert (folder / "raw" / "tablet-1" / "tablet-1.webm").read_bytes() == data
     assert manifest.state == "stopped"
+
+
+def test_what_was_withdrawn_is_not_written_again(bench: Workspace, webm: bytes) -> None:
+    from proctor.release.recordings import Withdrawal, note_withdrawal
+    from proctor.studio.slices import list_parts
+
+    for seq in (1, 2, 3):
+        send(bench, webm, seq)
+    note_withdrawal(bench.root, Withdrawal(day="2026-12-02", recordings=("r1",)))
+    assert record.collect(bench, ROUND, [reading()], None).files == ()
+    assert not recording_folder(bench.root, "r1").exists()
+    assert list_parts(bench.file("studio"), "pid") == {}
+
+
+def test_the_plans_script_that_a_recorder_put_there_gets_what_was_prepared(bench: Workspace) -> None:
+    """Its hash in the manifest, too: who ingests the recording holds every file against it."""
+    folder = recording_folder(bench.root, "r1")
+    write_json(folder / "script.json", SCRIPT)
+    kept = KeptFile(path="script.json", bytes=1, sha256=file_sha256(folder / "script.json"))
+    write_json(folder / "manifest.json", Manifest(id="r1", state="stopped", host_start_ns=5, files=(kept,)))
+    _, manifest = collect(bench, sheet=msgspec.structs.replace(SHEET, slices={}))
+    assert read_json(folder / "script.json", Script).steps[0].modified == "Whisk it with a fork"
+    found = {f.path: f.sha256 for f in manifest.files}
+    assert found == {
+        name: file_sha256(folder / name) for name in ("review.json", "script.json", "tablet.jsonl")
+    }

@@ -510,3 +510,38 @@ def test_a_recorder_is_asked_started_and_stopped(kitchen: Kitchen, visit: Visit)
     hold_stop(page)
     wait_until(lambda: asked[-1:] == ["stop"])
     assert [verb for verb in asked if verb != "preflight"] == ["arm", "start", "stop"]
+
+
+def test_what_is_unsent_is_said_at_launch_and_a_sign_out_leaves_no_page(
+    kitchen: Kitchen, visit: Visit
+) -> None:
+    person, address = kitchen.task()
+    page = open_(visit, kitchen, person, address)
+    begin(page)
+    page.context.set_offline(True)
+    wait_until(lambda: waiting(page) >= 2, what="slices that wait on the tablet")
+    hold_stop(page)
+    page.context.set_offline(False)
+    wait_until(lambda: waiting(page) == 0, what="all to be sent")
+    kitchen.site.kill()
+    page.goto(address)  # from what is kept
+    page.wait_for_selector("#review-steps fieldset")
+    kitchen.site.start()
+    page.route("**/slice/**", lambda route: route.abort())
+    page.goto("/my")
+    put = """() => new Promise((done) => {
+      const opening = indexedDB.open('proctor-studio');
+      opening.onsuccess = () => {
+        const writing = opening.result.transaction('slices', 'readwrite');
+        writing.objectStore('slices').put({ person: document.body.dataset.person, key: 'x', pid: 'x', part: 'tablet-1', seq: 1, bytes: new ArrayBuffer(1) });
+        writing.oncomplete = () => { opening.result.close(); done(); };
+      };
+    })"""
+    page.evaluate(put)
+    page.reload()
+    page.wait_for_selector("text=1 slices of a recording wait on this device")
+    kept = "caches.open('proctor-recordings').then((cache) => cache.keys()).then((keys) => keys.length)"
+    assert page.evaluate(kept) > 5
+    page.click("form[action='/signout'] button")
+    page.wait_for_url("**/signin**")
+    assert page.evaluate(kept) == 0

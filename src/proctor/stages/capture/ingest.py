@@ -61,6 +61,7 @@ def recordings_of(workspace: Path) -> list[tuple[Path, Manifest]]:
     Raises:
         UserError: if a manifest cannot be read.
     """
+    Workspace(workspace)  # of this version
     found = sorted((capture_folder(workspace) / "recordings").glob(f"*/{MANIFEST}"))
     return [(path.parent, read_json(path, Manifest)) for path in found]
 

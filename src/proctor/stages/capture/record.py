@@ -21,6 +21,7 @@ from proctor.capture.session import close_session
 from proctor.errors import UserError
 from proctor.records import read_bytes
 from proctor.stages.capture.settings import RecordSettings
+from proctor.workspace import Workspace
 
 __all__ = ["Recorded", "read_sensors", "record"]
 
@@ -77,6 +78,7 @@ def record(
     Raises:
         UserError: if sensors or plan are wrong, a check of what is required fails, or the folder cannot be used.
     """
+    Workspace(workspace).require_folder()
     folder = recording_folder(workspace, settings.recording)
     if settings.close:
         return Recorded(manifest=close_session(folder))

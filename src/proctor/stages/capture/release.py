@@ -125,6 +125,7 @@ def release(
     Raises:
         UserError: if nothing was ingested or may be released, a part is unknown, or the folder cannot be written.
     """
+    Workspace(root).require_folder()
     parts = _parts(settings.parts)
     if not settings.licence:
         raise UserError("the licence of the data is not said.", where="--licence", hint="such as CC-BY-4.0")

@@ -13,8 +13,10 @@ from proctor.capture.plan import read_plan, read_scripts
 from proctor.capture.records import Manifest, Script, recording_folder
 from proctor.errors import UserError
 from proctor.records import Dropped, atomic_write, file_sha256, is_there, read_json, write_json, write_jsonl
+from proctor.release.recordings import withdrawals
 from proctor.stages.rounds.opening import Collected, Made, task_of
 from proctor.stages.rounds.settings import RecordRoundSettings
+from proctor.studio.narrations import forget_sounds
 from proctor.studio.slices import INDEX, list_parts
 from proctor.verify.rounds.record import RecordOptions, RecordSheet, RecordTask
 from proctor.verify.rounds.records import Reading, Round
@@ -60,21 +62,25 @@ def make(workspace: Workspace, settings: RecordRoundSettings) -> Made:
 def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], out: Path | None) -> Collected:  # noqa: ARG001
     """Write what tablets sent into the folders of their recordings; what a recorder wrote there stays.
 
-    A recording whose slices have not all come is ``incomplete``, and is written anew once they have.
+    A recording whose slices have not all come is ``incomplete``, and is written anew once they have. Of one that was withdrawn
+    (``capture withdraw``) nothing is written, and its slices are removed.
 
     Raises:
         UserError: if a file cannot be read or written.
     """
     found: dict[Path, Manifest] = {}
+    gone = {recording for one in withdrawals(workspace.root) for recording in one.recordings}
     for one in (r for r in readings if r.counts):
         task = msgspec.json.decode(one.body, type=RecordTask)
         folder = recording_folder(workspace.root, task.slot.id)
+        if folder.name in gone:
+            forget_sounds(workspace.file("studio"), [one.assignment])
+            continue
         folder = out / folder.name if out is not None else folder
         found[folder] = _write(workspace.file("studio"), folder, one, task)
         write_json(folder / capture.MANIFEST, found[folder])
     reasons = [f"{manifest.id}: {reason}" for manifest in found.values() for reason in manifest.reasons]
-    whole = f"{len(found)} recordings are written, {len(reasons)} things to look at"
-    return Collected(files=tuple(found), lines=(whole, *reasons))
+    return Collected(files=tuple(found), lines=(f"{len(found)} recordings are written", *reasons))
 
 
 def _write(studio: Path, folder: Path, reading: Reading, task: RecordTask) -> Manifest:
@@ -87,12 +93,12 @@ def _write(studio: Path, folder: Path, reading: Reading, task: RecordTask) -> Ma
     there = read_json(folder / capture.SCRIPT, Script) if (folder / capture.SCRIPT).is_file() else script
     if there not in (script, prepared):
         reasons.append("the recorder had another script; what was read from the tablet is script.tablet.json")
-    write_json(folder / (capture.SCRIPT if there in (script, prepared) else "script.tablet.json"), prepared)
+    path = folder / (capture.SCRIPT if there in (script, prepared) else "script.tablet.json")
+    write_json(path, prepared)
     write_jsonl(folder / capture.TABLET_EVENTS, sheet.events)
     review = capture.Review(recording=task.slot.id, by=reading.person, steps=sheet.review)
     write_json(folder / capture.REVIEW, review)
-    files = [folder / capture.TABLET_EVENTS, folder / capture.REVIEW]
-    parts = list_parts(studio, reading.assignment)
+    files, parts = [path, folder / capture.TABLET_EVENTS, folder / capture.REVIEW], list_parts(studio, reading.assignment)  # fmt: skip
     for part in sorted({*parts, *sheet.slices}):
         slices = parts.get(part, [])
         if (missing := sheet.slices.get(part, 0) - len(slices)) > 0:  # only its end can be missing

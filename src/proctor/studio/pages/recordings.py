@@ -14,6 +14,7 @@ from starlette.responses import FileResponse, Response
 
 from proctor.errors import UserError
 from proctor.studio.context import number_in, person_of, read, studio_of
+from proctor.studio.local_ca import CA_FILE
 from proctor.studio.rendering import STATIC, data_of, json_body, problem
 from proctor.studio.slices import MissingSliceError, hold_lease, keep_slice
 from proctor.verify.desk import tasks, work
@@ -24,8 +25,6 @@ __all__ = ["ROUTES"]
 
 
 class _Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """From which tablet; whether it takes over; what a recorder of other sensors shall do."""
-
     client: Annotated[str, msgspec.Meta(pattern="^[!-~]{8,64}$")]
     take: bool = False
     verb: Literal["preflight", "arm", "start", "stop"] = "preflight"
@@ -84,6 +83,14 @@ async def send_worker(_request: Request) -> Response:
     return FileResponse(script, media_type="text/javascript", headers={"Cache-Control": "no-cache"})
 
 
+async def send_authority(request: Request) -> Response:
+    """Send the certificate that tablets have to trust, where this studio made its own (``--tls``)."""
+    path = studio_of(request).settings.folder / "tls" / CA_FILE
+    if not path.is_file():
+        raise GoneError
+    return FileResponse(path, media_type="application/x-x509-ca-cert", filename="proctor-ca.pem")
+
+
 async def _own(request: Request) -> RecordTask:
     """Return the recording of the address; GoneError unless it is one, and the person's own."""
     pid, person = request.path_params["pid"], person_of(request)
@@ -104,4 +111,5 @@ ROUTES: Final = (
     ("/w/{pid}/lease", "POST", lease, "own-assignment"),
     ("/w/{pid}/recorder", "POST", ask, "own-assignment"),
     ("/tablet.js", "GET", send_worker, "public"),
+    ("/ca.pem", "GET", send_authority, "public"),
 )

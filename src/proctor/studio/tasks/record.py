@@ -13,8 +13,7 @@ from proctor.verify.rounds.record import CHECKS, RecordOptions, RecordTask
 
 __all__ = ["HEADERS", "RecordView", "view"]
 
-HEADERS: Final = {"permissions-policy": CAMERA}
-"""People are filmed on this page."""
+HEADERS: Final = {"permissions-policy": CAMERA}  # people are filmed on this page
 _STRATEGIES: Final = {
     "normal": "Do everything as the text says", "impromptu": "Do it; where you feel like it, make a mistake of your own",
     "disordered": "The steps come in another order on purpose", "missing": "Some steps are left out on purpose",

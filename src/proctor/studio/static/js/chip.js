@@ -9,7 +9,7 @@ const draft = { dirty: false, onDevice: true, why: "", savedAt: null, shown: fal
 const queue = { waiting: 0, stuck: 0, why: "", onDevice: true, sentSome: false };
 /** Sound that this device recorded and the server lacks. */
 const clips = { waiting: 0, stuck: 0, why: "", onDevice: true };
-/** Slices of recordings: every page of the studio goes on sending them, so they keep nobody from leaving. */
+/** Slices of recordings: every page goes on sending them, so they keep nobody from leaving. */
 const slices = { waiting: 0, stuck: 0, why: "" };
 const SPEAK_AFTER_MS = 2000;
 /** @type {ReturnType<typeof setTimeout> | undefined} */

@@ -1,5 +1,6 @@
 /** What every page does: send what waits, keep the theme, open dialogs, confirm, filter tables. */
 
+import { countSlices } from "./device.js";
 import { make } from "./dom.js";
 import { forgetKeys, listen, register } from "./keys.js";
 import { theNarrations } from "./narrations.js";
@@ -165,6 +166,9 @@ function wireOutbox(person) {
   void outbox.resume();
   void theNarrations()?.resume();
   void slices?.drain();
+  void countSlices(person).then((n) => n > 0 && !document.getElementById("save-chip") && showToast(`${n} slices of a recording wait on this device; they are being sent.`, null, 10));
+  // Who comes after them on this device finds no page of theirs.
+  document.querySelector("form[action='/signout']")?.addEventListener("submit", () => void globalThis.caches?.delete("proctor-recordings"));
 }
 
 function main() {

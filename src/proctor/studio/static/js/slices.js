@@ -87,6 +87,5 @@ class Slices {
   }
 }
 
-const { person } = document.body.dataset;
 /** Null where nobody is signed in. */
-export const slices = person ? new Slices(person) : null;
+export const slices = document.body.dataset.person ? new Slices(document.body.dataset.person) : null;

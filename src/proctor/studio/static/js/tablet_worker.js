@@ -1,7 +1,5 @@
-/**
- * The page of one recording without a network: the page from the server where that answers, else as it was last; its scripts and
- * sheets, whose addresses change with their content, as they were kept. Nothing else is touched.
- */
+/** The page of one recording without a network: from the server where that answers, else as it was last; its scripts and sheets as
+ * they were kept, for their addresses change with their content. Nothing else is touched. */
 
 const PATIENCE_MS = 4000;
 const worker = /** @type {any} */ (globalThis);
