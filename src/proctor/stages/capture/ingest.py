@@ -35,6 +35,7 @@ from proctor.media.proxy import write_proxy
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, file_sha256, is_there, read_json, read_jsonl, write_jsonl
+from proctor.stages.capture.playable import write_media
 from proctor.stages.capture.settings import IngestSettings
 from proctor.stages.videos import VIDEO_SUFFIXES
 from proctor.workspace import Workspace
@@ -194,8 +195,6 @@ def synced(folder: Path) -> tuple[Path, SyncReport] | None:
 def _video(folder: Path, spec: StreamSpec) -> tuple[Path, int]:
     """Return the playable video of a recording and the host time of its first picture; made once for each synchronisation."""
     import pyarrow.parquet as pq
-
-    from proctor.capture.sensors.ffmpeg import write_media
 
     found = synced(folder)
     if found is None:
