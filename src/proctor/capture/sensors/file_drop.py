@@ -22,9 +22,10 @@ from proctor.media.probe import probe
 from proctor.media.source import open_video
 from proctor.records import file_sha256, read_json, write_json
 
-__all__ = ["FILES", "DroppedFile", "FileDrop", "make", "take"]
+__all__ = ["BY_HAND", "FILES", "DroppedFile", "FileDrop", "make", "take"]
 
 FILES = "files.json"
+BY_HAND = "files put by hand"
 
 
 class DroppedFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -115,8 +116,9 @@ class FileDrop(Plain):
     """Files put by hand into ``drop/`` of the recording, or into the folder of the option ``folder``."""
 
     def __init__(self, name: str, options: Options) -> None:
-        self.spec = StreamSpec(name=name, kind="video", format="file", note="files put by hand")
         self._drop, self._context = options_of(options, _DropOptions, name).folder, list[Context]()
+        note = BY_HAND + " elsewhere" * bool(self._drop)  # (what comes late is looked for in ``drop/`` alone)
+        self.spec = StreamSpec(name=name, kind="video", format="file", note=note)
 
     async def run(self, context: Context) -> None:
         """Wait until it is cancelled: files come later."""

@@ -18,7 +18,7 @@ import numpy as np
 from proctor.capture.records import Event
 from proctor.capture.sensor import ClockSample
 
-__all__ = ["ClockMap", "ClockSegment", "Floats", "Ints", "event_times", "fit_clock"]  # fmt: skip
+__all__ = ["ClockMap", "ClockSegment", "Floats", "Ints", "coarse_clocks", "event_times", "fit_clock"]  # fmt: skip
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
@@ -210,6 +210,16 @@ def _wall_ns(event: Event) -> int | None:
         return None
 
 
+def _away(events: Iterable[Event], tablet_events: Iterable[Event]) -> list[Event]:
+    return [*(e for e in events if e.host_ns is None), *tablet_events]
+
+
+def coarse_clocks(events: Iterable[Event], tablet_events: Iterable[Event]) -> list[str]:
+    """Return the clocks whose events ``event_times`` can only place by wall times: nobody compared them with the host's."""
+    away = _away(events, tablet_events)
+    return [c for c in dict.fromkeys(e.clock for e in away if e.host_ns is None) if not _pairs(away, c)]
+
+
 def event_times(events: Iterable[Event], tablet_events: Iterable[Event]) -> list[tuple[Event, int]]:
     """Return all events with their host times (ns), in order of time.
 
@@ -217,7 +227,7 @@ def event_times(events: Iterable[Event], tablet_events: Iterable[Event]) -> list
     lost time). A clock without any is placed by wall times, which is coarse; an event without either, where the one before it is.
     """
     own = list(events)
-    tablet = [*(e for e in own if e.host_ns is None), *tablet_events]
+    tablet = _away(own, tablet_events)
     found = [(e, e.host_ns) for e in own if e.host_ns is not None]
     walls = [t - w for e, t in found if (w := _wall_ns(e)) is not None]
     last, to_host = found[0][1] if found else 0, median_low(walls) if walls else None

@@ -26,15 +26,15 @@ from proctor.compute import batches
 from proctor.errors import MissingExtraError, UserError
 from proctor.records import atomic_write, content_hash, read_bytes, read_json, write_json
 
-__all__ = ["SyncConfig", "SyncReport", "synchronise"]
+__all__ = ["SyncConfig", "SyncReport", "synchronise", "video_files"]
 
 VERSION: Final = 1
 """Of what is computed; another one gives other hashes."""
 _VERDICTS: Final[tuple[Verdict, ...]] = ("good", "usable", "poor")
 _AROUND_NS: Final = 2_000_000_000
 _BINS: Final = 24
-_VIDEOS: Final = frozenset({".mp4", ".mkv", ".webm", ".mov", ".avi"})
-_CHAPTER: Final = re.compile(r"G[A-Z](\d\d)(\d{4})", re.ASCII)
+_VIDEOS: Final = frozenset({".mp4", ".mkv", ".webm", ".mov", ".avi", ".m4v"})
+_CHAPTER: Final = re.compile(r"(?:joined-|G[A-Z](\d\d))(\d{4})", re.ASCII)
 
 
 class _Stream:
@@ -80,8 +80,7 @@ class _Stream:
         from proctor.media.probe import presentation_times
 
         found, start = [np.zeros(0, dtype=np.int64)], 0.0
-        videos = (path for path in self.folder.glob("*") if path.suffix.lower() in _VIDEOS)
-        for path in sorted(videos, key=_by_chapter):
+        for path in video_files(self.folder):
             try:
                 times, end = presentation_times(path)
             except MissingExtraError:
@@ -152,10 +151,16 @@ class _Stream:
         return np.zeros((len(self.cleaned.rows), 0))
 
 
-def _by_chapter(path: Path) -> tuple[str, str, str]:
-    """Order the files of a camera; a GoPro writes the chapter in front of the number (GX010042, GX020042)."""
-    parts = _CHAPTER.match(path.name)
-    return (parts[2], parts[1], path.name) if parts else ("", "", path.name)
+def video_files(folder: Path) -> list[Path]:
+    """Return the videos of a stream of files in their order; chapters that were joined into one file are left out.
+
+    A GoPro writes the chapter in front of the number (GX010042, GX020042).
+    """
+    videos = (path for path in folder.glob("[!.]*") if path.suffix.lower() in _VIDEOS)
+    places = {path: (m[2], m[1] or "") if (m := _CHAPTER.match(path.name)) else ("", "") for path in videos}
+    joined = {number for number, chapter in places.values() if number and not chapter}
+    kept = (path for path, (number, chapter) in places.items() if not chapter or number not in joined)
+    return sorted(kept, key=lambda path: (*places[path], path.name))
 
 
 def _events(path: Path) -> Iterator[Event | None]:
