@@ -17,17 +17,7 @@ from proctor.capture.records import Check, StreamName, StreamSpec
 from proctor.errors import UserError
 from proctor.plugins import load_plugin
 
-__all__ = [
-    "ClockSample",
-    "Context",
-    "Option",
-    "Options",
-    "Sensor",
-    "SensorConfig",
-    "SensorFactory",
-    "StopReport",
-    "make_sensor",
-]
+__all__ = ["ClockSample", "Context", "Options", "Sensor", "SensorConfig", "StopReport", "make_sensor"]
 
 GROUP: Final = "proctor.sensors"
 Option: TypeAlias = "bool | int | float | str"
@@ -35,7 +25,7 @@ Options: TypeAlias = Mapping[str, Option]
 
 
 class SensorConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A table ``[[sensor]]``: the plug-in (``module:function`` for one of no package), the stream's name, whether the recording needs it, and options of the plug-in."""
+    """A table ``[[sensor]]``: the plug-in (``module:function`` for one of no package), its stream, and its options."""
 
     plugin: str
     name: StreamName
@@ -93,15 +83,8 @@ class Sensor(Protocol):
         """Compare the device's clock with ours; None where a device cannot."""
 
 
-SensorFactory: TypeAlias = Callable[[str, Options], Sensor]
-
-
 def make_sensor(config: SensorConfig) -> Sensor:
-    """Return the sensor of a table.
-
-    Raises:
-        UserError: if there is no such plug-in, it is broken, or its options are wrong.
-    """
+    """Return the sensor of a table; raises UserError if there is no such plug-in, it is broken, or an option is wrong."""
     known = entry_points(group=GROUP)
     found = [entry for entry in known if entry.name == config.plugin]
     if ":" in config.plugin:
@@ -110,5 +93,7 @@ def make_sensor(config: SensorConfig) -> Sensor:
         names = ", ".join(sorted({entry.name for entry in known}))
         raise UserError(f"there is no sensor '{config.plugin[:40]}'.", hint=f"sensors: {names}")
     what = f"the sensor '{config.plugin}'"
-    factory: SensorFactory = load_plugin(found, what, "a function (name, options)", callable)
+    factory: Callable[[str, Options], Sensor] = load_plugin(
+        found, what, "a function (name, options)", callable
+    )
     return factory(config.name, config.options)
