@@ -18,7 +18,9 @@ import numpy as np
 from proctor.capture.records import Event
 from proctor.capture.sensor import ClockSample
 
-__all__ = ["ClockMap", "ClockSegment", "Floats", "Ints", "coarse_clocks", "event_times", "fit_clock"]  # fmt: skip
+__all__ = [
+    "ClockMap", "ClockSegment", "Floats", "Ints", "coarse_clocks", "event_times", "fit_clock", "probes_of", "wall_ns",
+]  # fmt: skip
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
@@ -119,8 +121,7 @@ def _odd(device: Ints) -> np.ndarray[Any, np.dtype[np.bool_]]:
         return np.zeros(len(device), dtype=bool)
     wide = np.pad(device, 2, mode="reflect")
     middle = np.sort(np.stack([wide[k : k + len(device)] for k in range(5)]), axis=0)[2]
-    odd: np.ndarray[Any, np.dtype[np.bool_]] = np.abs(device - middle) > _step_ns(device)
-    return odd
+    return np.asarray(np.abs(device - middle) > _step_ns(device))
 
 
 def _resets(device: Ints, host: Ints, late: Ints) -> list[int]:
@@ -172,9 +173,10 @@ def _segment(device: Ints, host: Ints, late: Ints, probes: Sequence[ClockSample]
     for p in sorted(probes, key=lambda p: (-p.rtt_ns, p.device_ns)):
         if base - bucket <= p.device_ns <= last + bucket and begin - bucket <= p.host_ns <= end + bucket:
             best[(p.device_ns - base) // bucket] = p
-    least, two_way = _least(host, late, bucket), len(best) >= _LEAST
-    at = np.array([p.device_ns for p in best.values()], dtype=np.int64) if two_way else device[least]
-    r = np.array([p.host_ns - p.device_ns for p in best.values()], dtype=np.int64) if two_way else late[least]
+    two_way = len(best) >= _LEAST
+    seen = [(p.device_ns, p.host_ns - p.device_ns) for p in best.values()]
+    least = _least(host, late, bucket)
+    at, r = np.array(seen, dtype=np.int64).T if two_way else (device[least], late[least])
     x, zero, coarse = (at - base).astype(np.float64), int(r.min()), len(at) < _LEAST
     y = (r - zero).astype(np.float64)
     slope = 0.0 if coarse else _theil_sen(x, y)
@@ -194,17 +196,26 @@ def _segment(device: Ints, host: Ints, late: Ints, probes: Sequence[ClockSample]
 # -- events ------------------------------------------------------------------------------------------------------
 
 
+def probes_of(events: Iterable[Event], clock: str) -> list[ClockSample]:
+    """Return the probes of a clock that were noted."""
+    return [
+        ClockSample(device_ns=e.device_ns, host_ns=e.host_ns, rtt_ns=e.rtt_ns or 0)
+        for e in events
+        if e.kind == "clock" and e.clock == clock and e.device_ns is not None and e.host_ns is not None
+    ]
+
+
 def _pairs(events: Iterable[Event], clock: str) -> list[tuple[int, int]]:
     """Return device time and host minus device time of a clock's probes but those that took much longer than others."""
-    found = [(e.device_ns, e.host_ns - e.device_ns, e.rtt_ns or 0) for e in events
-             if e.kind == "clock" and e.clock == clock and e.host_ns is not None and e.device_ns is not None]  # fmt: skip
-    most = max(50e6, 3 * float(np.median([rtt for *_, rtt in found]))) if found else 0.0
-    return sorted((device, apart) for device, apart, rtt in found if rtt <= most)
+    found = probes_of(events, clock)
+    most = max(50e6, 3 * float(np.median([p.rtt_ns for p in found]))) if found else 0.0
+    return sorted((p.device_ns, p.host_ns - p.device_ns) for p in found if p.rtt_ns <= most)
 
 
-def _wall_ns(event: Event) -> int | None:
+def wall_ns(label: str) -> int | None:
+    """Return the ns since 1970 (UTC where it does not say) of a time in ISO 8601, None where it is none."""
     try:
-        when = datetime.fromisoformat(event.wall)
+        when = datetime.fromisoformat(label)
         return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1e6) * 1000
     except (ValueError, OverflowError):
         return None
@@ -229,12 +240,12 @@ def event_times(events: Iterable[Event], tablet_events: Iterable[Event]) -> list
     own = list(events)
     tablet = _away(own, tablet_events)
     found = [(e, e.host_ns) for e in own if e.host_ns is not None]
-    walls = [t - w for e, t in found if (w := _wall_ns(e)) is not None]
+    walls = [t - w for e, t in found if (w := wall_ns(e.wall)) is not None]
     last, to_host = found[0][1] if found else 0, median_low(walls) if walls else None
     for clock in dict.fromkeys(e.clock for e in tablet):
         mine, pairs = [e for e in tablet if e.clock == clock], _pairs(tablet, clock)
         if not pairs and to_host is not None:
-            labels = [(w, e.device_ns) for e in mine if e.device_ns is not None and (w := _wall_ns(e)) is not None]  # fmt: skip
+            labels = [(w, e.device_ns) for e in mine if e.device_ns is not None and (w := wall_ns(e.wall)) is not None]  # fmt: skip
             guesses = [wall + to_host - device for wall, device in labels]
             pairs = [(0, median_low(guesses))] if guesses else []
         for event in mine:
@@ -244,7 +255,7 @@ def event_times(events: Iterable[Event], tablet_events: Iterable[Event]) -> list
                 last = event.device_ns + zero + round(float(grown))
             elif event.host_ns is not None:
                 last = event.host_ns
-            elif (wall := _wall_ns(event)) is not None and to_host is not None:
+            elif (wall := wall_ns(event.wall)) is not None and to_host is not None:
                 last = wall + to_host
             found.append((event, last))
     return sorted(found, key=lambda pair: pair[1])

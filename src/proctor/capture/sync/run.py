@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -14,13 +13,10 @@ import numpy as np
 
 from proctor.capture.records import EVENTS, MANIFEST, TABLET_EVENTS, Event, Manifest, StreamSpec
 from proctor.capture.segments import load_index, load_vectors, read_payload, segment_files, write_index
-from proctor.capture.sensor import ClockSample
 from proctor.capture.sync.checks import brightness, flash, loudness, onset, sound_offset, spike
 from proctor.capture.sync.clean import FLAGS, clean
-from proctor.capture.sync.clock import ClockMap, Floats, Ints, event_times, fit_clock
-from proctor.capture.sync.interpolate import interpolate
-from proctor.capture.sync.match import match, tolerance_ns
-from proctor.capture.sync.published import TICK_NS, published_match
+from proctor.capture.sync.clock import ClockMap, Floats, Ints, event_times, fit_clock, probes_of, wall_ns
+from proctor.capture.sync.match import TICK_NS, interpolate, match, published_match, tolerance_ns
 from proctor.capture.sync.report import CheckReport, StreamReport, SyncConfig, SyncReport, Verdict
 from proctor.compute import batches
 from proctor.errors import MissingExtraError, UserError
@@ -52,17 +48,15 @@ class _Stream:
         if spec.format == "file":
             times = self._file_times()
             self.place(times, fit_clock(times, times))
-        else:
-            host = self.index["host_ns"]
-            if (
-                spec.format == "s16" and spec.sample_rate
-            ):  # a block comes when it is full; its time is that of its beginning
-                host = host - self.index["size"].astype(np.int64) * 10**9 // (
-                    2 * max(1, spec.channels) * spec.sample_rate
-                )
-            probes = [ClockSample(device_ns=e.device_ns, host_ns=e.host_ns, rtt_ns=e.rtt_ns or 0) for e in events
-                      if e.kind == "clock" and e.device_ns is not None and e.host_ns is not None and e.clock == spec.clock != ""]  # fmt: skip
-            self.place(self.index["device_ns"], fit_clock(self.index["device_ns"], host, probes))
+            return
+        host, device = self.index["host_ns"], self.index["device_ns"]
+        if (
+            spec.format == "s16" and spec.sample_rate
+        ):  # a block comes when it is full; it is timed by its first sample
+            in_a_second = 2 * max(1, spec.channels) * spec.sample_rate
+            host = host - self.index["size"].astype(np.int64) * 10**9 // in_a_second
+        probes = probes_of(events, spec.clock) if spec.clock else []
+        self.place(device, fit_clock(device, host, probes))
 
     def say(self, weight: int, text: str) -> None:
         """Note something: 0 is good to know, 1 makes the stream usable, 2 poor."""
@@ -74,7 +68,7 @@ class _Stream:
         self.cleaned = clean(device, clock, can_drop=self.spec.can_drop)
         self.times, placed = self.cleaned.host_ns, self.spec.format == "file"
         self.coarse = np.array([*(c.coarse and not c.probes and not placed for c in clock.segments), True])
-        self.period = self.cleaned.period_ns or round(1e9 / self.spec.rate_hz if self.spec.rate_hz else 0)
+        self.period = self.cleaned.period_ns or (round(1e9 / self.spec.rate_hz) if self.spec.rate_hz else 0)
 
     def _file_times(self) -> Ints:
         from proctor.media.probe import presentation_times
@@ -101,44 +95,39 @@ class _Stream:
         for path, start, length in self.files:
             at = round(start * 1000)
             for some in batches(sound_blocks(path, 0.0, length), 375):  # whole milliseconds
-                part = loudness(np.concatenate([block.mean(axis=0) for _, block in some]), 48_000)[
-                    : len(found) - at
-                ]
-                found[at : at + len(part)] = part
-                at += len(part)
+                mono = np.concatenate([block.mean(axis=0) for _, block in some])
+                at += _lay(found, at, loudness(mono, 48_000))
         return found
 
     def sound(self, places: Ints) -> Floats:
         """Return the loudness of each millisecond from the first of these samples on."""
-        first, whole = int(self.times[places[0]]), 2 * max(1, self.spec.channels)
-        found = np.zeros(int(np.ptp(self.times[places])) // 1_000_000 + 1_000)
+        since, whole = self.times - self.times[places[0]], 2 * max(1, self.spec.channels)
+        found = np.zeros(int(since[places[-1]]) // 1_000_000 + 1_000)
         for n in places:
             data = read_payload(self.folder, self.index[self.cleaned.rows[n]])
             parts = np.frombuffer(data[: len(data) // whole * whole], "<i2").reshape(-1, whole // 2)
-            mono = parts.sum(axis=1, dtype=np.int64)
-            at = (int(self.times[n]) - first) // 1_000_000
-            part = loudness(mono, self.spec.sample_rate)[: len(found) - at]
-            found[at : at + len(part)] = part
+            _lay(found, int(since[n]) // 1_000_000, loudness(parts.sum(axis=1), self.spec.sample_rate))
         return found
 
     def event_at(self, moment: int) -> int | None:
         """Return the host time of a clap, flash or shock near a moment, None where nothing is to be seen."""
         low, high = np.searchsorted(self.times, [moment - _AROUND_NS, moment + _AROUND_NS])
-        places, at = np.arange(low, high), None
+        places, picture = np.arange(low, high), self.spec.format == "jpeg"
         if not len(places):
             return None
         if self.spec.format == "s16" and self.spec.sample_rate >= 1_000:
             second = onset(self.sound(places))
             return None if second is None else int(self.times[low]) + round(second * 1e9)
-        if self.spec.format == "jpeg":
+        at = None
+        if picture:
             shown = (read_payload(self.folder, self.index[r]) for r in self.cleaned.rows[places])
             at = flash([brightness(jpeg) for jpeg in shown])
         elif self.vectors.shape[1] and self.spec.kind == "imu":
             at = spike(self.vectors[places])
         if at is None:
             return None
-        before = low + at - (self.spec.format == "jpeg")  # (a flash began between two pictures)
-        return int(self.times[before] + self.times[low + at]) // 2
+        # (a flash began between two pictures)
+        return int(self.times[low + at - picture] + self.times[low + at]) // 2
 
     @cached_property
     def vectors(self) -> Floats:
@@ -149,6 +138,13 @@ class _Stream:
             except UserError as error:
                 self.say(2, f"its vectors cannot be read: {error.message}")
         return np.zeros((len(self.cleaned.rows), 0))
+
+
+def _lay(found: Floats, at: int, part: Floats) -> int:
+    """Put a part into its place, cut where ``found`` ends; returns how many."""
+    part = part[: max(0, len(found) - at)]
+    found[at : at + len(part)] = part
+    return len(part)
 
 
 def video_files(folder: Path) -> list[Path]:
@@ -204,15 +200,11 @@ def _told(path: Path, manifest: Manifest) -> tuple[int | None, bool]:
     from proctor.media.source import open_video
 
     with open_video(path) as (container, _):
-        heard, texts = (
-            bool(container.streams.audio),
-            (container.metadata.get("creation_time", ""), manifest.wall_start),
-        )
-    try:
-        label, wall = (w if w.tzinfo else w.replace(tzinfo=UTC) for w in map(datetime.fromisoformat, texts))
-    except ValueError:
+        heard, label = bool(container.streams.audio), container.metadata.get("creation_time", "")
+    made, began = wall_ns(label), wall_ns(manifest.wall_start)
+    if made is None or began is None:
         return None, heard
-    return (manifest.host_start_ns or 0) + round((label - wall).total_seconds() * 1e9), heard
+    return (manifest.host_start_ns or 0) + made - began, heard
 
 
 def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport:  # noqa: B008 - frozen
@@ -302,11 +294,11 @@ def _write_table(path: Path, spec: StreamSpec, columns: dict[str, Any]) -> None:
     except ImportError:
         raise MissingExtraError("pyarrow", "capture", "Writing synchronised streams") from None
     units = dict(zip(spec.columns, spec.units, strict=False))
-    arrays = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
     marks = {name: {"unit": unit} for name, unit in units.items()}
-    fields = [pa.field(name, array.type, metadata=marks.get(name)) for name, array in arrays.items()]
+    arrays = [pa.array(column, from_pandas=True) for column in columns.values()]
+    fields = [pa.field(n, a.type, metadata=marks.get(n)) for n, a in zip(columns, arrays, strict=True)]
     about = {"stream": spec.name, "kind": spec.kind, "units": msgspec.json.encode(units)}
-    table = pa.table(list(arrays.values()), schema=pa.schema(fields, about))
+    table = pa.table(arrays, schema=pa.schema(fields, about))
     with atomic_write(path) as file:
         pq.write_table(table, file, compression="zstd")
 
