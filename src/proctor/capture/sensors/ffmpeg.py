@@ -22,7 +22,7 @@ __all__ = ["Camera", "rtsp", "v4l2"]
 
 
 class Camera(Plain):
-    """A source that FFmpeg opens; a thread reads it. The spec says codec, header, tick and size before the first packet is sent.
+    """A source that FFmpeg opens; a thread reads it. The spec has codec, header, tick and size before a packet is sent.
 
     Options: ``url`` (or the device); ``timeout_s`` for opening and between packets; all others go to FFmpeg as they are, such as
     ``rtsp_transport = "udp"``, ``video_size = "1280x720"``, ``input_format = "mjpeg"``.

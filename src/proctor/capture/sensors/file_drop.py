@@ -62,9 +62,8 @@ def take(drop: Path, raw: Path, begun: datetime, ended: datetime) -> _Files:
         except UserError as error:
             refused.append(DroppedFile(name=name, refused=str(error).replace(str(path), name)))
         except OSError as error:
-            raise UserError(
-                f"cannot be copied: {error.strerror}.", where=str(raw), hint="is the disk full?"
-            ) from None
+            seen = f"cannot be copied: {error.strerror}."
+            raise UserError(seen, where=str(raw), hint="is the disk full?") from None
     write_json(raw / FILES, kept + refused)
     return kept + refused
 
@@ -88,9 +87,9 @@ def _taken(path: Path, name: str, raw: Path, known: _Files, begun: datetime, end
     if file_sha256(part) != sha256:
         raise UserError("it changed while it was copied")
     os.replace(part, target)  # noqa: PTH105
-    seconds, doubt = info.duration, _doubt(created, begun, ended)
+    doubt = _doubt(created, begun, ended)
     return DroppedFile(
-        name=name, path=target.name, sha256=sha256, seconds=seconds, created=created, doubt=doubt
+        name=name, path=target.name, sha256=sha256, seconds=info.duration, created=created, doubt=doubt
     )
 
 
@@ -127,15 +126,16 @@ class FileDrop(Plain):
 
     async def stop(self) -> StopReport:
         """Take what is there already."""
-        for context in self._context:
-            drop = Path(self._drop) if self._drop else context.folder.parent.parent / "drop"
-            files = await asyncio.to_thread(take, drop, context.folder, self._begun, datetime.now(UTC))
-            for file in files:
-                if told := file.refused or file.doubt:
-                    context.said(f"{file.name[:80]!r}: {told[:300]}")
-            kept = tuple(file.path for file in files if file.path)
-            return StopReport(sent=len(kept), files=kept)
-        return StopReport()
+        if not self._context:
+            return StopReport()
+        (context,) = self._context
+        drop = Path(self._drop) if self._drop else context.folder.parent.parent / "drop"
+        files = await asyncio.to_thread(take, drop, context.folder, self._begun, datetime.now(UTC))
+        for file in files:
+            if told := file.refused or file.doubt:
+                context.said(f"{file.name[:80]!r}: {told[:300]}")
+        kept = tuple(file.path for file in files if file.path)
+        return StopReport(sent=len(kept), files=kept)
 
 
 make = FileDrop
