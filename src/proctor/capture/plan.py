@@ -1,9 +1,9 @@
 """The plan: who records which script where, balanced, and what is still to do. docs/capture.md, *The plan*.
 
-Slots are drawn one after another: of activities, environments and strategies what is due, in the combination whose pairs (a
-person's, too) were used least; then levels of two new slots are swapped wherever that evens pairs out. Of a plan that is drawn at
-once from full banks, counts of activities and of environments differ by one at most, a strategy is within one of its share, and
-with equal shares counts of pairs of two factors differ by two at most.
+Slots are drawn one after another: of activities, environments and strategies what is due, in the combination whose
+pairs (a person's, too) were used least; then levels of two new slots are swapped wherever that evens pairs out. Of a
+plan drawn at once from full banks, counts of activities and of environments differ by one at most, a strategy is within
+one of its share, and with equal shares counts of pairs of two factors differ by two at most.
 """
 
 from __future__ import annotations
@@ -163,7 +163,8 @@ class _Balance:
         """Return what slots of these people use, evenly."""
         uses: list[_Use] = []
         for who in people:
-            options: list[_Use] = [(who, a, e, s) for (a, s), ids in self.bank.items() if self.used[((0, who), (1, a), (3, s))] < len(ids) for e in self.environments]  # fmt: skip
+            left = [p for p, ids in self.bank.items() if self.used[(0, who), (1, p[0]), (3, p[1])] < len(ids)]
+            options: list[_Use] = [(who, a, e, s) for a, s in left for e in self.environments]
             if not options:
                 hint = "plan fewer recordings of a person, or more scripts"
                 raise UserError(f"{who or 'somebody'} would have to get a script twice.", hint=hint)
@@ -216,6 +217,7 @@ def take_slot(plan: Plan, states: Mapping[str, State], slot: str, participant: s
 
 def without_participant(plan: Plan, states: Mapping[str, State], participant: str) -> Plan:
     """Return the plan of those who stay: what the person has not begun is anybody's, and what is withdrawn has no name."""
-    own = {s.id for s in plan.slots if s.participant == participant and states.get(s.id) in (None, "withdrawn")}  # fmt: skip
+    gone = (s.id for s in plan.slots if s.participant == participant)
+    own = {id_ for id_ in gone if states.get(id_) in (None, "withdrawn")}
     slots = tuple(_change(s, participant="", day="") if s.id in own else s for s in plan.slots)
     return _change(plan, participants=tuple(p for p in plan.participants if p != participant), slots=slots)

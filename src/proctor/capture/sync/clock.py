@@ -43,7 +43,6 @@ class ClockSegment(msgspec.Struct, frozen=True, kw_only=True):
         drift_ppm: microseconds that the device's clock gains in a second.
         spread_ms: robust standard deviation of the points around the line.
         points: what the line goes through: device seconds since the first, milliseconds above the line.
-        probes: that were used.
         coarse: fewer than 6 points, so there is a constant and no line.
     """
 
