@@ -25,16 +25,11 @@ __all__ = ["STRATEGIES", "count_performances", "draw_order", "draw_scripts", "sh
 
 Method = Literal["uniform", "random-ready"]
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
-_WIDE: Final = (
-    20  # steps of one depth, waiting for none of each other; more have over 2^20 sets, too many to count
-)
+# steps of one depth, waiting for none of each other; more have over 2^20 sets, too many to count by
+_WIDE: Final = 20
 _OPTIONAL: Final = 6  # steps, up to which performances are counted for each choice of them
-_MISSING: Final = (
-    70,
-    33,
-    18,
-    13,
-)  # recordings of CaptainCook4D without one to four steps (8 of 142 lack more)
+# recordings of CaptainCook4D with one to four steps left out (8 of 142 have more)
+_MISSING: Final = (70, 33, 18, 13)
 _TRIES: Final = 200
 _Planned = list[PlannedMistake]
 _OPEN: Final = ("preparation", "technique", "other")  # kinds of which no text says what they would be

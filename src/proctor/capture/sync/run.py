@@ -13,13 +13,13 @@ import numpy as np
 
 from proctor.capture.records import EVENTS, MANIFEST, TABLET_EVENTS, Event, Manifest, StreamSpec
 from proctor.capture.segments import load_index, load_vectors, read_payload, segment_files, write_index
-from proctor.capture.sync.checks import brightness, flash, loudness, onset, sound_offset, spike
 from proctor.capture.sync.clean import FLAGS, clean
 from proctor.capture.sync.clock import ClockMap, Floats, Ints, event_times, fit_clock, probes_of, wall_ns
 from proctor.capture.sync.match import TICK_NS, interpolate, match, published_match, tolerance_ns
 from proctor.capture.sync.report import CheckReport, StreamReport, SyncConfig, SyncReport, Verdict
 from proctor.compute import batches
 from proctor.errors import MissingExtraError, UserError
+from proctor.media.marks import brightness, flash, loudness, onset, sound_offset, spike
 from proctor.records import atomic_write, content_hash, read_bytes, read_json, write_json
 
 __all__ = ["SyncConfig", "SyncReport", "synchronise", "video_files"]

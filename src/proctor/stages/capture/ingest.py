@@ -11,7 +11,6 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from proctor.capture.annotate import annotate
 from proctor.capture.records import (
     EVENTS,
     MANIFEST,
@@ -36,6 +35,7 @@ from proctor.media.proxy import write_proxy
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, file_sha256, is_there, read_json, read_jsonl, write_jsonl
+from proctor.stages.capture.annotate import annotate
 from proctor.stages.capture.dropped import take_dropped
 from proctor.stages.capture.playable import write_media
 from proctor.stages.capture.settings import IngestSettings

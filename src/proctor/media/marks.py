@@ -1,18 +1,18 @@
-"""What clock maps are held against: a clap heard, a flash seen, a shock felt, and one room in two microphones."""
+"""What streams of one room have in common: a clap heard, a flash seen, a shock felt, one room in two microphones."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from proctor.capture.sync.clock import Floats
 from proctor.errors import MissingExtraError
 
 __all__ = ["brightness", "flash", "loudness", "onset", "sound_offset", "spike"]
 
+Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 SURE: Final = 10.0
 """Two sounds fit if the peak of their correlation is so many (robust) standard deviations of all places."""
 
