@@ -15,7 +15,7 @@ from proctor.datasets.plain import read_plain
 from proctor.errors import UserError
 from proctor.media.probe import probe
 from proctor.media.streams import join_videos
-from proctor.records import file_sha256, read_json, write_json, write_jsonl
+from proctor.records import file_sha256, read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.capture.ingest import ingest, synced
 from proctor.stages.capture.settings import IngestSettings, SyncSettings
 from proctor.stages.capture.sync import sync
@@ -119,3 +119,15 @@ def test_a_tablet_whose_clock_nobody_compared_is_told(root: Path, compared: bool
     assert any("'t1' was never compared" in note for note in told) != compared
     (recording,) = read_plain(root / "capture" / "dataset").recordings
     assert [s.end for s in recording.performed] == [5, 10, 15]
+
+
+def test_a_file_that_began_before_the_base_is_the_video_from_its_own_beginning(root: Path) -> None:
+    folder = record(root, "rec-a", "P1")
+    began = Event(n=3, kind="sensor", text="began", stream="drop", host_ns=-3 * 10**9)
+    write_jsonl(folder / EVENTS, [*read_jsonl(folder / EVENTS, Event), began])
+    camera(folder / "drop" / "cam.mp4", 0, 21, sound=False)
+    sync(root, SyncSettings(base="imu"))
+    ingest(root, IngestSettings())
+    (recording,) = read_plain(root / "capture" / "dataset").recordings
+    assert [s.end for s in recording.performed] == [8, 13, 18]
+    assert _length(root) == pytest.approx(21, abs=0.1)

@@ -214,6 +214,11 @@ def _video(folder: Path, spec: StreamSpec) -> tuple[Path, int]:
         np.int64
     )
     start_ns, raw = int(times.min()), folder / "raw" / spec.name
+    if (
+        spec.format == "file"
+    ):  # its video begins with its first picture, whether the base has a moment there or not
+        first = next(stream.clock[0] for stream in found[1].streams if stream.name == spec.name)
+        start_ns = first.device_first_ns + first.offset_ns
     out = folder / "proxy" / f"{spec.name}-{found[1].hash}.mp4"
     if is_there(out):
         return out, start_ns
