@@ -1,7 +1,7 @@
 """Mistakes that somebody could make in a step: read off its text, or proposed by a model. Nobody has to follow them.
 
-CaptainCook4D (appendix C) gave the same hints for every step, and they were used for one mistake in five; ours speak of
-what the step's own text names: its amounts, times, heat and objects.
+CaptainCook4D (appendix C) gave the same hints for every step, and they were used for one mistake in five;
+ours speak of what the step's own text names: its amounts, times, heat and objects.
 """
 
 from __future__ import annotations

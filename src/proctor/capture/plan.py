@@ -1,9 +1,10 @@
 """The plan: who records which script where, balanced, and what is still to do. docs/capture.md, *The plan*.
 
-Slots are drawn one after another: of activities, environments and strategies what is due, in the combination whose
-pairs (a person's, too) were used least; then levels of two new slots are swapped wherever that evens pairs out. Of a
-plan drawn at once from full banks, counts of activities and of environments differ by one at most, a strategy is within
-one of its share, and with equal shares counts of pairs of two factors differ by two at most.
+Slots are drawn one after another: of activities, environments and strategies what is due, in the combination
+whose pairs (a person's, too) were used least; then levels of two new slots are swapped wherever that evens
+pairs out. Of a plan drawn at once from full banks, counts of activities and of environments differ by one at
+most, a strategy is within one of its share, and with equal shares counts of pairs of two factors differ by
+two at most.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ _change = msgspec.structs.replace
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """``capture/plan.json``: participants have codes of three letters at most and a number, so that none is a name.
 
-    ``given`` is the highest number of a code that was made up, so that none is given twice. Strategies have shares. Slots are in the
-    order in which they were planned; those without a participant are anybody's.
+    ``given`` is the highest number of a code that was made up, so that none is given twice. Strategies have
+    shares. Slots are in the order in which they were planned; those without a participant are anybody's.
     """
 
     format: int = 1
@@ -100,8 +101,9 @@ def make_plan(
 ) -> Plan:  # fmt: skip
     """Return a plan in which every participant has ``each`` recordings; slots that are there stay as they are.
 
-    With a first day, days are filled with up to ``per_day`` recordings, of one person after another. ``anybody`` are recordings that
-    no participant is chosen for. Raises ``UserError`` if somebody would have to get a script twice, or something cannot be.
+    With a first day, days are filled with up to ``per_day`` recordings, of one person after another.
+    ``anybody`` are recordings that no participant is chosen for. Raises ``UserError`` if somebody would have
+    to get a script twice, or something cannot be.
     """
     balance, slots, last, turns = _Balance(_checked(plan), scripts), [*plan.slots], Counter[str](), []
     had, got = {(s.participant, s.script) for s in slots}, Counter(s.script for s in slots)

@@ -1,7 +1,7 @@
 """What a recording session is made of: scripts, sessions, streams, events, reviews. docs/capture.md, *On disk*.
 
-Clocks: ``host_ns`` is ``time.monotonic_ns()`` of the machine that records; ``device_ns`` is a sensor's own clock, of any zero.
-Wall time (UTC) is a label: nothing is computed from it where a clock can be used.
+Clocks: ``host_ns`` is ``time.monotonic_ns()`` of the machine that records; ``device_ns`` is a sensor's own
+clock, of any zero. Wall time (UTC) is a label: nothing is computed from it where a clock can be used.
 """
 
 from __future__ import annotations

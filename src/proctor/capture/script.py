@@ -1,7 +1,8 @@
 """Scripts: performances that are to be recorded, drawn from a task graph. docs/capture.md, *Scripts*.
 
-Every script has a seed of its own, made of the run's seed and the script's id: how many scripts there are of a kind
-changes no other, and asking for more changes none. What a participant reads instead of a text is ``ScriptStep.modified``.
+Every script has a seed of its own, made of the run's seed and the script's id: how many scripts there are of
+a kind changes no other, and asking for more changes none. What a participant reads instead of a text is
+``ScriptStep.modified``.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ _OPEN: Final = ("preparation", "technique", "other")  # kinds of which no text s
 def draw_order(graph: TaskGraph, seed: str) -> tuple[tuple[str, ...], Method]:
     """Draw a valid order: uniformly where the orders can be counted, else by taking any step that is ready, each time.
 
-    An optional step is in or out by the toss of a coin, and the order is drawn among those that are in. Ready steps do
-    not make all orders equally likely, so the outcome says how it was drawn.
+    An optional step is in or out by the toss of a coin, and the order is drawn among those that are in. Ready
+    steps do not make all orders equally likely, so the outcome says how it was drawn.
     """
     rng = random.Random(seed)  # noqa: S311 - not a secret
     out = [s.id for s in graph.actions if s.optional and rng.random() < 0.5]
@@ -96,9 +97,9 @@ def draw_scripts(
 ) -> list[Script]:
     """Return the scripts of an activity, by strategy and number; fewer where the graph has none of a kind.
 
-    Those of one strategy differ while there are others (``count_performances``); then all come again. Without steps
-    that wait for others no order is wrong, and of a single step none can be missing. ``hints`` are for scripts whose
-    mistakes people choose; what the texts say by default.
+    Those of one strategy differ while there are others (``count_performances``); then all come again. Without
+    steps that wait for others no order is wrong, and of a single step none can be missing. ``hints`` are for
+    scripts whose mistakes people choose; what the texts say by default.
     """
     said = text_hints(graph) if hints is None else hints
     each = (itertools.islice(_scripts(graph, s, seed, said), counts.get(s, 0)) for s in STRATEGIES)

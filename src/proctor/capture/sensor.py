@@ -1,7 +1,7 @@
 """What a sensor is: anything that sends samples with times. Other packages bring theirs by the entry point ``proctor.sensors``.
 
-A plug-in is a function ``(name, options) -> Sensor``; ``name`` is the stream's, ``options`` are the rest of its table in the file
-of sensors (docs/capture.md, *Sensors*).
+A plug-in is a function ``(name, options) -> Sensor``; ``name`` is the stream's, ``options`` are the rest of
+its table in the file of sensors (docs/capture.md, *Sensors*).
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ class Context(Protocol):
 class Sensor(Protocol):
     """A source of one stream.
 
-    ``run`` sends samples until it is cancelled or the source ends. If it raises, the recorder notes why, waits and runs it again;
-    the stream's sequence goes on. ``spec`` may change before the first sample is sent (a camera tells its size only when it runs).
+    ``run`` sends samples until it is cancelled or the source ends. If it raises, the recorder notes why,
+    waits and runs it again; the stream's sequence goes on. ``spec`` may change before the first sample is
+    sent (a camera tells its size only when it runs).
     """
 
     spec: StreamSpec

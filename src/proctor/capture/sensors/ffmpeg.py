@@ -1,6 +1,7 @@
 """Cameras that FFmpeg's libraries read (RTSP, V4L2); their packets are stored as they come.
 
-RTSP is tried over TCP by default. V4L2 is the same code with another name of a format; *unverified on hardware*.
+RTSP is tried over TCP by default. V4L2 is the same code with another name of a format; *unverified on
+hardware*.
 """
 
 from __future__ import annotations

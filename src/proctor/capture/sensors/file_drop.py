@@ -1,6 +1,7 @@
 """Any camera: files that somebody puts into ``drop/`` of a recording (or another folder), copied at the end or when ingesting.
 
-What a file is called and when it says that it was made are labels, kept in ``files.json``; neither is believed.
+What a file is called and when it says that it was made are labels, kept in ``files.json``; neither is
+believed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """HoloLens 2 through the server of hl2ss, one TCP connection for each sensor; *unverified on hardware*.
 
-Written from memory of hl2ss's public client; check it against your version: ports from 3800 on; first bytes of the client that choose a
-mode (option ``hello``, hexadecimal); packets of ticks of 100 ns (64 bits), length (32 bits), payload, and in some modes a pose of 16
-floats; IMU payloads as batches of 32 bytes: ticks of the sensor, ticks, x, y, z, temperature. UTC is a label: an option, noted in the
-events. Floats behind a picture (``tail_floats`` of the payload, then the pose) stay there; the stream's columns name them.
+Written from memory of hl2ss's public client; check it against your version: ports from 3800 on; first bytes
+of the client that choose a mode (option ``hello``, hexadecimal); packets of ticks of 100 ns (64 bits), length
+(32 bits), payload, and in some modes a pose of 16 floats; IMU payloads as batches of 32 bytes: ticks of the
+sensor, ticks, x, y, z, temperature. UTC is a label: an option, noted in the events. Floats behind a picture
+(``tail_floats`` of the payload, then the pose) stay there; the stream's columns name them.
 """
 
 from __future__ import annotations

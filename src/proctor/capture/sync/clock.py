@@ -1,7 +1,8 @@
 """Clock maps: from a sensor's clock to the recorder's monotonic one, with its drift, its jumps and how sure that is.
 
-A sample comes ``host - device`` after it was taken, plus a constant. Delays only add, so the least of ten seconds is what the clocks
-differ by, plus the least delay; a line through those, by Theil and Sen, is the map. docs/capture.md, *Synchronisation*.
+A sample comes ``host - device`` after it was taken, plus a constant. Delays only add, so the least of ten
+seconds is what the clocks differ by, plus the least delay; a line through those, by Theil and Sen, is the
+map. docs/capture.md, *Synchronisation*.
 """
 
 from __future__ import annotations
@@ -233,8 +234,9 @@ def coarse_clocks(events: Iterable[Event], tablet_events: Iterable[Event]) -> li
 def event_times(events: Iterable[Event], tablet_events: Iterable[Event]) -> list[tuple[Event, int]]:
     """Return all events with their host times (ns), in order of time.
 
-    A tablet's are placed by its ``clock`` events; between two, the difference of the clocks changes evenly (a tablet that slept
-    lost time). A clock without any is placed by wall times, which is coarse; an event without either, where the one before it is.
+    A tablet's are placed by its ``clock`` events; between two, the difference of the clocks changes evenly (a
+    tablet that slept lost time). A clock without any is placed by wall times, which is coarse; an event
+    without either, where the one before it is.
     """
     own = list(events)
     tablet = _away(own, tablet_events)

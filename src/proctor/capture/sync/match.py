@@ -24,8 +24,9 @@ def tolerance_ns(period_ns: int, cap_ns: int) -> int:
 def match(base_ns: Ints, source_ns: Ints, tolerance: int, *, allow_repeat: bool = True) -> tuple[Ints, Ints]:
     """Return the place in ``source_ns`` of the nearest to each base time (-1: none), and source minus base (then 0).
 
-    Both are sorted, in nanoseconds, as ``tolerance`` is. Of two equally near ones it is the earlier. Without ``allow_repeat`` a
-    sample serves the nearest of its base times, the first of equally near ones; the others have none.
+    Both are sorted, in nanoseconds, as ``tolerance`` is. Of two equally near ones it is the earlier. Without
+    ``allow_repeat`` a sample serves the nearest of its base times, the first of equally near ones; the others
+    have none.
     """
     found, apart = np.full(len(base_ns), -1, dtype=np.int64), np.zeros(len(base_ns), dtype=np.int64)
     if not len(source_ns):
@@ -47,8 +48,9 @@ def match(base_ns: Ints, source_ns: Ints, tolerance: int, *, allow_repeat: bool 
 def published_match(base: Ints, stream: Ints, tolerance: int = TOLERANCE) -> Ints:
     """Return for each base time, once sorted, the place in the stream that CaptainCook4D's system has for it, -1 for none.
 
-    All are ticks of one clock. Its rule, traps included (source: its collection code): one pointer goes through a stream as it
-    was stored and moves on while the distance to the base time does not grow, so a sample out of order can hold it for good.
+    All are ticks of one clock. Its rule, traps included (source: its collection code): one pointer goes
+    through a stream as it was stored and moves on while the distance to the base time does not grow, so a
+    sample out of order can hold it for good.
     What is within 1e8 ticks is a match: a tick is 100 ns, so that is 10 s, though its comments say one.
     """
     times, found, at = stream.tolist(), np.full(len(base), -1, dtype=np.int64), 0

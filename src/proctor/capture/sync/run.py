@@ -210,8 +210,9 @@ def _told(path: Path, manifest: Manifest) -> tuple[int | None, bool]:
 def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport:  # noqa: B008 - frozen
     """Write ``sync/<hash>/`` of a recording: a table for each stream, and ``report.json``; the same input gives the same bytes.
 
-    A table has ``base_idx``, ``src_idx`` (row of the index, of files the picture; -1 for none), ``t_base_ns`` (host), ``dt_ms``,
-    ``quality`` (0 none, 1 flagged or by a coarse clock, 2 good), and for vectors a column each, with its unit.
+    A table has ``base_idx``, ``src_idx`` (row of the index, of files the picture; -1 for none), ``t_base_ns``
+    (host), ``dt_ms``, ``quality`` (0 none, 1 flagged or by a coarse clock, 2 good), and for vectors a column
+    each, with its unit.
 
     Raises:
         UserError: if there is no manifest, or ``config.base`` is no stream of it.

@@ -1,7 +1,7 @@
 """From what was noted while recording, and what the review says, to an annotated recording. docs/capture.md, *Annotation*.
 
-Times come from events: a step lasts from its ``step_start``, else from the end of the step before, to its ``step_done``.
-Mistakes come from the review alone: what a script planned is not what happened.
+Times come from events: a step lasts from its ``step_start``, else from the end of the step before, to its
+``step_done``. Mistakes come from the review alone: what a script planned is not what happened.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def annotate(
 ) -> Annotated:  # fmt: skip
     """Return a recording of what was done.
 
-    A step without times that is not optional counts as left out (mistake ``missing``), unless the review says that it was done.
-    Without a review there are no other mistakes, and ``reviewed`` is ``no``.
+    A step without times that is not optional counts as left out (mistake ``missing``), unless the review says
+    that it was done. Without a review there are no other mistakes, and ``reviewed`` is ``no``.
     """
     spans, notes = step_spans(timed, graph, start_ns, duration)
     said, done = {s.step: s for s in (review.steps if review else ())}, {step for step, _, _ in spans}

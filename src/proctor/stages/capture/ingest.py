@@ -87,7 +87,8 @@ def finished(workspace: Path, wanted: Iterable[str] = ()) -> list[tuple[Path, Ma
 def ingest(root: Path, settings: IngestSettings, *, seen: Callable[[str], None] = lambda _: None) -> Ingested:
     """Check every recording that is over against its hashes, make its video, annotate it, and write all as a plain folder.
 
-    Raw files are only read, but for those that were put into ``drop/`` and are copied now. The folder is written anew each time; videos that are there and right are kept.
+    Raw files are only read, but for those that were put into ``drop/`` and are copied now. The folder is
+    written anew each time; videos that are there and right are kept.
 
     Raises:
         UserError: if there is nothing to ingest, or the folder cannot be written.
