@@ -26,7 +26,10 @@ from proctor.capture.script import short_name
 from proctor.errors import UserError
 from proctor.records import read_json, read_jsonl
 
-__all__ = ["PLAN", "SCRIPTS", "Plan", "choices_for", "make_plan", "read_plan", "read_scripts", "still_to_do", "take_slot", "without_participant"]  # fmt: skip
+__all__ = [
+    "PLAN", "SCRIPTS", "Plan", "choices_for", "make_plan", "read_plan", "read_scripts", "still_to_do", "take_slot",
+    "without_participant",
+]  # fmt: skip
 
 PLAN: Final = "plan.json"
 SCRIPTS: Final = "scripts.jsonl"
@@ -122,8 +125,12 @@ def make_plan(
             got[script] += 1
             had.add((who, script))
             turns += [(k // per_day, len(slots))] if who else []
-            id_, strategy = f"{name}-{last[name]:03d}", cast("Strategy", use[3])
-            slots.append(Slot(id=id_, script=script, activity=use[1], participant=who, environment=use[2], strategy=strategy))  # fmt: skip
+            slots.append(
+                Slot(
+                    id=f"{name}-{last[name]:03d}", script=script, activity=use[1], participant=who,
+                    environment=use[2], strategy=cast("Strategy", use[3]),
+                )
+            )  # fmt: skip
     busy = Counter(slot.day for slot in slots)
     for _, at in sorted(turns) if start is not None else ():
         while busy[str(start)] >= per_day:

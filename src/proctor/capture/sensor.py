@@ -25,7 +25,7 @@ Options: TypeAlias = Mapping[str, Option]
 
 
 class SensorConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A table ``[[sensor]]``: the plug-in (``module:function`` for one of no package), its stream, and its options."""
+    """A table ``[[sensor]]``: the plug-in (or ``module:function``), its stream, and its options."""
 
     plugin: str
     name: StreamName
@@ -85,7 +85,7 @@ class Sensor(Protocol):
 
 
 def make_sensor(config: SensorConfig) -> Sensor:
-    """Return the sensor of a table; raises UserError if there is no such plug-in, it is broken, or an option is wrong."""
+    """Return the sensor of a table; raises UserError if there is no such plug-in, or it or an option is wrong."""
     known = entry_points(group=GROUP)
     found = [entry for entry in known if entry.name == config.plugin]
     if ":" in config.plugin:

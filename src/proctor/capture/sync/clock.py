@@ -20,7 +20,8 @@ from proctor.capture.records import Event
 from proctor.capture.sensor import ClockSample
 
 __all__ = [
-    "ClockMap", "ClockSegment", "Floats", "Ints", "coarse_clocks", "event_times", "fit_clock", "probes_of", "wall_ns",
+    "ClockMap", "ClockSegment", "Floats", "Ints", "coarse_clocks", "event_times", "fit_clock", "probes_of",
+    "wall_ns",
 ]  # fmt: skip
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
@@ -84,7 +85,14 @@ class ClockMap(NamedTuple):
         return tuple((s.host_first_ns, (end - s.offset_ns) / 1e9) for end, s in pairs)
 
 
-def fit_clock(device_ns: Ints, host_ns: Ints, probes: Sequence[ClockSample] = (), *, bucket_s: float = 10.0, jump_ms: float = 50.0) -> ClockMap:  # fmt: skip
+def fit_clock(
+    device_ns: Ints,
+    host_ns: Ints,
+    probes: Sequence[ClockSample] = (),
+    *,
+    bucket_s: float = 10.0,
+    jump_ms: float = 50.0,
+) -> ClockMap:
     """Return the clock map of a stream.
 
     Args:
@@ -167,7 +175,9 @@ def _theil_sen(x: Floats, y: Floats) -> float:
     return float(np.median(rise[run != 0] / run[run != 0])) if (run != 0).any() else 0.0
 
 
-def _segment(device: Ints, host: Ints, late: Ints, probes: Sequence[ClockSample], bucket: int) -> ClockSegment:  # fmt: skip
+def _segment(
+    device: Ints, host: Ints, late: Ints, probes: Sequence[ClockSample], bucket: int
+) -> ClockSegment:
     base, last, (begin, end) = int(device.min()), int(device.max()), host[[0, -1]]
     best: dict[int, ClockSample] = {}
     for p in sorted(probes, key=lambda p: (-p.rtt_ns, p.device_ns)):
@@ -188,9 +198,12 @@ def _segment(device: Ints, host: Ints, late: Ints, probes: Sequence[ClockSample]
     above, every = y - height - slope * x, max(1, -(-len(x) // 400))
     spread = 1.4826e-6 * float(np.median(np.abs(above - np.median(above))))
     points = zip((x[::every] / 1e9).round(3).tolist(), (above[::every] / 1e6).round(4).tolist(), strict=True)
-    return ClockSegment(first=0, last=0, device_first_ns=base, device_last_ns=last, host_first_ns=int(begin), host_last_ns=int(end),
-                        offset_ns=zero + round(height), slope=slope, drift_ppm=-slope / max(1 + slope, 1e-9) * 1e6, spread_ms=spread,
-                        points=tuple(points), probes=len(best), coarse=coarse)  # fmt: skip
+    return ClockSegment(
+        first=0, last=0, device_first_ns=base, device_last_ns=last, host_first_ns=int(begin),
+        host_last_ns=int(end), offset_ns=zero + round(height), slope=slope,
+        drift_ppm=-slope / max(1 + slope, 1e-9) * 1e6, spread_ms=spread, points=tuple(points), probes=len(best),
+        coarse=coarse,
+    )  # fmt: skip
 
 
 # -- events ------------------------------------------------------------------------------------------------------
@@ -226,7 +239,7 @@ def _away(events: Iterable[Event], tablet_events: Iterable[Event]) -> list[Event
 
 
 def coarse_clocks(events: Iterable[Event], tablet_events: Iterable[Event]) -> list[str]:
-    """Return the clocks whose events ``event_times`` can only place by wall times: nobody compared them with the host's."""
+    """Return the clocks that were never compared with the host's: ``event_times`` places them by wall times."""
     away = _away(events, tablet_events)
     return [c for c in dict.fromkeys(e.clock for e in away if e.host_ns is None) if not _pairs(away, c)]
 
@@ -246,8 +259,8 @@ def event_times(events: Iterable[Event], tablet_events: Iterable[Event]) -> list
     for clock in dict.fromkeys(e.clock for e in tablet):
         mine, pairs = [e for e in tablet if e.clock == clock], _pairs(tablet, clock)
         if not pairs and to_host is not None:
-            labels = [(w, e.device_ns) for e in mine if e.device_ns is not None and (w := wall_ns(e.wall)) is not None]  # fmt: skip
-            guesses = [wall + to_host - device for wall, device in labels]
+            labels = [(wall_ns(e.wall), e.device_ns) for e in mine]
+            guesses = [w + to_host - device for w, device in labels if w is not None and device is not None]
             pairs = [(0, median_low(guesses))] if guesses else []
         for event in mine:
             if event.device_ns is not None and pairs:

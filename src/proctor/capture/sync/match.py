@@ -46,7 +46,7 @@ def match(base_ns: Ints, source_ns: Ints, tolerance: int, *, allow_repeat: bool 
 
 
 def published_match(base: Ints, stream: Ints, tolerance: int = TOLERANCE) -> Ints:
-    """Return for each base time, once sorted, the place in the stream that CaptainCook4D's system has for it, -1 for none.
+    """Return for each base time, once sorted, the place in the stream by CaptainCook4D's rule, -1 for none.
 
     All are ticks of one clock. Its rule, traps included (source: its collection code): one pointer goes
     through a stream as it was stored and moves on while the distance to the base time does not grow, so a
@@ -62,10 +62,12 @@ def published_match(base: Ints, stream: Ints, tolerance: int = TOLERANCE) -> Int
     return found
 
 
-def interpolate(base_ns: Ints, source_ns: Ints, values: Floats, columns: Sequence[str], longest_ns: int) -> Floats:  # fmt: skip
-    """Return the values at the base times, shape (base times, columns): linear, orientations along the shortest turn.
+def interpolate(
+    base_ns: Ints, source_ns: Ints, values: Floats, columns: Sequence[str], longest_ns: int
+) -> Floats:
+    """Return the values at the base times, shape (base times, columns); NaN outside, and across a gap.
 
-    They are NaN outside, and where samples lie too far apart.
+    They change evenly from sample to sample, orientations along the shortest turn.
 
     Args:
         base_ns: sorted.

@@ -75,7 +75,7 @@ class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How good it is (as the worst of required streams and the base); from ``host_ns``, base moments last ``seconds``."""
+    """How good it is, as the worst of required streams and the base, whose ``seconds`` begin at ``host_ns``."""
 
     format: int = 1
     recording: str

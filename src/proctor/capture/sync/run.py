@@ -222,7 +222,8 @@ def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport: 
     own, tablet = list(_events(folder / EVENTS)), list(_events(folder / TABLET_EVENTS))
     streams = [_Stream(folder, spec, [e for e in own if e]) for spec in manifest.streams]
     timed = event_times(filter(None, own), filter(None, tablet))
-    _place_files(streams, manifest, {e.stream: at for e, at in timed[::-1] if e.kind == "sensor" and e.text == "began"})  # fmt: skip
+    begun = {e.stream: at for e, at in timed[::-1] if e.kind == "sensor" and e.text == "began"}
+    _place_files(streams, manifest, begun)
     base = _base(streams, config, str(folder / MANIFEST))
     grid = base.times if base else np.zeros(0, dtype=np.int64)
     zero = int(grid[0]) if len(grid) else manifest.host_start_ns or 0
@@ -248,8 +249,9 @@ def _base(streams: Sequence[_Stream], config: SyncConfig, where: str) -> _Stream
     if config.base and not any(s.spec.name == config.base for s in streams):
         known = ", ".join(s.spec.name for s in streams) or "none"
         raise UserError(f"there is no stream '{config.base[:40]}'.", where=where, hint=f"streams: {known}")
-    return min(streams, default=None, key=lambda s: (s.spec.name != (config.base or s.spec.name), not len(s.times),
-                                                     s.spec.kind != "video", not s.spec.required))  # fmt: skip
+    named = [s for s in streams if s.spec.name == config.base] or streams
+    order = ((not len(s.times), s.spec.kind != "video", not s.spec.required) for s in named)
+    return min(zip(order, range(len(named)), named, strict=True), default=(None, 0, None))[2]
 
 
 def _check(streams: Sequence[_Stream], moment: int, zero: int, config: SyncConfig) -> CheckReport | None:
@@ -281,8 +283,11 @@ def _write(s: _Stream, base: _Stream | None, grid: Ints, config: SyncConfig, tar
     values = np.zeros((len(grid), 0))
     if s.spec.kind in ("imu", "pose") and s.vectors.shape[1]:
         values = interpolate(grid, s.times, s.vectors, s.spec.columns, round(config.longest * s.period))
-    columns = {"base_idx": np.arange(len(grid), dtype=np.int32), "src_idx": src, "t_base_ns": grid, "dt_ms": (apart / 1e6).astype("f4"),
-               "quality": np.where(src < 0, 0, np.where(weak, 1, 2)).astype(np.uint8)}  # fmt: skip
+    columns = {
+        "base_idx": np.arange(len(grid), dtype=np.int32), "src_idx": src, "t_base_ns": grid,
+        "dt_ms": (apart / 1e6).astype("f4"),
+        "quality": np.where(src < 0, 0, np.where(weak, 1, 2)).astype(np.uint8),
+    }  # fmt: skip
     columns |= {name: values[:, n].astype("f4") for n, name in enumerate(s.spec.columns[: values.shape[1]])}
     _write_table(target / f"{s.spec.name}.parquet", s.spec, columns)
     return _judge(s, base, grid, src >= 0, apart, tolerance)
@@ -304,9 +309,12 @@ def _write_table(path: Path, spec: StreamSpec, columns: dict[str, Any]) -> None:
         pq.write_table(table, file, compression="zstd")
 
 
-def _judge(s: _Stream, base: _Stream | None, grid: Ints, good: Any, apart: Ints, tolerance: int) -> StreamReport:  # fmt: skip
+def _judge(
+    s: _Stream, base: _Stream | None, grid: Ints, good: Any, apart: Ints, tolerance: int
+) -> StreamReport:
     clock, n = s.clock.segments, max(1, len(s.device))
-    inside = np.concatenate([grid[:1], s.times[(s.times >= grid[:1]) & (s.times <= grid[-1:])] if len(grid) else grid, grid[-1:]])  # fmt: skip
+    inside = s.times[(s.times >= grid[:1]) & (s.times <= grid[-1:])] if len(grid) else grid
+    inside = np.concatenate([grid[:1], inside, grid[-1:]])
     steps = np.diff(inside) * bool(s.spec.rate_hz)
     wide = np.flatnonzero(steps > 3 * s.period)
     gaps = tuple((round(int(inside[i] - grid[0]) / 1e9, 3), round(int(steps[i]) / 1e9, 3)) for i in wide)
@@ -316,11 +324,12 @@ def _judge(s: _Stream, base: _Stream | None, grid: Ints, good: Any, apart: Ints,
     flagged = {name: int((s.cleaned.flags & bit > 0).sum()) for name, bit in FLAGS.items()}
     flagged["lost"] = int(np.ptp(s.index["seq"])) + 1 - len(np.unique(s.index["seq"])) if len(s.index) else 0
     rate, nominal = 1e9 / s.cleaned.period_ns if s.cleaned.period_ns else 0.0, s.spec.rate_hz
-    drift, spread = (max((abs(getattr(c, of)) for c in clock), default=0.0) for of in ("drift_ppm", "spread_ms"))  # fmt: skip
+    drift = max((abs(c.drift_ppm) for c in clock), default=0.0)
+    spread, lost_s = max((c.spread_ms for c in clock), default=0.0), sum(length for _, length in gaps)
     s.said += [(weight, text) for told, weight, text in (
         (not len(s.device), 2, "it has no sample"),
         (len(s.device) > 0 and coverage < 0.99, 1 + (coverage < 0.9), f"{coverage:.1%} is covered"),
-        (gaps, int(any(length > 1 for _, length in gaps)), f"{len(gaps)} gap{'s' * (len(gaps) != 1)}, {sum(length for _, length in gaps):.1f} s in all"),
+        (gaps, int(any(length > 1 for _, length in gaps)), f"{len(gaps)} gap{'s' * (len(gaps) != 1)}, {lost_s:.1f} s in all"),
         (len(clock) > 1, 1, f"its clock jumped or began anew: {len(clock)} segments"),
         (s.coarse[:-1].any(), 1, "a part of it is too short for more than a coarse clock map"),
         (spread > 10, 1, f"its delays vary: the clock map is sure to {spread:.0f} ms only"),

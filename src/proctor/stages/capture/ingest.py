@@ -173,7 +173,7 @@ def _annotated(
         read_jsonl(folder / TABLET_EVENTS, Event) if is_there(folder / TABLET_EVENTS) else []
     )
     coarse = tuple(
-        f"the clock '{clock[:40]}' was never compared with the recorder's: its events are placed by wall time, coarsely"
+        f"the clock '{clock[:40]}' was never compared with the recorder's: its events stand by wall time"
         for clock in coarse_clocks(events, tablet)
     )
     path, start_ns = _video(folder, spec)

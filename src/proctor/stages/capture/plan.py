@@ -175,7 +175,7 @@ def _graphs(place: Workspace, source: Path | None) -> tuple[dict[str, TaskGraph]
 
 
 def _read_graphs(source: Path) -> list[TaskGraph]:
-    """Read task graphs; a ``.txt`` is one activity with a step a line, each after the one before, called as the file is."""
+    """Read task graphs; a ``.txt`` is one activity, called as the file, with a step a line, in their order."""
     if source.suffix.lower() != ".txt" or source.is_dir():
         return load_graphs(source).graphs
     try:
