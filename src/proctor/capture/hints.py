@@ -1,7 +1,7 @@
 """Mistakes that somebody could make in a step: read off its text, or proposed by a model. Nobody has to follow them.
 
-CaptainCook4D (appendix C) gave the same hints for every step, and they were used for one mistake in five; ours speak of what the
-step's own text names: its amounts, times, heat and objects.
+CaptainCook4D (appendix C) gave the same hints for every step, and they were used for one mistake in five;
+ours speak of what the step's own text names: its amounts, times, heat and objects.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _NUMBER: Final = re.compile(rf"\d+ \d+/\d+|\d+/\d+|\d+(?:\.\d+)?|\b(?:{'|'.join(
 def mistakes_in(text: str) -> tuple[_Mistake, ...]:
     """Return amounts, lengths and times doubled and halved, temperatures halved, and the other end of a heat level.
 
-    Only what can be read back: the changed text differs from the step's in this one quantity and in that direction. Degrees are
-    not doubled, for nobody should heat an oven to that.
+    Only what can be read back: the changed text differs in this one quantity and in that direction. Degrees are not
+    doubled, for nobody should heat an oven to that.
     """
     plain, double, half = shown_text(text), Fraction(2), Fraction(1, 2)
     found: list[_Mistake] = []

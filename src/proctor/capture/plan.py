@@ -1,9 +1,10 @@
 """The plan: who records which script where, balanced, and what is still to do. docs/capture.md, *The plan*.
 
-Slots are drawn one after another: of activities, environments and strategies what is due, in the combination whose pairs (a
-person's, too) were used least; then levels of two new slots are swapped wherever that evens pairs out. Of a plan that is drawn at
-once from full banks, counts of activities and of environments differ by one at most, a strategy is within one of its share, and
-with equal shares counts of pairs of two factors differ by two at most.
+Slots are drawn one after another: of activities, environments and strategies what is due, in the combination
+whose pairs (a person's, too) were used least; then levels of two new slots are swapped wherever that evens
+pairs out. Of a plan drawn at once from full banks, counts of activities and of environments differ by one at
+most, a strategy is within one of its share, and with equal shares counts of pairs of two factors differ by
+two at most.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ from proctor.capture.script import short_name
 from proctor.errors import UserError
 from proctor.records import read_json, read_jsonl
 
-__all__ = ["PLAN", "SCRIPTS", "Plan", "choices_for", "make_plan", "read_plan", "read_scripts", "still_to_do", "take_slot", "without_participant"]  # fmt: skip
+__all__ = [
+    "PLAN", "SCRIPTS", "Plan", "choices_for", "make_plan", "read_plan", "read_scripts", "still_to_do", "take_slot",
+    "without_participant",
+]  # fmt: skip
 
 PLAN: Final = "plan.json"
 SCRIPTS: Final = "scripts.jsonl"
@@ -40,8 +44,8 @@ _change = msgspec.structs.replace
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """``capture/plan.json``: participants have codes of three letters at most and a number, so that none is a name.
 
-    ``given`` is the highest number of a code that was made up, so that none is given twice. Strategies have shares. Slots are in the
-    order in which they were planned; those without a participant are anybody's.
+    ``given`` is the highest number of a code that was made up, so that none is given twice. Strategies have
+    shares. Slots are in the order in which they were planned; those without a participant are anybody's.
     """
 
     format: int = 1
@@ -100,8 +104,9 @@ def make_plan(
 ) -> Plan:  # fmt: skip
     """Return a plan in which every participant has ``each`` recordings; slots that are there stay as they are.
 
-    With a first day, days are filled with up to ``per_day`` recordings, of one person after another. ``anybody`` are recordings that
-    no participant is chosen for. Raises ``UserError`` if somebody would have to get a script twice, or something cannot be.
+    With a first day, days are filled with up to ``per_day`` recordings, of one person after another.
+    ``anybody`` are recordings that no participant is chosen for. Raises ``UserError`` if somebody would have
+    to get a script twice, or something cannot be.
     """
     balance, slots, last, turns = _Balance(_checked(plan), scripts), [*plan.slots], Counter[str](), []
     had, got = {(s.participant, s.script) for s in slots}, Counter(s.script for s in slots)
@@ -120,8 +125,12 @@ def make_plan(
             got[script] += 1
             had.add((who, script))
             turns += [(k // per_day, len(slots))] if who else []
-            id_, strategy = f"{name}-{last[name]:03d}", cast("Strategy", use[3])
-            slots.append(Slot(id=id_, script=script, activity=use[1], participant=who, environment=use[2], strategy=strategy))  # fmt: skip
+            slots.append(
+                Slot(
+                    id=f"{name}-{last[name]:03d}", script=script, activity=use[1], participant=who,
+                    environment=use[2], strategy=cast("Strategy", use[3]),
+                )
+            )  # fmt: skip
     busy = Counter(slot.day for slot in slots)
     for _, at in sorted(turns) if start is not None else ():
         while busy[str(start)] >= per_day:
@@ -163,7 +172,8 @@ class _Balance:
         """Return what slots of these people use, evenly."""
         uses: list[_Use] = []
         for who in people:
-            options: list[_Use] = [(who, a, e, s) for (a, s), ids in self.bank.items() if self.used[((0, who), (1, a), (3, s))] < len(ids) for e in self.environments]  # fmt: skip
+            left = [p for p, ids in self.bank.items() if self.used[(0, who), (1, p[0]), (3, p[1])] < len(ids)]
+            options: list[_Use] = [(who, a, e, s) for a, s in left for e in self.environments]
             if not options:
                 hint = "plan fewer recordings of a person, or more scripts"
                 raise UserError(f"{who or 'somebody'} would have to get a script twice.", hint=hint)
@@ -216,6 +226,7 @@ def take_slot(plan: Plan, states: Mapping[str, State], slot: str, participant: s
 
 def without_participant(plan: Plan, states: Mapping[str, State], participant: str) -> Plan:
     """Return the plan of those who stay: what the person has not begun is anybody's, and what is withdrawn has no name."""
-    own = {s.id for s in plan.slots if s.participant == participant and states.get(s.id) in (None, "withdrawn")}  # fmt: skip
+    gone = (s.id for s in plan.slots if s.participant == participant)
+    own = {id_ for id_ in gone if states.get(id_) in (None, "withdrawn")}
     slots = tuple(_change(s, participant="", day="") if s.id in own else s for s in plan.slots)
     return _change(plan, participants=tuple(p for p in plan.participants if p != participant), slots=slots)

@@ -1,21 +1,21 @@
 """What a recording session is made of: scripts, sessions, streams, events, reviews. docs/capture.md, *On disk*.
 
-Clocks: ``host_ns`` is ``time.monotonic_ns()`` of the machine that records; ``device_ns`` is a sensor's own clock, of any zero.
-Wall time (UTC) is a label: nothing is computed from it where a clock can be used.
+Clocks: ``host_ns`` is ``time.monotonic_ns()`` of the machine that records; ``device_ns`` is a sensor's own
+clock, of any zero. Wall time (UTC) is a label: nothing is computed from it where a clock can be used.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Final, Literal, NamedTuple, get_args
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 
 from proctor.errors import UserError
 
 __all__ = [
-    "EVENTS", "MANIFEST", "REVIEW", "SCRIPT", "STATES", "TABLET_EVENTS", "Check", "Event", "EventKind", "Hint", "KeptFile", "Manifest",
+    "EVENTS", "MANIFEST", "REVIEW", "SCRIPT", "TABLET_EVENTS", "Check", "Event", "EventKind", "Hint", "KeptFile", "Manifest",
     "PlannedMistake", "Review", "Sample", "Script", "ScriptStep", "SeenMistake", "Slot", "State", "StepReview", "Strategy",
     "StreamName", "StreamSpec", "capture_folder", "recording_folder",
 ]  # fmt: skip
@@ -33,7 +33,6 @@ with mistakes of any kind that the participant chose beforehand (CaptainCook4D, 
 State = Literal[
     "planned", "armed", "recording", "interrupted", "stopped", "stopped_disk", "incomplete", "withdrawn"
 ]
-STATES: Final[tuple[State, ...]] = get_args(State)
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 StreamName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 
@@ -71,11 +70,8 @@ class Script(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         id: stable, of the activity, the strategy and a number.
-        activity: id of the task graph.
-        title: of the activity.
-        strategy: see ``Strategy``.
-        steps: in the order in which they are to be done; steps that are left out are not among them.
-        left_out: ids of steps that are not to be done.
+        activity, title: id and name of the task graph.
+        steps: in the order in which they are to be done; those of ``left_out`` are not among them.
         mistakes: planned; ``missing`` ones name the steps of ``left_out``, ``order`` ones a step that comes too early.
         method: how the order was drawn: ``uniform`` over valid orders, or a ``random-ready`` step each time.
         seed: text that the draw was seeded with.
@@ -129,17 +125,12 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         n: from 0, without gaps within a file.
-        kind: see ``EventKind``.
         host_ns: monotonic time of the machine that wrote it down; None for a tablet that was offline.
         wall: UTC, ISO 8601, a label.
-        clock: clock that ``device_ns`` is of; empty for the host's.
-        device_ns: time on that clock.
+        clock: that ``device_ns`` is of; empty for the host's.
         rtt_ns: round trip of a two-way probe of that clock.
-        stream: that it is about.
-        step: that it is about.
-        text: more.
-        start_ns: of a gap, host.
-        end_ns: of a gap, host.
+        stream, step: that it is about.
+        start_ns, end_ns: of a gap, host.
         count: of what was dropped, or nanoseconds of a jump.
     """
 
@@ -192,14 +183,12 @@ class StreamSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a sensor sends.
 
     Attributes:
-        name: of the stream and its folder.
-        kind: what it is.
+        name: also of its folder.
         format: of one sample: ``jpeg``, ``png16``, ``f4`` (little-endian 32-bit floats, one per column), ``s16`` (sound,
             interleaved), ``packet`` (of ``codec``, as a camera sends it), ``file`` (the stream is whole files: mp4, webm).
         rate_hz: samples a second, nominal; 0 where it is irregular.
         clock: of ``device_ns``; streams of one device share one.
-        columns: of ``f4``.
-        units: of the columns.
+        columns, units: of ``f4``.
         can_drop: samples may be missing, so times cannot be made regular.
         required: the recording is worth nothing without it.
         policy: of a full queue.
@@ -259,17 +248,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         format: of the folder.
-        id: of the recording.
         activity: id of the task graph.
         participant: a code, never a name.
-        environment: where it was made.
-        strategy: of the script.
-        state: see ``STATES``.
         streams: as they were sent.
-        host_start_ns: monotonic time when it started; None before.
-        wall_start: UTC label of that moment.
-        host_end_ns: when it ended.
-        files: of ``raw/`` and the events, once the session is over.
+        host_start_ns, host_end_ns: monotonic times when it started (None before) and ended.
+        wall_start: UTC label of its start.
+        files: of ``raw/``, events and script, once the session is over.
         reasons: why it is incomplete, interrupted or stopped, for people.
         simulated: no real sensors.
     """
@@ -296,11 +280,7 @@ def capture_folder(workspace: Path) -> Path:
 
 
 def recording_folder(workspace: Path, recording: str) -> Path:
-    """Return the folder of a recording.
-
-    Raises:
-        UserError: if its id is none (letters, digits, ``_`` and ``-``, at most 64), so that no id is a path.
-    """
+    """Return the folder of a recording; raises UserError if its id is none, so that no id is a path."""
     if not _ID.fullmatch(recording):
-        raise UserError(f"'{recording[:40]}' is no id of a recording.", hint="letters, digits, _ and -")
+        raise UserError(f"'{recording[:40]}' is no id of a recording.", hint="64 letters, digits, _ and -")
     return capture_folder(workspace) / "recordings" / recording

@@ -1,8 +1,8 @@
 """Scripts: performances that are to be recorded, drawn from a task graph. docs/capture.md, *Scripts*.
 
-Every script is drawn with a seed of its own, made of the run's seed and the script's id: how many scripts there are of a kind
-changes no script of another, and asking for more changes none that is there. Texts of the activity stay as they are; what a
-participant reads instead is ``ScriptStep.modified``.
+Every script has a seed of its own, made of the run's seed and the script's id: how many scripts there are of
+a kind changes no other, and asking for more changes none. What a participant reads instead of a text is
+``ScriptStep.modified``.
 """
 
 from __future__ import annotations
@@ -26,23 +26,21 @@ __all__ = ["STRATEGIES", "count_performances", "draw_order", "draw_scripts", "sh
 
 Method = Literal["uniform", "random-ready"]
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
-_WIDE: Final = 20  # steps of one depth, which wait for none of each other; more have over 2^20 sets, too many to count by
+# steps of one depth, waiting for none of each other; more have over 2^20 sets, too many to count by
+_WIDE: Final = 20
 _OPTIONAL: Final = 6  # steps, up to which performances are counted for each choice of them
-_MISSING: Final = (
-    70,
-    33,
-    18,
-    13,
-)  # recordings of CaptainCook4D with one to four steps left out (8 of 142 have more)
+# recordings of CaptainCook4D with one to four steps left out (8 of 142 have more)
+_MISSING: Final = (70, 33, 18, 13)
 _TRIES: Final = 200
+_Planned = list[PlannedMistake]
 _OPEN: Final = ("preparation", "technique", "other")  # kinds of which no text says what they would be
 
 
 def draw_order(graph: TaskGraph, seed: str) -> tuple[tuple[str, ...], Method]:
     """Draw a valid order: uniformly where the orders can be counted, else by taking any step that is ready, each time.
 
-    An optional step is in or out by the toss of a coin, as a participant may do; the order is drawn among the orders of
-    those that are in. Ready steps do not make all orders equally likely, so the outcome says how it was drawn.
+    An optional step is in or out by the toss of a coin, and the order is drawn among those that are in. Ready
+    steps do not make all orders equally likely, so the outcome says how it was drawn.
     """
     rng = random.Random(seed)  # noqa: S311 - not a secret
     out = [s.id for s in graph.actions if s.optional and rng.random() < 0.5]
@@ -84,7 +82,8 @@ def count_performances(graph: TaskGraph) -> int | None:
     if len(optional) > _OPTIONAL or not _countable(_part(graph, frozenset())):
         return None
     sizes = range(min(len(optional), len(graph.actions) - 1) + 1)
-    return sum(_part(graph, frozenset(out)).count_orders() for n in sizes for out in itertools.combinations(optional, n))  # fmt: skip
+    choices = itertools.chain.from_iterable(itertools.combinations(optional, n) for n in sizes)
+    return sum(_part(graph, frozenset(out)).count_orders() for out in choices)
 
 
 def short_name(activity: str) -> str:
@@ -93,12 +92,14 @@ def short_name(activity: str) -> str:
     return name if name and name == activity else f"{name or 'activity'}-{content_hash(activity)[:6]}"
 
 
-def draw_scripts(graph: TaskGraph, counts: Mapping[Strategy, int], seed: int, hints: Hints | None = None) -> list[Script]:  # fmt: skip
+def draw_scripts(
+    graph: TaskGraph, counts: Mapping[Strategy, int], seed: int, hints: Hints | None = None
+) -> list[Script]:
     """Return the scripts of an activity, by strategy and number; fewer where the graph has none of a kind.
 
-    Scripts of one strategy differ from each other while there are others (``count_performances``); then all come again.
-    Without steps that wait for others no order is wrong, and of a single step none can be missing. ``hints`` are for scripts whose
-    mistakes people choose; what the texts say by default.
+    Those of one strategy differ while there are others (``count_performances``); then all come again. Without
+    steps that wait for others no order is wrong, and of a single step none can be missing. ``hints`` are for
+    scripts whose mistakes people choose; what the texts say by default.
     """
     said = text_hints(graph) if hints is None else hints
     each = (itertools.islice(_scripts(graph, s, seed, said), counts.get(s, 0)) for s in STRATEGIES)
@@ -132,7 +133,7 @@ def _scripts(graph: TaskGraph, strategy: Strategy, seed: int, hints: Hints) -> I
 def _script(graph: TaskGraph, strategy: Strategy, id_: str, seed: str, hints: Hints) -> Script | None:
     """Return what a seed gives; None where it gives nothing of this strategy."""
     (order, method), rng = draw_order(graph, seed), random.Random(f"{seed}/mistakes")  # noqa: S311 - not a secret
-    steps, mistakes, modified = list(order), list[PlannedMistake](), dict[str, str]()
+    steps, mistakes, modified = list(order), _Planned(), dict[str, str]()
     if strategy == "missing":
         mistakes = _leave_out(graph, steps, rng)
     elif strategy == "disordered":
@@ -150,7 +151,7 @@ def _script(graph: TaskGraph, strategy: Strategy, id_: str, seed: str, hints: Hi
     )  # fmt: skip
 
 
-def _leave_out(graph: TaskGraph, steps: list[str], rng: random.Random) -> list[PlannedMistake]:
+def _leave_out(graph: TaskGraph, steps: list[str], rng: random.Random) -> _Planned:
     """Leave out one to four steps, at most half of them, as often as people did; an optional step would not be missed."""
     needed = [i for i in steps if not graph[i].optional]
     (n,) = rng.choices(range(1, 1 + len(_MISSING)), _MISSING)
@@ -159,7 +160,7 @@ def _leave_out(graph: TaskGraph, steps: list[str], rng: random.Random) -> list[P
     return [PlannedMistake(step=i, kind="missing") for i in gone]
 
 
-def _disorder(graph: TaskGraph, steps: list[str], rng: random.Random) -> list[PlannedMistake]:
+def _disorder(graph: TaskGraph, steps: list[str], rng: random.Random) -> _Planned:
     """Do a step before one that it must wait for, or swap the two; once, twice or three times."""
     part = _part(graph, frozenset(s.id for s in graph.actions) - {*steps})
     for _ in range(rng.randint(1, 3) if part.edges else 0):
@@ -173,7 +174,7 @@ def _disorder(graph: TaskGraph, steps: list[str], rng: random.Random) -> list[Pl
     return [PlannedMistake(step=i, kind="order", text=text) for i, text in texts.items()]
 
 
-def _induce(graph: TaskGraph, steps: list[str], rng: random.Random, modified: dict[str, str]) -> list[PlannedMistake]:  # fmt: skip
+def _induce(graph: TaskGraph, steps: list[str], rng: random.Random, modified: dict[str, str]) -> _Planned:
     """Plan mistakes inside up to half of the steps; where the text has no number or heat to change, what it is stays open."""
     mistakes = []
     for i in sorted(rng.sample(steps, rng.randint(1, (len(steps) + 1) // 2)), key=steps.index):

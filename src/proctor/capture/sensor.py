@@ -1,7 +1,7 @@
 """What a sensor is: anything that sends samples with times. Other packages bring theirs by the entry point ``proctor.sensors``.
 
-A plug-in is a function ``(name, options) -> Sensor``; ``name`` is the stream's, ``options`` are the rest of its table in the file
-of sensors (docs/capture.md, *Sensors*).
+A plug-in is a function ``(name, options) -> Sensor``; ``name`` is the stream's, ``options`` are the rest of
+its table in the file of sensors (docs/capture.md, *Sensors*).
 """
 
 from __future__ import annotations
@@ -17,17 +17,7 @@ from proctor.capture.records import Check, StreamName, StreamSpec
 from proctor.errors import UserError
 from proctor.plugins import load_plugin
 
-__all__ = [
-    "ClockSample",
-    "Context",
-    "Option",
-    "Options",
-    "Sensor",
-    "SensorConfig",
-    "SensorFactory",
-    "StopReport",
-    "make_sensor",
-]
+__all__ = ["ClockSample", "Context", "Options", "Sensor", "SensorConfig", "StopReport", "make_sensor"]
 
 GROUP: Final = "proctor.sensors"
 Option: TypeAlias = "bool | int | float | str"
@@ -35,7 +25,7 @@ Options: TypeAlias = Mapping[str, Option]
 
 
 class SensorConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A table ``[[sensor]]``: the plug-in (``module:function`` for one of no package), the stream's name, whether the recording needs it, and options of the plug-in."""
+    """A table ``[[sensor]]``: the plug-in (or ``module:function``), its stream, and its options."""
 
     plugin: str
     name: StreamName
@@ -74,8 +64,9 @@ class Context(Protocol):
 class Sensor(Protocol):
     """A source of one stream.
 
-    ``run`` sends samples until it is cancelled or the source ends. If it raises, the recorder notes why, waits and runs it again;
-    the stream's sequence goes on. ``spec`` may change before the first sample is sent (a camera tells its size only when it runs).
+    ``run`` sends samples until it is cancelled or the source ends. If it raises, the recorder notes why,
+    waits and runs it again; the stream's sequence goes on. ``spec`` may change before the first sample is
+    sent (a camera tells its size only when it runs).
     """
 
     spec: StreamSpec
@@ -93,15 +84,8 @@ class Sensor(Protocol):
         """Compare the device's clock with ours; None where a device cannot."""
 
 
-SensorFactory: TypeAlias = Callable[[str, Options], Sensor]
-
-
 def make_sensor(config: SensorConfig) -> Sensor:
-    """Return the sensor of a table.
-
-    Raises:
-        UserError: if there is no such plug-in, it is broken, or its options are wrong.
-    """
+    """Return the sensor of a table; raises UserError if there is no such plug-in, or it or an option is wrong."""
     known = entry_points(group=GROUP)
     found = [entry for entry in known if entry.name == config.plugin]
     if ":" in config.plugin:
@@ -110,5 +94,7 @@ def make_sensor(config: SensorConfig) -> Sensor:
         names = ", ".join(sorted({entry.name for entry in known}))
         raise UserError(f"there is no sensor '{config.plugin[:40]}'.", hint=f"sensors: {names}")
     what = f"the sensor '{config.plugin}'"
-    factory: SensorFactory = load_plugin(found, what, "a function (name, options)", callable)
+    factory: Callable[[str, Options], Sensor] = load_plugin(
+        found, what, "a function (name, options)", callable
+    )
     return factory(config.name, config.options)

@@ -1,4 +1,4 @@
-"""From samples of sensors to files that play: packets copied, pictures and sound encoded at their moments, chapters joined."""
+"""From samples of sensors to files that play: pictures and sound encoded at their moments, chapters joined."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,61 +16,7 @@ from proctor.media.source import import_av, open_video, write_mp4
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["copy_packets", "decode_packets", "encode_pictures", "encode_samples", "join_videos"]
-
-_KEYS: Final = {"h264": (31, 0, {5}), "hevc": (63, 1, set(range(16, 22)))}
-"""How the kind of a unit is read from the byte after its start code (mask, shift), and which kinds begin a key frame."""
-Numbers: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
-
-
-def copy_packets(
-    out: Path,
-    codec: str,
-    header: bytes,
-    size: tuple[int, int],
-    tick: Fraction,
-    shown: Numbers,
-    packets: Iterable[bytes],
-) -> int:
-    """Write packets as an mp4 without encoding them again; return how many. ``shown`` are their times in ticks.
-
-    Where pictures are sent in another order than shown, times of decoding are those of showing, sorted and put early enough. What
-    comes before the first key frame is left out.
-
-    Raises:
-        UserError: if it cannot be written.
-    """
-    av, count = import_av(), 0
-    numbers = np.arange(len(shown))
-    decoded = np.maximum.accumulate(np.sort(shown) - numbers) + numbers  # each later than the one before
-    decoded -= int((decoded - shown).max())
-    with write_mp4(out) as target:
-        try:
-            stream = target.add_mux_stream(codec, width=size[0], height=size[1], time_base=tick)
-        except ValueError as error:
-            hint = "encode it instead (write_media)"
-            raise UserError(f"it cannot be copied as it is: {error}.", where=str(out), hint=hint) from None
-        for data, pts, dts in zip(packets, shown.tolist(), decoded.tolist(), strict=True):
-            key = _is_key(codec, data)
-            if count or key:
-                packet = av.Packet(data if count else header + data)
-                packet.stream, packet.time_base, packet.is_keyframe = stream, tick, key
-                packet.pts, packet.dts = pts, dts
-                target.mux(packet)
-                count += 1
-    return count
-
-
-def _is_key(codec: str, data: bytes) -> bool:
-    if codec not in _KEYS:
-        return True
-    mask, shift, kinds = _KEYS[codec]
-    at = data.find(b"\0\0\1")
-    while 0 <= at < len(data) - 3:
-        if data[at + 3] >> shift & mask in kinds:
-            return True
-        at = data.find(b"\0\0\1", at + 3)
-    return False
+__all__ = ["decode_packets", "encode_pictures", "encode_samples", "join_videos"]
 
 
 def decode_packets(

@@ -10,8 +10,7 @@ import numpy as np
 
 from proctor.capture.sync.clean import clean
 from proctor.capture.sync.clock import Ints, fit_clock
-from proctor.capture.sync.match import match, tolerance_ns
-from proctor.capture.sync.published import TICK_NS, published_match
+from proctor.capture.sync.match import TICK_NS, match, published_match, tolerance_ns
 from proctor.errors import UserError
 from proctor.records import atomic_write
 from proctor.report.grid import render_grid

@@ -1,4 +1,4 @@
-"""A context that keeps what a sensor emits, and the counter of a simulated picture."""
+"""A context that keeps what a sensor emits, samples on disk, and the counter of a simulated picture."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from proctor.capture.records import Sample
+from proctor.capture.segments import SegmentWriter
 from proctor_rehearsal.kitchen.sensors import BITS
 
 
@@ -28,6 +30,14 @@ class Kept:
 
     def said(self, text: str) -> None:
         self.texts.append(text)
+
+
+def stored(folder: Path, samples: list[tuple[int, bytes, int]]) -> None:
+    """Write samples (device time, bytes, host time) as the recorder does."""
+    writer = SegmentWriter(folder)
+    for device, payload, host in samples:
+        writer.add(Sample(device, host, payload))
+    writer.close()
 
 
 def counter(image: np.ndarray[Any, Any]) -> int:

@@ -3,9 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proctor.capture.sync.interpolate import interpolate
-from proctor.capture.sync.match import match, tolerance_ns
-from proctor.capture.sync.published import TICK_NS, TOLERANCE, published_match
+from proctor.capture.sync.match import TICK_NS, TOLERANCE, interpolate, match, published_match, tolerance_ns
 from proctor_rehearsal.kitchen.times import Faults, sensor_times
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -95,8 +96,34 @@ def test_a_longer_plan_keeps_scripts_and_slots(workspace: Path) -> None:
     assert told.new == 12
     assert new.slots[: len(old.slots)] == old.slots
     assert (new.seed, new.environments) == (3, ("room-1",))
+    assert (workspace / "capture" / SCRIPTS).read_bytes() == scripts  # nobody asked for more
+    told = plan(workspace, PlanSettings(normal_scripts=7))
     assert (workspace / "capture" / SCRIPTS).read_bytes().startswith(scripts)
-    assert told.scripts["normal"] == 50
+    assert told.scripts == {"normal": 14, "missing": 3, "disordered": 2, "induced": 4, "impromptu": 4}
+    told = plan(
+        workspace, PlanSettings(mistake_scripts=12)
+    )  # 3 of each kind; of toast 4, for of it no step is missing
+    assert told.scripts == {"normal": 14, "missing": 3, "disordered": 3, "induced": 7, "impromptu": 7}
+
+
+def test_steps_a_line_are_a_task_graph_in_this_order_and_new_activities_get_the_usual_scripts(
+    tmp_path: Path, workspace: Path
+) -> None:
+    before = Counter(s.activity for s in read_scripts(workspace).values())
+    file = tmp_path / "pour-over.txt"
+    file.write_bytes("\ufeffBoil 2 cups of water\r\n\r\n  Grind   the beans\r\nPour the water\n".encode())
+    told = plan(workspace, PlanSettings(graphs=file))
+    graph = Workspace(workspace).graphs()["pour-over"]
+    assert graph.name == "Pour over"
+    assert [s.text for s in graph.steps] == ["Boil 2 cups of water", "Grind the beans", "Pour the water"]
+    assert graph.edges == (("1", "2"), ("2", "3"))
+    assert told.performances["pour-over"] == 1
+    after = Counter(s.activity for s in read_scripts(workspace).values())
+    assert after == before | {"pour-over": 125}
+    for damage in (b"", b"\n \n", b"\xff\xfeB"):
+        file.write_bytes(damage)
+        with pytest.raises(UserError, match=r"no steps|no text"):
+            plan(workspace, PlanSettings(graphs=file))
 
 
 def test_codes_of_those_who_withdrew_are_given_to_nobody(workspace: Path) -> None:

@@ -1,6 +1,7 @@
-"""Cameras that FFmpeg's libraries read (RTSP, V4L2), their packets stored as they come; and stored streams as files that play.
+"""Cameras that FFmpeg's libraries read (RTSP, V4L2); their packets are stored as they come.
 
-RTSP is tried over TCP by default. V4L2 is the same code with another name of a format; *unverified on hardware*.
+RTSP is tried over TCP by default. V4L2 is the same code with another name of a format; *unverified on
+hardware*.
 """
 
 from __future__ import annotations
@@ -8,28 +9,21 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from fractions import Fraction
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
 from msgspec.structs import replace
 
 from proctor.capture.records import StreamSpec
-from proctor.capture.segments import load_index, read_payload
 from proctor.capture.sensor import Context, Options
 from proctor.capture.sensors import UNVERIFIED, Plain
 from proctor.errors import UserError
 from proctor.media.source import import_av
-from proctor.media.streams import copy_packets, decode_packets, encode_pictures, encode_samples
 
-__all__ = ["Camera", "remux", "rtsp", "v4l2", "write_media"]
-
-Times: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+__all__ = ["Camera", "rtsp", "v4l2"]
 
 
 class Camera(Plain):
-    """A source that FFmpeg opens; a thread reads it. The spec says codec, header, tick and size before the first packet is sent.
+    """A source that FFmpeg opens; a thread reads it. The spec has codec, header, tick and size before a packet is sent.
 
     Options: ``url`` (or the device); ``timeout_s`` for opening and between packets; all others go to FFmpeg as they are, such as
     ``rtsp_transport = "udp"``, ``video_size = "1280x720"``, ``input_format = "mjpeg"``.
@@ -115,75 +109,3 @@ def rtsp(name: str, options: Options) -> Camera:
 def v4l2(name: str, options: Options) -> Camera:
     """Return a camera of this machine, ``url = "/dev/video0"``."""
     return Camera(name, options, "v4l2")
-
-
-# -- stored streams as files -------------------------------------------------------------------------------------
-
-
-def remux(folder: Path, spec: StreamSpec, out: Path) -> int:
-    """Write packets of a stream as an mp4 without encoding them again; returns how many.
-
-    Times are the camera's; where it was opened again, the pause is as long as the host's.
-
-    Raises:
-        UserError: if it has no packets, or cannot be written.
-    """
-    index, tick = load_index(folder), Fraction(spec.tick or "1/90000")
-    if spec.format != "packet" or not len(index):
-        raise UserError("the stream has no packets.", where=str(folder))
-    device, host = index["device_ns"].copy(), index["host_ns"]
-    for n in np.flatnonzero(np.diff(device) < -500_000_000) + 1:  # opened again, it counts from 0
-        device[n:] += device[n - 1] - device[n] + host[n] - host[n - 1]
-    since = (device - device.min()).tolist()
-    shown = np.array([round(ns / (tick * 1_000_000_000)) for ns in since], dtype=np.int64)
-    tail = 4 * len(spec.columns)
-    packets = ((data := read_payload(folder, row))[: len(data) - tail] for row in index)
-    return copy_packets(out, spec.codec, spec.extradata, (spec.width, spec.height), tick, shown, packets)
-
-
-def write_media(
-    folder: Path, spec: StreamSpec, out: Path, *,
-    start_ns: int, times_ns: Times | None = None, end_ns: int | None = None,
-) -> Path:  # fmt: skip
-    """Write a stream as a file that begins at ``start_ns``: pictures as mp4 at 30 a second exactly, sound as wav or m4a.
-
-    A picture stands from its moment until the next one, black before the first; gaps of sound are silent.
-
-    Args:
-        folder: of the stream.
-        spec: of the stream: ``jpeg``, ``packet`` or ``s16``; floats behind a picture, which its columns name, are left out.
-        out: ``.mp4``; or ``.wav`` or ``.m4a`` for sound.
-        start_ns: its beginning, on the clock of ``times_ns``.
-        times_ns: moments of samples in the order of ``load_index``, as synchronisation found them; when they came by default.
-        end_ns: its end; with the last sample by default.
-
-    Raises:
-        UserError: if there is nothing to write, it would last more than a day, or it cannot be written.
-    """
-    index, sound = load_index(folder), spec.format == "s16"
-    times = np.asarray(index["host_ns"] if times_ns is None else times_ns, dtype=np.int64) - start_ns
-    if not len(index) or len(times) != len(index) or spec.format not in ("jpeg", "packet", "s16"):
-        seen = f"{len(index)} samples of format '{spec.format}' with {len(times)} times make no file."
-        raise UserError(seen, where=str(folder))
-    # packets are decoded in the order in which they came
-    order = np.arange(len(times)) if spec.format == "packet" else np.argsort(times, kind="stable")
-    rate, per_sample, tail = (
-        (spec.sample_rate, 2 * spec.channels, 0) if sound else (30, 1, 4 * len(spec.columns))
-    )
-    places = [round(t * rate / 1_000_000_000) for t in times.tolist()]
-    last = int(index["size"][order[-1]]) // per_sample if sound else 1
-    until = max(places) + last if end_ns is None else round((end_ns - start_ns) * rate / 1_000_000_000)
-    if not 0 < until <= 86_400 * rate:
-        raise UserError(
-            f"it would last {until / rate:.0f} s.", where=str(folder), hint="synchronise it first"
-        )
-    samples = (
-        (n, data[: len(data) - tail]) for n in order.tolist() if (data := read_payload(folder, index[n]))
-    )
-    if sound:
-        blocks = ((places[n], np.frombuffer(data, "<i2").reshape(-1, spec.channels)) for n, data in samples)
-        encode_samples(out, rate, spec.channels, blocks, until)
-    else:
-        pictures = decode_packets(spec.codec or "mjpeg", spec.extradata, samples)
-        encode_pictures(out, (spec.width, spec.height), ((places[n], one) for n, one in pictures), until)
-    return out

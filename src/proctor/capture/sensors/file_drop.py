@@ -1,6 +1,7 @@
 """Any camera: files that somebody puts into ``drop/`` of a recording (or another folder), copied at the end or when ingesting.
 
-What a file is called and when it says that it was made are labels, kept in ``files.json``; neither is believed.
+What a file is called and when it says that it was made are labels, kept in ``files.json``; neither is
+believed.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from proctor.media.probe import probe
 from proctor.media.source import open_video
 from proctor.records import file_sha256, read_json, write_json
 
-__all__ = ["FILES", "DroppedFile", "FileDrop", "make", "take"]
+__all__ = ["BY_HAND", "FILES", "DroppedFile", "FileDrop", "make", "take"]
 
 FILES = "files.json"
+BY_HAND = "files put by hand"
 
 
 class DroppedFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -61,9 +63,8 @@ def take(drop: Path, raw: Path, begun: datetime, ended: datetime) -> _Files:
         except UserError as error:
             refused.append(DroppedFile(name=name, refused=str(error).replace(str(path), name)))
         except OSError as error:
-            raise UserError(
-                f"cannot be copied: {error.strerror}.", where=str(raw), hint="is the disk full?"
-            ) from None
+            seen = f"cannot be copied: {error.strerror}."
+            raise UserError(seen, where=str(raw), hint="is the disk full?") from None
     write_json(raw / FILES, kept + refused)
     return kept + refused
 
@@ -87,9 +88,9 @@ def _taken(path: Path, name: str, raw: Path, known: _Files, begun: datetime, end
     if file_sha256(part) != sha256:
         raise UserError("it changed while it was copied")
     os.replace(part, target)  # noqa: PTH105
-    seconds, doubt = info.duration, _doubt(created, begun, ended)
+    doubt = _doubt(created, begun, ended)
     return DroppedFile(
-        name=name, path=target.name, sha256=sha256, seconds=seconds, created=created, doubt=doubt
+        name=name, path=target.name, sha256=sha256, seconds=info.duration, created=created, doubt=doubt
     )
 
 
@@ -115,8 +116,9 @@ class FileDrop(Plain):
     """Files put by hand into ``drop/`` of the recording, or into the folder of the option ``folder``."""
 
     def __init__(self, name: str, options: Options) -> None:
-        self.spec = StreamSpec(name=name, kind="video", format="file", note="files put by hand")
         self._drop, self._context = options_of(options, _DropOptions, name).folder, list[Context]()
+        note = BY_HAND + " elsewhere" * bool(self._drop)  # (what comes late is looked for in ``drop/`` alone)
+        self.spec = StreamSpec(name=name, kind="video", format="file", note=note)
 
     async def run(self, context: Context) -> None:
         """Wait until it is cancelled: files come later."""
@@ -125,15 +127,16 @@ class FileDrop(Plain):
 
     async def stop(self) -> StopReport:
         """Take what is there already."""
-        for context in self._context:
-            drop = Path(self._drop) if self._drop else context.folder.parent.parent / "drop"
-            files = await asyncio.to_thread(take, drop, context.folder, self._begun, datetime.now(UTC))
-            for file in files:
-                if told := file.refused or file.doubt:
-                    context.said(f"{file.name[:80]!r}: {told[:300]}")
-            kept = tuple(file.path for file in files if file.path)
-            return StopReport(sent=len(kept), files=kept)
-        return StopReport()
+        if not self._context:
+            return StopReport()
+        (context,) = self._context
+        drop = Path(self._drop) if self._drop else context.folder.parent.parent / "drop"
+        files = await asyncio.to_thread(take, drop, context.folder, self._begun, datetime.now(UTC))
+        for file in files:
+            if told := file.refused or file.doubt:
+                context.said(f"{file.name[:80]!r}: {told[:300]}")
+        kept = tuple(file.path for file in files if file.path)
+        return StopReport(sent=len(kept), files=kept)
 
 
 make = FileDrop

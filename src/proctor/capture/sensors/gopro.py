@@ -89,11 +89,8 @@ class GoPro(Plain):
             query = f"date={now:%Y_%m_%d}&time={now:%H_%M_%S}&tzone={zone:.0f}&dst=0"
             await self._get(f"/gopro/camera/set_date_time?{query}")
             got = await self._get("/gopro/camera/get_date_time")
-            context.said(
-                f"its clock was set to {now:%Y_%m_%d %H_%M_%S} and says {got.get('date')} {got.get('time')}"[
-                    :200
-                ]
-            )
+            said = f"{got.get('date')} {got.get('time')}"[:100]
+            context.said(f"its clock was set to {now:%Y_%m_%d %H_%M_%S} and says {said}")
             context.folder.mkdir(parents=True, exist_ok=True)
             write_json(before, sorted(chapters(await self._get("/gopro/media/list"))))
         while True:
@@ -107,29 +104,23 @@ class GoPro(Plain):
         """Stop it and fetch what is new; what is missing is listed, and stays on the card."""
         if self._context is None or not (before := self._context.folder / "before.json").exists():
             return StopReport()
-        rows: list[tuple[int, int, str, str, int]] = read_json(before, list[tuple[int, int, str, str, int]])
+        old: list[Chapter] = read_json(before, list[Chapter])
         begun, ended = before.stat().st_mtime, time.time()
-        old = {Chapter(*row) for row in rows}
         try:
             await self._get("/gopro/camera/shutter/stop")
             for _ in range(600):
-                status = await self._status()
-                if not (status.get(_BUSY) or status.get(_ENCODING)):
+                if not ((status := await self._status()).get(_BUSY) or status.get(_ENCODING)):
                     break
                 await asyncio.sleep(0.1)
-            new = chapters(await self._get("/gopro/media/list")) - old
+            new = chapters(await self._get("/gopro/media/list")).difference(old)
         except ConnectionError as error:
             return StopReport(missing=(f"{error}; its files are still on the card",))
         folder, files, seconds = self._context.folder, list[str](), 0.0
         missing = [] if new else ["nothing new is on the card"]
         for number, group in groupby(sorted(new), lambda chapter: chapter.number):
-            parts, lost = list(group), list[str]()
-            there = {part.chapter for part in parts}
-            lost += [
-                f"chapter {c} of {number:04} is not on the card"
-                for c in range(1, max(there))
-                if c not in there
-            ]
+            parts = list(group)
+            gone = sorted({*range(1, parts[-1].chapter)} - {part.chapter for part in parts})
+            lost = [f"chapter {c} of {number:04} is not on the card" for c in gone]
             for part in parts:
                 try:
                     seconds += await self._fetch(part, folder / part.name)

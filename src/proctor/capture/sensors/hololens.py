@@ -1,9 +1,10 @@
 """HoloLens 2 through the server of hl2ss, one TCP connection for each sensor; *unverified on hardware*.
 
-Written from memory of hl2ss's public client; check it against your version: ports from 3800 on; first bytes of the client that choose a
-mode (option ``hello``, hexadecimal); packets of ticks of 100 ns (64 bits), length (32 bits), payload, and in some modes a pose of 16
-floats; IMU payloads as batches of 32 bytes: ticks of the sensor, ticks, x, y, z, temperature. UTC is a label: an option, noted in the
-events. Floats behind a picture (``tail_floats`` of the payload, then the pose) stay there; the stream's columns name them.
+Written from memory of hl2ss's public client; check it against your version: ports from 3800 on; first bytes
+of the client that choose a mode (option ``hello``, hexadecimal); packets of ticks of 100 ns (64 bits), length
+(32 bits), payload, and in some modes a pose of 16 floats; IMU payloads as batches of 32 bytes: ticks of the
+sensor, ticks, x, y, z, temperature. UTC is a label: an option, noted in the events. Floats behind a picture
+(``tail_floats`` of the payload, then the pose) stay there; the stream's columns name them.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ class HoloLens(Plain):
             self._hello = bytes.fromhex(o.hello)
         except ValueError:
             raise UserError("hello is not hexadecimal.", where=f"sensor '{name}'") from None
-        pose = tuple(f"pose_{n // 4}{n % 4}" for n in range(16 * o.pose))
-        first = (
-            ("x", "y", "z", "temperature") if o.kind == "imu" else (f"tail_{n}" for n in range(o.tail_floats))
+        names = (
+            ("x", "y", "z", "temperature") if o.kind == "imu" else map("tail_{}".format, range(o.tail_floats))
         )
+        pose = (f"pose_{n // 4}{n % 4}" for n in range(16 * o.pose))
         format_: Literal["f4", "jpeg", "png16", "packet"] = "f4" if o.kind == "imu" else "packet"
         format_ = "jpeg" if o.codec == "jpeg" else "png16" if o.codec == "png" else format_
         self.spec = StreamSpec(
-            name=name, kind=o.kind, format=format_, codec=o.codec if format_ == "packet" else "", columns=(*first, *pose),
+            name=name, kind=o.kind, format=format_, codec=o.codec if format_ == "packet" else "", columns=(*names, *pose),
             rate_hz=o.rate_hz, clock="hololens", tick="1/10000000", width=o.width, height=o.height, note=UNVERIFIED,
         )  # fmt: skip
 
@@ -81,11 +82,9 @@ class HoloLens(Plain):
                 if not 0 < size <= _MOST or ticks >= 2**63 // _TICK_NS or (batch and size % _IMU.size):
                     raise ConnectionError(f"a packet of {size} bytes at {ticks}: is this the sensor's port?")
                 data = await reader.readexactly(size + 64 * o.pose)
-                parts = (
-                    ((at, row + data[size:]) for _, at, row in _IMU.iter_unpack(data[:size]))
-                    if batch
-                    else [(ticks, data)]
-                )
+                parts = [(ticks, data)]
+                if batch:
+                    parts = [(at, row + data[size:]) for _, at, row in _IMU.iter_unpack(data[:size])]
                 for at, payload in parts:
                     await context.emit(at * _TICK_NS, payload, came)
                     self.sent += 1

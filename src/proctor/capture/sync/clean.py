@@ -18,8 +18,8 @@ none of the usual (median ± 6 MAD); its time cannot be. Duplicates and odd ones
 class Cleaned(NamedTuple):
     """Samples that serve, in order of host time.
 
-    ``rows`` are those of the index, ``host_ns`` when each was taken, ``flags`` of all samples by arrival, ``period_ns`` the median
-    distance (0 where there is none); ``regular``: times were put at even distances.
+    ``rows`` are those of the index, ``host_ns`` when each was taken, ``flags`` of all samples by arrival,
+    ``period_ns`` the median distance (0 where there is none); ``regular``: times were put at even distances.
     """
 
     rows: Ints

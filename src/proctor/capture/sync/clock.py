@@ -1,7 +1,8 @@
 """Clock maps: from a sensor's clock to the recorder's monotonic one, with its drift, its jumps and how sure that is.
 
-A sample comes ``host - device`` after it was taken, plus a constant. Delays only add, so the least of ten seconds is what the clocks
-differ by, plus the least delay; a line through those, by Theil and Sen, is the map. docs/capture.md, *Synchronisation*.
+A sample comes ``host - device`` after it was taken, plus a constant. Delays only add, so the least of ten
+seconds is what the clocks differ by, plus the least delay; a line through those, by Theil and Sen, is the
+map. docs/capture.md, *Synchronisation*.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ import numpy as np
 from proctor.capture.records import Event
 from proctor.capture.sensor import ClockSample
 
-__all__ = ["ClockMap", "ClockSegment", "Floats", "Ints", "event_times", "fit_clock"]  # fmt: skip
+__all__ = [
+    "ClockMap", "ClockSegment", "Floats", "Ints", "coarse_clocks", "event_times", "fit_clock", "probes_of",
+    "wall_ns",
+]  # fmt: skip
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
@@ -41,7 +45,6 @@ class ClockSegment(msgspec.Struct, frozen=True, kw_only=True):
         drift_ppm: microseconds that the device's clock gains in a second.
         spread_ms: robust standard deviation of the points around the line.
         points: what the line goes through: device seconds since the first, milliseconds above the line.
-        probes: that were used.
         coarse: fewer than 6 points, so there is a constant and no line.
     """
 
@@ -82,7 +85,14 @@ class ClockMap(NamedTuple):
         return tuple((s.host_first_ns, (end - s.offset_ns) / 1e9) for end, s in pairs)
 
 
-def fit_clock(device_ns: Ints, host_ns: Ints, probes: Sequence[ClockSample] = (), *, bucket_s: float = 10.0, jump_ms: float = 50.0) -> ClockMap:  # fmt: skip
+def fit_clock(
+    device_ns: Ints,
+    host_ns: Ints,
+    probes: Sequence[ClockSample] = (),
+    *,
+    bucket_s: float = 10.0,
+    jump_ms: float = 50.0,
+) -> ClockMap:
     """Return the clock map of a stream.
 
     Args:
@@ -119,8 +129,7 @@ def _odd(device: Ints) -> np.ndarray[Any, np.dtype[np.bool_]]:
         return np.zeros(len(device), dtype=bool)
     wide = np.pad(device, 2, mode="reflect")
     middle = np.sort(np.stack([wide[k : k + len(device)] for k in range(5)]), axis=0)[2]
-    odd: np.ndarray[Any, np.dtype[np.bool_]] = np.abs(device - middle) > _step_ns(device)
-    return odd
+    return np.asarray(np.abs(device - middle) > _step_ns(device))
 
 
 def _resets(device: Ints, host: Ints, late: Ints) -> list[int]:
@@ -166,15 +175,18 @@ def _theil_sen(x: Floats, y: Floats) -> float:
     return float(np.median(rise[run != 0] / run[run != 0])) if (run != 0).any() else 0.0
 
 
-def _segment(device: Ints, host: Ints, late: Ints, probes: Sequence[ClockSample], bucket: int) -> ClockSegment:  # fmt: skip
+def _segment(
+    device: Ints, host: Ints, late: Ints, probes: Sequence[ClockSample], bucket: int
+) -> ClockSegment:
     base, last, (begin, end) = int(device.min()), int(device.max()), host[[0, -1]]
     best: dict[int, ClockSample] = {}
     for p in sorted(probes, key=lambda p: (-p.rtt_ns, p.device_ns)):
         if base - bucket <= p.device_ns <= last + bucket and begin - bucket <= p.host_ns <= end + bucket:
             best[(p.device_ns - base) // bucket] = p
-    least, two_way = _least(host, late, bucket), len(best) >= _LEAST
-    at = np.array([p.device_ns for p in best.values()], dtype=np.int64) if two_way else device[least]
-    r = np.array([p.host_ns - p.device_ns for p in best.values()], dtype=np.int64) if two_way else late[least]
+    two_way = len(best) >= _LEAST
+    seen = [(p.device_ns, p.host_ns - p.device_ns) for p in best.values()]
+    least = _least(host, late, bucket)
+    at, r = np.array(seen, dtype=np.int64).T if two_way else (device[least], late[least])
     x, zero, coarse = (at - base).astype(np.float64), int(r.min()), len(at) < _LEAST
     y = (r - zero).astype(np.float64)
     slope = 0.0 if coarse else _theil_sen(x, y)
@@ -186,46 +198,69 @@ def _segment(device: Ints, host: Ints, late: Ints, probes: Sequence[ClockSample]
     above, every = y - height - slope * x, max(1, -(-len(x) // 400))
     spread = 1.4826e-6 * float(np.median(np.abs(above - np.median(above))))
     points = zip((x[::every] / 1e9).round(3).tolist(), (above[::every] / 1e6).round(4).tolist(), strict=True)
-    return ClockSegment(first=0, last=0, device_first_ns=base, device_last_ns=last, host_first_ns=int(begin), host_last_ns=int(end),
-                        offset_ns=zero + round(height), slope=slope, drift_ppm=-slope / max(1 + slope, 1e-9) * 1e6, spread_ms=spread,
-                        points=tuple(points), probes=len(best), coarse=coarse)  # fmt: skip
+    return ClockSegment(
+        first=0, last=0, device_first_ns=base, device_last_ns=last, host_first_ns=int(begin),
+        host_last_ns=int(end), offset_ns=zero + round(height), slope=slope,
+        drift_ppm=-slope / max(1 + slope, 1e-9) * 1e6, spread_ms=spread, points=tuple(points), probes=len(best),
+        coarse=coarse,
+    )  # fmt: skip
 
 
 # -- events ------------------------------------------------------------------------------------------------------
 
 
+def probes_of(events: Iterable[Event], clock: str) -> list[ClockSample]:
+    """Return the probes of a clock that were noted."""
+    return [
+        ClockSample(device_ns=e.device_ns, host_ns=e.host_ns, rtt_ns=e.rtt_ns or 0)
+        for e in events
+        if e.kind == "clock" and e.clock == clock and e.device_ns is not None and e.host_ns is not None
+    ]
+
+
 def _pairs(events: Iterable[Event], clock: str) -> list[tuple[int, int]]:
     """Return device time and host minus device time of a clock's probes but those that took much longer than others."""
-    found = [(e.device_ns, e.host_ns - e.device_ns, e.rtt_ns or 0) for e in events
-             if e.kind == "clock" and e.clock == clock and e.host_ns is not None and e.device_ns is not None]  # fmt: skip
-    most = max(50e6, 3 * float(np.median([rtt for *_, rtt in found]))) if found else 0.0
-    return sorted((device, apart) for device, apart, rtt in found if rtt <= most)
+    found = probes_of(events, clock)
+    most = max(50e6, 3 * float(np.median([p.rtt_ns for p in found]))) if found else 0.0
+    return sorted((p.device_ns, p.host_ns - p.device_ns) for p in found if p.rtt_ns <= most)
 
 
-def _wall_ns(event: Event) -> int | None:
+def wall_ns(label: str) -> int | None:
+    """Return the ns since 1970 (UTC where it does not say) of a time in ISO 8601, None where it is none."""
     try:
-        when = datetime.fromisoformat(event.wall)
+        when = datetime.fromisoformat(label)
         return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1e6) * 1000
     except (ValueError, OverflowError):
         return None
 
 
+def _away(events: Iterable[Event], tablet_events: Iterable[Event]) -> list[Event]:
+    return [*(e for e in events if e.host_ns is None), *tablet_events]
+
+
+def coarse_clocks(events: Iterable[Event], tablet_events: Iterable[Event]) -> list[str]:
+    """Return the clocks that were never compared with the host's: ``event_times`` places them by wall times."""
+    away = _away(events, tablet_events)
+    return [c for c in dict.fromkeys(e.clock for e in away if e.host_ns is None) if not _pairs(away, c)]
+
+
 def event_times(events: Iterable[Event], tablet_events: Iterable[Event]) -> list[tuple[Event, int]]:
     """Return all events with their host times (ns), in order of time.
 
-    A tablet's are placed by its ``clock`` events; between two, the difference of the clocks changes evenly (a tablet that slept
-    lost time). A clock without any is placed by wall times, which is coarse; an event without either, where the one before it is.
+    A tablet's are placed by its ``clock`` events; between two, the difference of the clocks changes evenly (a
+    tablet that slept lost time). A clock without any is placed by wall times, which is coarse; an event
+    without either, where the one before it is.
     """
     own = list(events)
-    tablet = [*(e for e in own if e.host_ns is None), *tablet_events]
+    tablet = _away(own, tablet_events)
     found = [(e, e.host_ns) for e in own if e.host_ns is not None]
-    walls = [t - w for e, t in found if (w := _wall_ns(e)) is not None]
+    walls = [t - w for e, t in found if (w := wall_ns(e.wall)) is not None]
     last, to_host = found[0][1] if found else 0, median_low(walls) if walls else None
     for clock in dict.fromkeys(e.clock for e in tablet):
         mine, pairs = [e for e in tablet if e.clock == clock], _pairs(tablet, clock)
         if not pairs and to_host is not None:
-            labels = [(w, e.device_ns) for e in mine if e.device_ns is not None and (w := _wall_ns(e)) is not None]  # fmt: skip
-            guesses = [wall + to_host - device for wall, device in labels]
+            labels = [(wall_ns(e.wall), e.device_ns) for e in mine]
+            guesses = [w + to_host - device for w, device in labels if w is not None and device is not None]
             pairs = [(0, median_low(guesses))] if guesses else []
         for event in mine:
             if event.device_ns is not None and pairs:
@@ -234,7 +269,7 @@ def event_times(events: Iterable[Event], tablet_events: Iterable[Event]) -> list
                 last = event.device_ns + zero + round(float(grown))
             elif event.host_ns is not None:
                 last = event.host_ns
-            elif (wall := _wall_ns(event)) is not None and to_host is not None:
+            elif (wall := wall_ns(event.wall)) is not None and to_host is not None:
                 last = wall + to_host
             found.append((event, last))
     return sorted(found, key=lambda pair: pair[1])

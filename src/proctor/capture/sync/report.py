@@ -75,10 +75,7 @@ class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was made of what and how good that is: as good as the worst of required streams and the base.
-
-    ``host_ns`` is the first base moment, ``seconds`` reach to the last.
-    """
+    """How good it is, as the worst of required streams and the base, whose ``seconds`` begin at ``host_ns``."""
 
     format: int = 1
     recording: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -14,27 +13,24 @@ import numpy as np
 
 from proctor.capture.records import EVENTS, MANIFEST, TABLET_EVENTS, Event, Manifest, StreamSpec
 from proctor.capture.segments import load_index, load_vectors, read_payload, segment_files, write_index
-from proctor.capture.sensor import ClockSample
-from proctor.capture.sync.checks import brightness, flash, loudness, onset, sound_offset, spike
 from proctor.capture.sync.clean import FLAGS, clean
-from proctor.capture.sync.clock import ClockMap, Floats, Ints, event_times, fit_clock
-from proctor.capture.sync.interpolate import interpolate
-from proctor.capture.sync.match import match, tolerance_ns
-from proctor.capture.sync.published import TICK_NS, published_match
+from proctor.capture.sync.clock import ClockMap, Floats, Ints, event_times, fit_clock, probes_of, wall_ns
+from proctor.capture.sync.match import TICK_NS, interpolate, match, published_match, tolerance_ns
 from proctor.capture.sync.report import CheckReport, StreamReport, SyncConfig, SyncReport, Verdict
 from proctor.compute import batches
 from proctor.errors import MissingExtraError, UserError
+from proctor.media.marks import brightness, flash, loudness, onset, sound_offset, spike
 from proctor.records import atomic_write, content_hash, read_bytes, read_json, write_json
 
-__all__ = ["SyncConfig", "SyncReport", "synchronise"]
+__all__ = ["SyncConfig", "SyncReport", "synchronise", "video_files"]
 
 VERSION: Final = 1
 """Of what is computed; another one gives other hashes."""
 _VERDICTS: Final[tuple[Verdict, ...]] = ("good", "usable", "poor")
 _AROUND_NS: Final = 2_000_000_000
 _BINS: Final = 24
-_VIDEOS: Final = frozenset({".mp4", ".mkv", ".webm", ".mov", ".avi"})
-_CHAPTER: Final = re.compile(r"G[A-Z](\d\d)(\d{4})", re.ASCII)
+_VIDEOS: Final = frozenset({".mp4", ".mkv", ".webm", ".mov", ".avi", ".m4v"})
+_CHAPTER: Final = re.compile(r"(?:joined-|G[A-Z](\d\d))(\d{4})", re.ASCII)
 
 
 class _Stream:
@@ -52,17 +48,15 @@ class _Stream:
         if spec.format == "file":
             times = self._file_times()
             self.place(times, fit_clock(times, times))
-        else:
-            host = self.index["host_ns"]
-            if (
-                spec.format == "s16" and spec.sample_rate
-            ):  # a block comes when it is full; its time is that of its beginning
-                host = host - self.index["size"].astype(np.int64) * 10**9 // (
-                    2 * max(1, spec.channels) * spec.sample_rate
-                )
-            probes = [ClockSample(device_ns=e.device_ns, host_ns=e.host_ns, rtt_ns=e.rtt_ns or 0) for e in events
-                      if e.kind == "clock" and e.device_ns is not None and e.host_ns is not None and e.clock == spec.clock != ""]  # fmt: skip
-            self.place(self.index["device_ns"], fit_clock(self.index["device_ns"], host, probes))
+            return
+        host, device = self.index["host_ns"], self.index["device_ns"]
+        if (
+            spec.format == "s16" and spec.sample_rate
+        ):  # a block comes when it is full; it is timed by its first sample
+            in_a_second = 2 * max(1, spec.channels) * spec.sample_rate
+            host = host - self.index["size"].astype(np.int64) * 10**9 // in_a_second
+        probes = probes_of(events, spec.clock) if spec.clock else []
+        self.place(device, fit_clock(device, host, probes))
 
     def say(self, weight: int, text: str) -> None:
         """Note something: 0 is good to know, 1 makes the stream usable, 2 poor."""
@@ -74,14 +68,13 @@ class _Stream:
         self.cleaned = clean(device, clock, can_drop=self.spec.can_drop)
         self.times, placed = self.cleaned.host_ns, self.spec.format == "file"
         self.coarse = np.array([*(c.coarse and not c.probes and not placed for c in clock.segments), True])
-        self.period = self.cleaned.period_ns or round(1e9 / self.spec.rate_hz if self.spec.rate_hz else 0)
+        self.period = self.cleaned.period_ns or (round(1e9 / self.spec.rate_hz) if self.spec.rate_hz else 0)
 
     def _file_times(self) -> Ints:
         from proctor.media.probe import presentation_times
 
         found, start = [np.zeros(0, dtype=np.int64)], 0.0
-        videos = (path for path in self.folder.glob("*") if path.suffix.lower() in _VIDEOS)
-        for path in sorted(videos, key=_by_chapter):
+        for path in video_files(self.folder):
             try:
                 times, end = presentation_times(path)
             except MissingExtraError:
@@ -102,44 +95,39 @@ class _Stream:
         for path, start, length in self.files:
             at = round(start * 1000)
             for some in batches(sound_blocks(path, 0.0, length), 375):  # whole milliseconds
-                part = loudness(np.concatenate([block.mean(axis=0) for _, block in some]), 48_000)[
-                    : len(found) - at
-                ]
-                found[at : at + len(part)] = part
-                at += len(part)
+                mono = np.concatenate([block.mean(axis=0) for _, block in some])
+                at += _lay(found, at, loudness(mono, 48_000))
         return found
 
     def sound(self, places: Ints) -> Floats:
         """Return the loudness of each millisecond from the first of these samples on."""
-        first, whole = int(self.times[places[0]]), 2 * max(1, self.spec.channels)
-        found = np.zeros(int(np.ptp(self.times[places])) // 1_000_000 + 1_000)
+        since, whole = self.times - self.times[places[0]], 2 * max(1, self.spec.channels)
+        found = np.zeros(int(since[places[-1]]) // 1_000_000 + 1_000)
         for n in places:
             data = read_payload(self.folder, self.index[self.cleaned.rows[n]])
             parts = np.frombuffer(data[: len(data) // whole * whole], "<i2").reshape(-1, whole // 2)
-            mono = parts.sum(axis=1, dtype=np.int64)
-            at = (int(self.times[n]) - first) // 1_000_000
-            part = loudness(mono, self.spec.sample_rate)[: len(found) - at]
-            found[at : at + len(part)] = part
+            _lay(found, int(since[n]) // 1_000_000, loudness(parts.sum(axis=1), self.spec.sample_rate))
         return found
 
     def event_at(self, moment: int) -> int | None:
         """Return the host time of a clap, flash or shock near a moment, None where nothing is to be seen."""
         low, high = np.searchsorted(self.times, [moment - _AROUND_NS, moment + _AROUND_NS])
-        places, at = np.arange(low, high), None
+        places, picture = np.arange(low, high), self.spec.format == "jpeg"
         if not len(places):
             return None
         if self.spec.format == "s16" and self.spec.sample_rate >= 1_000:
             second = onset(self.sound(places))
             return None if second is None else int(self.times[low]) + round(second * 1e9)
-        if self.spec.format == "jpeg":
+        at = None
+        if picture:
             shown = (read_payload(self.folder, self.index[r]) for r in self.cleaned.rows[places])
             at = flash([brightness(jpeg) for jpeg in shown])
         elif self.vectors.shape[1] and self.spec.kind == "imu":
             at = spike(self.vectors[places])
         if at is None:
             return None
-        before = low + at - (self.spec.format == "jpeg")  # (a flash began between two pictures)
-        return int(self.times[before] + self.times[low + at]) // 2
+        # (a flash began between two pictures)
+        return int(self.times[low + at - picture] + self.times[low + at]) // 2
 
     @cached_property
     def vectors(self) -> Floats:
@@ -152,10 +140,23 @@ class _Stream:
         return np.zeros((len(self.cleaned.rows), 0))
 
 
-def _by_chapter(path: Path) -> tuple[str, str, str]:
-    """Order the files of a camera; a GoPro writes the chapter in front of the number (GX010042, GX020042)."""
-    parts = _CHAPTER.match(path.name)
-    return (parts[2], parts[1], path.name) if parts else ("", "", path.name)
+def _lay(found: Floats, at: int, part: Floats) -> int:
+    """Put a part into its place, cut where ``found`` ends; returns how many."""
+    part = part[: max(0, len(found) - at)]
+    found[at : at + len(part)] = part
+    return len(part)
+
+
+def video_files(folder: Path) -> list[Path]:
+    """Return the videos of a stream of files in their order; chapters that were joined into one file are left out.
+
+    A GoPro writes the chapter in front of the number (GX010042, GX020042).
+    """
+    videos = (path for path in folder.glob("[!.]*") if path.suffix.lower() in _VIDEOS)
+    places = {path: (m[2], m[1] or "") if (m := _CHAPTER.match(path.name)) else ("", "") for path in videos}
+    joined = {number for number, chapter in places.values() if number and not chapter}
+    kept = (path for path, (number, chapter) in places.items() if not chapter or number not in joined)
+    return sorted(kept, key=lambda path: (*places[path], path.name))
 
 
 def _events(path: Path) -> Iterator[Event | None]:
@@ -199,22 +200,19 @@ def _told(path: Path, manifest: Manifest) -> tuple[int | None, bool]:
     from proctor.media.source import open_video
 
     with open_video(path) as (container, _):
-        heard, texts = (
-            bool(container.streams.audio),
-            (container.metadata.get("creation_time", ""), manifest.wall_start),
-        )
-    try:
-        label, wall = (w if w.tzinfo else w.replace(tzinfo=UTC) for w in map(datetime.fromisoformat, texts))
-    except ValueError:
+        heard, label = bool(container.streams.audio), container.metadata.get("creation_time", "")
+    made, began = wall_ns(label), wall_ns(manifest.wall_start)
+    if made is None or began is None:
         return None, heard
-    return (manifest.host_start_ns or 0) + round((label - wall).total_seconds() * 1e9), heard
+    return (manifest.host_start_ns or 0) + made - began, heard
 
 
 def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport:  # noqa: B008 - frozen
     """Write ``sync/<hash>/`` of a recording: a table for each stream, and ``report.json``; the same input gives the same bytes.
 
-    A table has ``base_idx``, ``src_idx`` (row of the index, of files the picture; -1 for none), ``t_base_ns`` (host), ``dt_ms``,
-    ``quality`` (0 none, 1 flagged or by a coarse clock, 2 good), and for vectors a column each, with its unit.
+    A table has ``base_idx``, ``src_idx`` (row of the index, of files the picture; -1 for none), ``t_base_ns``
+    (host), ``dt_ms``, ``quality`` (0 none, 1 flagged or by a coarse clock, 2 good), and for vectors a column
+    each, with its unit.
 
     Raises:
         UserError: if there is no manifest, or ``config.base`` is no stream of it.
@@ -224,7 +222,8 @@ def synchronise(folder: Path, config: SyncConfig = SyncConfig()) -> SyncReport: 
     own, tablet = list(_events(folder / EVENTS)), list(_events(folder / TABLET_EVENTS))
     streams = [_Stream(folder, spec, [e for e in own if e]) for spec in manifest.streams]
     timed = event_times(filter(None, own), filter(None, tablet))
-    _place_files(streams, manifest, {e.stream: at for e, at in timed[::-1] if e.kind == "sensor" and e.text == "began"})  # fmt: skip
+    begun = {e.stream: at for e, at in timed[::-1] if e.kind == "sensor" and e.text == "began"}
+    _place_files(streams, manifest, begun)
     base = _base(streams, config, str(folder / MANIFEST))
     grid = base.times if base else np.zeros(0, dtype=np.int64)
     zero = int(grid[0]) if len(grid) else manifest.host_start_ns or 0
@@ -250,8 +249,9 @@ def _base(streams: Sequence[_Stream], config: SyncConfig, where: str) -> _Stream
     if config.base and not any(s.spec.name == config.base for s in streams):
         known = ", ".join(s.spec.name for s in streams) or "none"
         raise UserError(f"there is no stream '{config.base[:40]}'.", where=where, hint=f"streams: {known}")
-    return min(streams, default=None, key=lambda s: (s.spec.name != (config.base or s.spec.name), not len(s.times),
-                                                     s.spec.kind != "video", not s.spec.required))  # fmt: skip
+    named = [s for s in streams if s.spec.name == config.base] or streams
+    order = ((not len(s.times), s.spec.kind != "video", not s.spec.required) for s in named)
+    return min(zip(order, range(len(named)), named, strict=True), default=(None, 0, None))[2]
 
 
 def _check(streams: Sequence[_Stream], moment: int, zero: int, config: SyncConfig) -> CheckReport | None:
@@ -283,8 +283,11 @@ def _write(s: _Stream, base: _Stream | None, grid: Ints, config: SyncConfig, tar
     values = np.zeros((len(grid), 0))
     if s.spec.kind in ("imu", "pose") and s.vectors.shape[1]:
         values = interpolate(grid, s.times, s.vectors, s.spec.columns, round(config.longest * s.period))
-    columns = {"base_idx": np.arange(len(grid), dtype=np.int32), "src_idx": src, "t_base_ns": grid, "dt_ms": (apart / 1e6).astype("f4"),
-               "quality": np.where(src < 0, 0, np.where(weak, 1, 2)).astype(np.uint8)}  # fmt: skip
+    columns = {
+        "base_idx": np.arange(len(grid), dtype=np.int32), "src_idx": src, "t_base_ns": grid,
+        "dt_ms": (apart / 1e6).astype("f4"),
+        "quality": np.where(src < 0, 0, np.where(weak, 1, 2)).astype(np.uint8),
+    }  # fmt: skip
     columns |= {name: values[:, n].astype("f4") for n, name in enumerate(s.spec.columns[: values.shape[1]])}
     _write_table(target / f"{s.spec.name}.parquet", s.spec, columns)
     return _judge(s, base, grid, src >= 0, apart, tolerance)
@@ -297,18 +300,21 @@ def _write_table(path: Path, spec: StreamSpec, columns: dict[str, Any]) -> None:
     except ImportError:
         raise MissingExtraError("pyarrow", "capture", "Writing synchronised streams") from None
     units = dict(zip(spec.columns, spec.units, strict=False))
-    arrays = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
     marks = {name: {"unit": unit} for name, unit in units.items()}
-    fields = [pa.field(name, array.type, metadata=marks.get(name)) for name, array in arrays.items()]
+    arrays = [pa.array(column, from_pandas=True) for column in columns.values()]
+    fields = [pa.field(n, a.type, metadata=marks.get(n)) for n, a in zip(columns, arrays, strict=True)]
     about = {"stream": spec.name, "kind": spec.kind, "units": msgspec.json.encode(units)}
-    table = pa.table(list(arrays.values()), schema=pa.schema(fields, about))
+    table = pa.table(arrays, schema=pa.schema(fields, about))
     with atomic_write(path) as file:
         pq.write_table(table, file, compression="zstd")
 
 
-def _judge(s: _Stream, base: _Stream | None, grid: Ints, good: Any, apart: Ints, tolerance: int) -> StreamReport:  # fmt: skip
+def _judge(
+    s: _Stream, base: _Stream | None, grid: Ints, good: Any, apart: Ints, tolerance: int
+) -> StreamReport:
     clock, n = s.clock.segments, max(1, len(s.device))
-    inside = np.concatenate([grid[:1], s.times[(s.times >= grid[:1]) & (s.times <= grid[-1:])] if len(grid) else grid, grid[-1:]])  # fmt: skip
+    inside = s.times[(s.times >= grid[:1]) & (s.times <= grid[-1:])] if len(grid) else grid
+    inside = np.concatenate([grid[:1], inside, grid[-1:]])
     steps = np.diff(inside) * bool(s.spec.rate_hz)
     wide = np.flatnonzero(steps > 3 * s.period)
     gaps = tuple((round(int(inside[i] - grid[0]) / 1e9, 3), round(int(steps[i]) / 1e9, 3)) for i in wide)
@@ -318,11 +324,12 @@ def _judge(s: _Stream, base: _Stream | None, grid: Ints, good: Any, apart: Ints,
     flagged = {name: int((s.cleaned.flags & bit > 0).sum()) for name, bit in FLAGS.items()}
     flagged["lost"] = int(np.ptp(s.index["seq"])) + 1 - len(np.unique(s.index["seq"])) if len(s.index) else 0
     rate, nominal = 1e9 / s.cleaned.period_ns if s.cleaned.period_ns else 0.0, s.spec.rate_hz
-    drift, spread = (max((abs(getattr(c, of)) for c in clock), default=0.0) for of in ("drift_ppm", "spread_ms"))  # fmt: skip
+    drift = max((abs(c.drift_ppm) for c in clock), default=0.0)
+    spread, lost_s = max((c.spread_ms for c in clock), default=0.0), sum(length for _, length in gaps)
     s.said += [(weight, text) for told, weight, text in (
         (not len(s.device), 2, "it has no sample"),
         (len(s.device) > 0 and coverage < 0.99, 1 + (coverage < 0.9), f"{coverage:.1%} is covered"),
-        (gaps, int(any(length > 1 for _, length in gaps)), f"{len(gaps)} gap{'s' * (len(gaps) != 1)}, {sum(length for _, length in gaps):.1f} s in all"),
+        (gaps, int(any(length > 1 for _, length in gaps)), f"{len(gaps)} gap{'s' * (len(gaps) != 1)}, {lost_s:.1f} s in all"),
         (len(clock) > 1, 1, f"its clock jumped or began anew: {len(clock)} segments"),
         (s.coarse[:-1].any(), 1, "a part of it is too short for more than a coarse clock map"),
         (spread > 10, 1, f"its delays vary: the clock map is sure to {spread:.0f} ms only"),

@@ -11,7 +11,6 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from proctor.capture.annotate import annotate
 from proctor.capture.records import (
     EVENTS,
     MANIFEST,
@@ -26,8 +25,9 @@ from proctor.capture.records import (
     capture_folder,
 )  # fmt: skip
 from proctor.capture.segments import load_index
-from proctor.capture.sync.clock import event_times
+from proctor.capture.sync.clock import coarse_clocks, event_times
 from proctor.capture.sync.report import SyncReport
+from proctor.capture.sync.run import video_files
 from proctor.datasets.plain import write_plain
 from proctor.errors import UserError
 from proctor.media.probe import probe
@@ -35,8 +35,10 @@ from proctor.media.proxy import write_proxy
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, file_sha256, is_there, read_json, read_jsonl, write_jsonl
+from proctor.stages.capture.annotate import annotate
+from proctor.stages.capture.dropped import take_dropped
+from proctor.stages.capture.playable import write_media
 from proctor.stages.capture.settings import IngestSettings
-from proctor.stages.videos import VIDEO_SUFFIXES
 from proctor.workspace import Workspace
 
 __all__ = ["DATASET", "Ingested", "finished", "ingest", "recordings_of", "synced", "video_of"]
@@ -86,7 +88,8 @@ def finished(workspace: Path, wanted: Iterable[str] = ()) -> list[tuple[Path, Ma
 def ingest(root: Path, settings: IngestSettings, *, seen: Callable[[str], None] = lambda _: None) -> Ingested:
     """Check every recording that is over against its hashes, make its video, annotate it, and write all as a plain folder.
 
-    Raw files are only read. The folder is written anew each time; videos that are there and right are kept.
+    Raw files are only read, but for those that were put into ``drop/`` and are copied now. The folder is
+    written anew each time; videos that are there and right are kept.
 
     Raises:
         UserError: if there is nothing to ingest, or the folder cannot be written.
@@ -110,6 +113,7 @@ def ingest(root: Path, settings: IngestSettings, *, seen: Callable[[str], None] 
                 raise _LeftOutError(
                     "no_review", "nobody said what happened; --unreviewed takes it all the same"
                 )
+            manifest, late = take_dropped(folder, manifest)
             recording, said = _annotated(folder, manifest, graphs[manifest.activity], videos, settings)
         except _LeftOutError as error:
             dropped.append(Dropped(manifest.id, error.reason, error.detail))
@@ -118,7 +122,7 @@ def ingest(root: Path, settings: IngestSettings, *, seen: Callable[[str], None] 
             dropped.append(Dropped(manifest.id, "damaged", error.render()))
             continue
         done.append(recording)
-        if said:
+        if said := late + said:
             notes[manifest.id] = said
     counts = workspace.write_dropped("capture", dropped)
     if not done:
@@ -169,6 +173,10 @@ def _annotated(
     tablet: list[Event] = (
         read_jsonl(folder / TABLET_EVENTS, Event) if is_there(folder / TABLET_EVENTS) else []
     )
+    coarse = tuple(
+        f"the clock '{clock[:40]}' was never compared with the recorder's: its events stand by wall time"
+        for clock in coarse_clocks(events, tablet)
+    )
     path, start_ns = _video(folder, spec)
     duration = probe(path).duration or 0.0
     videos[manifest.id] = path
@@ -177,7 +185,7 @@ def _annotated(
         manifest, read_json(folder / SCRIPT, Script), graph, event_times(events, tablet), review,
         start_ns=start_ns, duration=duration, video=f"videos/{manifest.id}{path.suffix}",
     )  # fmt: skip
-    return one.recording, one.notes
+    return one.recording, coarse + one.notes
 
 
 def synced(folder: Path) -> tuple[Path, SyncReport] | None:
@@ -196,12 +204,10 @@ def _video(folder: Path, spec: StreamSpec) -> tuple[Path, int]:
     """Return the playable video of a recording and the host time of its first picture; made once for each synchronisation."""
     import pyarrow.parquet as pq
 
-    from proctor.capture.sensors.ffmpeg import write_media
-
     found = synced(folder)
-    if found is None:
+    if found is None or not is_there(table := found[0] / f"{spec.name}.parquet"):
         raise _LeftOutError("not_synced", "run first: proctor capture sync")
-    rows = pq.read_table(found[0] / f"{spec.name}.parquet", columns=["src_idx", "t_base_ns", "dt_ms"])
+    rows = pq.read_table(table, columns=["src_idx", "t_base_ns", "dt_ms"])
     source = rows["src_idx"].to_numpy()
     used = source >= 0
     if not used.any():
@@ -210,12 +216,17 @@ def _video(folder: Path, spec: StreamSpec) -> tuple[Path, int]:
         np.int64
     )
     start_ns, raw = int(times.min()), folder / "raw" / spec.name
+    if (
+        spec.format == "file"
+    ):  # its video begins with its first picture, whether the base has a moment there or not
+        first = next(stream.clock[0] for stream in found[1].streams if stream.name == spec.name)
+        start_ns = first.device_first_ns + first.offset_ns
     out = folder / "proxy" / f"{spec.name}-{found[1].hash}.mp4"
     if is_there(out):
         return out, start_ns
     out.parent.mkdir(exist_ok=True)
     if spec.format == "file":
-        files = sorted(p for p in raw.iterdir() if p.suffix.lower() in VIDEO_SUFFIXES)
+        files = video_files(raw)
         if len(files) != 1:
             raise _LeftOutError(
                 "no_video", f"the stream '{spec.name}' has {len(files)} files that play, not one"

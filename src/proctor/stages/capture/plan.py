@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +15,8 @@ from proctor.capture.plan import PLAN, SCRIPTS, Plan, make_plan, read_plan, read
 from proctor.capture.records import MANIFEST, Manifest, Script, State, Strategy, capture_folder
 from proctor.capture.script import count_performances, draw_scripts, short_name
 from proctor.errors import UserError
-from proctor.procedure.graph import TaskGraph
-from proctor.records import Dropped, is_there, read_json, write_json, write_jsonl
+from proctor.procedure.graph import Step, TaskGraph
+from proctor.records import Dropped, is_there, read_bytes, read_json, write_json, write_jsonl
 from proctor.stages.capture.hints import ask_hints
 from proctor.stages.capture.settings import PlanSettings
 from proctor.stages.graphs import load_graphs
@@ -70,7 +71,7 @@ def plan(workspace: Path, settings: PlanSettings, limits: Limits | None = None) 
     Raises ``UserError`` if there are no task graphs or one has changed, a file is broken, or settings do not go together.
     """
     place, folder, dropped = Workspace(workspace), capture_folder(workspace), list[Dropped]()
-    counts, (graphs, brought) = settings.script_counts(), _graphs(place, settings.graphs)
+    graphs, brought = _graphs(place, settings.graphs)
     old = read_plan(workspace) if is_there(folder / PLAN) else Plan(seed=settings.seed or 0)
     bank = read_scripts(workspace) if is_there(folder / SCRIPTS) else {}
     if settings.seed not in (None, old.seed):
@@ -85,13 +86,17 @@ def plan(workspace: Path, settings: PlanSettings, limits: Limits | None = None) 
     shares = settings.shares() or old.strategies or _SHARES
     wanted = _change(old, participants=people, given=given, environments=places, strategies=shares)
     for id_, graph in graphs.items():
+        had = Counter(script.strategy for script in bank.values() if script.activity == id_)
+        counts = settings.script_counts(had)
         drawn = draw_scripts(graph, counts, old.seed)
         bank |= {script.id: script for script in drawn if script.id not in bank}
         made = Counter(script.strategy for script in drawn)
         lacking = {s: n - made[s] for s, n in counts.items() if made[s] < n}
         dropped += [Dropped(id_, f"no_{s}", f"{n} scripts: its steps allow none") for s, n in lacking.items()]
-    had = Counter(slot.participant for slot in old.slots if slot.participant)
-    each = max(had.values(), default=len(graphs)) if settings.recordings is None else settings.recordings
+    planned_of = Counter(slot.participant for slot in old.slots if slot.participant)
+    each = (
+        max(planned_of.values(), default=len(graphs)) if settings.recordings is None else settings.recordings
+    )
     ours = [script for script in bank.values() if script.activity in graphs]
     planned = make_plan(ours, wanted, each, settings.anybody, settings.from_, settings.per_day)
     place.create()
@@ -159,7 +164,7 @@ def _graphs(place: Workspace, source: Path | None) -> tuple[dict[str, TaskGraph]
     """Return the workspace's task graphs and those of a source, and whether any are new."""
     there = place.graphs() if is_there(place.file("graphs.json")) else {}
     graphs = dict(there)
-    for graph in load_graphs(source).graphs if source is not None else ():
+    for graph in _read_graphs(source) if source is not None else ():
         if graphs.setdefault(graph.id, graph) != graph:
             seen = f"'{graph.id[:60]}' is there already, and different."
             raise UserError(seen, where=str(source), hint="give one of them another id")
@@ -167,3 +172,21 @@ def _graphs(place: Workspace, source: Path | None) -> tuple[dict[str, TaskGraph]
         seen = "two activities would have one name." if graphs else "there are no task graphs."
         raise UserError(seen, where=str(source or place.root), hint="see --graphs")
     return graphs, len(graphs) > len(there)
+
+
+def _read_graphs(source: Path) -> list[TaskGraph]:
+    """Read task graphs; a ``.txt`` is one activity, called as the file, with a step a line, in their order."""
+    if source.suffix.lower() != ".txt" or source.is_dir():
+        return load_graphs(source).graphs
+    try:
+        lines = read_bytes(source).decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise UserError("it is no text in UTF-8.", where=str(source)) from None
+    texts = filter(None, (" ".join(line.split()) for line in lines))
+    steps = tuple(Step(str(n), text) for n, text in enumerate(texts, 1))
+    if not steps:
+        raise UserError("it has no steps.", where=str(source), hint="a step a line")
+    edges = tuple((a.id, b.id) for a, b in pairwise(steps))
+    return [
+        TaskGraph(source.stem, source.stem.replace("-", " ").replace("_", " ").capitalize(), steps, edges)
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias, get_args
@@ -45,7 +46,7 @@ class PlanSettings(Settings, frozen=True, kw_only=True):
 
     graphs: Annotated[
         Path | None,
-        option("Task graphs for the workspace: a plain folder, its activities, or a file of graphs."),
+        option("Task graphs for the workspace: a plain folder, its activities, a file of graphs, or of steps (.txt)."),
     ] = None  # fmt: skip
     people: Annotated[
         str, option("Participants: how many in all (p01, p02 …), or further codes: p01,p07.")
@@ -56,9 +57,15 @@ class PlanSettings(Settings, frozen=True, kw_only=True):
     ] = ""
     recordings: Annotated[int | None, option("Recordings of each participant (default: one of each activity).", ge=0, le=10_000)] = None  # fmt: skip
     anybody: Annotated[int, option("Recordings that no participant is chosen for.", ge=0, le=10_000)] = 0
-    normal_scripts: Annotated[int, option("Normal scripts of each activity.", ge=0, le=999)] = 25
-    mistake_scripts: Annotated[int, option("Scripts with mistakes of each activity.", ge=0, le=3000)] = 100
-    missing_scripts: Annotated[int, option("Of these, scripts with steps left out.", ge=0, le=999)] = 10
+    normal_scripts: Annotated[
+        int | None, option("Normal scripts of each activity (default: those there are, or 25).", ge=0, le=999)
+    ] = None
+    mistake_scripts: Annotated[
+        int | None, option("Scripts with mistakes (default: those there are, or 100).", ge=0, le=3000)
+    ] = None
+    missing_scripts: Annotated[
+        int | None, option("Of these, with steps left out (default: those there are, or 10).", ge=0, le=999)
+    ] = None
     seed: Annotated[int | None, option("Of scripts and plan (default 0).")] = None
     from_: Annotated[date | None, option("First day of recording, such as 2026-12-01.", "--from", metavar="DAY", parse=_day)] = None  # fmt: skip
     per_day: Annotated[int, option("Recordings of a day, with --from.", ge=1, le=1000)] = 3
@@ -66,19 +73,27 @@ class PlanSettings(Settings, frozen=True, kw_only=True):
         None
     )
 
-    def script_counts(self) -> dict[Strategy, int]:
-        """Return scripts of each strategy: what leaves no step out is shared among the other kinds of mistakes.
+    def script_counts(self, had: Mapping[Strategy, int]) -> dict[Strategy, int]:
+        """Return how many scripts of each strategy an activity is to have; of what is not said, as many as it had.
+
+        What leaves no step out is shared among the other kinds of mistakes.
 
         Raises:
             UserError: if there are more scripts with missing steps than with mistakes.
         """
+        known: dict[Strategy, int] = {s: had.get(s, 0) for s in _STRATEGIES}
+        usual: dict[Strategy, int] = known if any(known.values()) else {"normal": 25, "missing": 10}
+        normal = usual["normal"] if self.normal_scripts is None else self.normal_scripts
+        missing = usual["missing"] if self.missing_scripts is None else self.missing_scripts
+        if self.mistake_scripts is None and usual is known:
+            return known | {"normal": normal, "missing": missing}
+        mistakes = 100 if self.mistake_scripts is None else self.mistake_scripts
         others = [s for s in _STRATEGIES if s not in ("normal", "missing")]
-        share, rest = divmod(self.mistake_scripts - self.missing_scripts, len(others))
+        share, rest = divmod(mistakes - missing, len(others))
         if share < 0:
-            seen = f"{self.missing_scripts} of {self.mistake_scripts} scripts with mistakes cannot leave steps out."
+            seen = f"{missing} of {mistakes} scripts with mistakes cannot leave steps out."
             raise UserError(seen, hint="--missing-scripts 0, or more --mistake-scripts")
-        counts = {s: share + (n < rest) for n, s in enumerate(others)}
-        return {"normal": self.normal_scripts, "missing": self.missing_scripts, **counts}
+        return {"normal": normal, "missing": missing, **{s: share + (n < rest) for n, s in enumerate(others)}}
 
     def shares(self) -> dict[Strategy, int]:
         """Return the shares of strategies; none where nothing was said.

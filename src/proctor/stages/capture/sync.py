@@ -10,6 +10,7 @@ import msgspec
 from proctor.capture.sync.report import SyncConfig, SyncReport, Verdict
 from proctor.capture.sync.run import synchronise
 from proctor.errors import MissingExtraError, UserError
+from proctor.stages.capture.dropped import take_dropped
 from proctor.stages.capture.ingest import finished
 from proctor.stages.capture.settings import SyncSettings
 from proctor.stages.capture.sync_page import write_sync_page
@@ -65,6 +66,7 @@ def sync(
     done = []
     for folder, manifest in found:
         try:
+            _, late = take_dropped(folder, manifest)
             report = synchronise(folder, config)
         except MissingExtraError:
             raise
@@ -81,15 +83,15 @@ def sync(
             )
         else:
             page = write_sync_page(folder / "sync" / report.hash / "report.html", report)
-            done.append(_done(report, page))
+            done.append(_done(report, page, late))
         seen(manifest.id)
     return done
 
 
-def _done(report: SyncReport, page: Path) -> Synchronised:
+def _done(report: SyncReport, page: Path, late: tuple[str, ...]) -> Synchronised:
     said = [f"{s.name}: {', '.join(s.reasons)}" for s in report.streams if s.verdict != "good"]
     own = [r for r in report.reasons if not any(r == f"{s.name} is {s.verdict}" for s in report.streams)]
     return Synchronised(
         recording=report.recording, verdict=report.verdict, frames=report.frames,
-        coverage={s.name: s.coverage for s in report.streams}, reasons=(*own, *said), page=page,
+        coverage={s.name: s.coverage for s in report.streams}, reasons=(*late, *own, *said), page=page,
     )  # fmt: skip

@@ -1,18 +1,18 @@
-"""What clock maps are held against: a clap heard, a flash seen, a shock felt, and one room in two microphones."""
+"""What streams of one room have in common: a clap heard, a flash seen, a shock felt, one room in two microphones."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from proctor.capture.sync.clock import Floats
 from proctor.errors import MissingExtraError
 
 __all__ = ["brightness", "flash", "loudness", "onset", "sound_offset", "spike"]
 
+Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 SURE: Final = 10.0
 """Two sounds fit if the peak of their correlation is so many (robust) standard deviations of all places."""
 
@@ -25,13 +25,17 @@ def loudness(samples: np.ndarray[Any, np.dtype[Any]], rate: int) -> Floats:
     return found
 
 
+def _rise(level: Floats, back: int, part: float) -> int:
+    """Return the first place, at most ``back`` before that of the peak, which reaches such a part of it."""
+    peak = int(np.argmax(level))
+    near = max(0, peak - back)
+    return near + int(np.argmax(level[near : peak + 1] >= level[peak] * part))
+
+
 def onset(loud: Floats) -> float | None:
     """Return the second at which a clap begins: where it reaches a quarter of its peak; None if nothing stands out."""
-    peak = int(np.argmax(loud)) if len(loud) else 0
-    if not len(loud) or loud[peak] <= 12 * float(np.median(loud)):
-        return None
-    near = max(0, peak - 50)
-    return (near + int(np.argmax(loud[near : peak + 1] >= loud[peak] / 4))) / 1000
+    stands_out = len(loud) and loud.max() > 12 * float(np.median(loud))
+    return _rise(loud, 50, 1 / 4) / 1000 if stands_out else None
 
 
 def brightness(jpeg: bytes) -> float:
@@ -58,13 +62,7 @@ def flash(levels: Sequence[float]) -> int | None:
 def spike(vectors: Floats) -> int | None:
     """Return the sample of a shock, the first half as far off the usual as the farthest; None without one."""
     far = np.linalg.norm(vectors - np.median(vectors, axis=0), axis=1) if len(vectors) else np.zeros(1)
-    peak = int(np.argmax(far))
-    near = max(0, peak - 10)
-    return (
-        near + int(np.argmax(far[near : peak + 1] >= far[peak] / 2))
-        if far[peak] > 6 * np.median(far)
-        else None
-    )
+    return _rise(far, 10, 1 / 2) if far.max() > 6 * np.median(far) else None
 
 
 def sound_offset(ours: Floats, theirs: Floats) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from proctor.capture.annotate import annotate, step_spans
 from proctor.capture.records import (
     Event,
     Manifest,
@@ -15,6 +14,7 @@ from proctor.capture.records import (
 )
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake, Recording
+from proctor.stages.capture.annotate import annotate, step_spans
 
 GRAPH = TaskGraph(
     "tea",

@@ -1,13 +1,13 @@
 """From what was noted while recording, and what the review says, to an annotated recording. docs/capture.md, *Annotation*.
 
-Times come from events: a step lasts from its ``step_start``, else from the end of the step before, to its ``step_done``.
-Mistakes come from the review alone: what a script planned is not what happened.
+Times come from events: a step lasts from its ``step_start``, else from the end of the step before, to its
+``step_done``. Mistakes come from the review alone: what a script planned is not what happened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from proctor.capture.records import Event, Manifest, Review, Script, StepReview
 from proctor.procedure.graph import TaskGraph
@@ -24,14 +24,6 @@ class Annotated:
     notes: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Spans:
-    """Stretches by step in seconds, in the order of their ends, and what is odd about the events."""
-
-    found: list[tuple[str, float, float]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
 def step_spans(
     timed: Iterable[tuple[Event, int]], known: TaskGraph, start_ns: int, duration: float
 ) -> tuple[list[tuple[str, float, float]], list[str]]:
@@ -43,90 +35,68 @@ def step_spans(
         start_ns: host time of the first picture.
         duration: of the video, in seconds; what is outside is cut, with a note.
     """
-    spans = _Spans()
-    begun: dict[str, float] = {}
-    before = 0.0
+    found, notes, begun, before = list[tuple[str, float, float]](), list[str](), dict[str, float](), 0.0
     for event, at_ns in sorted(timed, key=lambda pair: (pair[1], pair[0].n)):
         if event.kind not in ("step_start", "step_done"):
             continue
         if event.step not in known:
-            spans.notes.append(f"{event.kind} of a step '{event.step[:40]}' that the activity does not have")
+            notes.append(f"{event.kind} of a step '{event.step[:40]}' that the activity does not have")
             continue
         at = (at_ns - start_ns) / 1e9
         if not 0 <= at <= duration:
-            spans.notes.append(f"{event.kind} of {event.step} at {at:.1f} s is outside the video")
+            notes.append(f"{event.kind} of {event.step} at {at:.1f} s is outside the video")
             at = min(max(at, 0.0), duration)
         if event.kind == "step_start":
             begun[event.step] = at
             continue
         start = begun.pop(event.step, before)
         if start >= at:
-            spans.notes.append(f"{event.step} ends at {at:.1f} s, not after its start: left out")
+            notes.append(f"{event.step} ends at {at:.1f} s, not after its start: left out")
         else:
-            spans.found.append((event.step, start, at))
+            found.append((event.step, start, at))
         before = max(before, at)
-    spans.notes += [f"{step} was begun and never finished" for step in begun]
-    return sorted(spans.found, key=lambda s: (s[1], s[2])), spans.notes
+    notes += [f"{step} was begun and never finished" for step in begun]
+    return sorted(found, key=lambda s: (s[1], s[2])), notes
 
 
 def annotate(
-    manifest: Manifest,
-    script: Script,
-    graph: TaskGraph,
-    timed: Iterable[tuple[Event, int]],
-    review: Review | None,
-    *,
-    start_ns: int,
-    duration: float,
-    video: str | None = None,
-) -> Annotated:
+    manifest: Manifest, script: Script, graph: TaskGraph, timed: Iterable[tuple[Event, int]],
+    review: Review | None, *, start_ns: int, duration: float, video: str | None = None,
+) -> Annotated:  # fmt: skip
     """Return a recording of what was done.
 
-    A step without times that is not optional counts as left out (mistake ``missing``), unless the review says that it was done.
-    Without a review there are no other mistakes, and ``reviewed`` is ``no``.
+    A step without times that is not optional counts as left out (mistake ``missing``), unless the review says
+    that it was done. Without a review there are no other mistakes, and ``reviewed`` is ``no``.
     """
     spans, notes = step_spans(timed, graph, start_ns, duration)
-    said = {s.step: s for s in review.steps} if review is not None else {}
-    notes += [
-        f"the review names a step '{s[:40]}' that the activity does not have" for s in said if s not in graph
-    ]
+    said, done = {s.step: s for s in (review.steps if review else ())}, {step for step, _, _ in spans}
+    for step, one in said.items():
+        if step not in graph:
+            notes.append(f"the review names a step '{step[:40]}' that the activity does not have")
+        elif one.done and step not in done:
+            notes.append(f"{step} was done by the review, and has no times: look at the video")
     wording = {s.step: s.modified for s in script.steps if s.modified is not None}
-    skipped = list(_skipped(graph, {step for step, _, _ in spans}, said))
-    notes += [
-        f"{step} was done by the review, and has no times: look at the video"
-        for step, one in said.items()
-        if one.done and step in graph and all(step != s for s, _, _ in spans) and review is not None
-    ]
     attributes = {
         "person": manifest.participant, "environment": manifest.environment, "strategy": manifest.strategy,
         "reviewed": "no" if review is None else "yes",
     }  # fmt: skip
-    recording = Recording(
-        id=manifest.id,
-        activity_id=graph.id,
-        activity_name=graph.name,
-        segments=(*skipped, *_segments(graph, spans, said, wording)),
-        duration=duration,
-        video=video,
-        attributes={name: value for name, value in attributes.items() if value},
-    )
+    segments = (*_skipped(graph, done, said), *_segments(graph, spans, said, wording))
+    attributes = {name: value for name, value in attributes.items() if value}
+    recording = Recording(manifest.id, graph.id, graph.name, segments, duration, video, attributes)
     return Annotated(recording, (*notes, *_order_notes(graph, recording)))
 
 
 def _segments(
-    graph: TaskGraph,
-    spans: Sequence[tuple[str, float, float]],
-    said: Mapping[str, StepReview],
+    graph: TaskGraph, spans: Sequence[tuple[str, float, float]], said: Mapping[str, StepReview],
     wording: Mapping[str, str],
-) -> Iterator[Segment]:
+) -> Iterator[Segment]:  # fmt: skip
     """Yield what was done; mistakes stand at a step's first stretch."""
     seen: set[str] = set()
     for step, start, end in spans:
-        one = said.get(step)
+        one, performed = said.get(step), None
         mistakes = one.mistakes if one is not None and one.done and step not in seen else ()
-        performed = one.performed if one is not None else None
-        if performed is None and one is not None and one.as_planned:
-            performed = wording.get(step)
+        if one is not None:
+            performed = wording.get(step) if one.performed is None and one.as_planned else one.performed
         seen.add(step)
         yield Segment(
             step_id=step, text=graph[step].text, start=round(start, 3), end=round(end, 3), performed=performed,
@@ -150,17 +120,8 @@ def _skipped(graph: TaskGraph, done: set[str], said: Mapping[str, StepReview]) -
 def _order_notes(graph: TaskGraph, recording: Recording) -> list[str]:
     """Say where the order of what was done and the mistakes of order do not fit."""
     order = list(dict.fromkeys(s.step_id for s in recording.performed))
-    wrong = {
-        later for n, later in enumerate(order) for other in order[n + 1 :] if graph.comes_before(other, later)
-    }
+    wrong = {a for n, a in enumerate(order) for b in order[n + 1 :] if graph.comes_before(b, a)}
     marked = {s.step_id for s in recording.segments for m in s.mistakes if m.kind == "order"}
-    return [
-        *(
-            f"{step} came before a step that it needs, and no mistake of order is named"
-            for step in sorted(wrong - marked)
-        ),
-        *(
-            f"{step} has a mistake of order, and came after all that it needs"
-            for step in sorted(marked - wrong)
-        ),
-    ]
+    early = "came before a step that it needs, and no mistake of order is named"
+    late = "has a mistake of order, and came after all that it needs"
+    return [f"{s} {early}" for s in sorted(wrong - marked)] + [f"{s} {late}" for s in sorted(marked - wrong)]
