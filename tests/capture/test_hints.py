@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.capture.hints import INDUCED_KINDS, mistakes_in, text_hints
+from proctor.capture.hints import INDUCED_KINDS, text_hints
 from proctor.datasets.dataset import load_dataset
+from proctor.procedure.altered import mistakes_in
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.quantity import find_difference
 from proctor.procedure.showing import shown_text

@@ -18,12 +18,9 @@ from proctor.capture.plan import (
     PLAN,
     SCRIPTS,
     Plan,
-    choices_for,
     make_plan,
     read_plan,
     read_scripts,
-    still_to_do,
-    take_slot,
     without_participant,
 )
 from proctor.capture.records import Script, ScriptStep, Slot, State, Strategy
@@ -202,40 +199,6 @@ def test_nobody_gets_a_script_twice_and_that_is_said_when_there_are_too_few() ->
     assert ("a1", "missing") not in {(slot.activity, slot.strategy) for slot in plan.slots}
 
 
-def test_what_is_to_do_and_in_which_order_it_is_offered() -> None:
-    plan = make_plan(bank(3, {"normal": 1}), who(2), 3, anybody=2)
-    mine = [slot.id for slot in plan.slots if slot.participant == "p01"]
-    free = [slot.id for slot in plan.slots if not slot.participant]
-    states: dict[str, State] = {mine[0]: "stopped", mine[2]: "armed", free[1]: "recording"}
-    assert [s.id for s in choices_for(plan, states, "p01")] == [mine[2], mine[1], free[0]]
-    assert {slot.id for slot in plan.slots} - {s.id for s in still_to_do(plan, states)} == {mine[0], free[1]}
-    every: dict[State, bool] = {
-        "planned": True, "armed": True, "interrupted": True, "recording": False, "stopped": False,
-        "stopped_disk": False, "incomplete": False, "withdrawn": False,
-    }  # fmt: skip
-    for state, is_open in every.items():
-        assert (mine[0] in {s.id for s in still_to_do(plan, {mine[0]: state})}) == is_open, state
-
-
-def test_a_free_slot_is_taken_once_and_never_with_a_script_that_is_known() -> None:
-    plan = make_plan(bank(1, {"normal": 1}, n=2), who(2), 1, anybody=2)
-    known = {slot.script for slot in plan.slots if slot.participant == "p01"}
-    offered = [slot for slot in choices_for(plan, {}, "p01") if not slot.participant]
-    assert [slot.script in known for slot in offered] == [False]
-    taken = take_slot(plan, {}, offered[0].id, "p01")
-    assert [slot.participant for slot in taken.slots if slot.id == offered[0].id] == ["p01"]
-    assert take_slot(taken, {}, offered[0].id, "p01") == taken  # sent again
-    for id_, person in (
-        (offered[0].id, "p02"),  # is p01's now
-        (offered[0].id, "p09"),  # is not in the plan
-        ("../..", "p01"),
-    ):
-        with pytest.raises(UserError, match="not free"):
-            take_slot(taken, {}, id_, person)
-    with pytest.raises(UserError, match="not free"):
-        take_slot(plan, {offered[0].id: "recording"}, offered[0].id, "p01")
-
-
 def test_who_withdraws_leaves_open_slots_to_others_and_no_name_on_what_is_withdrawn() -> None:
     plan = make_plan(bank(3, {"normal": 1}), who(2), 3, start=date(2026, 12, 1))
     mine = [slot.id for slot in plan.slots if slot.participant == "p01"]
@@ -246,8 +209,6 @@ def test_who_withdraws_leaves_open_slots_to_others_and_no_name_on_what_is_withdr
         (mine[0], "", ""), (mine[1], "p01", "2026-12-01"), (mine[2], "", ""),
     ]  # fmt: skip
     assert [s for s in left.slots if s.id not in mine] == [s for s in plan.slots if s.id not in mine]
-    assert mine[2] in {s.id for s in still_to_do(left, states)}
-    assert {mine[0], mine[1]}.isdisjoint(s.id for s in choices_for(left, states, "p02"))
 
 
 # -- files -----------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from proctor.errors import UserError
 from proctor.records import read_json, read_jsonl
 
 __all__ = [
-    "PLAN", "SCRIPTS", "Plan", "choices_for", "make_plan", "read_plan", "read_scripts", "still_to_do", "take_slot",
+    "PLAN", "SCRIPTS", "Plan", "make_plan", "read_plan", "read_scripts",
     "without_participant",
 ]  # fmt: skip
 
@@ -201,27 +201,6 @@ def _keys(use: _Use) -> list[_Key]:
     levels = [(f, one) for f, one in enumerate(use) if f or one]
     keys: list[_Key] = [*((level,) for level in levels if level[0]), *itertools.combinations(levels, 2)]
     return [*keys, (levels[0], levels[1], levels[3])] if use[0] else keys
-
-
-def still_to_do(plan: Plan, states: Mapping[str, State]) -> list[Slot]:
-    """Return the slots whose recording, by its state, was not begun, or was interrupted."""
-    return [s for s in plan.slots if states.get(s.id, "planned") in ("planned", "armed", "interrupted")]
-
-
-def choices_for(plan: Plan, states: Mapping[str, State], participant: str) -> list[Slot]:
-    """Return what somebody may record, in CaptainCook4D's order: prepared by them, theirs, and anybody's that is new to them."""
-    known = {slot.script for slot in plan.slots if slot.participant == participant}
-    own = [slot for slot in still_to_do(plan, states) if slot.participant == participant]
-    free = [s for s in plan.slots if not s.participant and s.id not in states and s.script not in known]
-    return sorted(own, key=lambda slot: slot.id not in states) + free
-
-
-def take_slot(plan: Plan, states: Mapping[str, State], slot: str, participant: str) -> Plan:
-    """Return the plan with an anybody's slot in the hands of a participant; raises ``UserError`` if they may not have it."""
-    if slot not in {s.id for s in choices_for(plan, states, participant) if participant in plan.participants}:
-        raise UserError(f"'{slot[:64]}' is not free for '{participant[:9]}'.", hint="choose another one")
-    slots = (_change(s, participant=participant) if s.id == slot else s for s in plan.slots)
-    return _change(plan, slots=tuple(slots))
 
 
 def without_participant(plan: Plan, states: Mapping[str, State], participant: str) -> Plan:

@@ -37,9 +37,6 @@ _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 StreamName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 
 
-# -- what is to be done ------------------------------------------------------------------------------------------
-
-
 class PlannedMistake(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A mistake that a script asks for; ``kind`` is one of ``procedure.recording.MISTAKE_KINDS``."""
 
@@ -174,9 +171,6 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     recording: str
     by: str
     steps: tuple[StepReview, ...]
-
-
-# -- streams -----------------------------------------------------------------------------------------------------
 
 
 class StreamSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -16,8 +16,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, Literal, get_args
 
-from proctor.capture.hints import INDUCED_KINDS, Hints, mistakes_in, text_hints
+from proctor.capture.hints import INDUCED_KINDS, Hints, text_hints
 from proctor.capture.records import PlannedMistake, Script, ScriptStep, Strategy
+from proctor.procedure.altered import mistakes_in
 from proctor.procedure.graph import TaskGraph, TooManyDownsetsError
 from proctor.procedure.showing import shown_text
 from proctor.records import content_hash
