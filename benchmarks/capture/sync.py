@@ -27,8 +27,7 @@ from proctor.capture.records import MANIFEST, Manifest, Sample, StreamSpec
 from proctor.capture.segments import SegmentWriter, load_index, write_index
 from proctor.capture.sync.clean import clean
 from proctor.capture.sync.clock import fit_clock
-from proctor.capture.sync.match import match, tolerance_ns
-from proctor.capture.sync.published import TICK_NS, published_match
+from proctor.capture.sync.match import TICK_NS, match, published_match, tolerance_ns
 from proctor.capture.sync.report import SyncConfig
 from proctor.capture.sync.run import synchronise
 from proctor.records import write_json
