@@ -24,7 +24,6 @@ from proctor.stages.capture.settings import (
     SyncSettings,
     WithdrawSettings,
 )  # fmt: skip
-from proctor.stages.limits import Limits
 
 __all__ = ["apps"]
 
@@ -45,7 +44,7 @@ apps = {name: command_app() for name in _NAMES}
 
 @apps["plan"].command()
 @with_settings
-def plan(workspace: WorkspaceArgument, settings: PlanSettings, limits: Limits, output: Output) -> None:
+def plan(workspace: WorkspaceArgument, settings: PlanSettings, output: Output) -> None:
     """Draw scripts from task graphs, and plan who records which, where and when.
 
     Orders are drawn uniformly over all valid ones where they can be counted. People, activities, environments and strategies are
@@ -55,7 +54,7 @@ def plan(workspace: WorkspaceArgument, settings: PlanSettings, limits: Limits, o
     """
     from proctor.stages.capture.plan import plan as stage
 
-    _show(stage(workspace, settings, limits), f"next: proctor capture record {workspace} RECORDING", output)
+    _show(stage(workspace, settings), f"next: proctor capture record {workspace} RECORDING", output)
 
 
 @apps["status"].command()
