@@ -16,7 +16,7 @@ from proctor.media.source import import_av, open_video, write_mp4
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["decode_packets", "encode_pictures", "encode_samples", "join_videos"]
+__all__ = ["decode_packets", "encode_pictures", "encode_samples", "join_videos", "write_length"]
 
 
 def decode_packets(
@@ -128,3 +128,27 @@ def join_videos(parts: Sequence[Path], out: Path) -> None:
                     ends[n] = max(ends[n], ((packet.pts or 0) + (packet.duration or 0)) * tick)
                     packet.stream = targets[n]
                     target.mux(packet)
+
+
+def write_length(source: Path, target: Path) -> None:
+    """Move a browser's recording to ``target``, its packets copied into a file with a length, so that players can seek.
+
+    It is moved as it is where there is no PyAV, or its end is broken.
+    """
+    part = target.with_name(f".{target.name}.part")
+    try:
+        import av
+
+        with av.open(str(source)) as read, av.open(str(part), "w", format=target.suffix[1:]) as out:
+            streams = [s for s in read.streams if s.type in ("video", "audio")]
+            targets = {s.index: out.add_stream_from_template(s) for s in streams}
+            for packet in read.demux(streams):
+                if packet.dts is not None:
+                    packet.stream = targets[packet.stream_index]
+                    out.mux(packet)
+        part.replace(target)
+    except (ImportError, OSError, ValueError, RuntimeError):  # PyAV's are of these; the bytes are kept anyway
+        source.replace(target)
+    finally:
+        for path in (part, source):
+            path.unlink(missing_ok=True)

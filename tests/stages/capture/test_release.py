@@ -178,6 +178,16 @@ def test_a_withdrawal_that_was_killed_is_finished_by_the_same_command(
     assert len(withdrawals(captured)) == 1
 
 
+def test_the_only_participant_of_a_release_withdraws(captured: Path) -> None:
+    agree(captured, "P1")
+    out, _ = released(captured)
+    withdraw(captured, WithdrawSettings(participant="P1", release=(out,), yes=True))
+    thinned = read_json(out / MANIFEST, ReleaseManifest)
+    assert thinned.recordings == ()
+    assert not check_release(out, thinned)
+    assert not [name for name, data in everything(out).items() if name != MANIFEST and b"rec-a" in data]
+
+
 def test_what_names_a_recording() -> None:
     named = mentions(["rec-b", "rec-c_2"], ["rec-b-2", "rec-c"])
     assert all(

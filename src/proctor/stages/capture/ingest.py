@@ -29,7 +29,7 @@ from proctor.capture.sync.clock import coarse_clocks, event_times
 from proctor.capture.sync.report import SyncReport
 from proctor.capture.sync.run import video_files
 from proctor.datasets.plain import write_plain
-from proctor.errors import UserError
+from proctor.errors import MissingExtraError, UserError
 from proctor.media.probe import probe
 from proctor.media.proxy import write_proxy
 from proctor.procedure.graph import TaskGraph
@@ -78,7 +78,7 @@ def finished(workspace: Path, wanted: Iterable[str] = ()) -> list[tuple[Path, Ma
     for name in wanted:
         state = known[name][1].state if name in known else "not there"
         if state not in _OVER:
-            hint = "proctor capture record WORKSPACE --recording ID --close ends an interrupted one"
+            hint = "proctor capture record WORKSPACE RECORDING --close ends an interrupted one"
             raise UserError(f"the recording '{name[:40]}' is {state}.", where=str(workspace), hint=hint)
     return [known[name] for name in sorted(wanted)] or [
         one for one in known.values() if one[1].state in _OVER
@@ -118,6 +118,8 @@ def ingest(root: Path, settings: IngestSettings, *, seen: Callable[[str], None] 
         except _LeftOutError as error:
             dropped.append(Dropped(manifest.id, error.reason, error.detail))
             continue
+        except MissingExtraError:
+            raise  # it is not the recording's fault
         except UserError as error:
             dropped.append(Dropped(manifest.id, "damaged", error.render()))
             continue

@@ -347,13 +347,12 @@ def _thin(folder: Path, ids: Sequence[str], gone: Sequence[Withdrawal]) -> None:
             continue
         _copy(folder / kept.path, work / kept.path)
     old = read_plain(folder / "annotations") if (folder / "annotations").is_dir() else None
-    if old is not None:
-        left = [r for r in old.recordings if r.id not in ids]
+    left = [r for r in old.recordings if r.id not in ids] if old is not None else []
+    if old is not None and left:  # a plain folder has at least one activity
         about = {"name": manifest.name, "version": manifest.version, "licence": manifest.licence}
-        write_plain(
-            work / "annotations", left, {r.activity_id: old.graphs[r.activity_id] for r in left}, about=about
-        )
-        if "splits" in manifest.parts and left:
+        graphs = {r.activity_id: old.graphs[r.activity_id] for r in left}
+        write_plain(work / "annotations", left, graphs, about=about)
+        if "splits" in manifest.parts:
             _splits(work)
     thinned = msgspec.structs.replace(
         manifest, recordings=rows, withdrawn=tuple(gone),

@@ -12,6 +12,7 @@ from proctor.capture import records as capture
 from proctor.capture.plan import read_plan, read_scripts
 from proctor.capture.records import Manifest, Script, recording_folder
 from proctor.errors import UserError
+from proctor.media.streams import write_length
 from proctor.records import Dropped, atomic_write, file_sha256, is_there, read_json, write_json, write_jsonl
 from proctor.release.recordings import withdrawals
 from proctor.stages.rounds.opening import Collected, Made, task_of
@@ -144,31 +145,10 @@ def _join(slices: Sequence[Path], folder: Path, part: str) -> list[Path]:
         for path in slices:
             with path.open("rb") as one:
                 shutil.copyfileobj(one, file, 1 << 20)
-    _remux(joined, target)
+    write_length(joined, target)
     with atomic_write(index) as out:
         out.write(told)
     return [target, index]
-
-
-def _remux(source: Path, target: Path) -> None:
-    """Copy the packets of a file into one with a length; as it is where there is no PyAV, or its end is broken."""
-    part = target.with_name(f".{target.name}.part")
-    try:
-        import av
-
-        with av.open(str(source)) as read, av.open(str(part), "w", format=target.suffix[1:]) as out:
-            streams = [s for s in read.streams if s.type in ("video", "audio")]
-            targets = {s.index: out.add_stream_from_template(s) for s in streams}
-            for packet in read.demux(streams):
-                if packet.dts is not None:
-                    packet.stream = targets[packet.stream_index]
-                    out.mux(packet)
-        part.replace(target)
-    except (ImportError, OSError, ValueError, RuntimeError):  # PyAV's are of these; the bytes are kept anyway
-        source.replace(target)
-    finally:
-        for path in (part, source):
-            path.unlink(missing_ok=True)
 
 
 def _manifest(folder: Path, otherwise: Manifest) -> Manifest:
