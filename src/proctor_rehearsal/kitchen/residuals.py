@@ -12,7 +12,7 @@ from proctor.capture.sync.clean import clean
 from proctor.capture.sync.clock import Ints, fit_clock
 from proctor.capture.sync.match import TICK_NS, match, published_match, tolerance_ns
 from proctor.errors import UserError
-from proctor.records import atomic_write
+from proctor.records import atomic_write, read_bytes
 from proctor.report.grid import render_grid
 from proctor_rehearsal.kitchen.settings import ResidualSettings
 from proctor_rehearsal.kitchen.times import Faults, SensorTimes, sensor_times
@@ -108,7 +108,7 @@ def write_residuals(settings: ResidualSettings, rows: Sequence[Residual]) -> Non
     """
     if (path := settings.markdown) is None:
         return
-    text = path.read_text(encoding="utf-8") if path.exists() else f"{BEGIN}{END}\n"
+    text = read_bytes(path).decode("utf-8", "surrogateescape") if path.exists() else f"{BEGIN}{END}\n"
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         hint = f"write the lines '{BEGIN}' and '{END}' where it belongs, or name a new file"
         raise UserError("the page has no place for the table.", where=str(path), hint=hint)
@@ -116,4 +116,8 @@ def write_residuals(settings: ResidualSettings, rows: Sequence[Residual]) -> Non
     table = render_grid(HEAD, residual_cells(rows), "markdown", text_columns=2)
     about = f"{settings.seconds:g} s, seed {settings.seed}. {NOTE}"
     with atomic_write(path) as stream:
-        stream.write(f"{before}{BEGIN}\n\n{table}\n{about}\n\n{END}{rest.partition(END)[2]}".encode())
+        stream.write(
+            f"{before}{BEGIN}\n\n{table}\n{about}\n\n{END}{rest.partition(END)[2]}".encode(
+                "utf-8", "surrogateescape"
+            )
+        )

@@ -135,6 +135,8 @@ def test_residuals_hold_what_the_docs_say(tmp_path: Path) -> None:
     text = settings.markdown.read_text()  # type: ignore[union-attr]
     assert text.count("\n| ") == 18 + 2
     assert text.startswith(BEGIN)
+    with pytest.raises(UserError, match="this is a folder"):
+        write_residuals(ResidualSettings(markdown=tmp_path), rows)
     settings.markdown.write_text(f"# Top\n\n{BEGIN}old{END}\nrest\n")  # type: ignore[union-attr]
     write_residuals(settings, rows)
     assert settings.markdown.read_text() == f"# Top\n\n{text.rstrip()}\nrest\n"  # type: ignore[union-attr]
