@@ -27,6 +27,7 @@ from proctor.workspace import Workspace
 Command = Callable[..., Any]
 
 TYPED = {
+    "capture plan": "{moments} --hints {m}",
     "corpus build": "{new} --from {docs} --verbaliser {m}",
     "generate moment": "{moments} -g {m} --sample all --limit 3",
     "generate documents": "{documents} -g {m} --total 2 --style numerical",

@@ -27,6 +27,7 @@ MADE: Final = {
 }
 """Three rehearsals."""
 LINES: Final = {
+    "capture plan": f"moment --hints {NEW}",
     "generate moment": f"moment --generator {NEW}",
     "verify": f"moment --verifier {NEW}",
     "predict": f"moment -p {NEW} --show question",

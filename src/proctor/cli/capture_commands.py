@@ -14,7 +14,8 @@ from proctor.cli.console import (
     table,
     warn,
 )
-from proctor.cli.options import Output, with_settings
+from proctor.cli.models import closing_text, emit_estimates, end_with_status
+from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.capture.settings import (
     ConsentSettings,
     IngestSettings,
@@ -24,6 +25,7 @@ from proctor.stages.capture.settings import (
     SyncSettings,
     WithdrawSettings,
 )  # fmt: skip
+from proctor.stages.limits import Limits
 
 __all__ = ["apps"]
 
@@ -44,7 +46,9 @@ apps = {name: command_app() for name in _NAMES}
 
 @apps["plan"].command()
 @with_settings
-def plan(workspace: WorkspaceArgument, settings: PlanSettings, output: Output) -> None:
+def plan(
+    workspace: WorkspaceArgument, settings: PlanSettings, limits: Limits, trying: DryRun, output: Output
+) -> None:
     """Draw scripts from task graphs, and plan who records which, where and when.
 
     Orders are drawn uniformly over all valid ones where they can be counted. People, activities, environments and strategies are
@@ -52,9 +56,19 @@ def plan(workspace: WorkspaceArgument, settings: PlanSettings, output: Output) -
 
     Example: proctor capture plan kitchen --graphs activities --people 5 --recordings 4 --environments lab,home
     """
+    from proctor.stages.capture.plan import estimate_plan
     from proctor.stages.capture.plan import plan as stage
+    from proctor.stages.trial import trial
 
-    _show(stage(workspace, settings), f"next: proctor capture record {workspace} RECORDING", output)
+    if trying.dry_run:
+        with trial(workspace, limits) as (workspace, limits):
+            found = estimate_plan(workspace, settings, limits)
+        emit_estimates([found], as_json=output.as_json)
+        return
+    made = stage(workspace, settings, limits)
+    calls = f"{closing_text(made.calls)}\n" if made.calls else ""
+    _show(made, f"{calls}next: proctor capture record {workspace} RECORDING", output)
+    end_with_status(made.calls, accepted=limits.accept_failures)
 
 
 @apps["status"].command()

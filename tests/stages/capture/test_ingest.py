@@ -131,3 +131,15 @@ def test_a_file_that_began_before_the_base_is_the_video_from_its_own_beginning(r
     (recording,) = read_plain(root / "capture" / "dataset").recordings
     assert [s.end for s in recording.performed] == [8, 13, 18]
     assert _length(root) == pytest.approx(21, abs=0.1)
+
+
+def test_a_recording_that_cannot_be_read_is_listed_and_the_others_are_taken(root: Path) -> None:
+    camera(record(root, "rec-a", "P1") / "drop" / "cam.mp4", 0, 18, sound=False)
+    broken = record(root, "rec-b", "P1") / MANIFEST
+    sync(root, SyncSettings())
+    broken.write_bytes(broken.read_bytes()[:99])
+    done = ingest(root, IngestSettings(stream="drop"))
+    assert (done.recordings, done.dropped) == (1, {"unreadable": 1})
+    listed = (root / "capture.dropped.jsonl").read_text()
+    assert "rec-b" in listed
+    assert "rec-a" not in listed

@@ -115,6 +115,18 @@ def test_who_asks_for_the_wrong_thing_is_told(kitchen: Path, tmp_path: Path) -> 
     assert "there is no stream 'sound'" in done["good"].reasons[0]
 
 
+def test_a_manifest_that_is_cut_off_stops_no_other_recording(kitchen: Path) -> None:
+    path = recording_folder(kitchen, "faulty") / MANIFEST
+    path.write_bytes(path.read_bytes()[:99])
+    done = {one.recording: one for one in sync(kitchen, SyncSettings())}
+    assert (done["faulty"].page, done["faulty"].verdict) == (None, "poor")
+    assert str(path) in done["faulty"].reasons[0]
+    assert done["good"].page is not None
+    assert [one.recording for one in sync(kitchen, SyncSettings(recording=("good",)))] == ["good"]
+    with pytest.raises(UserError, match="'faulty' cannot be read"):
+        sync(kitchen, SyncSettings(recording=("faulty",)))
+
+
 # -- residuals ---------------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ import msgspec
 import proctor.capture
 from proctor.capture.hints import INDUCED_KINDS, Hints
 from proctor.capture.records import Hint
+from proctor.llm.estimate import Estimate
 from proctor.llm.message import Parameters, Request
 from proctor.llm.outcome import Reply
 from proctor.llm.prompt import PromptSet
@@ -20,11 +21,12 @@ from proctor.procedure.graph import TaskGraph
 from proctor.procedure.showing import shown_text
 from proctor.records import Dropped
 from proctor.stages.limits import Limits
-from proctor.stages.models import Closing, open_models
+from proctor.stages.models import Closing, Models, open_models
 from proctor.workspace import Workspace
 
-__all__ = ["ask_hints", "read_hints"]
+__all__ = ["ask_hints", "estimate_hints", "read_hints"]
 
+_STAGE: Final = "capture plan"
 _MOST: Final = 3  # hints of one step
 _LONGEST: Final = 240  # characters of a hint
 
@@ -43,17 +45,11 @@ def ask_hints(
     Raises:
         UserError: if the model is none, or what may be spent does not do.
     """
-    template = PromptSet("capture", Path(proctor.capture.__file__).parent / "prompts")["hints"]
-    kinds, requests = ", ".join(INDUCED_KINDS), dict[str, Request]()
     found: dict[str, Hints] = {}
     with open_models(place, limits) as models:
-        how = models.replying.over(Parameters(temperature=0.0, max_tokens=8_192), model, "generator")
-        for id_, graph in graphs.items():
-            steps = [f"{n}. {shown_text(step.text)}" for n, step in enumerate(graph.actions, 1)]
-            prompt = template.render(models.secret, title=graph.name, steps=steps, kinds=kinds, most=_MOST)
-            requests[id_] = Request(model=model, messages=prompt.messages, parameters=how)
-        asking = models.ask("capture plan")(requests.values())
-        outcomes = {request.key: outcome for request, outcome in asking}
+        models.require_prices(model)
+        requests = _requests(models, graphs, model)
+        outcomes = {request.key: outcome for request, outcome in models.ask(_STAGE)(requests.values())}
         closing = models.closing()
     for id_, request in requests.items():
         said = outcomes.get(request.key)
@@ -67,6 +63,23 @@ def ask_hints(
         if refused:
             dropped.append(Dropped(id_, "hints_refused", f"{refused} that say nothing of their step"))
     return found, closing
+
+
+def estimate_hints(place: Workspace, graphs: Mapping[str, TaskGraph], model: str, limits: Limits) -> Estimate:
+    """Say what asking would cost; nothing is sent. Raises ``UserError`` as ``ask_hints``."""
+    with open_models(place, limits) as models:
+        return models.estimate([(_STAGE, _requests(models, graphs, model).values())])
+
+
+def _requests(models: Models, graphs: Mapping[str, TaskGraph], model: str) -> dict[str, Request]:
+    template = PromptSet("capture", Path(proctor.capture.__file__).parent / "prompts")["hints"]
+    how = models.replying.over(Parameters(temperature=0.0, max_tokens=8_192), model, "generator")
+    requests: dict[str, Request] = {}
+    for id_, graph in graphs.items():
+        steps = [f"{n}. {shown_text(step.text)}" for n, step in enumerate(graph.actions, 1)]
+        prompt = template.render(models.secret, title=graph.name, steps=steps, kinds=", ".join(INDUCED_KINDS), most=_MOST)  # fmt: skip
+        requests[id_] = Request(model=model, messages=prompt.messages, parameters=how)
+    return requests
 
 
 def read_hints(graph: TaskGraph, reply: str, by: str) -> tuple[Hints, int] | Unreadable:

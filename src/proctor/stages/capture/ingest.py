@@ -57,32 +57,52 @@ class Ingested(msgspec.Struct, frozen=True, kw_only=True):
     notes: dict[str, tuple[str, ...]]
 
 
-def recordings_of(workspace: Path) -> list[tuple[Path, Manifest]]:
-    """Return the folders and manifests of all recordings, by id.
+def recordings_of(workspace: Path, unreadable: list[Dropped] | None = None) -> list[tuple[Path, Manifest]]:
+    """Return the folders and manifests of all recordings, by id; what cannot be read is listed where a list is given.
 
     Raises:
-        UserError: if a manifest cannot be read.
+        UserError: if a manifest cannot be read, and there is no list for it.
     """
     Workspace(workspace)  # of this version
-    found = sorted((capture_folder(workspace) / "recordings").glob(f"*/{MANIFEST}"))
-    return [(path.parent, read_json(path, Manifest)) for path in found]
+    found: list[tuple[Path, Manifest]] = []
+    for path in sorted((capture_folder(workspace) / "recordings").glob(f"*/{MANIFEST}")):
+        try:
+            found.append((path.parent, read_json(path, Manifest)))
+        except UserError as error:
+            if unreadable is None:
+                raise
+            unreadable.append(Dropped(path.parent.name, "unreadable", error.render()))
+    return found
 
 
-def finished(workspace: Path, wanted: Iterable[str] = ()) -> list[tuple[Path, Manifest]]:
-    """Return the recordings that are over, or those that are named.
+def finished(
+    workspace: Path, wanted: Iterable[str], unreadable: list[Dropped]
+) -> list[tuple[Path, Manifest]]:
+    """Return the recordings that are over, or those that are named; those that cannot be read go into ``unreadable``.
 
     Raises:
-        UserError: if a named one is not there, or not over.
+        UserError: if there is none, or a named one is not there, not over, or cannot be read.
     """
-    known = {manifest.id: (folder, manifest) for folder, manifest in recordings_of(workspace)}
+    read = recordings_of(workspace, unreadable)
+    known = {manifest.id: (folder, manifest) for folder, manifest in read}
+    broken = {one.id: one.detail for one in unreadable}
     for name in wanted:
+        if name in broken:
+            raise UserError(
+                f"the recording '{name[:40]}' cannot be read: {broken[name]}", where=str(workspace)
+            )
         state = known[name][1].state if name in known else "not there"
         if state not in _OVER:
             hint = "proctor capture record WORKSPACE RECORDING --close ends an interrupted one"
             raise UserError(f"the recording '{name[:40]}' is {state}.", where=str(workspace), hint=hint)
-    return [known[name] for name in sorted(wanted)] or [
-        one for one in known.values() if one[1].state in _OVER
-    ]
+    if chosen := [known[name] for name in sorted(wanted)]:
+        unreadable.clear()  # nobody asked about these
+        return chosen
+    over = [one for one in known.values() if one[1].state in _OVER]
+    if not over:
+        seen = f"no recording that can be read is over ({unreadable[0].detail})." if unreadable else "no recording is over."  # fmt: skip
+        raise UserError(seen, where=str(workspace), hint="proctor capture record, or simulate")
+    return over
 
 
 def ingest(root: Path, settings: IngestSettings, *, seen: Callable[[str], None] = lambda _: None) -> Ingested:
@@ -96,12 +116,10 @@ def ingest(root: Path, settings: IngestSettings, *, seen: Callable[[str], None] 
     """
     workspace = Workspace(root)
     graphs, target = workspace.graphs(), capture_folder(root) / DATASET
-    found = finished(root, settings.recording)
-    if not found:
-        raise UserError("no recording is over.", where=str(root), hint="proctor capture record, or simulate")
+    dropped: list[Dropped] = []
+    found = finished(root, settings.recording, dropped)
     done: list[Recording] = []
     videos: dict[str, Path] = {}
-    dropped: list[Dropped] = []
     notes: dict[str, tuple[str, ...]] = {}
     for folder, manifest in found:
         seen(manifest.id)

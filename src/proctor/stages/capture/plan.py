@@ -15,16 +15,17 @@ from proctor.capture.plan import PLAN, SCRIPTS, Plan, make_plan, read_plan, read
 from proctor.capture.records import MANIFEST, Manifest, Script, State, Strategy, capture_folder
 from proctor.capture.script import count_performances, draw_scripts, short_name
 from proctor.errors import UserError
+from proctor.llm.estimate import Estimate
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.records import Dropped, is_there, read_bytes, read_json, write_json, write_jsonl
-from proctor.stages.capture.hints import ask_hints
+from proctor.stages.capture.hints import ask_hints, estimate_hints
 from proctor.stages.capture.settings import PlanSettings
 from proctor.stages.graphs import load_graphs
 from proctor.stages.limits import Limits
 from proctor.stages.models import Closing
 from proctor.workspace import Workspace
 
-__all__ = ["Planned", "Progress", "plan", "read_states", "show_plan"]
+__all__ = ["Planned", "Progress", "estimate_plan", "plan", "read_states", "show_plan"]
 
 _STAGE: Final = "capture plan"
 _SHARES: Final[dict[Strategy, int]] = {
@@ -114,6 +115,13 @@ def plan(workspace: Path, settings: PlanSettings, limits: Limits | None = None) 
     done = {"seed": old.seed, "people": list(people), "hints": settings.hints or ""}
     place.record(_STAGE, settings=done, counts={"scripts": len(bank), "slots": len(planned.slots)}, outputs=sorted(outputs))  # fmt: skip
     return _told(workspace, planned, bank, graphs, dropped, calls, len(planned.slots) - len(old.slots))
+
+
+def estimate_plan(workspace: Path, settings: PlanSettings, limits: Limits) -> Estimate | None:
+    """Say what the model of ``hints`` would be asked; None without one. Raises ``UserError`` for graphs or models as ``plan``."""
+    place = Workspace(workspace)
+    graphs, _ = _graphs(place, settings.graphs)
+    return None if settings.hints is None else estimate_hints(place, graphs, settings.hints, limits)
 
 
 def show_plan(workspace: Path) -> Planned:

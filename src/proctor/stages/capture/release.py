@@ -16,6 +16,7 @@ from proctor.capture.records import MANIFEST, KeptFile, capture_folder
 from proctor.datasets.plain import read_plain, write_plain
 from proctor.errors import UserError
 from proctor.records import (
+    Dropped,
     append_jsonl,
     atomic_folder,
     atomic_write,
@@ -135,12 +136,14 @@ def release(
     result = read_plain(dataset)
     left_out: dict[str, str] = {}
     chosen, agreed = [], consents(root)
-    known = {manifest.id: (folder, manifest) for folder, manifest in finished(root)}
+    unreadable: list[Dropped] = []
+    known = {manifest.id: (folder, manifest) for folder, manifest in finished(root, (), unreadable)}
+    broken = {one.id: one.detail for one in unreadable}
     for recording in result.recordings:
         folder, manifest = known.get(recording.id, (None, None))
         given = agreed.get(manifest.participant) if manifest is not None else None
         if folder is None or manifest is None:
-            left_out[recording.id] = "its recording is not there, or not over"
+            left_out[recording.id] = broken.get(recording.id, "its recording is not there, or not over")
         elif not (manifest.simulated or settings.without_consent or (given is not None and given.release)):
             left_out[recording.id] = "its participant did not agree to a release"
         else:

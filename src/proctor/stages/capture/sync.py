@@ -10,6 +10,7 @@ import msgspec
 from proctor.capture.sync.report import SyncConfig, SyncReport, Verdict
 from proctor.capture.sync.run import synchronise
 from proctor.errors import MissingExtraError, UserError
+from proctor.records import Dropped
 from proctor.stages.capture.dropped import take_dropped
 from proctor.stages.capture.ingest import finished
 from proctor.stages.capture.settings import SyncSettings
@@ -58,12 +59,9 @@ def sync(
         tolerance_ms=settings.tolerance_ms,
         allow_repeat=settings.allow_repeat,
     )
-    found = finished(workspace, settings.recording)
-    if not found:
-        raise UserError(
-            "no recording is over.", where=str(workspace), hint="proctor capture record, or simulate"
-        )
-    done = []
+    unreadable: list[Dropped] = []
+    found = finished(workspace, settings.recording, unreadable)
+    done = [_failed(one.id, one.detail) for one in unreadable]
     for folder, manifest in found:
         try:
             _, late = take_dropped(folder, manifest)
@@ -71,21 +69,16 @@ def sync(
         except MissingExtraError:
             raise
         except UserError as error:
-            done.append(
-                Synchronised(
-                    recording=manifest.id,
-                    verdict="poor",
-                    frames=0,
-                    coverage={},
-                    reasons=(str(error),),
-                    page=None,
-                )
-            )
+            done.append(_failed(manifest.id, str(error)))
         else:
             page = write_sync_page(folder / "sync" / report.hash / "report.html", report)
             done.append(_done(report, page, late))
         seen(manifest.id)
     return done
+
+
+def _failed(recording: str, why: str) -> Synchronised:
+    return Synchronised(recording=recording, verdict="poor", frames=0, coverage={}, reasons=(why,), page=None)
 
 
 def _done(report: SyncReport, page: Path, late: tuple[str, ...]) -> Synchronised:
