@@ -101,7 +101,7 @@ def test_all_kinds_of_devices_are_recorded_in_one_session(tmp_path: Path) -> Non
     assert verified(folder / "raw" / "holo") == list(range(len(index)))
     begun = load_index(folder / "raw" / "fixed")["host_ns"][0]
     out = write_media(folder / "raw" / "fixed", specs["fixed"], tmp_path / "fixed.mp4", start_ns=int(begun))
-    assert (probe(out).frames or 0) > 20
+    assert (probe(out).frames or 0) >= 10  # packets that came in one burst share a place
     said = [event.text for event in events(folder, "sensor") if event.stream == "any"]
     assert any("never set" in text for text in said)
 
