@@ -7,14 +7,18 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.stages.capture.conftest import TEA
 
+from proctor.capture.plan import read_plan
 from proctor.capture.records import MANIFEST, Manifest, recording_folder
 from proctor.datasets.plain import read_plain
 from proctor.errors import UserError
 from proctor.records import read_json
-from proctor.release.recordings import ReleaseManifest, check_release, mentions, withdrawals
+from proctor.release.recordings import ReleaseManifest, check_release, consents, mentions, withdrawals
+from proctor.stages.capture.plan import plan
 from proctor.stages.capture.release import consent, release, withdraw
-from proctor.stages.capture.settings import ConsentSettings, ReleaseSettings, WithdrawSettings
+from proctor.stages.capture.settings import ConsentSettings, PlanSettings, ReleaseSettings, WithdrawSettings
+from proctor.workspace import Workspace
 
 
 def agree(root: Path, *participants: str, release: bool = True) -> None:
@@ -178,6 +182,36 @@ def test_a_withdrawal_that_was_killed_is_finished_by_the_same_command(
     assert len(withdrawals(captured)) == 1
 
 
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_release_whose_place_was_being_taken_is_finished_by_the_same_command(
+    captured: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    agree(captured, "P1", "P2")
+    out, _ = released(captured)
+    settings, real, moves = WithdrawSettings(participant="P2", release=(out,), yes=True), Path.replace, 0
+
+    def killed(self: Path, target: Path) -> Path:
+        nonlocal moves
+        if out not in (self, target):
+            return real(self, target)
+        moves += 1
+        if moves == at:
+            raise KeyboardInterrupt
+        done = real(self, target)
+        if at == 3 and moves == 2:
+            raise KeyboardInterrupt
+        return done
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            withdraw(captured, settings)
+    assert out.exists() == (at != 2)
+    withdraw(captured, settings)
+    assert [r.id for r in read_json(out / MANIFEST, ReleaseManifest).recordings] == ["rec-a"]
+    assert not [p.name for p in out.parent.iterdir() if p.name.startswith(f".{out.name}")]
+
+
 def test_the_only_participant_of_a_release_withdraws(captured: Path) -> None:
     agree(captured, "P1")
     out, _ = released(captured)
@@ -195,6 +229,27 @@ def test_what_names_a_recording() -> None:
     )
     assert not any(map(named, [b"rec-b-2", b"rec-bc", b"arec-b", b"rec-c_3", b"rec-b1", b""]))
     assert not mentions([])(b"anything at all")
+
+
+def test_consents_of_codes_that_look_alike_stay(captured: Path) -> None:
+    agree(captured, "P2", "P2-a", "a_P2", "2026")
+    withdraw(captured, WithdrawSettings(participant="P2", yes=True))
+    assert consents(captured).keys() == {"P2-a", "a_P2", "2026"}
+    withdraw(captured, WithdrawSettings(participant="2026", yes=True))
+    assert consents(captured).keys() == {"P2-a", "a_P2"}
+
+
+def test_who_was_only_planned_withdraws(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "kitchen")
+    workspace.create()
+    workspace.write_graphs({"tea": TEA})
+    few = {"normal_scripts": 2, "mistake_scripts": 0, "missing_scripts": 0, "strategies": "normal=1"}
+    plan(workspace.root, PlanSettings(people="p01,p02", **few))  # type: ignore[arg-type]
+    done = withdraw(workspace.root, WithdrawSettings(participant="p01", yes=True))
+    assert done.recordings == ()
+    left = read_plan(workspace.root)
+    assert left.participants == ("p02",)
+    assert sorted(slot.participant for slot in left.slots) == ["", "p02"]
 
 
 def test_nobody_of_that_code(captured: Path) -> None:

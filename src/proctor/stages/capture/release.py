@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from proctor.capture.plan import read_plan, without_participant
+from proctor.capture.plan import PLAN, read_plan, without_participant
 from proctor.capture.records import MANIFEST, KeptFile, capture_folder
 from proctor.datasets.plain import read_plain, write_plain
 from proctor.errors import UserError
@@ -24,11 +24,14 @@ from proctor.records import (
     is_there,
     read_bytes,
     read_json,
+    read_jsonl,
     write_json,
+    write_jsonl,
 )
 from proctor.release.recordings import (
     CONSENTS,
     PARTS,
+    WITHDRAWN,
     Consent,
     Part,
     ReleasedRecording,
@@ -270,31 +273,32 @@ def withdraw(root: Path, settings: WithdrawSettings) -> Withdrawn:
     known = [m for _, m in recordings_of(root)]
     mine = [m.id for m in known if m.participant == settings.participant]
     before = [r for w in withdrawals(root) for r in w.recordings]
-    if not mine and settings.participant not in consents(root) and not before:
+    plan = read_plan(root) if is_there(capture_folder(root) / PLAN) else None
+    planned = plan is not None and settings.participant in plan.participants
+    if not mine and settings.participant not in consents(root) and not before and not planned:
         raise UserError(f"nothing of '{settings.participant[:40]}' is known here.", where=str(root))
     ids = tuple(sorted({*mine, *before}))
     named = mentions(ids, (m.id for m in known if m.id not in ids))
-    for folder in settings.release:
-        if wrong := check_release(
-            folder, read_json(folder / MANIFEST, ReleaseManifest)
-        ):  # before anything is removed
-            raise UserError(
-                f"the release is not what its manifest says: {wrong[0]}.",
-                where=str(folder),
-                hint="get it anew",
-            )
+    releases = [folder.resolve() for folder in settings.release]
+    for folder in releases:  # before anything is removed
+        if not folder.exists() and (old := _aside(folder)).is_dir():  # killed between two renames
+            old.replace(folder)
+        if wrong := check_release(folder, read_json(folder / MANIFEST, ReleaseManifest)):
+            seen = f"the release is not what its manifest says: {wrong[0]}."
+            raise UserError(seen, where=str(folder), hint="get it anew")
     new = tuple(name for name in mine if name not in before)
     if settings.yes and new:
         note_withdrawal(root, Withdrawal(day=_day(settings.day), recordings=new))
     if settings.yes:
-        purge_lines(capture_folder(root) / CONSENTS, mentions([settings.participant])) if consents(
-            root
-        ) else None
+        if settings.participant in consents(root):
+            path = capture_folder(root) / CONSENTS
+            given: list[Consent] = read_jsonl(path, Consent)
+            write_jsonl(path, [c for c in given if c.participant != settings.participant])
         for recording in mine:
             forget_recording(root, recording)
         _forget_slots(root, settings.participant)
     changed, removed, left = _purge(root, named, really=settings.yes)
-    for folder in settings.release if settings.yes else ():
+    for folder in releases if settings.yes else ():
         _thin(folder, ids, withdrawals(root))
     return Withdrawn(
         recordings=tuple(mine), changed=changed, removed=tuple(removed), left=tuple(left),
@@ -304,7 +308,7 @@ def withdraw(root: Path, settings: WithdrawSettings) -> Withdrawn:
 
 def _forget_slots(root: Path, participant: str) -> None:
     """Take the recordings that a participant has still to do out of the plan."""
-    path = capture_folder(root) / "plan.json"
+    path = capture_folder(root) / PLAN
     if is_there(path):
         states = {m.id: m.state for _, m in recordings_of(root)}
         write_json(path, without_participant(read_plan(root), states, participant))
@@ -319,7 +323,7 @@ def _purge(
     kept = capture_folder(root)
     for path in sorted(p for p in root.rglob("*") if p.is_file() and not p.is_symlink()):
         name = path.relative_to(root).as_posix()
-        if path.is_relative_to(kept) and path.name in ("withdrawn.jsonl", "plan.json", MANIFEST, CONSENTS):
+        if path.is_relative_to(kept) and path.name in (WITHDRAWN, PLAN, MANIFEST, CONSENTS):
             continue
         by_name, data = named(path.stem.encode()), b""
         if not by_name and path.suffix in _LINES | _TEXTS | _STORES:
@@ -337,12 +341,18 @@ def _purge(
     return changed, removed, left
 
 
+def _aside(folder: Path) -> Path:
+    """Return where a release stands for the moment in which another takes its place."""
+    return folder.with_name(f".{folder.name[:200]}.before")
+
+
 def _thin(folder: Path, ids: Sequence[str], gone: Sequence[Withdrawal]) -> None:
     """Write a release without some recordings in the place of itself; what stays is copied, what names them is made anew."""
     manifest: ReleaseManifest = read_json(folder / MANIFEST, ReleaseManifest)
     rows = tuple(r for r in manifest.recordings if r.id not in ids)
-    work = folder.with_name(f".{folder.name[:40]}.thinned")
-    shutil.rmtree(work, ignore_errors=True)
+    work, old_place = folder.with_name(f".{folder.name[:40]}.thinned"), _aside(folder)
+    for left_behind in (work, old_place):
+        shutil.rmtree(left_behind, ignore_errors=True)
     named = mentions(ids, (r.id for r in rows))
     for kept in manifest.files:
         head = kept.path.partition("/")[0]
@@ -367,5 +377,6 @@ def _thin(folder: Path, ids: Sequence[str], gone: Sequence[Withdrawal]) -> None:
         file.write(datasheet(thinned, own).encode())
     files: tuple[KeptFile, ...] = kept_files(work)
     write_json(work / MANIFEST, msgspec.structs.replace(thinned, files=files))
-    shutil.rmtree(folder)
+    folder.replace(old_place)
     work.replace(folder)
+    shutil.rmtree(old_place)
