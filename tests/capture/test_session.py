@@ -57,6 +57,16 @@ def test_a_stream_is_silent_after_3_periods_and_a_second_at_least() -> None:
     assert silent_after_s(spec("f4")) is silent_after_s(spec("file", rate_hz=30)) is None
 
 
+@pytest.mark.parametrize("last", [b"{", b'{"n":"one"}', b"\xff\xfe", b"\x00" * 9])
+def test_events_whose_last_line_is_broken_are_a_message(tmp_path: Path, last: bytes) -> None:
+    EventLog(tmp_path, Clock()).add(Event(n=0, kind="mark"))
+    before = (tmp_path / EVENTS).read_bytes() + last + b"\n"
+    (tmp_path / EVENTS).write_bytes(before)
+    with pytest.raises(UserError, match=r"line 2.*cannot be read"):
+        EventLog(tmp_path, Clock())
+    assert (tmp_path / EVENTS).read_bytes() == before
+
+
 def test_events_go_into_the_reserved_space_when_the_disk_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,11 +104,9 @@ def stream_lock(folder: Path, stream: str, seconds: float = 15.0) -> Iterator[No
                 break
             except BlockingIOError:
                 if time.monotonic() > until:
-                    said, hint = (
-                        "another process still writes this stream.",
-                        "wait, or end its proctor.capture.host",
-                    )
-                    raise UserError(said, where=f"{folder}: {stream}", hint=hint) from None
+                    said, where = "another process still writes this stream.", f"{folder}: {stream}"
+                    hint = "wait, or end its proctor.capture.host"
+                    raise UserError(said, where=where, hint=hint) from None
                 time.sleep(0.05)
         yield
 
@@ -130,7 +128,7 @@ def free_reserve(folder: Path) -> bool:
 
 
 class EventLog:
-    """``events.jsonl``: each line on disk before ``add`` returns; a line that a crash cut is cut off."""
+    """``events.jsonl``: each line on disk before ``add`` returns; what a crash cut is cut off. ``UserError`` if it is broken."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._folder, self._clock = folder, clock
@@ -138,8 +136,12 @@ class EventLog:
             file.seek(0)
             data = file.read()
             file.truncate(whole := data.rfind(b"\n") + 1)
-        lines = data[:whole].splitlines()
-        last = msgspec.json.decode(lines[-1], type=Event) if lines else Event(n=-1, kind="mark", host_ns=0)
+        lines = data[:whole].splitlines() or [b'{"n":-1,"kind":"mark","host_ns":0}']
+        try:
+            last = msgspec.json.decode(lines[-1], type=Event)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            where, hint = f"{folder / EVENTS}: line {len(lines)}", "take this line out"
+            raise UserError(f"the last event cannot be read: {error}.", where=where, hint=hint) from None
         self._n, self.last_ns = last.n + 1, last.host_ns or 0
 
     def add(self, event: Event) -> Event:

@@ -50,9 +50,7 @@ class _Stream:
             self.place(times, fit_clock(times, times))
             return
         host, device = self.index["host_ns"], self.index["device_ns"]
-        if (
-            spec.format == "s16" and spec.sample_rate
-        ):  # a block comes when it is full; it is timed by its first sample
+        if spec.format == "s16" and spec.sample_rate:  # a block is timed by its first sample
             in_a_second = 2 * max(1, spec.channels) * spec.sample_rate
             host = host - self.index["size"].astype(np.int64) * 10**9 // in_a_second
         probes = probes_of(events, spec.clock) if spec.clock else []

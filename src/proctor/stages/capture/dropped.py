@@ -20,8 +20,7 @@ _STREAM: Final = StreamSpec(name="drop", kind="video", format="file", required=F
 def take_dropped(folder: Path, manifest: Manifest) -> tuple[Manifest, tuple[str, ...]]:
     """Copy what is new in ``drop/`` into the streams of files put by hand; the manifest has its hashes.
 
-    A recording without such a stream gets one, ``drop``, which is not required. Returns the manifest, written
-    anew where
+    A recording without such a stream gets one, ``drop``, which is not required. Returns the manifest, written anew where
     something came, and what there is to say of each file: that it came late, why it is refused, or what is odd about it.
 
     Raises:
