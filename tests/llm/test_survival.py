@@ -178,12 +178,13 @@ def test_sigkill_at_random_points(
     rng = random.Random(4)
     launcher, _ = launchers
     snapshots: list[tuple[dict[str, Reply], Counter[str]]] = []
-    for _ in range(KILLS):
+    while len(snapshots) < KILLS or not snapshots[-1][0]:  # the last death is after something was stored
         pid = launcher.start(path, model_of(server))
         until = server.count + rng.randint(1, 12)
         while server.count < until:
             time.sleep(0.001)
-        time.sleep(rng.random() * 0.06)  # before, in and after the commits
+        longer = max(0, len(snapshots) - KILLS + 1) * 0.02  # a slow machine may need it
+        time.sleep(rng.random() * 0.06 + longer)  # before, in and after the commits
         _kill(pid)
         assert launcher.wait() == "", "it was not killed in time"
         snapshots.append((finished(path), seen(server)))
@@ -195,7 +196,6 @@ def test_sigkill_at_random_points(
         for question, reply in done.items():
             assert replies[question] == reply  # nothing finished is lost or replaced
             assert last[question] == counted[question]  # or sent again
-    assert snapshots[-1][0], "something was stored before the last death"
     # Within one life nothing is sent twice, and only what was not on disk at a kill came again in a later one.
     before: Counter[str] = Counter()
     again: Counter[str] = Counter()
