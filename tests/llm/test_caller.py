@@ -667,7 +667,7 @@ class AnswersWhenBothAsk(FakeModel):
         while not Path(sys.argv[3]).exists():
             await asyncio.sleep(0.005)
         return await super().attempt(request, media, timeout=timeout)
-setup = Setup(CallStore.open(sys.argv[1]), AnswersWhenBothAsk())
+setup = Setup(CallStore.open(sys.argv[1]), AnswersWhenBothAsk(delay=0.01))
 n = 0
 for request, outcome in run_calls(setup.caller(concurrency=20), [ask(n) for n in range(150)]):
     assert outcome == reply(f"answer to {{request.messages[0].text}}"), outcome
@@ -682,7 +682,11 @@ def test_processes_on_one_store_share_the_work(target: str, tmp_path: Path) -> N
     marks = [str(tmp_path / name) for name in ("one", "other")]
     commands = [[sys.executable, "-W", "error", "-c", code, target, *order] for order in (marks, marks[::-1])]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
-    results = [tuple(map(int, process.communicate(timeout=120)[0].split())) for process in processes]
+    try:
+        results = [tuple(map(int, process.communicate(timeout=120)[0].split())) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()  # one waits for the other, which may have failed
     assert [n for n, _ in results] == [150] * 2
     assert sum(sent for _, sent in results) == 150
     assert all(sent > 0 for _, sent in results), results

@@ -13,7 +13,6 @@ import numpy as np
 
 from proctor.capture.records import (
     EVENTS,
-    MANIFEST,
     REVIEW,
     SCRIPT,
     TABLET_EVENTS,
@@ -37,11 +36,12 @@ from proctor.procedure.recording import Recording
 from proctor.records import Dropped, file_sha256, is_there, read_json, read_jsonl, write_jsonl
 from proctor.stages.capture.annotate import annotate
 from proctor.stages.capture.dropped import take_dropped
+from proctor.stages.capture.manifests import recordings_of
 from proctor.stages.capture.playable import write_media
 from proctor.stages.capture.settings import IngestSettings
 from proctor.workspace import Workspace
 
-__all__ = ["DATASET", "Ingested", "finished", "ingest", "recordings_of", "synced", "video_of"]
+__all__ = ["DATASET", "Ingested", "finished", "ingest", "synced", "video_of"]
 
 DATASET: Final = "dataset"
 """Plain folder below ``capture/`` with everything that was ingested."""
@@ -55,24 +55,6 @@ class Ingested(msgspec.Struct, frozen=True, kw_only=True):
     recordings: int
     dropped: dict[str, int]
     notes: dict[str, tuple[str, ...]]
-
-
-def recordings_of(workspace: Path, unreadable: list[Dropped] | None = None) -> list[tuple[Path, Manifest]]:
-    """Return the folders and manifests of all recordings, by id; what cannot be read is listed where a list is given.
-
-    Raises:
-        UserError: if a manifest cannot be read, and there is no list for it.
-    """
-    Workspace(workspace)  # of this version
-    found: list[tuple[Path, Manifest]] = []
-    for path in sorted((capture_folder(workspace) / "recordings").glob(f"*/{MANIFEST}")):
-        try:
-            found.append((path.parent, read_json(path, Manifest)))
-        except UserError as error:
-            if unreadable is None:
-                raise
-            unreadable.append(Dropped(path.parent.name, "unreadable", error.render()))
-    return found
 
 
 def finished(
@@ -100,7 +82,8 @@ def finished(
         return chosen
     over = [one for one in known.values() if one[1].state in _OVER]
     if not over:
-        seen = f"no recording that can be read is over ({unreadable[0].detail})." if unreadable else "no recording is over."  # fmt: skip
+        lost = [f" '{one.id[:40]}' cannot be read: {one.detail}" for one in unreadable[:1]]
+        seen = "".join(["no recording is over.", *lost])
         raise UserError(seen, where=str(workspace), hint="proctor capture record, or simulate")
     return over
 

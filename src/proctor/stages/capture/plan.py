@@ -12,13 +12,14 @@ import msgspec
 
 from proctor.capture.hints import text_hints
 from proctor.capture.plan import PLAN, SCRIPTS, Plan, make_plan, read_plan, read_scripts
-from proctor.capture.records import MANIFEST, Manifest, Script, State, Strategy, capture_folder
+from proctor.capture.records import Script, State, Strategy, capture_folder
 from proctor.capture.script import count_performances, draw_scripts, short_name
 from proctor.errors import UserError
 from proctor.llm.estimate import Estimate
 from proctor.procedure.graph import Step, TaskGraph
-from proctor.records import Dropped, is_there, read_bytes, read_json, write_json, write_jsonl
+from proctor.records import Dropped, is_there, read_bytes, write_json, write_jsonl
 from proctor.stages.capture.hints import ask_hints, estimate_hints
+from proctor.stages.capture.manifests import recordings_of
 from proctor.stages.capture.settings import PlanSettings
 from proctor.stages.graphs import load_graphs
 from proctor.stages.limits import Limits
@@ -133,15 +134,9 @@ def show_plan(workspace: Path) -> Planned:
 
 def read_states(workspace: Path) -> tuple[dict[str, State], list[Dropped]]:
     """Return the states of recordings by id, and those that cannot be read: nobody is given these, as if they were under way."""
-    states, unreadable = dict[str, State](), list[Dropped]()
-    for path in sorted(capture_folder(workspace).glob(f"recordings/*/{MANIFEST}")):
-        try:
-            found: Manifest = read_json(path, Manifest)
-            states[path.parent.name] = found.state
-        except UserError as error:
-            states[path.parent.name] = "recording"
-            unreadable.append(Dropped(path.parent.name, "unreadable", error.message))
-    return states, unreadable
+    unreadable: list[Dropped] = []
+    states: dict[str, State] = {folder.name: m.state for folder, m in recordings_of(workspace, unreadable)}
+    return {**states, **{one.id: "recording" for one in unreadable}}, unreadable
 
 
 def _told(

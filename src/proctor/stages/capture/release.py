@@ -48,7 +48,8 @@ from proctor.release.recordings import (
     purge_lines,
     withdrawals,
 )  # fmt: skip
-from proctor.stages.capture.ingest import DATASET, finished, recordings_of, synced
+from proctor.stages.capture.ingest import DATASET, finished, synced
+from proctor.stages.capture.manifests import recordings_of
 from proctor.stages.capture.settings import ConsentSettings, ReleaseSettings, WithdrawSettings
 from proctor.stages.datasets_splits import split_dataset
 from proctor.workspace import Workspace
