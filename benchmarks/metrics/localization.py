@@ -185,7 +185,7 @@ def command(runs: int) -> None:
         line = [str(tool), "score", "localization", *files, *extra]
         seconds = median_seconds(lambda: subprocess.run(line, check=True, capture_output=True), runs)  # noqa: B023
         print(
-            f"| proctor score localization, 38,000 predictions {' '.join(extra)} | {seconds:.2f} s | {target} |"
+            f"| proctor metrics localization, 38,000 predictions {' '.join(extra)} | {seconds:.2f} s | {target} |"
         )
 
 

@@ -1,7 +1,14 @@
-"""Proctor: benchmarks that can be trusted, from recordings of people following instructions.
+"""Proctor: benchmarks that can be trusted, from recordings of people following instructions and from documents.
 
-The package root offers the nouns and verbs that most programs need; each is loaded when it is first used, so
-that importing the package stays cheap.
+``Workspace`` does what the commands do, ``load_benchmark`` brings a release, ``metrics`` holds every number of the field::
+
+    import proctor
+
+    ws = proctor.Workspace("bench").read("plain", "recordings/").derive().generate().verify().build()
+    ws.predict(my_function, name="mine").judge().score()
+    ws.leaderboard()
+
+Each name is loaded when it is first used, so that importing the package costs milliseconds.
 """
 
 from __future__ import annotations
@@ -12,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from proctor.version import __version__
 
 _HOME: Final = {
+    "Benchmark": "proctor.release.folder",
     "Candidate": "proctor.ask.moment.candidate",
     "Dataset": "proctor.datasets.dataset",
     "Example": "proctor.exam.kinds.example",
@@ -20,6 +28,7 @@ _HOME: Final = {
     "Mistake": "proctor.procedure.recording",
     "Prediction": "proctor.exam.prediction",
     "Progress": "proctor.procedure.progress",
+    "Question": "proctor.exam.question",
     "Recording": "proctor.procedure.recording",
     "Score": "proctor.metrics.score",
     "Segment": "proctor.procedure.recording",
@@ -27,15 +36,20 @@ _HOME: Final = {
     "TaskGraph": "proctor.procedure.graph",
     "UserError": "proctor.errors",
     "Verdict": "proctor.verify.verdict",
-    "Workspace": "proctor.workspace",
+    "Workspace": "proctor.api",
     "derive_examples": "proctor.ask.moment.derive",
     "derive_progress": "proctor.procedure.progress",
+    "load_benchmark": "proctor.release.folder",
     "load_dataset": "proctor.datasets.dataset",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - the names are strings
+_ROOMS: Final = ("metrics",)
+
+__all__ = ["__version__", *_ROOMS, *sorted(_HOME)]  # noqa: PLE0604 - the names are strings
 
 if TYPE_CHECKING:
+    from proctor import metrics as metrics
+    from proctor.api import Workspace as Workspace
     from proctor.ask.moment.candidate import Candidate as Candidate
     from proctor.ask.moment.derive import derive_examples as derive_examples
     from proctor.datasets.dataset import Dataset as Dataset
@@ -45,6 +59,7 @@ if TYPE_CHECKING:
     from proctor.exam.prediction import Judgement as Judgement
     from proctor.exam.prediction import Prediction as Prediction
     from proctor.exam.question import Item as Item
+    from proctor.exam.question import Question as Question
     from proctor.metrics.score import Score as Score
     from proctor.procedure.graph import Step as Step
     from proctor.procedure.graph import TaskGraph as TaskGraph
@@ -53,11 +68,14 @@ if TYPE_CHECKING:
     from proctor.procedure.recording import Mistake as Mistake
     from proctor.procedure.recording import Recording as Recording
     from proctor.procedure.recording import Segment as Segment
+    from proctor.release.folder import Benchmark as Benchmark
+    from proctor.release.folder import load_benchmark as load_benchmark
     from proctor.verify.verdict import Verdict as Verdict
-    from proctor.workspace import Workspace as Workspace
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"proctor.{name}")
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'proctor' has no attribute {name!r}")

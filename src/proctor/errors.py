@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Final
 
-__all__ = ["EXTRAS", "MAX_LINE", "MissingExtraError", "UserError", "missing_extra"]
+__all__ = ["EXTRAS", "MAX_LINE", "MissingExtraError", "UserError", "did_you_mean", "missing_extra"]
 
 MAX_LINE: Final = 1_000
 """Characters of one line of a message; a file may hold a name of fifty million."""
@@ -28,8 +29,10 @@ EXTRAS: Final[Mapping[str, str]] = {
     "markdown_it": "studio",
     "numba": "corpus",
     "onnxruntime": "onnx",
+    "pandas": "dataframes",
     "pdfplumber": "corpus",
     "pgvector": "pgvector",
+    "polars": "dataframes",
     "psycopg": "postgres",
     "pyarrow": "parquet",
     "pypdfium2": "corpus",
@@ -108,6 +111,13 @@ class MissingExtraError(UserError):
             f"{purpose} needs the package '{package}', which is not installed.",
             hint=f"pip install 'proctor-bench[{extra}]'",
         )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint for a name that is none of those that are known: the one that is meant, or all of them."""
+    names = list(known)
+    near = get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]}?" if near else f"known here: {', '.join(names) or 'none'}"
 
 
 def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:

@@ -15,6 +15,7 @@ Example::
 
 from __future__ import annotations
 
+import os
 import types
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -159,6 +160,34 @@ class Field:
             return None
         convert = self.kind if self.kind in (float, Path) else lambda one: one
         return tuple(map(convert, value)) if self.several else convert(value)
+
+    def convert(self, value: object, *, folder: Path | None = None) -> Any:
+        """Return a value that was written in Python or in a plan as the type of the field; one value for several is a tuple.
+
+        Args:
+            value: as it was written.
+            folder: that paths are relative to; the current one by default.
+
+        Raises:
+            UserError: if it is none of that type.
+        """
+        if value is None:
+            return None
+        if self.several:
+            many = value if isinstance(value, list | tuple) else (value,)
+            return tuple(self._one(one, folder) for one in many)
+        return self._one(value, folder)
+
+    def _one(self, value: object, folder: Path | None) -> Any:
+        if self.parse is not None:
+            return self.parse(str(value))
+        if self.kind is Path and isinstance(value, str | os.PathLike):
+            path = Path(value).expanduser()
+            return path if folder is None else folder / path
+        try:
+            return msgspec.convert(value, self.kind)
+        except msgspec.ValidationError as error:
+            raise UserError(f"{self.name} is {value!r:.80}: {error}.", hint=self.help) from None
 
 
 @cache

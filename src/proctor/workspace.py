@@ -12,13 +12,13 @@ import os
 import shlex
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -38,13 +38,16 @@ from proctor.records import (
 from proctor.settings import Settings, fields_of
 from proctor.version import __version__
 
-if TYPE_CHECKING:
-    from proctor.exam.function import Answering
-    from proctor.stages.exam_settings import PredictSettings
-    from proctor.stages.limits import Limits
-    from proctor.stages.predict import Predicted
-
-__all__ = ["FORMAT", "STAGES", "StageRecord", "Workspace", "format_of", "is_there", "write_format"]
+__all__ = [
+    "FORMAT",
+    "STAGES",
+    "StageRecord",
+    "Workspace",
+    "format_of",
+    "is_there",
+    "place_in_job",
+    "write_format",
+]
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Settings)
@@ -214,8 +217,16 @@ class Workspace:
             raise UserError(
                 "there is no such workspace.",
                 where=str(self.root),
-                hint=f"start with: {self.command_for('recordings.jsonl')}",
+                hint=self._meant() or f"start with: {self.command_for('recordings.jsonl')}",
             )
+
+    def _meant(self) -> str:
+        """Return a hint where another workspace beside this one is called nearly the same."""
+        beside: list[str] = []
+        with suppress(OSError):
+            beside = [path.parent.name for path in self.root.absolute().parent.glob(f"*/{_FORMAT_FILE}")]
+        near = get_close_matches(self.root.name, beside, n=1)
+        return f"did you mean {self.root.with_name(near[0])}?" if near else ""
 
     def require(self, name: str) -> Path:
         """Return the path of a file that an earlier stage must have written.
@@ -238,35 +249,6 @@ class Workspace:
         return f"proctor read DATASET FOLDER {folder}" if stage == "read" else f"proctor {stage} {folder}"
 
     # -- content -----------------------------------------------------------------------------------------------
-
-    def predict(
-        self,
-        function: Answering,
-        settings: PredictSettings | None = None,
-        *,
-        limits: Limits | None = None,
-        seen: Callable[[], None] | None = None,
-    ) -> list[Predicted]:
-        """Have a function answer the items, of every kind, and write the runs; see ``proctor.stages.predict``.
-
-        It gets what a model would be shown (``proctor.exam.function.ShownQuestion``) and returns text, or None. What it raises is
-        a failure of that item. What it returned is kept: a run that was killed goes on; when the module of the function
-        changes, all is asked again.
-
-        Args:
-            function: that answers; it may be a coroutine function.
-            settings: which items, what is shown of them, and the name of the run.
-            limits: how many calls may overlap, and where they are kept.
-            seen: called after each call.
-
-        Raises:
-            UserError: if there are no items, or they cannot be shown so.
-        """
-        stage = import_module(
-            "proctor.stages.predict"
-        )  # which stands above: for people, no file of ours asks this
-        found: list[Predicted] = stage.predict(self.root, function, settings, limits=limits, seen=seen)
-        return found
 
     def load(self, name: str, type_: type[T]) -> list[T]:
         """Return the records of a stage's file."""
@@ -509,7 +491,7 @@ class Workspace:
     def stale(self) -> list[str]:
         """Say which stages' results no longer fit what they were made from, one sentence each."""
         sentences = []
-        for name, record in sorted(self.stages().items(), key=lambda pair: _place_in_job(pair[0])):
+        for name, record in sorted(self.stages().items(), key=lambda pair: place_in_job(pair[0])):
             command = _COMMANDS.get(name.partition("/")[0], name.partition("/")[0])
             for source in self._changed(record.inputs):
                 what = "changed" if self.file(source).exists() else "is gone"
@@ -541,7 +523,7 @@ def _without(record: StageRecord, names: Iterable[str]) -> StageRecord:
     return msgspec.structs.replace(record, outputs=outputs)
 
 
-def _place_in_job(stage: str) -> tuple[int, str]:
+def place_in_job(stage: str) -> tuple[int, str]:
     """Sort key: the order of the job, runs by name."""
     order = (*STAGES, "predict", "judge")
     command = stage.partition("/")[0]

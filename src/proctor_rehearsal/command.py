@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from proctor.cli.console import command_app, emit, note, warn
+from proctor.cli.console import command_app, emit
 from proctor.errors import UserError
+from proctor.terminal import note, warn
 
 if TYPE_CHECKING:
     from proctor_rehearsal.players import Rehearsal

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from proctor import terminal
 from proctor.cli import console
 from proctor.errors import UserError
 
@@ -21,7 +22,7 @@ def test_an_empty_table() -> None:
 
 def test_json_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     console.emit({"n": 1}, "one", as_json=True)
-    console.note("hello")
+    terminal.note("hello")
     seen = capsys.readouterr()
     assert json.loads(seen.out) == {"n": 1}
     assert seen.err == "hello\n"
@@ -55,7 +56,7 @@ def test_progress_off_a_terminal_prints_lines_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console, "_PLAIN_EVERY_SECONDS", 0.0)
-    with console.progress("reading", 2) as step:
+    with terminal.progress("reading", 2) as step:
         step()
         step()
     assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == [
@@ -65,6 +66,6 @@ def test_progress_off_a_terminal_prints_lines_now_and_then(
 
 
 def test_quiet_progress_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with console.progress("x", quiet=True) as step:
+    with terminal.progress("x", quiet=True) as step:
         step()
     assert capsys.readouterr().err == ""

@@ -26,7 +26,7 @@ from proctor.exam.question import Choice, Gold, Item, Open, Pick, Question, Text
 from proctor.llm.store import CallStore
 from proctor.records import read_json, read_jsonl, write_jsonl
 from proctor.stages.exam_settings import PredictSettings
-from proctor.stages.predict import RunInfo, estimate_prediction
+from proctor.stages.predict import RunInfo, estimate_prediction, predict
 from proctor.workspace import Workspace
 
 OPTIONS = ("one", "two", "three", "four")
@@ -73,7 +73,7 @@ def test_it_sees_the_question_as_a_model_and_never_what_is_right(bench: Path) ->
         seen.append(shown)
         return "ABCD"[shown.options.index(OPTIONS[int(shown.id[1])])]
 
-    (run,) = Workspace(bench).predict(right, STEPS)
+    (run,) = predict(bench, right, STEPS)
     assert (run.run, run.items, run.failed, run.asked_now) == ("own", 4, 0, 4)
     first = next(shown for shown in seen if shown.id == "q0")
     assert (first.kind, first.question, first.view) == ("clip", "Which 0?", "steps, shuffled 3")
@@ -99,7 +99,7 @@ def test_errors_and_what_is_no_text_are_failures_of_that_item(bench: Path) -> No
             raise wrong[shown.id]
         return {"w4": None, "w5": 7}[shown.id]
 
-    (run,) = Workspace(bench).predict(answer, PredictSettings(show="steps", form="open", run="own"))  # type: ignore[arg-type]
+    (run,) = predict(bench, answer, PredictSettings(show="steps", form="open", run="own"))  # type: ignore[arg-type]
     assert run.failures == {"function": 6}
     said = {name: str(p.failure) for name, p in answers(bench).items()}
     for name, why in (
@@ -135,9 +135,9 @@ def test_a_call_that_cancels_itself_is_a_failure_and_a_coroutine_that_is_returne
     async def answer() -> str:
         return "A"
 
-    (run,) = Workspace(bench).predict(cancelled, STEPS)
+    (run,) = predict(bench, cancelled, STEPS)
     assert run.failures == {"function": 4}
-    (run,) = Workspace(bench).predict(lambda _: answer(), msgspec.structs.replace(STEPS, run="returned"))
+    (run,) = predict(bench, lambda _: answer(), msgspec.structs.replace(STEPS, run="returned"))
     assert run.failures == {}
     assert run.calls is not None
     assert run.calls.unpriced == 0
@@ -160,8 +160,8 @@ def test_coroutine_functions_overlap_and_others_are_called_one_after_the_other(b
         most["now"] -= 1
         return "A"
 
-    Workspace(bench).predict(plain, STEPS)
-    Workspace(bench).predict(overlapping, msgspec.structs.replace(STEPS, run="other"))
+    predict(bench, plain, STEPS)
+    predict(bench, overlapping, msgspec.structs.replace(STEPS, run="other"))
     assert (most["plain"], most["async"]) == (1, 4)
 
 

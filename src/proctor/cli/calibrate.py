@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.console import WorkspaceArgument, command_app, emit, table
 from proctor.cli.options import Output, with_settings
 from proctor.settings import Settings, option
 from proctor.stages.exam_settings import CalibrateSettings
+from proctor.terminal import progress
 
 if TYPE_CHECKING:
     from proctor.exam.corrected import CorrectedScore

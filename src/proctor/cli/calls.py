@@ -11,10 +11,11 @@ import msgspec
 import typer
 from typer.core import TyperGroup
 
-from proctor.cli.console import emit, note, printable, progress, table, warn
+from proctor.cli.console import emit, table
 from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
 from proctor.settings import Settings, argument, option
+from proctor.terminal import note, printable, progress, warn
 
 if TYPE_CHECKING:
     from proctor.llm.store import CallStore, StoredCall, Total

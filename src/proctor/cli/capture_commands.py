@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from proctor.cli.console import (
-    WorkspaceArgument,
-    command_app,
-    counted,
-    emit,
-    note,
-    progress,
-    table,
-    warn,
-)
+from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, table
 from proctor.cli.models import closing_text, emit_estimates, end_with_status
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.capture.settings import (
@@ -26,6 +17,7 @@ from proctor.stages.capture.settings import (
     WithdrawSettings,
 )  # fmt: skip
 from proctor.stages.limits import Limits
+from proctor.terminal import note, progress, warn
 
 __all__ = ["apps"]
 

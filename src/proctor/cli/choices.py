@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.console import WorkspaceArgument, command_app, emit, table
 from proctor.cli.models import closing_text, end_unfinished, estimate_text
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.clip.settings import ChoiceOptions
 from proctor.stages.limits import Limits
+from proctor.terminal import progress
 
 if TYPE_CHECKING:
     from proctor.stages.clip.choices import ChoicesMade

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from proctor.cli.console import command_app, emit, table, warn
+from proctor.cli.console import command_app, emit, table
 from proctor.cli.options import Output, with_settings
 from proctor.settings import Settings, argument, option
 from proctor.stages.settings import Seed
+from proctor.terminal import warn
 
 app = command_app()
 

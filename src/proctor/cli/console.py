@@ -10,21 +10,18 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from proctor.errors import UserError, missing_extra
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
+from proctor.terminal import escaped, note, printable
 
 __all__ = [
     "WorkspaceArgument",
@@ -32,19 +29,15 @@ __all__ = [
     "counted",
     "emit",
     "group_app",
-    "note",
-    "printable",
-    "progress",
     "run",
     "share_text",
     "table",
-    "warn",
 ]
 
 WorkspaceArgument = Annotated[
     Path, typer.Argument(metavar="WORKSPACE", help="Folder of the benchmark in the making.")
 ]
-_PLAIN_EVERY_SECONDS: Final = 15.0
+_EXAMPLE: Final = "Example: "
 _INTERRUPTED: Final = 130
 _TERMINATED: Final = 143
 _SURROUNDINGS: Final = frozenset(
@@ -54,14 +47,58 @@ _SURROUNDINGS: Final = frozenset(
 """What the system refuses to everybody: no bug of ours, and the user can change it."""
 
 
+class SectionedCommand(TyperCommand):
+    """A command whose help shows examples first, and its options under their headings."""
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write what the command does in a sentence, then examples as they are typed, then the rest."""
+        paragraphs = [
+            part.strip() for part in (self.help or "").replace("\f", "").split("\n\n") if part.strip()
+        ]
+        examples = [part for part in paragraphs if part.startswith(_EXAMPLE)]
+        first, *rest = [part for part in paragraphs if part not in examples] or [""]
+        self.help = first
+        super().format_help_text(ctx, formatter)
+        self.help = "\n\n".join(paragraphs)
+        if examples:
+            with formatter.section("Examples"):
+                for example in examples:
+                    typed = " ".join(example.removeprefix(_EXAMPLE).split())
+                    formatter.write(f"{'':{formatter.current_indent}}{typed}\n")
+        for part in rest:
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(" ".join(part.split()))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, section by section."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                argument = parameter.param_type_name == "argument"
+                usual = "Arguments" if argument else "Options"
+                record = (record[0].partition(" <")[0], record[1]) if argument else record
+                heading = getattr(parameter, "rich_help_panel", None) or usual
+                sections.setdefault(heading, []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class _App(typer.Typer):
+    def command(self, name: str | None = None, **settings: Any) -> Any:
+        """Take a function as a command whose help is sectioned."""
+        return super().command(name, **{"cls": SectionedCommand, **settings})
+
+
 def command_app() -> typer.Typer:
     """Return the app of one command; plain text in any terminal."""
-    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    return _App(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 def group_app(help: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
     """Return the app of a group of commands, which prints its help when none is named."""
-    app = typer.Typer(
+    app = _App(
         cls=cls,
         no_args_is_help=True,
         add_completion=False,
@@ -87,7 +124,7 @@ def emit(result: msgspec.Struct | Mapping[str, Any] | Sequence[Any], text: str, 
     """
     if as_json:
         shown = msgspec.json.format(msgspec.json.encode(result), indent=2).decode()
-        shown = "\n".join(_escaped(line, _json_escape) for line in shown.split("\n"))
+        shown = "\n".join(escaped(line, _json_escape) for line in shown.split("\n"))
     else:
         shown = "\n".join(printable(line) for line in text.rstrip("\n").split("\n"))
     try:
@@ -103,29 +140,9 @@ def emit(result: msgspec.Struct | Mapping[str, Any] | Sequence[Any], text: str, 
         ) from None
 
 
-def printable(text: str) -> str:
-    """Escape what does not print, line breaks too: text from data must not steer the terminal."""
-    return _escaped(text, lambda c: c.encode("unicode_escape", "surrogatepass").decode("ascii"))
-
-
-def _escaped(text: str, escape: Callable[[str], str]) -> str:
-    return text if text.isprintable() else "".join(c if c.isprintable() else escape(c) for c in text)
-
-
 def _json_escape(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
-
-
-def note(text: str) -> None:
-    """Print lines for people to standard error; nothing stops when nobody can read them."""
-    with suppress(OSError):
-        sys.stderr.write("\n".join(printable(line) for line in text.split("\n")) + "\n")
-
-
-def warn(text: str) -> None:
-    """Print a warning to standard error."""
-    note(f"warning: {text}")
 
 
 def share_text(value: float | None, interval: tuple[float, float] | None = None) -> str:
@@ -165,84 +182,6 @@ def _is_number(text: str) -> bool:
 def counted(counts: Mapping[str, int]) -> str:
     """Return how many of each, as part of a sentence."""
     return ", ".join(f"{n:,} {name}" for name, n in counts.items()) or "none"
-
-
-@contextmanager
-def progress(title: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
-    """Show progress on standard error: a bar with rate and time left on a terminal, plain lines elsewhere.
-
-    Yields:
-        A function to call once per finished item.
-    """
-    if quiet:
-        yield lambda: None
-    elif sys.stderr.isatty() and not os.environ.get("NO_PROGRESS"):
-        with _bar(title, total) as step:
-            yield step
-    else:
-        with _lines(title, total) as step:
-            yield step
-
-
-_bars: list[Progress] = []
-"""The bars on the terminal, once for each that is shown: a terminal has room for one set of them."""
-_bars_lock = threading.Lock()
-
-
-@contextmanager
-def _bar(title: str, total: int | None) -> Iterator[Callable[[], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with _bars_lock:
-        bars = _bars[0] if _bars else Progress(*columns, console=Console(stderr=True), transient=True)
-        if not _bars:
-            bars.start()
-        _bars.append(bars)
-    task, begin, done = bars.add_task(title, total=total, rate=""), time.monotonic(), 0
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        bars.update(task, completed=done, rate=_rate(done, time.monotonic() - begin))
-
-    try:
-        yield step
-    finally:
-        with _bars_lock:
-            _bars.pop()
-            bars.remove_task(task)
-            if not _bars:
-                bars.stop()
-
-
-@contextmanager
-def _lines(title: str, total: int | None) -> Iterator[Callable[[], None]]:
-    begin = last = time.monotonic()
-    done = 0
-
-    def step() -> None:
-        nonlocal done, last
-        done += 1
-        now = time.monotonic()
-        if now - last >= _PLAIN_EVERY_SECONDS:
-            last = now
-            note(f"{title}: {done}" + (f" of {total}" if total else "") + f", {_rate(done, now - begin)}")
-
-    yield step
-
-
-def _rate(done: int, seconds: float) -> str:
-    """Say how fast it goes: per second, or the seconds that one takes."""
-    each = seconds / done
-    return f"{1 / max(each, 1e-9):,.0f}/s" if each < 0.5 else f"{each:,.1f} s each"
 
 
 def run(app: Callable[[], Any]) -> int:

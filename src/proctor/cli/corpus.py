@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from proctor.cli.console import WorkspaceArgument, counted, emit, group_app, progress, table, warn
+from proctor.cli.console import WorkspaceArgument, counted, emit, group_app, table
 from proctor.cli.models import closing_text, emit_estimates
 from proctor.cli.options import DryRun, Output, Spread, with_settings
 from proctor.stages.documents.settings import CorpusOptions, DedupeOptions, EmbedOptions
 from proctor.stages.limits import Limits
+from proctor.terminal import progress, warn
 
 if TYPE_CHECKING:
     from proctor.stages.documents.corpus import Counted

@@ -9,10 +9,11 @@ from typing import Annotated
 
 import msgspec
 
-from proctor.cli.console import command_app, emit, progress, table, warn
+from proctor.cli.console import command_app, emit, table
 from proctor.cli.options import Output, with_settings
 from proctor.settings import Settings, argument, option
 from proctor.stages.settings import Seed
+from proctor.terminal import progress, warn
 
 app = command_app()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, table, warn
+from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, table
 from proctor.cli.options import Output, Spread, with_settings
 from proctor.stages.settings import DeriveSettings
+from proctor.terminal import warn
 
 app = command_app()
 

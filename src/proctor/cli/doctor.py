@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import platform
+import re
 import shutil
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from proctor.cli.console import command_app, emit, progress, table
+from proctor.cli.console import command_app, emit, table
 from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
 from proctor.settings import Settings, argument, option
+from proctor.terminal import progress
 from proctor.version import __version__
 
 if TYPE_CHECKING:
@@ -23,19 +25,8 @@ if TYPE_CHECKING:
 
 app = command_app()
 
-_EXTRAS: Final = {
-    "video": (("av", "av"), ("pillow", "pillow")),
-    "parquet": (("pyarrow", "pyarrow"),),
-    "hf": (("datasets", "datasets"),),
-    "postgres": (("psycopg", "psycopg"),),
-    "rehearsal": (("proctor-rehearsal", "proctor_rehearsal"),),
-    "corpus": (
-        ("bm25s", "bm25s"),
-        ("faiss-cpu", "faiss"),
-        ("pdfplumber", "pdfplumber"),
-        ("selectolax", "selectolax"),
-    ),
-}
+_PACKAGE: Final = "proctor-bench"
+_REQUIRED: Final = re.compile(r"(?P<package>[A-Za-z0-9_.-]+).*extra == ['\"](?P<extra>[^'\"]+)")
 _FREE_BYTES: Final = 500 * 2**20
 
 
@@ -60,12 +51,11 @@ def doctor(settings: DoctorSettings, output: Output) -> None:
     result: dict[str, Any] = {
         "proctor": __version__,
         "python": platform.python_version(),
-        "extras": {name: {p: _version(p) for p, _ in packages} for name, packages in _EXTRAS.items()},
+        "extras": {
+            name: {package: _version(package) for package in packages} for name, packages in _extras().items()
+        },
     }
-    rows = [
-        (f"extra {name}", ", ".join(f"{p} {v or 'missing'}" for p, v in packages.items()))
-        for name, packages in result["extras"].items()
-    ]
+    rows = [(f"extra {name}", _said(name, packages)) for name, packages in result["extras"].items()]
     result["graphviz"] = shutil.which("dot") or ""
     rows.append(("graphviz", result["graphviz"] or "missing: graphs are drawn in the page instead"))
     text = f"proctor {__version__}, Python {result['python']}\n" + table(rows)
@@ -80,6 +70,27 @@ def doctor(settings: DoctorSettings, output: Output) -> None:
     emit(result, text, as_json=output.as_json)
     if problems:
         raise typer.Exit(2)
+
+
+def _extras() -> dict[str, list[str]]:
+    """Return the extras of the installed package, each with what it brings, as its metadata say."""
+    found: dict[str, list[str]] = {}
+    for line in requires(_PACKAGE) or ():
+        needed = _REQUIRED.match(line)
+        if needed and needed["extra"] not in ("all", "dev") and needed["package"] != _PACKAGE:
+            found.setdefault(needed["extra"], []).append(needed["package"])
+    return {**dict(sorted(found.items())), "rehearsal": ["proctor-rehearsal"]}
+
+
+def _said(name: str, packages: dict[str, str]) -> str:
+    """Return what is there of an extra, or how to install it."""
+    lacking = [package for package, there in packages.items() if not there]
+    if not lacking:
+        return ", ".join(f"{package} {there}" for package, there in packages.items())
+    where = (
+        "pip install ./src/proctor_rehearsal" if name == "rehearsal" else f"pip install '{_PACKAGE}[{name}]'"
+    )
+    return f"missing: {', '.join(lacking)}; {where}"
 
 
 def _version(package: str) -> str:

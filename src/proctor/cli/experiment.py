@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 import typer
 
-from proctor.cli.console import WorkspaceArgument, emit, progress, table, warn
+from proctor.cli.console import WorkspaceArgument, emit, table
 from proctor.cli.lazy import STANDIN
-from proctor.cli.models import estimate_text, rehearsed
+from proctor.cli.models import emit_estimates, estimate_text, rehearsed
 from proctor.cli.options import DryRun, Output, command_of
 from proctor.settings import Settings, option
 from proctor.stages.experiment.outline import Given
 from proctor.stages.experiment.settings import OUTLINES
 from proctor.stages.limits import Limits
+from proctor.terminal import progress, warn
 
 if TYPE_CHECKING:
     from proctor.stages.experiment.compare import Grid
     from proctor.stages.experiment.stage import Done, Plan
 
-__all__ = ["apps"]
+__all__ = ["Trying", "apps", "conduct_plan"]
 
 
 class Trying(DryRun, frozen=True, kw_only=True):
@@ -49,18 +50,15 @@ class Trying(DryRun, frozen=True, kw_only=True):
     ] = None
 
 
-def _do(
-    plan: Plan,
-    workspace: Path,
-    given: Mapping[str, Mapping[str, Any]],
-    limits: Limits,
-    trying: Trying,
-    output: Output,
+def conduct_plan(
+    name: str, workspace: Path, given: Given, limits: Limits, trying: Trying, output: Output
 ) -> None:
+    """Do one experiment, or say what it would take, and print what came of it."""
     from proctor.stages.experiment.conduct import choose, conduct, kept_settings
     from proctor.stages.experiment.foresee import foresee
     from proctor.stages.experiment.stage import Done
 
+    plan: Plan = import_module(f"proctor.stages.experiment.{name}").PLAN
     kept = kept_settings(workspace, plan)
     chosen = choose(workspace, plan, given)
     vary = trying.vary or (kept.vary if kept is not None else ())
@@ -70,7 +68,10 @@ def _do(
         estimate = foresee(workspace, plan, chosen, vary=vary, limits=limits, show=showing, done=foreseen)
         for line in foreseen.notes:
             warn(line)
-        emit(estimate, estimate_text(estimate), as_json=output.as_json)
+        if estimate is None:
+            emit_estimates([], as_json=output.as_json)
+        else:
+            emit(estimate, estimate_text(estimate), as_json=output.as_json)
         return
     seed = getattr(chosen[plan.stages[1].name], "seed", 0)
     with rehearsed(limits, workspace, trying.rehearse, seed=seed, quiet=output.as_json) as limits:
@@ -241,8 +242,7 @@ def _app(name: str, help: str) -> typer.Typer:
     def experiment(
         workspace: WorkspaceArgument, given: Given, limits: Limits, trying: Trying, output: Output
     ) -> None:
-        plan: Plan = import_module(f"proctor.stages.experiment.{name}").PLAN
-        _do(plan, workspace, given, limits, trying, output)
+        conduct_plan(name, workspace, given, limits, trying, output)
 
     experiment.__annotations__["given"] = Annotated[Given, OUTLINES[name]]
     return command_of(name, help, experiment)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from proctor.cli.console import counted, emit, group_app, progress, table, warn
+from proctor.cli.console import counted, emit, group_app, table
 from proctor.cli.options import Output, Spread, with_settings
 from proctor.stages.learn.settings import (
     CheckStoreSettings,
@@ -17,6 +17,7 @@ from proctor.stages.learn.settings import (
     ExtractSettings,
     StoreSettings,
 )
+from proctor.terminal import progress, warn
 
 if TYPE_CHECKING:
     from proctor.stages.learn.features import Described, Unfit

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table, warn
+from proctor.cli.console import WorkspaceArgument, command_app, emit, table
 from proctor.cli.models import closing_text, emit_estimates, end_unfinished, end_with_status
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.settings import Settings, option
 from proctor.stages.clip.settings import FilterOptions
 from proctor.stages.limits import Limits
+from proctor.terminal import progress, warn
 
 if TYPE_CHECKING:
     from proctor.ask.clip.audit import Rate

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, progress, table, warn
+from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, table
 from proctor.cli.models import closing_text, emit_estimates, end_unfinished, end_with_status, estimate_text
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.clip.settings import PairOptions
 from proctor.stages.documents.settings import DocumentsOptions
 from proctor.stages.limits import Limits
 from proctor.stages.settings import GenerateFiles, GenerateSettings
+from proctor.terminal import progress, warn
 
 if TYPE_CHECKING:
     from proctor.ask.moment.model_generator import Funnel

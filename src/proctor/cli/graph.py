@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from proctor.cli.console import counted, emit, group_app, progress, table, warn
+from proctor.cli.console import counted, emit, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.stages.graph_settings import (
     BenchmarkSettings,
@@ -17,6 +17,7 @@ from proctor.stages.graph_settings import (
     LintSettings,
     OrderMistakesSettings,
 )
+from proctor.terminal import progress, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

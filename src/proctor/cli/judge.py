@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.console import WorkspaceArgument, command_app, emit, table
 from proctor.cli.models import closing_text, emit_estimates, end_with_status
 from proctor.cli.options import DryRun, Output, Spread, with_settings
 from proctor.stages.exam_settings import JudgeSettings
 from proctor.stages.limits import Limits
+from proctor.terminal import progress
 
 app = command_app()
 

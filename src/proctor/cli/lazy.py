@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -73,8 +73,12 @@ class LazyGroup(TyperGroup):
         members: name to module and summary; a module has ``app``, or ``apps`` by name.
         brought: commands of other packages by name; they are listed where these are installed.
         former: commands that are no more, of one word or two, and what is typed now.
+        sections: names of commands under their headings; one for all where there is none.
+        needs: extras that a command needs, or that it does more with.
     """
 
+    needs: ClassVar[Mapping[str, Sequence[str]]] = {}
+    sections: ClassVar[Mapping[str, Sequence[str]]] = {}
     members: ClassVar[Mapping[str, tuple[str, str]]] = {}
     brought: ClassVar[Mapping[str, Brought]] = {}
     former: ClassVar[Mapping[str, str]] = {}
@@ -85,8 +89,9 @@ class LazyGroup(TyperGroup):
         self.commands = cast("Any", dict.fromkeys(self._summaries()))
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the framework's signature
-        """Return the commands in the order of the job."""
-        return list(self._summaries())
+        """Return the commands that are listed, in the order of the job."""
+        summaries = self._summaries()
+        return [name for names in self._sections(summaries).values() for name in names if name in summaries]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that is typed.
@@ -111,12 +116,20 @@ class LazyGroup(TyperGroup):
             return None
         module = import_module(self.members[cmd_name][0])
         apps: Any = getattr(module, "apps", None)
-        return _command(cmd_name, module.app if apps is None else apps[cmd_name])
+        command = _command(cmd_name, module.app if apps is None else apps[cmd_name])
+        if extras := self.needs.get(cmd_name):
+            command.epilog = f"It needs: pip install 'proctor-bench[{','.join(extras)}]' (proctor doctor shows what is there)."
+        return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """List names and summaries without loading any command."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self._summaries().items()))
+        summaries = self._summaries()
+        for heading, names in self._sections(summaries).items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, summaries[name]) for name in names if name in summaries])
+
+    def _sections(self, summaries: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+        return self.sections or {"Commands": tuple(summaries)}
 
     def _summaries(self) -> dict[str, str]:
         own = {name: summary for name, (_, summary) in self.members.items()}

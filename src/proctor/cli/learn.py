@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from proctor.cli.console import counted, emit, group_app, progress, share_text, table, warn
+from proctor.cli.console import counted, emit, group_app, share_text, table
 from proctor.cli.learn_decode import decode, localize_page
 from proctor.cli.learn_localize import localize
 from proctor.cli.learn_paper import protocols, sweep
@@ -23,6 +23,7 @@ from proctor.stages.learn.settings import (
     RunsSettings,
     StudySettings,
 )
+from proctor.terminal import progress, warn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from proctor.cli.console import counted, emit, progress, share_text, table, warn
+from proctor.cli.console import counted, emit, share_text, table
 from proctor.cli.options import Output, with_settings
 from proctor.learn.settings import TrainOptions
 from proctor.stages.learn.localize_settings import LocalizeSettings
+from proctor.terminal import progress, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ __all__ = ["localize"]
 def localize(settings: LocalizeSettings, training: TrainOptions, output: Output) -> None:
     """Learn which step happens when in whole recordings, and test it.
 
-    A run holds predictions.csv and truth.csv, which proctor score localization reads.
+    A run holds predictions.csv and truth.csv, which proctor metrics localization reads.
 
     Example: proctor learn localize --annotations ~/data/captaincook4d --model prior --split E --out runs/prior-e
     """

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from proctor.cli.console import emit, progress, warn
+from proctor.cli.console import emit
 from proctor.cli.console import table as columns
 from proctor.cli.options import Output, Spread, with_settings
 from proctor.learn.settings import TrainOptions
 from proctor.stages.learn.settings import ProtocolsSettings, SweepSettings, TableSettings
+from proctor.terminal import progress, warn
 
 if TYPE_CHECKING:
     from proctor.stages.learn.protocols import Measured

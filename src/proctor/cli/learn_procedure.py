@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from proctor.cli.console import counted, emit, progress, table, warn
+from proctor.cli.console import counted, emit, table
 from proctor.cli.options import Output, with_settings
 from proctor.learn.settings import TrainOptions
 from proctor.stages.learn.procedure_settings import ProcedureSettings
+from proctor.terminal import progress, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

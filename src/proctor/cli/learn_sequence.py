@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
-from proctor.cli.console import counted, emit, progress, table, warn
+from proctor.cli.console import counted, emit, table
 from proctor.cli.options import Output, with_settings
 from proctor.learn.settings import TrainOptions
 from proctor.stages.learn.sequence_settings import (
@@ -14,6 +14,7 @@ from proctor.stages.learn.sequence_settings import (
     SequenceSettings,
     SequenceTableSettings,
 )
+from proctor.terminal import progress, warn
 
 if TYPE_CHECKING:
     from proctor.learn.sequencing.figures import OrderFigures

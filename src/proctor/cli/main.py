@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 import typer
@@ -17,69 +17,94 @@ from proctor.version import __version__
 __all__ = ["app", "main"]
 
 _COMMANDS: Final = {
-    "demo": ("demo", "Run the whole job on the shipped sample, from recordings to a report."),
-    "read": ("read", "Read a data set's recordings and task graphs into a workspace."),
-    "derive": ("derive", "Derive the moments that may be asked about."),
-    "generate": (
-        "families",
-        "Generate questions about moments; documents: 'generate documents', clips: 'generate clip'.",
-    ),
-    "filter": (
-        "filter",
-        "Drop questions that are vague, tricky, made up, or answered without seeing anything.",
-    ),
-    "choices": ("choices", "Make multiple choice of open-ended questions."),
-    "verify": ("verify", "Have candidates verified by the task graph or a model, and list the verdicts."),
-    "studio": ("studio", "Serve the web pages on which people verify and adjudicate."),
-    "capture": (
-        "capture",
-        "Make recordings: plan, record, synchronise, annotate, release.",
-    ),
-    "round": (
-        "round",
-        "Give tasks to people: answer, mark, rate, write, order, annotate; collect what they said.",
-    ),
-    "build": ("build", "Build the benchmark from what was accepted, and its release folder."),
-    "predict": ("predict", "Have a predictor answer the benchmark."),
-    "judge": ("families", "Mark the answers; 'judge read' says what a judge's replies are read as."),
-    "score": ("score", "Compute scores with intervals: the runs of a workspace, or any metric from files."),
-    "calibrate": ("calibrate", "Hold judges against people, and correct scores by what they get wrong."),
-    "report": ("report", "Write the report: one HTML page that works offline."),
-    "experiment": (
-        "families",
-        "Do all of this in one go: a whole experiment, about moments, documents or clips.",
-    ),
-    "learn": ("learn", "Recognise mistakes in recorded steps: train, test, and see why."),
-    "corpus": ("corpus", "Build a corpus of documents (texts, tables, images), and look at it."),
-    "retrieve": ("retrieve", "Let retrievers search for the sources of questions."),
-    "concur": ("concur", "Compare how two benchmarks rank the same systems."),
-    "study": ("study", "Draw samples for people, deal forms, and evaluate what they say."),
-    "datasets": ("datasets", "List, get, check, measure, split, cut and convert data sets."),
-    "sequences": ("sequences", "Make a file of sequences of steps from manuals, recordings or task graphs."),
-    "features": ("features", "Convert, check and extract features of videos."),
-    "graph": ("graph", "Check, convert, draw and induce task graphs."),
-    "import": ("exchange", "Bring a published benchmark into a workspace."),
-    "export": ("exchange", "Write a workspace as a published format."),
-    "reproduce": ("reproduce", "Recompute published results from the annotations."),
-    "oracle": ("oracle", "Measure the task-graph oracle against people."),
-    "calls": ("calls", "List, sum up, export, prune and replay calls of models."),
-    "upgrade": ("upgrade", "Bring a copy of a workspace of an older version up to date."),
-    "doctor": ("doctor", "Say what is installed, and what is wrong with a workspace."),
+    "Start": {
+        "demo": ("demo", "Run the whole job on the shipped sample, from recordings to a report."),
+        "init": ("plan", "Write a plan of an experiment, after three questions."),
+        "run": ("plan", "Do the experiment that a plan describes, from the data to the report."),
+        "doctor": ("doctor", "Show what is installed, and what is wrong with a workspace."),
+    },
+    "Make a benchmark": {
+        "read": ("read", "Read a data set's recordings and task graphs into a workspace."),
+        "derive": ("derive", "Derive the moments that may be asked about."),
+        "corpus": ("corpus", "Build a corpus of documents (texts, tables, images), and look at it."),
+        "generate": ("families", "Generate questions about moments, clips or documents."),
+        "filter": (
+            "filter",
+            "Drop questions that are vague, tricky, made up, or answered without seeing anything.",
+        ),
+        "choices": ("choices", "Make multiple choice of open-ended questions."),
+        "verify": ("verify", "Have questions verified by the task graph or a model, and list the verdicts."),
+        "build": ("build", "Build the benchmark from what was accepted, and its release folder."),
+    },
+    "Evaluate": {
+        "predict": ("predict", "Have models, functions and baselines answer the benchmark."),
+        "retrieve": ("retrieve", "Let retrievers search for the sources of questions."),
+        "judge": ("families", "Mark the answers, by rules or by a model."),
+        "score": ("score", "Compute the scores of runs, with intervals and comparisons."),
+        "calibrate": ("calibrate", "Compare judges with people, and correct scores by what they get wrong."),
+        "report": ("report", "Write the report: one HTML page that works offline."),
+        "experiment": ("families", "Do all of this in one command, about moments, documents or clips."),
+        "concur": ("concur", "Compare how two benchmarks rank the same systems."),
+    },
+    "People": {
+        "studio": ("studio", "Serve the web pages on which people verify and adjudicate."),
+        "round": ("round", "Give tasks to people: answer, mark, rate, write, order, annotate."),
+        "study": ("study", "Draw samples for people, deal forms, and evaluate the answers."),
+    },
+    "Data": {
+        "datasets": ("datasets", "List, get, check, measure, split, cut and convert data sets."),
+        "capture": ("capture", "Make recordings: plan, record, synchronise, annotate, release."),
+        "graph": ("graph", "Check, convert, draw and induce task graphs."),
+        "sequences": (
+            "sequences",
+            "Make a file of sequences of steps from manuals, recordings or task graphs.",
+        ),
+        "features": ("features", "Convert, check and extract features of videos."),
+        "import": ("exchange", "Bring a published benchmark into a workspace."),
+        "export": ("exchange", "Write a workspace as a published format."),
+    },
+    "Metrics and models": {
+        "metrics": ("metrics", "Compute any metric of the field from files, with intervals."),
+        "learn": ("learn", "Train and test models: mistakes, steps in time, order of steps."),
+    },
+    "Advanced": {
+        "reproduce": ("reproduce", "Recompute published results from the annotations."),
+        "oracle": ("oracle", "Measure how far the task graph agrees with people."),
+        "calls": ("calls", "List, sum up, export, prune and replay calls of models."),
+        "upgrade": ("upgrade", "Bring a copy of a workspace of an older version up to date."),
+    },
 }
+
+
+_NEEDS: Final = {
+    "capture": ("capture",),
+    "corpus": ("corpus",),
+    "features": ("video", "transformers"),
+    "learn": ("learn",),
+    "retrieve": ("corpus",),
+    "studio": ("studio",),
+}
+"""Extras of commands that do nothing, or little, without them."""
 
 
 class _Commands(LazyGroup):
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
-        name: (f"proctor.cli.{module}", summary) for name, (module, summary) in _COMMANDS.items()
+        name: (f"proctor.cli.{module}", summary)
+        for commands in _COMMANDS.values()
+        for name, (module, summary) in commands.items()
+    }
+    sections: ClassVar[Mapping[str, Sequence[str]]] = {
+        heading: (*commands, *(("standin",) if heading == "Advanced" else ()))
+        for heading, commands in _COMMANDS.items()
     }
     brought: ClassVar[Mapping[str, Brought]] = {"standin": STANDIN}
+    needs: ClassVar[Mapping[str, Sequence[str]]] = _NEEDS
     former: ClassVar[Mapping[str, str]] = FORMER
 
 
 app = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help=(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from proctor.cli.console import emit, note, progress, warn
+from proctor.cli.console import emit
+from proctor.terminal import note, progress, warn
 
 if TYPE_CHECKING:
     from proctor.llm.estimate import Estimate

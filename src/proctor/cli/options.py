@@ -6,16 +6,15 @@ import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
-from typer.core import TyperCommand
 
 from proctor.cli.console import command_app
 from proctor.settings import Field, Settings, fields_of, option
 from proctor.stages.experiment.outline import Given, Outline
 
-__all__ = ["DryRun", "Output", "SectionedCommand", "Spread", "command_of", "with_settings"]
+__all__ = ["DryRun", "Output", "Spread", "command_of", "with_settings"]
 
 
 class Output(Settings, frozen=True, kw_only=True):
@@ -103,30 +102,14 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 def command_of(name: str, help: str, run: Callable[..., None]) -> typer.Typer:
     """Return the app of one command whose options and help come from a struct of settings."""
     app = command_app()
-    app.command(name, cls=SectionedCommand, help=inspect.cleandoc(help))(with_settings(run))
+    app.command(name, help=inspect.cleandoc(help))(with_settings(run))
     return app
-
-
-class SectionedCommand(TyperCommand):
-    """A command whose options stand under their headings."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, section by section."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
-            if (record := parameter.get_help_record(ctx)) is not None:
-                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
-                heading = getattr(parameter, "rich_help_panel", None) or usual
-                sections.setdefault(heading, []).append(record)
-        for heading, records in sections.items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
 
 
 def _parameter(field: Field) -> inspect.Parameter:
     limits: dict[str, Any] = {
         "help": field.help,
-        "metavar": field.metavar,
+        "metavar": field.metavar or (field.name.upper() if field.argument else _word(field)),
         "min": field.ge,
         "max": field.le,
         "parser": field.parse,
@@ -152,6 +135,15 @@ def _parameter(field: Field) -> inspect.Parameter:
         inspect.Parameter.KEYWORD_ONLY,
         default=inspect.Parameter.empty if field.required else default,
         annotation=Annotated[kind, declared],
+    )
+
+
+def _word(field: Field) -> str | None:
+    """Return what is typed there, in a word; None for flags and for choices, which are listed."""
+    if get_origin(field.kind) is Literal:
+        return f"[{'|'.join(map(str, get_args(field.kind)))}]" if field.several else None
+    return (
+        {str: "TEXT", int: "N", float: "NUMBER", Path: "PATH"}.get(field.kind) if not field.argument else None
     )
 
 

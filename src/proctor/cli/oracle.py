@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from proctor.cli.console import emit, group_app, progress, table
+from proctor.cli.console import emit, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.settings import option
 from proctor.stages.settings import PromqaFiles, Seed
+from proctor.terminal import progress
 
 app = group_app("Measure the task-graph oracle against people.")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.console import WorkspaceArgument, command_app, emit, table
 from proctor.cli.models import closing_text, emit_estimates, end_with_status, failed_text
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.settings import Settings, option
 from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.limits import Limits
+from proctor.terminal import progress
 
 if TYPE_CHECKING:
     from proctor.stages.predict import Predicted

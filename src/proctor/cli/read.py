@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from proctor.cli.console import command_app, emit, table, warn
+from proctor.cli.console import command_app, emit, table
 from proctor.cli.options import Output, Spread, with_settings
 from proctor.settings import Settings, argument
 from proctor.stages.settings import ReadSettings
+from proctor.terminal import warn
 
 app = command_app()
 

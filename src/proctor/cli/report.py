@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, progress
+from proctor.cli.console import WorkspaceArgument, command_app, emit
 from proctor.cli.options import Output, with_settings
 from proctor.stages.settings import ReportFiles, ReportSettings
+from proctor.terminal import progress
 
 app = command_app()
 

@@ -6,18 +6,12 @@ from typing import Any
 
 import msgspec
 
-from proctor.cli.console import (
-    WorkspaceArgument,
-    command_app,
-    emit,
-    progress,
-    table,
-    warn,
-)
+from proctor.cli.console import WorkspaceArgument, command_app, emit, table
 from proctor.cli.models import closing_text, emit_estimates, end_with_status
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.documents.settings import RetrievalOptions
 from proctor.stages.limits import Limits
+from proctor.terminal import progress, warn
 
 app = command_app()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from proctor.cli.console import command_app, emit, progress, table
+from proctor.cli.console import command_app, emit, table
 from proctor.cli.options import Output, with_settings
 from proctor.stages.sequences import SequenceSettings, make_sequences
+from proctor.terminal import progress
 
 app = command_app()
 

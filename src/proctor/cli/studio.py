@@ -7,12 +7,13 @@ from typing import Annotated, Any, ClassVar
 
 from typer.core import TyperGroup
 
-from proctor.cli.console import WorkspaceArgument, counted, emit, group_app, note, progress
+from proctor.cli.console import WorkspaceArgument, counted, emit, group_app
 from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
 from proctor.settings import Settings, argument, option
 from proctor.stages.rounds.settings import Database, Stored
 from proctor.stages.settings import Videos
+from proctor.terminal import note, progress
 
 
 class Prepare(Settings, frozen=True, kw_only=True):

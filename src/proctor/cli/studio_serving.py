@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from proctor.cli.console import note, progress
 from proctor.errors import MissingExtraError, UserError
+from proctor.terminal import note, progress
 
 if TYPE_CHECKING:
     from proctor.studio.context import Settings

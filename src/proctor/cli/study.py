@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from proctor.cli.console import WorkspaceArgument, emit, group_app, table, warn
+from proctor.cli.console import WorkspaceArgument, emit, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.exam.human_study import METRICS, PUBLISHED, PUBLISHED_TAU
 from proctor.spreadsheet import csv_text
@@ -26,6 +26,7 @@ from proctor.stages.study import (
     evaluate_ratings,
     tally,
 )
+from proctor.terminal import warn
 
 app = group_app(
     "Draw samples for people, deal forms, and evaluate what they say.\n\n"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.console import WorkspaceArgument, command_app, emit, table
 from proctor.cli.options import Output, with_settings
 from proctor.settings import Settings, option
+from proctor.terminal import progress
 
 app = command_app()
 

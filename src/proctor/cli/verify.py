@@ -2,50 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, progress, table
+from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, table
 from proctor.cli.models import closing_text, emit_estimates, end_with_status
 from proctor.cli.options import DryRun, Output, Spread, with_settings
-from proctor.settings import option
+from proctor.settings import Settings, option
+from proctor.stages.exam_settings import VerifySettings
 from proctor.stages.limits import Limits
-from proctor.stages.replies import ReplyOptions
-from proctor.stages.settings import Limit, Videos
+from proctor.terminal import progress
 
 app = command_app()
 
 
-class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
-    """Who judges, and what a model is shown."""
+class Comparing(Settings, frozen=True, kw_only=True):
+    """Whether nothing is verified."""
 
-    store: Annotated[
-        str | None, option("Where verdicts are kept: a file in the workspace, or a postgresql:// URL.")
-    ] = None
-    threshold: Annotated[
-        float | None, option("Confidence from 0.5 to 1 below which the oracle says 'unsure' (default 0.8).")
-    ] = None
-    verifier: Annotated[
-        str | None,
-        option(
-            "A model that reviews in place of the oracle, such as openai/gpt-4o; its verdicts lie beside all others."
-        ),
-    ] = None
-    form: Annotated[
-        Literal["text", "json"], option("Of a model's reply: text, or json (structured output).")
-    ] = "text"
-    frames: Annotated[
-        int, option("Frames that a model sees beside the steps, at most; none when 0.", ge=0)
-    ] = 0
-    height: Annotated[int, option("Of the frames, in pixels.", ge=16)] = 360
-    sampling: Annotated[
-        Literal["published", "uniform", "fps", "steps"], option("Of the frames: published, uniform or fps.")
-    ] = "published"
     against: Annotated[
         bool,
         option("Verify nothing: hold every oracle, model and filter against people, and end.", "--list"),
     ] = False
-    videos: Videos = None
-    limit: Limit = None
 
 
 @app.command()
@@ -53,6 +29,7 @@ class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
 def verify(
     workspace: WorkspaceArgument,
     settings: VerifySettings,
+    comparing: Comparing,
     limits: Limits,
     trying: DryRun,
     spread: Spread,
@@ -71,12 +48,10 @@ def verify(
     Example: proctor verify bench --verifier openai/gpt-4o-2024-08-06 --dry-run
     """
     from proctor.compute import place_of
-    from proctor.errors import UserError
-    from proctor.exam.view import View
     from proctor.stages import verify as stage
     from proctor.stages.trial import trial
 
-    if settings.against:
+    if comparing.against:
         found = stage.against_people(workspace)
         cells = [
             (row.annotator, row.of, row.judged, row.pairs, _share(row.agreement), _share(row.precision),
@@ -87,34 +62,13 @@ def verify(
         none = f"no oracle, model or filter has judged anything here\nnext: proctor verify {workspace}"
         emit({"annotators": found}, table(cells, heads) if found else none, as_json=output.as_json)
         return
-    model = settings.verifier
-    if model is not None and settings.threshold is not None:
-        raise UserError("--threshold is the oracle's, and a model verifies.", hint="leave one of them out")
-    options: stage.ReviewOptions = {
-        "store": settings.store,
-        "form": settings.form,
-        "view": View(frames=settings.frames, height=settings.height, sampling=settings.sampling)
-        if settings.frames
-        else None,
-        "videos": settings.videos,
-        "limit": settings.limit,
-        "limits": limits,
-        "replies": settings,
-    }
     if trying.dry_run:
-        with trial(workspace, limits) as (workspace, options["limits"]):
-            asked = [] if model is None else [stage.estimate_verification(workspace, model, **options)]
+        with trial(workspace, limits) as (workspace, limits):
+            asked = stage.estimate_verifying(workspace, settings, limits=limits)
         emit_estimates(asked, as_json=output.as_json)
         return
-    place = place_of(spread.workers)
     with progress("verifying", quiet=output.as_json) as seen:
-        if model is not None:
-            said: stage.Verified = stage.verify_with_model(workspace, model, seen=seen, **options)
-        else:
-            said = stage.verify(
-                workspace, store=settings.store, threshold=settings.threshold, limit=settings.limit, place=place,
-                seen=seen,
-            )  # fmt: skip
+        said = stage.verify_as(workspace, settings, limits=limits, place=place_of(spread.workers), seen=seen)
     values = ("right", "wrong", "unsure")
     rows = [
         (name, what, *(of[what].get(v, 0) for v in values))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from proctor.cli.console import emit, progress, table
+from proctor.cli.console import emit, table
 from proctor.cli.models import closing_text, emit_estimates, end_with_status
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.learn.zeroshot_settings import ZeroshotSettings
 from proctor.stages.limits import Limits
+from proctor.terminal import progress
 
 if TYPE_CHECKING:
     from proctor.exam.estimate import Estimate

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, file_sha256
@@ -461,7 +461,7 @@ def load_dataset(name: str) -> Dataset:
     """
     found = [e for e in entry_points(group="proctor.datasets") if e.name == name]
     if not found:
-        raise UserError(f"there is no data set '{name}'.", hint=f"known: {', '.join(dataset_names())}")
+        raise UserError(f"there is no data set '{name}'.", hint=did_you_mean(name, dataset_names()))
     try:
         dataset = found[0].load()
     except ImportError as error:

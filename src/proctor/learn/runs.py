@@ -1,6 +1,6 @@
 """A run as a folder: what was asked, what came out of every step, and hashes that tell whether it is whole.
 
-``predictions.jsonl`` (test) and ``validation.jsonl`` are what ``proctor score classification --pred … --validation …``
+``predictions.jsonl`` (test) and ``validation.jsonl`` are what ``proctor metrics classification --pred … --validation …``
 reads; ``run.json`` is written last and holds their hashes, so a folder that was left half written is told from a run.
 The trainer keeps ``log.jsonl``, ``last.pt`` and ``best.pt`` beside them.
 """
@@ -57,7 +57,7 @@ PREDICTIONS: Final = "predictions.jsonl"
 VALIDATION: Final = "validation.jsonl"
 FORMAT: Final = 1
 KIND_PREFIX: Final = "score:"
-"""Before a kind's name in the column of its own scores, as ``proctor score classification`` has it."""
+"""Before a kind's name in the column of its own scores, as ``proctor metrics classification`` has it."""
 
 _ASKED: Final = (
     "model", "split", "seed", "protocol", "observed", "target", "data", "data_hash", "features", "settings",

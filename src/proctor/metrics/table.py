@@ -47,7 +47,7 @@ class ScoreRow:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Everything that ``proctor score FAMILY`` prints, writes as JSON or LaTeX, and draws.
+    """Everything that ``proctor metrics FAMILY`` prints, writes as JSON or LaTeX, and draws.
 
     Attributes:
         family: which metrics: one of ``FAMILIES``, or of another package.

@@ -70,7 +70,7 @@ def render_score_page(table: ScoreTable, *, title: str = "", written: str = "") 
     """Return the page as HTML; equal tables give equal text.
 
     Args:
-        table: the scores, from ``proctor score FAMILY``.
+        table: the scores, from ``proctor metrics FAMILY``.
         title: the heading, instead of the name of the family.
         written: when or by whom, printed as it is; the page has no date of its own.
 

@@ -17,6 +17,7 @@ __all__ = [
     "MinCoverage",
     "PredictSettings",
     "ScoreSettings",
+    "VerifySettings",
 ]
 
 JudgeFloors = Annotated[
@@ -30,6 +31,46 @@ MinCoverage = Annotated[
     float,
     option("Share of the questions that must be answered and marked for a run to be ranked.", ge=0, le=1),
 ]
+
+
+class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
+    """Who judges, and what a model is shown.
+
+    Raises:
+        UserError: if a model is named together with the oracle's threshold.
+    """
+
+    store: Annotated[
+        str | None, option("Where verdicts are kept: a file in the workspace, or a postgresql:// URL.")
+    ] = None
+    threshold: Annotated[
+        float | None, option("Confidence from 0.5 to 1 below which the oracle says 'unsure' (default 0.8).")
+    ] = None
+    verifier: Annotated[
+        str | None,
+        option(
+            "A model that reviews in place of the oracle, such as openai/gpt-4o; its verdicts lie beside all others."
+        ),
+    ] = None
+    form: Annotated[
+        Literal["text", "json"], option("Of a model's reply: text, or json (structured output).")
+    ] = "text"
+    frames: Annotated[
+        int, option("Frames that a model sees beside the steps, at most; none when 0.", ge=0)
+    ] = 0
+    height: Annotated[int, option("Of the frames, in pixels.", ge=16)] = 360
+    sampling: Annotated[
+        Literal["published", "uniform", "fps", "steps"], option("Of the frames: published, uniform or fps.")
+    ] = "published"
+    videos: Videos = None
+    limit: Limit = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.verifier is not None and self.threshold is not None:
+            raise UserError(
+                "--threshold is the oracle's, and a model verifies.", hint="leave one of them out"
+            )
 
 
 class PredictSettings(ReplyOptions, frozen=True, kw_only=True):

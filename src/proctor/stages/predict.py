@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.function import Answering, Function, load_function, named
 from proctor.exam.kind import Kind, View, ViewOptions, kind_named
 from proctor.exam.kinds.moment_question import FLOOR_NAMES, MOMENT
@@ -321,7 +321,7 @@ def _answered_by(floor: str, groups: Sequence[_Group]) -> list[_Group]:
         known = dict.fromkeys(name for group in groups for name in group.kind.floors(group.items))
         raise UserError(
             f"there is no predictor '{floor}'.",
-            hint=f"a model is written PROVIDER/MODEL; without a model: {', '.join(known) or 'none'}",
+            hint=f"a model is written PROVIDER/MODEL; without a model, {did_you_mean(floor, known)}",
         )
     return fitting
 
@@ -643,8 +643,9 @@ def _begin_model(
     view: View = who.view
     info = RunInfo(
         predictor=who.name,
-        # Who sees nothing of the evidence is a blind floor, whatever the model: the report draws scores against it.
-        role="floor" if view.blind else "system",
+        # Who sees nothing of the evidence is a blind floor, whatever the model: the report draws scores against it. Somebody's
+        # own function may look elsewhere, so it is a system.
+        role="floor" if view.blind and who.function is None else "system",
         privilege=view.privilege,
         items=items_hash(group.items),
         view=view if isinstance(view, MomentView) else None,

@@ -28,6 +28,7 @@ from proctor.llm.prompt import frame_labels
 from proctor.llm.store import CallStore, Selection
 from proctor.stages.clip.reading import load_verdicts
 from proctor.stages.exam_library import exam_library
+from proctor.stages.exam_settings import VerifySettings
 from proctor.stages.models import CALLS, Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.questions import ASKED, required_questions
@@ -55,11 +56,13 @@ __all__ = [
     "against_people",
     "costs_of",
     "estimate_verification",
+    "estimate_verifying",
     "has_store",
     "open_store",
     "standing_verdicts",
     "store_filters",
     "verify",
+    "verify_as",
     "verify_with_model",
 ]
 
@@ -286,6 +289,59 @@ def store_filters(workspace: Workspace, results: Sequence[FilterResult], asked: 
     with open_store(workspace) as store:
         before = {verdict_key(v): msgspec.structs.replace(v, at=at) for v in store.latest()}
         return store.append_many(v for v in said if before.get(verdict_key(v)) != v)
+
+
+def verify_as(
+    root: Path,
+    settings: VerifySettings,
+    *,
+    limits: Limits | None = None,
+    place: Place = HERE,
+    seen: Callable[[], None] | None = None,
+) -> Verified:
+    """Have candidates judged by who the settings name: a model, or the task-graph oracle; see ``verify`` and ``verify_with_model``.
+
+    Args:
+        root: the workspace.
+        settings: who judges, and what a model is shown.
+        limits: what a model's calls may cost, and where they are kept.
+        place: where the oracle runs.
+        seen: called after each candidate, or each call of a model.
+
+    Raises:
+        UserError: as those.
+    """
+    if settings.verifier is not None:
+        return verify_with_model(root, settings.verifier, seen=seen, **_review(settings, limits))
+    return verify(
+        root, store=settings.store, threshold=settings.threshold, limit=settings.limit, place=place, seen=seen
+    )
+
+
+def estimate_verifying(
+    root: Path, settings: VerifySettings, *, limits: Limits | None = None
+) -> list[Estimate]:
+    """Foresee what ``verify_as`` would ask: nothing of the oracle.
+
+    Raises:
+        UserError: as ``estimate_verification``.
+    """
+    if settings.verifier is None:
+        return []
+    return [estimate_verification(root, settings.verifier, **_review(settings, limits))]
+
+
+def _review(settings: VerifySettings, limits: Limits | None) -> ReviewOptions:
+    view = View(frames=settings.frames, height=settings.height, sampling=settings.sampling)
+    return {
+        "store": settings.store,
+        "form": settings.form,
+        "view": view if settings.frames else None,
+        "videos": settings.videos,
+        "limit": settings.limit,
+        "limits": limits,
+        "replies": settings,
+    }
 
 
 def estimate_verification(

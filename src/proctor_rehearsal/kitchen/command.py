@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, note, progress, table
+from proctor.cli.console import WorkspaceArgument, command_app, emit, table
 from proctor.cli.options import Output, with_settings
+from proctor.terminal import note, progress
 from proctor_rehearsal.kitchen.settings import ResidualSettings, SimulateSettings
 
 __all__ = ["residuals", "simulate"]

@@ -1,4 +1,4 @@
-"""``proctor learn localize`` from annotations to figures and files, and what ``proctor score localization`` says of these."""
+"""``proctor learn localize`` from annotations to figures and files, and what ``proctor metrics localization`` says of these."""
 
 from __future__ import annotations
 

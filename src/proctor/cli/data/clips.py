@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 import msgspec
 
-from proctor.cli.console import command_app, emit, progress, table
+from proctor.cli.console import command_app, emit, table
 from proctor.cli.data.common import Choices, PlaceSettings, find_place, read_options
 from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
 from proctor.settings import option
+from proctor.terminal import progress
 
 app = command_app()
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from proctor.cli.console import command_app, emit, table, warn
+from proctor.cli.console import command_app, emit, table
 from proctor.cli.data.common import read_options
 from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
 from proctor.settings import Settings, argument, option
 from proctor.stages.settings import Corrections
+from proctor.terminal import warn
 
 if TYPE_CHECKING:
     from proctor.stages.convert import Listed

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from proctor.cli.console import command_app, emit, note
+from proctor.cli.console import command_app, emit
 from proctor.cli.data.info import DatasetName
 from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
 from proctor.settings import Settings, argument, option
+from proctor.terminal import note
 
 if TYPE_CHECKING:
     from proctor.fetch.fetch import Seen

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import msgspec
 
-from proctor.cli.console import command_app, emit, note
+from proctor.cli.console import command_app, emit
 from proctor.cli.data.common import Choices, PlaceSettings, find_place, read_options
 from proctor.cli.options import Output, Spread, with_settings
 from proctor.settings import option
 from proctor.stages.settings import Corrections
+from proctor.terminal import note
 
 app = command_app()
 

@@ -1,1 +1,1 @@
-"""The commands ``proctor score FAMILY``, one module per family."""
+"""The commands ``proctor metrics FAMILY``, one module per family."""

@@ -1,4 +1,4 @@
-"""``proctor score FAMILY``: the commands of all families, made from their settings, and how a table of scores is printed."""
+"""``proctor metrics FAMILY``: the commands of all families, made from their settings, and how a table of scores is printed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proctor.cli.console import emit, note, progress
+from proctor.cli.console import emit
 from proctor.cli.options import Output, command_of
 from proctor.errors import UserError
 from proctor.settings import Settings, option
 from proctor.stages.scoring import score_family, settings_of
+from proctor.terminal import note, progress
 
 if TYPE_CHECKING:
     from proctor.metrics.table import ScoreRow, ScoreTable

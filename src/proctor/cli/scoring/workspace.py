@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, table, warn
+from proctor.cli.console import WorkspaceArgument, command_app, emit, table
 from proctor.cli.options import Output, Spread, with_settings
 from proctor.stages.exam_settings import ScoreSettings
+from proctor.terminal import warn
 
 if TYPE_CHECKING:
     from proctor.exam.table import ScoreRow

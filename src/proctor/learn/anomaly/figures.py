@@ -61,7 +61,7 @@ class FrameFigures(msgspec.Struct, frozen=True):
 
 
 class FrameRow(msgspec.Struct, frozen=True):
-    """One frame as ``proctor score classification --pred`` reads it; ``inside`` is the step there, empty in the background."""
+    """One frame as ``proctor metrics classification --pred`` reads it; ``inside`` is the step there, empty in the background."""
 
     video: str
     frame: int

@@ -1,6 +1,6 @@
 """How well steps are found in time: mAP and recall at each overlap, with intervals over recordings.
 
-All is measured by ``metrics.localization``, so that ``proctor score localization`` says the same of the written files.
+All is measured by ``metrics.localization``, so that ``proctor metrics localization`` says the same of the written files.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def reference_document(data: StepData, homes: Mapping[str, str]) -> dict[str, ob
         homes: part (``train``, ``val`` or ``test``) by recording id; others are left out.
 
     Returns:
-        What ``proctor score localization --gt`` reads with ``--label-key label_id --drop-empty``. The id of a label is a
+        What ``proctor metrics localization --gt`` reads with ``--label-key label_id --drop-empty``. The id of a label is a
         whole number where it is written as one.
     """
     subsets = {"train": "Training", "val": "Validation", "test": "Test"}

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.errors import UserError
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
 from proctor.stages.experiment.conduct import prepare, walk
@@ -53,8 +52,8 @@ def foresee(
     limits: Limits | None = None,
     show: Show,
     done: Done | None = None,
-) -> Estimate:
-    """Say what an experiment would take; nothing is sent, and nothing in the workspace changes.
+) -> Estimate | None:
+    """Say what an experiment would take, None where no model is asked; nothing is sent, and nothing in the workspace changes.
 
     Args:
         root: the workspace.
@@ -81,7 +80,7 @@ def foresee(
 
         for _ in walk(doing, plan.stages, cells, estimate):
             pass
-        return _together(found)
+        return _together(found) if found else None
 
 
 def _played(doing: Doing, stage: Stage, settings: Any, limits: Limits) -> Iterator[Estimate]:
@@ -114,8 +113,6 @@ def _playing(doing: Doing, asked: dict[str, list[Request]]) -> Iterator[Doing]:
 
 def _together(parts: list[Estimate]) -> Estimate:
     """Add estimates up."""
-    if not parts:
-        raise UserError("no model is asked.", hint="name one: --predictor openai/gpt-4o")
     total = parts[0]
     for part in parts[1:]:
         numbers = {name: getattr(total, name) + getattr(part, name) for name in _ADDED}

@@ -22,8 +22,9 @@ from proctor.stages.build import build
 from proctor.stages.calibrate import calibrate, load_evidence, require_marked_items
 from proctor.stages.derive import derive
 from proctor.stages.exam_settings import CalibrateSettings, JudgeSettings, PredictSettings, ScoreSettings
-from proctor.stages.exchange import import_published
+from proctor.stages.exchange import import_published, import_release
 from proctor.stages.experiment.settings import (
+    NOBODY,
     OUTLINES,
     AnswerSettings,
     MarkSettings,
@@ -57,9 +58,10 @@ from proctor.stages.settings import (
     ReadSettings,
     ReportSettings,
 )
-from proctor.stages.verify import estimate_verification, open_store, verify, verify_with_model
+from proctor.stages.verify import estimate_verification, has_store, open_store, verify, verify_with_model
 from proctor.stages.videos import workspace_videos
 from proctor.verify.store import split_stale
+from proctor.verify.verdict import Verdict
 from proctor.workspace import Workspace
 
 __all__ = ["FORMER_RUNS", "PLAN", "SHEET_FILE", "System", "markings", "set_former_runs_aside", "systems"]
@@ -78,6 +80,10 @@ _PROXY: Final = "annotations"
 def _read(doing: Doing, settings: ReadingSettings) -> None:
     """Bring recordings and examples into the workspace, where they are not there."""
     workspace = doing.workspace
+    if settings.release is not None:
+        if not is_there(workspace.file("items.jsonl")):
+            doing.add("import", import_release(settings.release, doing.root))
+        return
     if settings.published is not None and settings.data is not None:
         if not is_there(workspace.file("items.jsonl")):
             doing.add("import", import_published(settings.published, settings.data, doing.root))
@@ -116,11 +122,11 @@ def _can_read(doing: Doing, settings: ReadingSettings) -> None:
             hint=f"go on with --protocol {made}, or begin the experiment in another folder",
         )
     there = is_there(workspace.file("recordings.jsonl")) or is_there(workspace.file("items.jsonl"))
-    if not there and settings.data is None:
+    if not there and settings.data is None and settings.release is None:
         raise UserError(
             "the workspace has no recordings yet.",
             where=str(workspace.root),
-            hint="say where they are: --data FOLDER (and --published FILE for published questions)",
+            hint="say where they are: --data FOLDER (and --published FILE for published questions), or --release NAME",
         )
 
 
@@ -234,6 +240,8 @@ def systems(settings: AnswerSettings) -> list[System]:
     """Return who answers, in the order of the settings."""
     found = []
     for text in settings.predictor:
+        if text == NOBODY:
+            continue
         if text.startswith(PERSON):  # whatever they were shown
             found.append(System(text, View.parse("question")))
             continue
@@ -266,8 +274,9 @@ def _can_answer(_: Doing, settings: AnswerSettings) -> None:
         UserError: if nobody answers, two systems have one name, or there is no video for those who are to see some.
     """
     answering = systems(settings)
-    if not answering:
-        raise UserError("nobody answers the questions.", hint="name at least one: --predictor openai/gpt-4o")
+    if not settings.predictor:
+        hint = f"name at least one: --predictor openai/gpt-4o; '{NOBODY}' for baselines alone"
+        raise UserError("nobody answers the questions.", hint=hint)
     runs = [system.run for system in answering]
     twice = next((run for run in runs if runs.count(run) > 1), None)
     if twice is not None:
@@ -514,8 +523,10 @@ def _measure(root: Path) -> Iterator[Unit]:
     """Yield who approved the questions that were asked, example by example, and what systems got for each item."""
     workspace = Workspace(root)
     asked = {q.id: q for q in workspace_questions(workspace) if q.kind == MOMENT}
-    with open_store(workspace, create=False) as store:
-        verdicts, _ = split_stale(store.latest_on(asked.values()), asked)
+    verdicts: list[Verdict] = []
+    if has_store(workspace):
+        with open_store(workspace, create=False) as store:
+            verdicts, _ = split_stale(store.latest_on(asked.values()), asked)
     of = {id_: moment_example(question).id for id_, question in asked.items()}
     clusters = {of[id_]: question.cluster for id_, question in asked.items()}
     for annotator in dict.fromkeys(v.annotator for v in verdicts if v.role == "annotator"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from proctor.settings import Settings, option
 from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
@@ -14,6 +14,7 @@ from proctor.stages.replies import REPLY_NAMES, ReplyOptions
 from proctor.stages.settings import BuildSettings, GenerateSettings, Limit, ReportSettings, Seed, Videos
 
 __all__ = [
+    "NOBODY",
     "OUTLINES",
     "AnswerSettings",
     "ClipAnswerSettings",
@@ -23,6 +24,10 @@ __all__ = [
     "ReadingSettings",
     "ReviewSettings",
 ]
+
+
+NOBODY: Final = "none"
+"""In the place of systems: baselines and the upper bound answer alone."""
 
 
 class ReadingSettings(Settings, frozen=True, kw_only=True):
@@ -35,6 +40,12 @@ class ReadingSettings(Settings, frozen=True, kw_only=True):
     published: Annotated[
         Path | None,
         option("File of published ProMQA questions to use in place of questions of one's own."),
+    ] = None
+    release: Annotated[
+        str | None,
+        option(
+            "Released benchmark to answer in place of questions of one's own: its folder, or a registered name such as everyday."
+        ),
     ] = None
     protocol: Annotated[
         Literal["corrected", "published"], option("How data are read and examples derived.")
@@ -55,8 +66,8 @@ class AnswerSettings(ReplyOptions, frozen=True, kw_only=True):
     predictor: Annotated[
         tuple[str, ...],
         option(
-            "Model that answers, or python:module:function, or human:FILE; may be repeated. MODEL=VIEW,VIEW shows it something else "
-            "than --show says.",
+            "Model that answers, or python:module:function, or human:FILE; may be repeated; 'none': baselines alone. MODEL=VIEW,VIEW "
+            "shows it something else than --show says.",
             "-p",
         ),
     ] = ()

@@ -35,7 +35,7 @@ from proctor.stages.show import Show
 __all__ = ["FRAMES", "LearnedAnomaly", "learn_anomaly"]
 
 FRAMES: Final = "frames.jsonl"
-"""Of a run: each frame of the test part, as ``proctor score classification --pred`` reads it."""
+"""Of a run: each frame of the test part, as ``proctor metrics classification --pred`` reads it."""
 
 
 class LearnedAnomaly(msgspec.Struct, frozen=True):

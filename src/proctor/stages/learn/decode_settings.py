@@ -17,7 +17,7 @@ class DecodeSettings(Settings, frozen=True, kw_only=True):
     section = "learn.decode"
 
     predictions: Annotated[
-        Path, argument("Scored segments, as proctor score localization reads them.", metavar="PREDICTIONS")
+        Path, argument("Scored segments, as proctor metrics localization reads them.", metavar="PREDICTIONS")
     ]
     annotations: Annotated[Path, ANNOTATIONS]
     out: Annotated[Path, option("Folder of the run.", "--out", "-o", metavar="RUN")]

@@ -65,7 +65,8 @@ class LocalizeSettings(Settings, frozen=True, kw_only=True):
     out: Annotated[
         Path | None,
         option(
-            "Folder for the run: predictions.csv and truth.csv for proctor score localization.", metavar="RUN"
+            "Folder for the run: predictions.csv and truth.csv for proctor metrics localization.",
+            metavar="RUN",
         ),
     ] = None
     overwrite: Annotated[bool, option("Write over a run of another configuration.")] = False

@@ -255,7 +255,7 @@ def _notes(test: Iterable[Steps], shown: Shown) -> Iterator[str]:
 
 
 class _ItemLine(msgspec.Struct, frozen=True):
-    """A line that ``proctor score ordering --gt`` reads, with the sequence as it was shown, for the page."""
+    """A line that ``proctor metrics ordering --gt`` reads, with the sequence as it was shown, for the page."""
 
     id: str
     order: Order
@@ -268,7 +268,7 @@ class _ItemLine(msgspec.Struct, frozen=True):
 
 
 class _PredictionLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line that ``proctor score ordering --pred`` reads; equal steps stand as in the reference, ``precedence`` is of slots."""
+    """A line that ``proctor metrics ordering --pred`` reads; equal steps stand as in the reference, ``precedence`` is of slots."""
 
     id: str
     order: Order

@@ -1,4 +1,4 @@
-"""``proctor score answer``: answers from files against references, letters against options, judgements averaged."""
+"""``proctor metrics answer``: answers from files against references, letters against options, judgements averaged."""
 
 from __future__ import annotations
 

@@ -489,7 +489,7 @@ def _read_json(path: Path, data: bytes) -> Table:
         raise UserError(
             f"an array of objects was expected, got {_kind(value)}.",
             where=str(path),
-            hint="see 'proctor score FAMILY --help' for what the file has to hold",
+            hint="see 'proctor metrics FAMILY --help' for what the file has to hold",
         )
     rows = [_record(item, f"{path}, element {n}") for n, item in enumerate(value, start=1)]
     return _of_records(path, rows, range(1, len(rows) + 1), "element")

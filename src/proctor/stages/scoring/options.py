@@ -1,4 +1,4 @@
-"""Options of ``proctor score FAMILY``, a struct for each family; what they compute is in the module of the family's name."""
+"""Options of ``proctor metrics FAMILY``, a struct for each family; what they compute is in the module of the family's name."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class AgreementSettings(ScoreSettings, frozen=True, kw_only=True):
     A column 'recording' (or 'cluster') is what the intervals draw, since judgements of one recording are not
     independent. Put everything that was judged into the file: agreement on accepted units only says nothing.
 
-    Example: proctor score agreement verdicts.csv --slice type --report agreement.html
+    Example: proctor metrics agreement verdicts.csv --slice type --report agreement.html
     """
 
     file: Annotated[Path, argument("CSV, TSV, JSONL or JSON array, also .gz.", metavar="FILE")]
@@ -110,7 +110,7 @@ class AnswerSettings(ScoreSettings, frozen=True, kw_only=True):
     With letters the JSON also has the balance of gold and predicted letters, recall by letter, and what the options
     give away by their length.
 
-    Example: proctor score answer --gt gt.jsonl --pred pred.jsonl --metric exact --metric rouge1 --slice type
+    Example: proctor metrics answer --gt gt.jsonl --pred pred.jsonl --metric exact --metric rouge1 --slice type
     """  # noqa: D301  # \b keeps the lines of the example apart
 
     gt: Annotated[Path, option("Reference: id, and answer, answers or options with gold.", metavar="FILE")]
@@ -197,7 +197,7 @@ class ClassificationSettings(ScoreSettings, frozen=True, kw_only=True):
 
     The threshold is chosen on validation data (best F1), never on what is scored.
 
-    Example: proctor score classification --gt gt.csv --pred pred.csv --validation val.csv
+    Example: proctor metrics classification --gt gt.csv --pred pred.csv --validation val.csv
     """  # noqa: D301  # \b keeps the lines of the example apart
 
     pred: Annotated[Path, option("Predictions: recording, step, score (or predicted).", metavar="FILE")]
@@ -246,7 +246,7 @@ class ClusteringSettings(ScoreSettings, frozen=True, kw_only=True):
 
     Intervals come from drawing groups, or videos if there is one group.
 
-    Example: proctor score clustering --gt gt.csv --pred pred.csv --group recipe --clusters 30 --rate "15 fps"
+    Example: proctor metrics clustering --gt gt.csv --pred pred.csv --group recipe --clusters 30 --rate "15 fps"
     """  # noqa: D301  # \b keeps the lines of the example apart
 
     gt: Annotated[Path, option("Reference: video, frame, label.", metavar="FILE")]
@@ -287,7 +287,7 @@ class LocalizationSettings(ScoreSettings, frozen=True, kw_only=True):
     shuffled. Repeated and empty segments stay unless you drop them; either way
     they are counted.
 
-    Example: proctor score localization --gt gt.csv --pred predictions.csv.gz --protocol corrected --slice has_error
+    Example: proctor metrics localization --gt gt.csv --pred predictions.csv.gz --protocol corrected --slice has_error
     """  # noqa: D301  # \b keeps the lines of the columns apart
 
     gt: Annotated[Path, option("Ground truth: the segments to be found.", metavar="FILE")]
@@ -344,7 +344,7 @@ class OrderingSettings(ScoreSettings, frozen=True, kw_only=True):
     presented slot. With --compare both systems are measured on the items that both predicted: McNemar's exact test
     for PMR, sign-flip test and paired bootstrap for the others.
 
-    Example: proctor score ordering --gt gold.jsonl --pred model.jsonl --mode repair --compare baseline.jsonl
+    Example: proctor metrics ordering --gt gold.jsonl --pred model.jsonl --mode repair --compare baseline.jsonl
     """
 
     gt: Annotated[Path, option("Right orders.", metavar="FILE")]
@@ -389,7 +389,7 @@ class RetrievalSettings(ScoreSettings, frozen=True, kw_only=True):
     the cut and counted. With --pool stands beside the scores what a random order would get. Tables are in per
     cent, every question weighing the same.
 
-    Example: proctor score retrieval --gt items.jsonl --pred bm25.jsonl -k 5 -k 10 --pool sources.jsonl
+    Example: proctor metrics retrieval --gt items.jsonl --pred bm25.jsonl -k 5 -k 10 --pool sources.jsonl
     """
 
     gt: Annotated[Path, option("Questions with their gold sources.", metavar="FILE")]
@@ -425,7 +425,7 @@ class SegmentationSettings(ScoreSettings, frozen=True, kw_only=True):
     Intervals are bootstrapped over videos. Beside the scores stand two that know nothing: the most frequent label
     everywhere, and a random label for every frame. Videos without a prediction are counted, not scored as 0.
 
-    Example: proctor score segmentation --gt groundTruth --pred results --background background --rate 15
+    Example: proctor metrics segmentation --gt groundTruth --pred results --background background --rate 15
     """
 
     gt: Annotated[Path, option("Reference: a table or a folder.", metavar="FILE")]
@@ -480,7 +480,7 @@ class SignificanceSettings(ScoreSettings, frozen=True, kw_only=True):
     Confidences. With --calibration FILE has 'confidence' (0 to 1) and 'correct' (yes/no), perhaps 'system' and 'recording';
     printed are accuracy, ECE (beside what a calibrated system would show by chance), MCE, Brier score and log loss; --report draws the reliability diagram.
 
-    Example: proctor score significance marks.csv --reference baseline --report comparison.html
+    Example: proctor metrics significance marks.csv --reference baseline --report comparison.html
     """
 
     files: Annotated[tuple[Path, ...], argument("CSV, TSV, JSONL or JSON array, also .gz.", metavar="FILE…")]
@@ -540,7 +540,7 @@ class TextSettings(ScoreSettings, frozen=True, kw_only=True):
 
     Vectors come from a model of your choice, saved with numpy.save; the JSON lists the most similar pairs.
 
-    Example: proctor score text questions.csv --column question --slice type --vectors e5.npy
+    Example: proctor metrics text questions.csv --column question --slice type --vectors e5.npy
     """  # noqa: D301  # \b keeps the lines of the example apart
 
     file: Annotated[Path, argument("Table with a column of texts.", metavar="FILE")]

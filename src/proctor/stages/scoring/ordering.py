@@ -1,4 +1,4 @@
-"""``proctor score ordering``: predicted orders from files against references, constraints and another system."""
+"""``proctor metrics ordering``: predicted orders from files against references, constraints and another system."""
 
 from __future__ import annotations
 

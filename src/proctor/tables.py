@@ -1,0 +1,173 @@
+"""Records as tables of Python programs and notebooks: by place or id, short when printed, flat for pandas and polars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from html import escape
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
+
+import msgspec
+
+from proctor.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+__all__ = ["Records", "flat", "html_table"]
+
+T = TypeVar("T")
+
+_SHOWN: Final = 10
+"""Rows of a table in a notebook."""
+_LONGEST: Final = 120
+"""Characters of a cell there."""
+
+Cells = Mapping[str, object]
+
+
+class Records(Sequence[T], Generic[T]):
+    """Records in order: ``records[3]``, ``records["tea-1"]``, ``len(records)``, ``records.to_pandas()``.
+
+    Args:
+        records: in order.
+        title: what they are, in the plural.
+        row: the cells of one record, by column; all its fields by default (``flat``).
+        key: the id by which a record is found; its ``id`` or ``run`` by default.
+    """
+
+    def __init__(
+        self,
+        records: Sequence[T],
+        title: str = "records",
+        *,
+        row: Callable[[T], Cells] | None = None,
+        key: Callable[[T], str] | None = None,
+    ) -> None:
+        self._records = tuple(records)
+        self._title = title
+        self._row = row or flat
+        self._key = key or _key
+        self._places: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._records)
+
+    @overload
+    def __getitem__(self, which: int | str) -> T: ...
+    @overload
+    def __getitem__(self, which: slice) -> Records[T]: ...
+    def __getitem__(self, which: int | str | slice) -> T | Records[T]:
+        """Return a record by its place or id, or some of them by a slice.
+
+        Raises:
+            KeyError: if none has the id.
+            IndexError: if there are not so many.
+        """
+        if isinstance(which, slice):
+            return Records(self._records[which], self._title, row=self._row, key=self._key)
+        if isinstance(which, int):
+            return self._records[which]
+        if not self._places:
+            self._places = {self._key(record): n for n, record in reversed(list(enumerate(self._records)))}
+        if which not in self._places:
+            near = get_close_matches(which, self._places, n=1)
+            raise KeyError(
+                f"none of {len(self):,} {self._title} is called {which!r:.80}"
+                + (f"; did you mean {near[0]!r}?" if near else "")
+            )
+        return self._records[self._places[which]]
+
+    def __repr__(self) -> str:
+        if not self._records:
+            return f"no {self._title}"
+        first = self._key(self._records[0])
+        return f"{len(self):,} {self._title}" + (f", the first one {first!r:.60}" if first else "")
+
+    def _repr_html_(self) -> str:
+        rows = [self._row(record) for record in self._records[:_SHOWN]]
+        more = len(self) - len(rows)
+        return (
+            html_table(rows)
+            + f"<p>{len(self):,} {escape(self._title)}"
+            + (f", {more:,} of them not shown</p>" if more else "</p>")
+        )
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return the cells of every record, one dict each with the same columns."""
+        rows = [self._row(record) for record in self._records]
+        columns = dict.fromkeys(name for row in rows for name in row)
+        return [{name: row.get(name) for name in columns} for row in rows]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a data frame, one row a record.
+
+        Raises:
+            MissingExtraError: if pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ModuleNotFoundError as error:
+            raise MissingExtraError("pandas", "dataframes", "A data frame") from error
+        return pd.DataFrame(self.rows())
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a data frame of polars, one row a record.
+
+        Raises:
+            MissingExtraError: if polars is not installed.
+        """
+        try:
+            import polars as pl
+        except ModuleNotFoundError as error:
+            raise MissingExtraError("polars", "dataframes", "A data frame of polars") from error
+        return pl.DataFrame(self.rows(), infer_schema_length=None)
+
+
+def flat(record: object) -> dict[str, object]:
+    """Return the fields of a record as cells: what is nested by names with dots, lists of words joined, other lists as JSON.
+
+    Example:
+        >>> flat({"id": "a", "facets": {"type": "next"}, "tags": ["x", "y"]})
+        {'id': 'a', 'facets.type': 'next', 'tags': 'x; y'}
+    """
+    cells: dict[str, object] = {}
+    _flatten("", msgspec.to_builtins(record), cells)
+    return cells
+
+
+def _flatten(name: str, value: object, cells: dict[str, object]) -> None:
+    if isinstance(value, dict) and (value or not name):
+        for key, inner in value.items():
+            _flatten(f"{name}.{key}" if name else str(key), inner, cells)
+    elif isinstance(value, list | tuple):
+        words = all(isinstance(one, str | int | float) for one in value)
+        cells[name] = "; ".join(map(str, value)) if words else msgspec.json.encode(value).decode()
+    else:
+        cells[name or "value"] = value
+
+
+def html_table(rows: Sequence[Cells]) -> str:
+    """Return rows as a table of HTML; what stands in it cannot be markup."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(_td(row.get(name)) for name in columns)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _td(value: object) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, float):
+        text = f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+    else:
+        text = f"{value:,}" if number else "" if value is None else str(value)
+    shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return f'<td style="text-align:{"right" if number else "left"}">{escape(shown)}</td>'
+
+
+def _key(record: Any) -> str:
+    return str(getattr(record, "id", None) or getattr(record, "run", ""))

@@ -1,0 +1,149 @@
+"""The workspace from Python: what the commands do, chained; the same files, the same messages."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.typed import proctor as command
+
+import proctor
+from proctor.errors import UserError
+from proctor.exam.function import ShownQuestion
+from proctor.samples import path as sample
+
+
+def first_step(shown: ShownQuestion) -> str | None:
+    """Answers what stands first in the recipe; nothing about tea."""
+    return None if "tea" in shown.prompt else shown.prompt.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> proctor.Workspace:
+    root = tmp_path_factory.mktemp("api") / "bench"
+    ws = (
+        proctor.Workspace(str(root))
+        .read("plain", str(sample()))
+        .derive()
+        .generate(examples=30)
+        .verify()
+        .build()
+    )
+    return ws.predict(first_step, name="mine").predict("constant", "annotations").judge().score()
+
+
+def test_a_chain_writes_what_the_commands_write(bench: proctor.Workspace, tmp_path: Path) -> None:
+    root = tmp_path / "typed"
+    for words in (["read", "plain", sample(), root], ["derive", root], ["generate", root, "--examples", 30],
+                  ["verify", root], ["build", root], ["predict", root, "-p", "constant", "-p", "annotations"],
+                  ["judge", root]):  # fmt: skip
+        assert command(*words).status == 0
+    for name in ("recordings.jsonl", "examples.jsonl", "candidates.jsonl", "items.jsonl", "release/manifest.json",
+                 "runs/constant/judgements.jsonl"):  # fmt: skip
+        assert (bench.root / name).read_bytes() == (root / name).read_bytes(), name
+
+
+def test_the_leaderboard_ranks_a_function_as_a_system(bench: proctor.Workspace) -> None:
+    board = bench.leaderboard()
+    assert [line.run for line in board] == ["annotations", "constant", "mine"] or board[
+        "mine"
+    ].score is not None
+    assert board["mine"].role == "system"
+    assert board["annotations"].score == 100.0
+    assert set(board.to_pandas()["run"]) == {"annotations", "constant", "mine"}
+    assert "annotations" in board._repr_html_()
+
+
+def test_what_is_there_can_be_looked_at(bench: proctor.Workspace) -> None:
+    assert bench.runs == ["annotations", "constant", "mine"]
+    assert len(bench.recordings) == 12
+    assert len(bench.questions) == 30
+    assert len(bench.examples) == 269
+    item = bench.items[0]
+    assert bench.items[item.id] is not None
+    assert bench.predictions("mine")[item.id].item_id == item.id
+    assert bench.judgements("constant")[item.id].item_id == item.id
+    assert set(bench.graphs) == {recording.activity_id for recording in bench.recordings}
+    assert {"id", "kind", "question", "answers", "type"} <= set(bench.items.to_pandas().columns)
+    assert len(repr(bench)) < 200
+    assert repr(bench).endswith("read, derive, generate, verify, build; 3 runs)")
+    assert "generate" in bench._repr_html_()
+    for shown in (bench.items, bench.questions, bench.recordings, bench.leaderboard()):
+        assert len(repr(shown)) < 200
+
+
+def test_results_are_those_of_the_stages(bench: proctor.Workspace) -> None:
+    assert list(bench.results) == [
+        "read",
+        "derive",
+        "generate",
+        "verify",
+        "build",
+        "predict",
+        "judge",
+        "score",
+    ]
+
+
+def test_a_second_object_goes_on_with_the_folder(bench: proctor.Workspace) -> None:
+    again = proctor.Workspace(bench.root, progress=False)
+    assert again.leaderboard()["mine"].score == bench.leaderboard()["mine"].score
+
+
+def test_settings_of_the_workspace_hold(bench: proctor.Workspace, tmp_path: Path) -> None:
+    (tmp_path / "proctor.toml").write_text('[generate]\nexamples = 7\nsample = "quota"\n')
+    ws = proctor.Workspace(tmp_path).read("plain", sample()).derive().generate()
+    assert len(ws.questions) == 7
+    assert len(ws.generate(examples=9, seed=1).questions) == 9
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda ws: ws.derive(protocl="published"),
+            r"derive\(\) has no option 'protocl'.\n  → did you mean protocol",
+        ),
+        (lambda ws: ws.generate(examples="many"), "examples is 'many': Expected `int`"),
+        (lambda ws: ws.generate(examples=0), "at least 1 was expected"),
+        (lambda ws: ws.generate("recipe"), "no questions of the kind 'recipe'"),
+        (lambda ws: ws.predict("constnt"), "did you mean constant"),
+        (lambda ws: ws.predict("constant", "annotations", name="both"), "several systems answer"),
+        (lambda ws: ws.predict(first_step, max_cost="lots"), "not an amount of US dollars"),
+        (lambda ws: ws.predictions("mien"), "did you mean mine"),
+        (lambda ws: ws.predictions("../.."), "cannot be the name of a run"),
+        (lambda ws: ws.verify("openai/gpt-4o", threshold=0.9), "the oracle's, and a model verifies"),
+        (lambda ws: ws.read("plian", "x"), "did you mean plain"),
+        (lambda ws: ws.derive(workers="many"), "--workers is 'many'"),
+        (lambda ws: proctor.Workspace(ws.root.with_name("bensh")).derive(), "did you mean .*bench"),
+    ],
+)
+def test_mistakes_are_errors_with_the_text_of_the_commands(
+    bench: proctor.Workspace, call: object, message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        call(bench)  # type: ignore[operator]
+
+
+def test_help_shows_the_options_of_the_stage() -> None:
+    parameters = inspect.signature(proctor.Workspace.generate).parameters
+    assert {"kind", "generator", "examples", "per_recording", "max_cost", "videos", "seed"} <= set(parameters)
+    assert "options" not in parameters
+    assert "examples: How many examples to draw." in str(proctor.Workspace.generate.__doc__)
+
+
+def test_the_package_shows_what_one_needs() -> None:
+    names = [name for name in dir(proctor) if not name.startswith("_")]
+    assert "Workspace" in names
+    assert "load_benchmark" in names
+    assert len(names) <= 24
+    assert all(getattr(proctor, name) is not None for name in names)
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import sys, proctor; print(*[m for m in ('numpy', 'typer', 'msgspec', 'sqlalchemy', 'scipy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
