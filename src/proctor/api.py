@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, Ty
 
 from proctor.compute import Place, place_of
 from proctor.errors import UserError, did_you_mean
-from proctor.exam.question import gold_texts, right_texts
+from proctor.exam.question import item_cells, question_cells
 from proctor.settings import Settings, fields_of
 from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
 from proctor.stages.documents.settings import CorpusOptions, DocumentsOptions, RetrievalOptions
@@ -308,14 +308,14 @@ class Workspace:
         """The questions of every kind, with what is proposed as their answers."""
         from proctor.stages.questions import workspace_questions
 
-        return Records(workspace_questions(self._folder), "questions", row=_question_row)
+        return Records(workspace_questions(self._folder), "questions", row=question_cells)
 
     @property
     def items(self) -> Records[Item]:
         """The verified questions with their gold answers."""
         from proctor.stages.inputs import load_all_items
 
-        return Records(load_all_items(self._folder), "verified questions", row=_item_row)
+        return Records(load_all_items(self._folder), "verified questions", row=item_cells)
 
     @property
     def runs(self) -> list[str]:
@@ -396,21 +396,6 @@ class Workspace:
 
 def _place(workers: int | str | None) -> Place:
     return place_of(None if workers is None else str(workers))
-
-
-def _question_row(question: Question) -> dict[str, object]:
-    return {
-        "id": question.id,
-        "kind": question.kind,
-        "question": question.text,
-        "answers": "; ".join(right_texts(question)),
-        **question.facets,
-        "cluster": question.cluster,
-    }
-
-
-def _item_row(item: Item) -> dict[str, object]:
-    return _question_row(item.question) | {"answers": "; ".join(gold_texts(item))}
 
 
 def _score_row(score: RunScore) -> dict[str, object]:

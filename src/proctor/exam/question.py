@@ -38,8 +38,10 @@ __all__ = [
     "Words",
     "check_questions",
     "gold_texts",
+    "item_cells",
     "part_of",
     "proposed_texts",
+    "question_cells",
     "right_texts",
     "seen_hash",
     "type_of",
@@ -291,6 +293,23 @@ def value_text(value: Value, form: Form) -> str:
     if isinstance(value, Pick):
         return form.options[value.option] if isinstance(form, Choice) else ""
     return value.text if isinstance(value, Text) else " → ".join(value.ids)
+
+
+def question_cells(question: Question) -> dict[str, object]:
+    """Return what a table shows of a question: its words, its right answers, and what it is sliced by."""
+    return {
+        "id": question.id,
+        "kind": question.kind,
+        "question": question.text,
+        "answers": "; ".join(right_texts(question)),
+        **question.facets,
+        "cluster": question.cluster,
+    }
+
+
+def item_cells(item: Item) -> dict[str, object]:
+    """Return what a table shows of a verified question, with its golds as answers."""
+    return question_cells(item.question) | {"answers": "; ".join(gold_texts(item))}
 
 
 def seen_hash(question: Question, *shown: object) -> str:

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from proctor.metrics.accumulate import Accumulator
     from proctor.metrics.agreement import (
         cohen_kappa,
         fleiss_kappa,
@@ -176,6 +177,7 @@ if TYPE_CHECKING:
     )
 
 _NAMES: Final = {
+    "accumulate": "Accumulator",
     "agreement": "cohen_kappa fleiss_kappa prevalence raw_agreement specific_agreement",
     "answer": "is_exact_match mean_score rouge_1_overlap rouge_l_overlap style_overlap token_overlap",
     "bootstrap": "bootstrap_mean_intervals bootstrap_interval cluster_sums",
@@ -222,6 +224,7 @@ _NAMES: Final = {
 _PLACES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
+    "Accumulator",
     "Interval",
     "LocalizationScores",
     "MetricInputError",

@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from html import escape
 from importlib.metadata import entry_points
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
@@ -33,7 +34,7 @@ import msgspec
 from proctor.corpus.source import Source as CorpusSource
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.kinds.moment_question import MOMENT, moment_example
-from proctor.exam.question import Item, Part, Picture, Procedure, Question, Source
+from proctor.exam.question import Item, Part, Picture, Procedure, Question, Source, item_cells
 from proctor.procedure.graph import GraphError, TaskGraph
 from proctor.records import (
     Dropped,
@@ -73,6 +74,7 @@ from proctor.release.rows import (
     to_row,
     without_local_paths,
 )
+from proctor.tables import Records
 from proctor.verify.store import split_stale
 from proctor.verify.verdict import Verdict
 from proctor.version import __version__
@@ -125,6 +127,31 @@ class Benchmark:
     version: str = "workspace"
     signature: str = ""
     manifest: Manifest | None = None
+
+    @property
+    def table(self) -> Records[Item]:
+        """The items as a table: ``benchmark.table.to_pandas()``."""
+        return Records(self.items, "questions", row=item_cells)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+    def __getitem__(self, which: int | str) -> Item:
+        """Return an item by its place or id.
+
+        Raises:
+            KeyError: if none has the id.
+        """
+        return self.table[which]
+
+    def __repr__(self) -> str:
+        return f"Benchmark({self.name!r}, version {self.version}: {len(self):,} questions, {len(self.graphs):,} task graphs)"
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(self.name)}</b> {escape(self.version)}</p>{self.table._repr_html_()}"
 
 
 # -- writing -------------------------------------------------------------------------------------------------
