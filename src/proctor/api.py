@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from proctor.compute import Place, place_of
 from proctor.errors import UserError, did_you_mean
@@ -56,15 +56,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Workspace"]
 
-P = ParamSpec("P")
+M = TypeVar("M", bound=Callable[..., Any])
 S = TypeVar("S", bound=Settings)
-Method = Callable[Concatenate["Workspace", P], "Workspace"]
 
 
-def _with(*structs: type[Settings]) -> Callable[[Method[P]], Method[P]]:
+def _with(*structs: type[Settings]) -> Callable[[M], M]:
     """Let ``help()`` and editors show the options of structs as those of a method that takes ``**options``."""
 
-    def declare(method: Method[P]) -> Method[P]:
+    def declare(method: M) -> M:
         declared = {field.name: field for struct in structs for field in fields_of(struct)}
         signature = inspect.signature(method)
         own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -78,7 +77,7 @@ def _with(*structs: type[Settings]) -> Callable[[Method[P]], Method[P]]:
         method.__doc__ = "\n".join([inspect.getdoc(method) or "", "", "Options:", *lines])
 
         @functools.wraps(method)
-        def checked(self: Workspace, *args: P.args, **kwargs: P.kwargs) -> Workspace:
+        def checked(self: Workspace, *args: Any, **kwargs: Any) -> Any:
             for name in kwargs:
                 if name not in declared and name not in taken:
                     hint = did_you_mean(name, [*sorted(taken - {"self"}), *declared])
@@ -86,7 +85,7 @@ def _with(*structs: type[Settings]) -> Callable[[Method[P]], Method[P]]:
             return method(self, *args, **kwargs)
 
         checked.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
-        return checked
+        return cast("M", checked)
 
     return declare
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
@@ -9,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -119,11 +120,10 @@ def _lines(title: str, total: int | None) -> Iterator[Callable[[], None]]:
 @contextmanager
 def _cell(title: str, total: int | None) -> Iterator[Callable[[], None]]:
     """Show one line below a cell of a notebook, which is replaced as it goes on and gone at the end."""
-    from IPython.display import HTML, display
-
+    cell: Any = importlib.import_module("IPython.display")
     begin = last = time.monotonic()
     done = 0
-    shown = display(HTML(f"<p>{escape(title)} …</p>"), display_id=True)
+    shown = cell.display(cell.HTML(f"<p>{escape(title)} …</p>"), display_id=True)
 
     def step() -> None:
         nonlocal done, last
@@ -132,12 +132,12 @@ def _cell(title: str, total: int | None) -> Iterator[Callable[[], None]]:
         if now - last >= _CELL_EVERY_SECONDS:
             last = now
             bar = f"<progress value={done} max={total}></progress> " if total else ""
-            shown.update(HTML(f"<p>{bar}{escape(title)}: {done:,}, {_rate(done, now - begin)}</p>"))
+            shown.update(cell.HTML(f"<p>{bar}{escape(title)}: {done:,}, {_rate(done, now - begin)}</p>"))
 
     try:
         yield step
     finally:
-        shown.update(HTML(""))
+        shown.update(cell.HTML(""))
 
 
 def _in_notebook() -> bool:

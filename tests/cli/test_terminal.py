@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from proctor import terminal
 from proctor.cli import console
 from proctor.cli.capture_commands import apps as capture_apps
 from proctor.cli.datasets import _COMMANDS as DATASET_COMMANDS
@@ -46,10 +47,11 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
 
 # -- help --------------------------------------------------------------------------------------------------------
 
+NAMES = [name for commands in _COMMANDS.values() for name in commands]
 PATHS = [
     *(
         [name]
-        for name in _COMMANDS
+        for name in NAMES
         if name
         not in (
             "import",
@@ -66,6 +68,7 @@ PATHS = [
             "learn",
             "features",
             "capture",
+            "metrics",
         )
     ),
     ["import", "promqa"],
@@ -94,7 +97,7 @@ PATHS = [
 def test_every_command_explains_itself_with_an_example(path: list[str], proctor: Proctor) -> None:
     outcome = proctor(*path, "--help")
     assert outcome.status == 0
-    assert f"Example: proctor {' '.join(path)}" in outcome.out
+    assert re.search(rf"^Examples:\n( .*\n)*  proctor {' '.join(path)}\b", outcome.out, flags=re.M)
     assert "--json" in outcome.out
     assert "completion" not in outcome.out
     assert outcome.err == ""
@@ -108,7 +111,7 @@ def test_the_help_lists_every_command_quickly(proctor: Proctor) -> None:
         after = os.times()
         times.append(sum(after[2:4]) - sum(before[2:4]))  # of the processor, for children that have ended
         assert (status, err) == (0, "")
-    assert all(re.search(rf"^  {name}\s", out, flags=re.M) for name in _COMMANDS)
+    assert all(re.search(rf"^  {name}\s", out, flags=re.M) for name in NAMES)
     assert min(times) < 2.0, "0.1 s of work; the rest is a slow machine"
 
 
@@ -212,7 +215,7 @@ def test_an_interruption_leaves_the_old_files(bench: Path, contents: Callable[..
 def test_progress_goes_to_standard_error_only(
     bench: Path, proctor: Proctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console, "_PLAIN_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(terminal, "_PLAIN_EVERY_SECONDS", 0.0)
     for command in ("generate", "verify", "predict", "judge"):
         if command == "verify":
             (bench / "verification.sqlite").unlink()
@@ -253,8 +256,8 @@ def test_a_bar_on_a_terminal_leaves_standard_output_clean(bench: Path) -> None:
 
 
 def test_rates() -> None:
-    assert console._rate(3000, 1.5) == "2,000/s"
-    assert console._rate(2, 16.0) == "8.0 s each"
+    assert terminal._rate(3000, 1.5) == "2,000/s"
+    assert terminal._rate(2, 16.0) == "8.0 s each"
 
 
 # -- surroundings ------------------------------------------------------------------------------------------------

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
-import typer
-from typer.core import TyperGroup
 
-from proctor.cli.console import emit, table
+from proctor.cli.console import Group, emit, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
 from proctor.settings import Settings, argument, option
@@ -27,7 +25,7 @@ _HELP = (
 )
 
 
-class _Group(TyperGroup):
+class _Group(Group):
     """Lists when no command is named; a word that is no store may be a command misspelt."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -41,9 +39,7 @@ class _Group(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
-    cls=_Group, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, help=_HELP
-)
+app = group_app(_HELP, cls=_Group)
 
 _NAME = "calls.sqlite"
 _SHOWN = 60

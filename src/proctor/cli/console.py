@@ -24,6 +24,7 @@ from proctor.errors import UserError, missing_extra
 from proctor.terminal import escaped, note, printable
 
 __all__ = [
+    "Group",
     "WorkspaceArgument",
     "command_app",
     "counted",
@@ -47,28 +48,37 @@ _SURROUNDINGS: Final = frozenset(
 """What the system refuses to everybody: no bug of ours, and the user can change it."""
 
 
-class SectionedCommand(TyperCommand):
-    """A command whose help shows examples first, and its options under their headings."""
+class _Explained:
+    """Help that says in a sentence what a command does, then shows examples as they are typed, then the rest."""
 
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Write what the command does in a sentence, then examples as they are typed, then the rest."""
-        paragraphs = [
-            part.strip() for part in (self.help or "").replace("\f", "").split("\n\n") if part.strip()
-        ]
-        examples = [part for part in paragraphs if part.startswith(_EXAMPLE)]
-        first, *rest = [part for part in paragraphs if part not in examples] or [""]
-        self.help = first
-        super().format_help_text(ctx, formatter)
-        self.help = "\n\n".join(paragraphs)
+    help: str | None
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - the framework's signature
+        """Write the first paragraph, the examples, and the other paragraphs."""
+        paragraphs = [" ".join(part.split()) for part in (self.help or "").replace("\f", "").split("\n\n")]
+        examples = [part.removeprefix(_EXAMPLE) for part in paragraphs if part.startswith(_EXAMPLE)]
+        first, *rest = [part for part in paragraphs if part and not part.startswith(_EXAMPLE)] or [""]
+        _write_paragraph(formatter, first)
         if examples:
             with formatter.section("Examples"):
                 for example in examples:
-                    typed = " ".join(example.removeprefix(_EXAMPLE).split())
-                    formatter.write(f"{'':{formatter.current_indent}}{typed}\n")
+                    formatter.write(f"{'':{formatter.current_indent}}{example}\n")
         for part in rest:
-            formatter.write_paragraph()
-            with formatter.indentation():
-                formatter.write_text(" ".join(part.split()))
+            _write_paragraph(formatter, part)
+
+
+def _write_paragraph(formatter: Any, text: str) -> None:
+    formatter.write_paragraph()
+    with formatter.indentation():
+        formatter.write_text(text)
+
+
+class Group(_Explained, TyperGroup):
+    """A group of commands whose help shows examples first."""
+
+
+class SectionedCommand(_Explained, TyperCommand):
+    """A command whose help shows examples first, and its options under their headings."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, section by section."""
@@ -96,7 +106,7 @@ def command_app() -> typer.Typer:
     return _App(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-def group_app(help: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
+def group_app(help: str, cls: type[TyperGroup] = Group) -> typer.Typer:
     """Return the app of a group of commands, which prints its help when none is named."""
     app = _App(
         cls=cls,

@@ -8,9 +8,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
-from typer.core import TyperGroup
 from typer.main import get_command
 
+from proctor.cli.console import Group
 from proctor.errors import MissingExtraError, UserError
 
 __all__ = [
@@ -66,7 +66,7 @@ FORMER: Final[Mapping[str, str]] = {
 """Commands that are no more, and what is typed now."""
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(Group):
     """A group that knows names and summaries of its commands and loads a command when it is asked for.
 
     Attributes:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from typer.core import TyperGroup
-
-from proctor.cli.console import WorkspaceArgument, counted, emit, group_app
+from proctor.cli.console import Group, WorkspaceArgument, counted, emit, group_app
 from proctor.cli.options import Output, with_settings
 from proctor.errors import UserError
 from proctor.settings import Settings, argument, option
@@ -87,7 +85,7 @@ class Export(Settings, frozen=True, kw_only=True):
     database: Database = None
 
 
-class _Group(TyperGroup):
+class _Group(Group):
     """``proctor studio bench`` serves ``bench``; a first word that is a command is that command."""
 
     default: ClassVar[str] = "serve"

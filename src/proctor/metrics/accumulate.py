@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, cast
 
 import numpy as np
 
@@ -92,6 +92,5 @@ class Accumulator(Generic[T]):
 
 def _joined(parts: Sequence[Sequence[Any]]) -> Sequence[Any]:
     if all(isinstance(part, np.ndarray) for part in parts):
-        joined: Sequence[Any] = np.concatenate(parts)
-        return joined
+        return cast("Sequence[Any]", np.concatenate(parts))
     return [one for part in parts for one in part]

@@ -39,7 +39,7 @@ FAMILIES: Final[Mapping[str, str]] = {
     "text": "Texts described: length, type-token ratio, distinct-n, embedding similarity.",
     "significance": "Systems compared: bootstrap, permutation, McNemar, Holm, power, calibration.",
 }
-"""Every family with what it says of itself, in the order of ``proctor score --help``."""
+"""Every family with what it says of itself, in the order of ``proctor metrics --help``."""
 
 
 @dataclass(frozen=True, slots=True)
