@@ -26,18 +26,18 @@ _HAVE: Final[dict[Have, str]] = {
     "videos": "annotated videos: multiple choice about clips (InstructionBench)",
     "benchmark": "a benchmark that is released: evaluate models on it",
 }
-_SAMPLE: Final = "sample"
+_SHIPPED: Final[dict[Have, str]] = {"recordings": "sample", "documents": "manuals", "benchmark": "everyday"}
 
 
 class InitSettings(Settings, frozen=True, kw_only=True):
     """What the plan is about; what is not given is asked."""
 
-    plan: Annotated[Path, argument("The file.", "PLAN")] = Path("plan.toml")
+    plan: Annotated[Path, argument("The file.", "PLAN")] = Path("bench.toml")
     have: Annotated[Have | None, option("What you have.")] = None
     data: Annotated[
         str | None,
         option(
-            "Its folder; of a benchmark its folder or name. 'sample' copies the sample that is shipped (recordings)."
+            "Its folder; of a benchmark its folder or name. What is shipped: sample (recordings), manuals (documents), everyday (benchmark)."
         ),
     ] = None
     model: Annotated[
@@ -49,13 +49,14 @@ class InitSettings(Settings, frozen=True, kw_only=True):
 class PlanArgument(Settings, frozen=True, kw_only=True):
     """The plan."""
 
-    plan: Annotated[Path, argument("File that 'proctor init' wrote.", "PLAN")] = Path("plan.toml")
+    plan: Annotated[Path, argument("File that 'proctor init' wrote.", "PLAN")] = Path("bench.toml")
 
 
 class Drafted(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written: the file, and what it says."""
+    """What was written: the file and what it needs, and what it says."""
 
     plan: str
+    written: tuple[str, ...]
     kind: str
     data: str
     models: tuple[str, ...]
@@ -79,17 +80,16 @@ def init(settings: InitSettings, output: Output) -> None:
             "the file is there already.", where=str(settings.plan), hint="edit it, or name another file"
         )
     have = settings.have or _choose()
-    data = settings.data or _ask(
-        _WHERE[have], "everyday" if have == "benchmark" else _SAMPLE if have == "recordings" else ""
-    )
+    data = settings.data or _ask(_WHERE[have], _SHIPPED.get(have, ""))
     models = settings.model or tuple(
         name.strip() for name in _ask(_WHO[have], "none").split(",") if name.strip()
     )
     wish = Wish(have=have, data=data, models=tuple(name for name in models if name != "none"))
-    draft_plan(settings.plan, wish)
-    said = Drafted(plan=str(settings.plan), kind=wish.kind, data=data, models=wish.models)
+    written = tuple(map(str, draft_plan(settings.plan, wish)))
+    said = Drafted(plan=str(settings.plan), written=written, kind=wish.kind, data=data, models=wish.models)
     file = shlex.quote(str(settings.plan))
-    text = f"{settings.plan} is written\n\nwhat would it cost?  proctor run {file} --dry-run\nnext: proctor run {file}"
+    text = "\n".join(f"{one} is written" for one in written)
+    text += f"\n\nwhat would it cost?  proctor run {file} --dry-run\nnext: proctor run {file}"
     emit(said, text, as_json=output.as_json)
 
 
@@ -101,7 +101,7 @@ def run(plan: PlanArgument, trying: Trying, output: Output) -> None:
     The same command goes on where it ended, and nothing is paid for twice. Every table of the plan is a stage, with the settings that
     'proctor experiment moment --help' lists (or documents, clip); paths are relative to the file.
 
-    Example: proctor run plan.toml --dry-run
+    Example: proctor run bench.toml --dry-run
     """
     from proctor.stages.experiment.plan_file import read_plan
 
@@ -116,7 +116,7 @@ def run(plan: PlanArgument, trying: Trying, output: Output) -> None:
 
 _WHERE: Final[dict[Have, str]] = {
     "recordings": "Which folder are they in? ('sample' copies the recordings that are shipped)",
-    "documents": "Which folder are they in?",
+    "documents": "Which folder are they in? ('manuals' copies the documents that are shipped)",
     "videos": "Which folder are their annotations in?",
     "benchmark": "Which one? (its folder, or a name; 'everyday' is shipped)",
 }

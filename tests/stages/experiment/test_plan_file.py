@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from proctor.errors import UserError
+from proctor.exam.function import ShownQuestion
 from proctor.stages.experiment.draft import Wish, draft_plan
 from proctor.stages.experiment.plan_file import read_plan
 from proctor.stages.experiment.settings import OUTLINES
@@ -38,7 +39,7 @@ def test_a_draft_is_read_as_what_was_wanted(
     draft_plan(data / "plan.toml", wish)
     plan = read_plan(data / "plan.toml")
     assert plan.kind == wish.kind == kind
-    assert plan.workspace == data / "bench"
+    assert plan.workspace == data / "plan"
     assert plan.limits.max_cost == (Decimal(5) if wish.models else None)
     for stage, values in said.items():
         assert values.items() <= plan.given[stage].items()
@@ -52,6 +53,30 @@ def test_the_sample_is_copied_beside_the_plan_and_never_over_something(data: Pat
     draft_plan(data / "b.toml", Wish(have="recordings", data="sample"))
     assert (data / "sample" / "mine.txt").read_text() == "kept"
     assert read_plan(data / "b.toml").given["source"]["data"] == data / "sample"
+
+
+def test_the_manuals_are_copied_and_the_workspace_is_another_folder(data: Path) -> None:
+    (data / "manuals").rmdir()
+    wish = Wish(have="documents", data="manuals", models=("a/b",))
+    written = draft_plan(data / "manuals.toml", wish)
+    assert written == [data / "manuals", data / "manuals.toml"]
+    assert (data / "manuals" / "ph-meter.md").is_file()
+    assert read_plan(data / "manuals.toml").workspace == data / "manuals-bench"
+
+
+def test_a_function_that_nobody_wrote_is_written_as_an_example(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wish = Wish(have="benchmark", data="everyday", models=("python:mine:answer", "python:json:loads"))
+    assert draft_plan(data / "one.toml", wish) == [data / "mine.py", data / "one.toml"]
+    monkeypatch.chdir(data)
+    named: dict[str, Any] = {}
+    exec((data / "mine.py").read_text(), named)
+    shown = ShownQuestion(id="i", kind="moment", question="And now?", view="question", prompt="")
+    assert named["answer"](shown) == "Nothing, you are on track."
+    (data / "mine.py").write_text("# mine\n")
+    assert draft_plan(data / "two.toml", wish) == [data / "two.toml"]
+    assert (data / "mine.py").read_text() == "# mine\n"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
 
@@ -10,11 +13,16 @@ import msgspec
 from proctor.datasets.dataset import guess_dataset
 from proctor.errors import UserError
 from proctor.records import atomic_write
-from proctor.samples import copy_sample
+from proctor.samples import Sample, copy_sample
 from proctor.stages.experiment.settings import NOBODY
 
 __all__ = ["Wish", "draft_plan"]
 
+_SAMPLES: Final[dict[tuple[str, str], Sample]] = {
+    ("recordings", "sample"): "everyday",
+    ("documents", "manuals"): "manuals",
+}
+"""What is shipped and copied when it is named: what somebody has, and the name."""
 _KINDS: Final = {"recordings": "moment", "documents": "documents", "videos": "clip", "benchmark": "moment"}
 
 
@@ -23,7 +31,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         have: what there is.
-        data: its folder, or a benchmark's name; ``sample`` for the recordings that are shipped.
+        data: its folder, or a benchmark's name; ``sample`` and ``manuals`` for the recordings and documents that are shipped.
         models: that are asked.
     """
 
@@ -37,8 +45,11 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
         return _KINDS[self.have]
 
 
-def draft_plan(path: Path, wish: Wish) -> None:
-    """Write a plan; the sample is copied beside it where that is what is wanted.
+def draft_plan(path: Path, wish: Wish) -> list[Path]:
+    """Write a plan, and beside it what it needs and is shipped: a sample, an example of a function that answers.
+
+    Returns:
+        What was written, the plan last.
 
     Raises:
         UserError: if there is no such folder or no data set in it, models are lacking, or the file cannot be written.
@@ -48,10 +59,11 @@ def draft_plan(path: Path, wish: Wish) -> None:
             f"questions about {wish.have} are written by models, and none is named.",
             hint="--model openai/gpt-4o; 'rehearse' in the plan plays it on this machine, without a key",
         )
-    folder = path.absolute().parent
+    folder = path.parent
     data = folder / Path(wish.data).expanduser()
-    if wish.have == "recordings" and wish.data == "sample" and not data.exists():
-        copy_sample(data)
+    written: list[Path] = []
+    if (sample := _SAMPLES.get((wish.have, wish.data))) and not data.exists():
+        written.append(copy_sample(data, sample))
     elif wish.have != "benchmark" and not data.is_dir():
         raise UserError(
             "there is no such folder.", where=str(data), hint="give the folder that holds the data"
@@ -63,13 +75,43 @@ def draft_plan(path: Path, wish: Wish) -> None:
         "",
         "[experiment]",
         f'kind = "{wish.kind}"',
-        'workspace = "bench"',
+        f"workspace = {_toml(f'{path.stem}-bench' if path.stem == wish.data else path.stem)}",
         *_rehearse(wish),
         *([] if not wish.models else ["", "[limits]", "max_cost = 5  # US dollars, for all stages together"]),
         *_TABLES[wish.have](wish, data),
     ]
     with atomic_write(path) as stream:
         stream.write("\n".join([*lines, ""]).encode())
+    return [*written, *_functions(wish, folder), path]
+
+
+def _functions(wish: Wish, folder: Path) -> list[Path]:
+    """Write an example for each function that is named and that nobody has written yet."""
+    written = []
+    for model in wish.models:
+        if (named := _FUNCTION.fullmatch(model)) and not (named[1] in sys.modules or find_spec(named[1])):
+            module = folder / f"{named[1]}.py"
+            if not module.exists():
+                with atomic_write(module) as stream:
+                    stream.write(_EXAMPLE.format(function=named[2]).encode())
+                written.append(module)
+    return written
+
+
+_FUNCTION: Final = re.compile(r"python:([A-Za-z_]\w*):([A-Za-z_]\w*)")
+_EXAMPLE: Final = '''"""A function that answers: replace its body with your model. docs/evaluate.md says what it is given."""
+
+
+def {function}(shown):
+    """Return the answer to one question as text, or None where there is none.
+
+    shown.question is the question, shown.options are the options of a multiple choice, shown.prompt is the whole text
+    that a model would get, and shown.parts are what is shown of the evidence: part.text, part.time, part.mime, part.path.
+    """
+    if shown.options:
+        return "A"
+    return "Nothing, you are on track."
+'''
 
 
 def _rehearse(wish: Wish) -> list[str]:
@@ -118,7 +160,7 @@ def _documents(wish: Wish, data: Path) -> list[str]:
         "",
         "[documents]",
         f"generator = {_toml(wish.models[0])}",
-        "per_cell = 5  # questions of every style and mixture of sources",
+        "per_cell = 2  # questions of every style and mixture of sources; more for a real benchmark",
         "",
         "[retrieve]",
         'retrievers = ["bm25", "lsa", "bm25+lsa"]',
