@@ -55,7 +55,7 @@ def test_a_bug_keeps_its_traceback() -> None:
 def test_progress_off_a_terminal_prints_lines_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console, "_PLAIN_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(terminal, "_PLAIN_EVERY_SECONDS", 0.0)
     with terminal.progress("reading", 2) as step:
         step()
         step()

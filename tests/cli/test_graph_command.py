@@ -44,7 +44,7 @@ def bench(tmp_path: Path, diamond: TaskGraph, twins: TaskGraph) -> Path:
 def test_help_teaches_with_an_example(command: str) -> None:
     status, out, _ = _graph(command, "--help")
     assert status == 0
-    assert f"Example: proctor graph {command} " in out
+    assert f"Examples:\n  proctor graph {command} " in out
 
 
 def test_lint_shows_a_table_and_counts(bench: Path) -> None:

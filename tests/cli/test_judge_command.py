@@ -115,7 +115,7 @@ def test_a_dry_run_prints_it_and_sends_nothing(bench: Path, standin: Standin, pr
     )
     assert done.status == 0, done.err
     assert "judge/constant" in done.out
-    assert "IS NOT KNOWN" in done.out
+    assert "is not known" in done.out
     assert "tokens out without earlier replies: 600 each" in done.out
     as_json = proctor(
         "judge",

@@ -270,7 +270,7 @@ def test_an_unknown_price_is_said_loudly_before_the_first_request(
 
     class Listener(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if "IS NOT KNOWN" in record.getMessage():
+            if "is not known" in record.getMessage():
                 sent_before.append(standin.count)
 
     listener = Listener()

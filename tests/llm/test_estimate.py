@@ -262,7 +262,7 @@ def test_unknown_prices_are_named_and_not_added() -> None:
     assert estimate.lines[1].cost is None
     assert estimate.cost == estimate.lines[0].cost
     text = render_estimate(estimate)
-    assert "THE PRICE OF compat/qwen@http://h/v1 IS NOT KNOWN" in text
+    assert "the price of compat/qwen@http://h/v1 is not known" in text
     assert "+?" in text
     assert "unknown" in text
     assert "rough guess" in text

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 import threading
@@ -33,12 +34,14 @@ __all__ = [
     "run",
     "share_text",
     "table",
+    "typed_wrongly",
 ]
 
 WorkspaceArgument = Annotated[
     Path, typer.Argument(metavar="WORKSPACE", help="Folder of the benchmark in the making.")
 ]
 _EXAMPLE: Final = "Example: "
+_NEAR: Final = re.compile(r"\s+(?:Did you mean |\(Possible options: )")
 _INTERRUPTED: Final = 130
 _TERMINATED: Final = 143
 _SURROUNDINGS: Final = frozenset(
@@ -122,6 +125,21 @@ def group_app(help: str, cls: type[TyperGroup] = Group) -> typer.Typer:
         """Nothing is to be done before the command; with this, one command alone is a group, too."""
 
     return app
+
+
+def typed_wrongly(error: Any) -> UserError:
+    """Return what the framework says of a command line as an error of ours; a group without a command prints its help instead.
+
+    Raises:
+        SystemExit: after the help.
+    """
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        raise SystemExit(error.exit_code)
+    message, *near = _NEAR.split(error.format_message().strip())
+    command = "proctor" if error.ctx is None else error.ctx.command_path
+    hint = f"did you mean {near[0].rstrip('?)')}?" if near else f"{command} --help shows how it is typed"
+    return UserError(message, hint=hint)
 
 
 def emit(result: msgspec.Struct | Mapping[str, Any] | Sequence[Any], text: str, *, as_json: bool) -> None:

@@ -6,11 +6,11 @@ import atexit
 import gc
 import sys
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final, NoReturn
 
 import typer
 
-from proctor.cli.console import run
+from proctor.cli.console import run, typed_wrongly
 from proctor.cli.lazy import FORMER, STANDIN, Brought, LazyGroup
 from proctor.version import __version__
 
@@ -87,6 +87,10 @@ _NEEDS: Final = {
 """Extras of commands that do nothing, or little, without them."""
 
 
+# The framework's class of everything that is typed wrongly; it has no public name.
+_UsageError: Final[Any] = typer.BadParameter.__base__
+
+
 class _Commands(LazyGroup):
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
         name: (f"proctor.cli.{module}", summary)
@@ -100,6 +104,18 @@ class _Commands(LazyGroup):
     brought: ClassVar[Mapping[str, Brought]] = {"standin": STANDIN}
     needs: ClassVar[Mapping[str, Sequence[str]]] = _NEEDS
     former: ClassVar[Mapping[str, str]] = FORMER
+
+    def main(self, *args: Any, **more: Any) -> NoReturn:
+        """Run the command that is typed, and end the process.
+
+        Raises:
+            UserError: if something is typed wrongly: it reads like every other message.
+        """
+        try:
+            code = super().main(*args, **{"prog_name": "proctor", **more, "standalone_mode": False})
+        except _UsageError as error:
+            raise typed_wrongly(error) from None
+        sys.exit(code if isinstance(code, int) else 0)
 
 
 app = typer.Typer(

@@ -427,7 +427,7 @@ class Budget:
             self._warned.add(need.model)
         if new:
             self._warn(
-                f"THE PRICE OF {need.model} IS NOT KNOWN: its calls are counted, but their cost is not. "
+                f"the price of {need.model} is not known: its calls are counted, but their cost is not. "
                 + _HOW_TO_PRICE.format(model=need.model)
             )
 

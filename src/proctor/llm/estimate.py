@@ -375,12 +375,12 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 def _remarks(estimate: Estimate) -> list[str]:
     remarks = [
-        f"THE PRICE OF {model} IS NOT KNOWN: its cost comes on top. Write it into a file and name that in PROCTOR_PRICES."
+        f"the price of {model} is not known: its cost comes on top. Write it into a file and name that in PROCTOR_PRICES."
         for model in estimate.unpriced
     ]
     if estimate.left_out:
         remarks.append(
-            f"THE VIDEOS OF {len(estimate.left_out):,} RECORDINGS ARE NOT HERE: their frames and clips are not counted, and come on "
+            f"the videos of {len(estimate.left_out):,} recordings are not here: their frames and clips are not counted, and come on "
             "top (say where they are: --videos FOLDER)"
         )
     remarks += [

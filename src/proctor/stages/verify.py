@@ -332,11 +332,15 @@ def estimate_verifying(
 
 
 def _review(settings: VerifySettings, limits: Limits | None) -> ReviewOptions:
-    view = View(frames=settings.frames, height=settings.height, sampling=settings.sampling)
+    view = (
+        View(frames=settings.frames, height=settings.height, sampling=settings.sampling)
+        if settings.frames
+        else None
+    )
     return {
         "store": settings.store,
         "form": settings.form,
-        "view": view if settings.frames else None,
+        "view": view,
         "videos": settings.videos,
         "limit": settings.limit,
         "limits": limits,

@@ -246,12 +246,12 @@ def test_every_form_of_a_result(attack, tmp_path, name):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_help_has_every_option_and_an_example(proctor, family):
-    text = proctor("score", family, "--help").out
+    text = proctor("metrics", family, "--help").out
     flat = " ".join(text.split())
     for field in fields_of(settings_of(family)):
         assert (field.metavar if field.argument else f"{field.flag} ") in flat, field.name
         assert " ".join(field.help.split()) in flat.replace("- ", "-") or field.help[:20] in flat, field.name
-    for words in ("--latex", "--report FILE", "--json", f"Example: proctor score {family} "):
+    for words in ("--latex", "--report FILE", "--json", f"Examples: proctor metrics {family} "):
         assert words in flat
 
 
