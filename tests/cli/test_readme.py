@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from PIL import Image
@@ -40,6 +43,45 @@ def _blocks() -> dict[str, list[list[str]]]:
 def test_every_command_and_option_in_the_readme_exists(command: list[str], proctor: Any) -> None:
     outcome = proctor(*command, "--help")
     assert outcome.status == 0, outcome.err
+
+
+def test_the_first_screen_works_as_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proctor: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    cards = next(iter(_blocks().values()))
+    assert len(cards) == 9
+    for command in cards:
+        if command[0] == "studio":
+            is_served(command)
+        else:
+            outcome = proctor(*command)
+            assert outcome.status == 0, (command, outcome.err)
+    for plan in ("mine", "ours", "guides"):
+        assert (tmp_path / plan / "report.html").is_file()
+
+
+def is_served(command: list[str]) -> None:
+    script = "from proctor.cli.main import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", script, *command, "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        seen, status = "", 0
+        try:
+            for line in process.stdout:
+                seen += line
+                if found := re.search(r"http://127\.0\.0\.1:\d+/setup/\S+", line):
+                    with urlopen(found[0], timeout=60) as page:
+                        status = page.status
+                    break
+        finally:
+            process.terminate()
+    assert status == 200, seen
 
 
 def write_manuals(folder: Path) -> None:
