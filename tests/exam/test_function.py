@@ -84,7 +84,7 @@ def test_it_sees_the_question_as_a_model_and_never_what_is_right(bench: Path) ->
     assert judge(bench, ["own"])["runs"] == {"own": {"match": 4}}
     info = read_json(bench / "runs/own/run.json", RunInfo)
     assert info.predictor == f"python:{__name__}:{right.__qualname__} (steps, shuffled 3)"
-    assert (info.role, info.privilege) == ("floor", "the annotated steps")
+    assert (info.role, info.privilege) == ("system", "the annotated steps")
 
 
 def test_errors_and_what_is_no_text_are_failures_of_that_item(bench: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_picture_of_a_source_comes_as_a_file(tmp_path: Path) -> None:
         with Image.open(part.path) as picture:
             return f"{part.id} {part.kind} {part.mime} {picture.size}"
 
-    Workspace(tmp_path).predict(answer, PredictSettings(run="own"))
+    predict(tmp_path, answer, PredictSettings(run="own"))
     assert answers(tmp_path)["d"].answer == "image:vell picture 1 image/png (40, 30)"
 
 
