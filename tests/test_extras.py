@@ -27,7 +27,7 @@ NAMES: Final = {
     "sklearn": "scikit-learn",
 }
 """Distributions that are not called like what is imported."""
-BROUGHT: Final = {"anyio", "markupsafe", "yarl", "genai_prices"}
+BROUGHT: Final = {"IPython", "anyio", "markupsafe", "yarl", "genai_prices"}
 """What the packages of the core or of an extra bring along, and what is used only where it is there."""
 
 

@@ -1,30 +1,35 @@
-"""The sample that ships with the package: three everyday activities, recorded by nobody, in the plain format.
+"""The samples that ship with the package, hand-made and tiny.
 
-Hand-made and tiny, with mistakes of every kind; the videos are rendered from the annotations when they are needed.
+``everyday`` is three activities (a desk lamp, test strips, iced tea) in the plain format, recorded by nobody, with mistakes of every kind;
+videos are rendered from the annotations when they are needed. ``manuals`` is four documents of a workshop, with tables and pictures.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
 from proctor.records import atomic_folder
 
 __all__ = ["copy_sample", "path"]
 
-
-def path() -> Path:
-    """Return the folder of the sample inside the package; treat it as read-only."""
-    return Path(str(files("proctor.samples") / "everyday"))
+Name = Literal["everyday", "manuals"]
 
 
-def copy_sample(target: Path) -> Path:
-    """Copy the sample to a new or empty folder and return the folder.
+def path(name: Name = "everyday") -> Path:
+    """Return the folder of a sample inside the package; treat it as read-only."""
+    return Path(str(files("proctor.samples") / name))
+
+
+def copy_sample(target: str | os.PathLike[str], name: Name = "everyday") -> Path:
+    """Copy a sample to a new or empty folder and return the folder.
 
     Raises:
         UserError: if there is something already, or it cannot be written; nothing is then left behind.
     """
-    with atomic_folder(target) as work:
-        shutil.copytree(path(), work, dirs_exist_ok=True)
-    return target
+    with atomic_folder(Path(target)) as work:
+        shutil.copytree(path(name), work, dirs_exist_ok=True)
+    return Path(target)
