@@ -38,7 +38,7 @@ def test_the_example_runs():
 
 
 def test_every_family_has_its_command_on_the_page():
-    assert {line.split()[2] for line in PAGE.splitlines() if line.startswith("proctor score ")} >= set(
+    assert {line.split()[2] for line in PAGE.splitlines() if line.startswith("proctor metrics ")} >= set(
         FAMILIES
     )
 
