@@ -59,13 +59,9 @@ class Outsider:
 
     def type(self, words: list[str]) -> Outcome:
         if words[0] == "python":
+            command = [sys.executable, *words[1:]]
             done = subprocess.run(
-                [sys.executable, *words[1:]],
-                cwd=self.home,
-                env=self.environment,
-                capture_output=True,
-                text=True,
-                check=False,
+                command, cwd=self.home, env=self.environment, capture_output=True, text=True
             )
             return Outcome(done.returncode, done.stdout, done.stderr)
         assert words[0] == "proctor"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -44,12 +43,16 @@ def test_a_page_is_in_plain_words(page: Path) -> None:
     assert found(CODE.sub("", page.read_text(encoding="utf-8"))) == []
 
 
+def test_every_message_of_the_page_about_trouble_is_one_of_the_code() -> None:
+    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    quoted = re.findall(r"`([^`]+)`", "".join(re.findall(r"^### .*$", page, re.MULTILINE)))
+    parts = [part.strip(" '") for text in quoted for part in text.split("…")]
+    assert len(parts) > 15
+    assert [part for part in parts if part not in code] == []
+
+
 def test_every_help_is_in_plain_words() -> None:
-    loader = importlib.machinery.SourceFileLoader("write_commands", str(ROOT / "scripts" / "write-commands"))
-    spec = importlib.util.spec_from_loader("write_commands", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    text = module.render()
+    text = runpy.run_path(str(ROOT / "scripts" / "write-commands"))["render"]()
     assert text.count("\n## proctor ") > 70
     assert found(text) == []
