@@ -9,9 +9,7 @@ from tests.docs.outsider import Outsider
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    ("page", "commands"), [("model", 3), ("recordings", 6), ("documents", 6)], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("page", "commands"), [("model", 3), ("recordings", 6), ("documents", 6)])
 def test_a_quick_start_runs_as_typed(tmp_path: Path, page: str, commands: int) -> None:
     if page == "documents":
         pytest.importorskip("pdfplumber", reason="needs the extra corpus")
