@@ -2,7 +2,7 @@
 const improve = () => {
   document.querySelectorAll(".md-search[role=dialog]").forEach((e) => e.setAttribute("aria-label", "Search"));
   document.querySelectorAll(".md-code__nav").forEach((e, n) => e.setAttribute("aria-label", `Code ${n + 1}`));
-  document.querySelectorAll(".md-typeset__scrollwrap, pre > code").forEach((e) => e.setAttribute("tabindex", "0"));
+  document.querySelectorAll(".md-typeset__scrollwrap, pre > code, p:has(> img[src$='concepts.svg'])").forEach((e) => e.setAttribute("tabindex", "0"));
 };
 new MutationObserver(improve).observe(document.documentElement, { childList: true, subtree: true });
 document.addEventListener("DOMContentLoaded", improve);
