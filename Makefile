@@ -1,5 +1,5 @@
 # Everything a person or CI does here is one short command. Each target does its own set-up.
-.PHONY: demo test check bench format clean
+.PHONY: demo test check bench docs format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -28,21 +28,30 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py
 
+# The site of docs/ with search, into site/; no network after installation.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open it: $(BIN)/python -m http.server --bind 127.0.0.1 --directory site"
+
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/.demo: pyproject.toml src/proctor_rehearsal/pyproject.toml scripts/make-venv
 	scripts/make-venv $(VENV) "studio"
 	touch $@
 
+$(VENV)/.docs: pyproject.toml scripts/make-venv
+	scripts/make-venv $(VENV) "docs"
+	touch $@
+
 $(VENV)/.dev: pyproject.toml src/proctor_rehearsal/pyproject.toml scripts/make-venv scripts/install-torch
 	scripts/make-venv $(VENV) "dev"
 	scripts/install-torch $(VENV)
-	touch $@ $(VENV)/.demo
+	touch $@ $(VENV)/.demo $(VENV)/.docs
 
 $(VENV)/.system: scripts/install-system
 	scripts/install-system

@@ -48,7 +48,7 @@ def proctor_process(*arguments: object, **more: Any) -> Outcome:
         [sys.executable, "-c", "from proctor.cli.main import main; main()", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
         **more,
     )

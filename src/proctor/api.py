@@ -128,6 +128,12 @@ class Workspace:
         settings = self._settings(ReadSettings, options)
         return self._did("read", read(dataset, Path(folder), self.root, settings, place=_place(workers)))
 
+    def import_release(self, release: str | os.PathLike[str]) -> Self:
+        """Bring somebody's benchmark into this new workspace, by its folder or name (``everyday`` is shipped)."""
+        from proctor.stages.exchange import import_release
+
+        return self._did("import release", import_release(os.fspath(release), self.root))
+
     @_with(DeriveSettings)
     def derive(self, *, workers: int | str | None = None, **options: Any) -> Self:
         """Derive every moment that may be asked about, with the facts that decide the answer."""

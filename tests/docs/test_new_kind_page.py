@@ -66,7 +66,7 @@ def address() -> Iterator[str]:
 
 
 def test_the_page_followed_as_typed(tmp_path: Path, address: str) -> None:
-    me = Outsider("new-kind.md", "proctor_pictures.py", tmp_path)
+    me = Outsider("new-kind.md", tmp_path, "proctor_pictures.py")
     me.text = me.text.replace("http://127.0.0.1:8000", address)
     me.install()
     bench = tmp_path / "bench"

@@ -10,7 +10,7 @@ from tests.docs.outsider import Outsider, assert_seen
 
 
 def test_the_page_followed_as_typed(tmp_path: Path) -> None:
-    me = Outsider("new-metric.md", "proctor_timing.py", tmp_path)
+    me = Outsider("new-metric.md", tmp_path, "proctor_timing.py")
     me.install()
     for name, text in zip(("gt.csv", "pred.csv"), me.blocks("csv"), strict=True):
         (tmp_path / name).write_text(text)

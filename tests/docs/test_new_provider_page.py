@@ -42,7 +42,7 @@ def address() -> Iterator[str]:
 
 def test_the_page_followed_as_typed(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    me = Outsider("new-provider.md", "proctor_mine.py", tmp_path)
+    me = Outsider("new-provider.md", tmp_path, "proctor_mine.py")
     me.install()
     for words, shown in me.typed(0):
         if words[0] == "pip":

@@ -33,7 +33,7 @@ def calibrate(
 ) -> None:
     """Say how far judges can be believed, which one to take, and what scores would be if people had judged.
 
-    Every judge and template is held against people's marks on the same answers, with intervals clustered by recording, video or
+    Every judge and template is compared with people's marks on the same answers, with intervals clustered by recording, video or
     question. Judges are calibrated for each kind of questions by itself. The result is kept in calibration.json (of kinds other
     than moments calibration.KIND.json): 'proctor score' and 'proctor report' print corrected scores from it.
 

@@ -211,7 +211,7 @@ def export(settings: Selected, into: Filed, output: Output) -> None:
 @app.command()
 @with_settings
 def prune(settings: Pruning, output: Output) -> None:
-    """Remove calls and their attempts for good; asking the same again is paid for again.
+    """Remove calls and their attempts permanently; asking the same again is paid for again.
 
     Example: proctor calls prune bench --stage judge --older-than 30 --dry-run
     """

@@ -32,7 +32,7 @@ app = group_app(
 @app.command()
 @with_settings
 def info(settings: StoreSettings, output: Output) -> None:
-    """Say what a store of features holds: backbone, width, stride, recordings, rows, what was mended.
+    """Say what a store of features holds: backbone, width, stride, recordings, rows, what was corrected.
 
     Example: proctor features info stores/omnivore
     """

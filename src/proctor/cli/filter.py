@@ -41,7 +41,7 @@ def filter_(
     trying: DryRun,
     output: Output,
 ) -> None:
-    """Ask four filters about every question, cheap ones first; what one drops is dropped for good.
+    """Ask four filters about every question, cheap ones first; a question that one drops is not asked again.
 
     unspecific, tricky and hallucination are asked of a judge that knows the steps (or sources); the last must cite them. For blind,
     assistants answer without seeing anything: what two of them answer rightly is dropped. What cannot be read is dropped, too; a model

@@ -275,7 +275,7 @@ def _benchmark_text(result: Benchmark) -> str:
 def order_mistakes(settings: OrderMistakesSettings, output: Output) -> None:
     """Find mistakes of order step by step: is the current step's prerequisite done? By released and by inferred graphs.
 
-    Judgements are held against the tags of annotators and against the released graph's own. Where those two differ is counted
+    Judgements are compared with the tags of annotators and with the released graph's own. Where those two differ is counted
     as well: it is noise that no inference can get below.
 
     Example: proctor graph order-mistakes --annotations ~/data/captaincook4d --json

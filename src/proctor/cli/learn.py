@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 app = group_app(
     "Recognise mistakes in recorded steps: train models, test them, and see what they look at.\n\n"
-    "Everything is chosen on validation data. Every figure is told over all steps, within recordings and between them, "
+    "Everything is chosen on validation data. Every figure is given over all steps, within recordings and between them, "
     "since mistakes cluster in recordings (docs/learn.md).\n\n"
     "Example: proctor learn mistakes --annotations ~/data/captaincook4d --model context --split R"
 )

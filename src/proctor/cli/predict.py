@@ -48,7 +48,7 @@ def predict(
 ) -> None:
     """Answer the benchmark and write runs/<run>/predictions.jsonl, one run for each kind and form of questions.
 
-    The floors show what a score is worth: a model that does not beat them has not looked. Items that a run has
+    The floors show what a score is worth: a model that does not beat them did not use what it was shown. Items that a run has
     answered are not asked again. Calls of models are kept in the workspace's call store: running the command again
     pays for nothing twice. Keys come from the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY).
 

@@ -36,7 +36,7 @@ def _begin(workspace: Path, kind: str, settings: Given, output: Output) -> None:
 
 @with_settings
 def answer(workspace: WorkspaceArgument, settings: AnswerSettings, output: Output) -> None:
-    """Have people sit the exam: each answers questions that they never judged, decided, marked or wrote.
+    """Have people answer the benchmark: each answers questions that they never judged, decided, marked or wrote.
 
     'proctor round collect' makes their answers a run, 'people', that is judged, scored and reported like those of systems.
 
@@ -107,7 +107,7 @@ def alternatives(workspace: WorkspaceArgument, settings: AlternativesSettings, o
 def graph(workspace: WorkspaceArgument, settings: GraphRoundSettings, output: Output) -> None:
     """Let people write task graphs from texts: mark actions, make them steps, link what must wait; or review inferred edges.
 
-    A model may draft (--draft); nothing of it counts unless somebody accepts it. 'round collect' writes what all agree on.
+    A model may draft (--draft); nothing of it counts unless a person accepts it. 'round collect' writes what all agree on.
 
     Example: proctor round graph bench --texts recipes --draft openai/gpt-4o
 

@@ -147,7 +147,7 @@ def demo(settings: Demo) -> None:
 @app.command()
 @with_settings
 def link(workspace: WorkspaceArgument, settings: Link, output: Output) -> None:
-    """Print a link that signs somebody in once: for who has forgotten a password.
+    """Print a link that signs a person in once, after a forgotten password.
 
     Example: proctor studio link bench ana
     """
@@ -161,7 +161,7 @@ def link(workspace: WorkspaceArgument, settings: Link, output: Output) -> None:
 @app.command()
 @with_settings
 def check(workspace: WorkspaceArgument, stored: Stored, output: Output) -> None:
-    """Check the chain of events: whoever changed a row by hand is found.
+    """Check the chain of events: rows that were changed by hand are found.
 
     Example: proctor studio check bench
     """

@@ -227,7 +227,7 @@ DATASET = Dataset(
         (
             "Times are frames and become seconds by the option `fps` (30 unless given; whole frames only). An end frame `n` becomes "
             "`n / fps`, the end excluded. Whether the release means the last frame itself was not verified: if so, each step is one "
-            "frame (33 ms) longer. Steps may overlap, since both hands work; overlaps are kept and told."
+            "frame (33 ms) longer. Steps may overlap, since both hands work; overlaps are kept and listed."
         ),
         (
             "`step_id` and `text` are the action (`attach wheel to chassis`: `to` and `from` are put in after attach and detach). "

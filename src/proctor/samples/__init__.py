@@ -1,4 +1,4 @@
-"""The samples that ship with the package: recordings of three everyday activities, and four manuals.
+"""The samples that ship with the package: recordings of three everyday activities, and five manuals.
 
 Hand-made and tiny. The recordings are in the plain format, made by nobody, with mistakes of every kind; their videos are rendered from
 the annotations when they are needed. The manuals have texts, tables and pictures.
@@ -6,6 +6,7 @@ the annotations when they are needed. The manuals have texts, tables and picture
 
 from __future__ import annotations
 
+import os
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -23,12 +24,12 @@ def path(name: Sample = "everyday") -> Path:
     return Path(str(files("proctor.samples") / name))
 
 
-def copy_sample(target: Path, name: Sample = "everyday") -> Path:
+def copy_sample(target: str | os.PathLike[str], name: Sample = "everyday") -> Path:
     """Copy a sample to a new or empty folder and return the folder.
 
     Raises:
         UserError: if there is something already, or it cannot be written; nothing is then left behind.
     """
-    with atomic_folder(target) as work:
+    with atomic_folder(Path(target)) as work:
         shutil.copytree(path(name), work, dirs_exist_ok=True)
-    return target
+    return Path(target)

@@ -24,7 +24,7 @@ JudgeFloors = Annotated[
     bool,
     option(
         "A model marks floors and bounds that ask no model (constant, annotations, …), too; otherwise rules do, which cost nothing, "
-        "and their scores are not held against those of systems."
+        "and their scores are not compared with those of systems."
     ),
 ]
 MinCoverage = Annotated[
@@ -110,7 +110,7 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
         str | None,
         option(
             "Moments: of the frames: published (default; 1 a second, counted back), uniform, fps, or steps (middles of the "
-            "annotated steps; the run is marked, for it is told what others are not)."
+            "annotated steps; the run is marked, since it gets information that others do not)."
         ),
     ] = None
     captioner: Annotated[str, option("Moments: model that describes frames, for --show captions.")] = ""

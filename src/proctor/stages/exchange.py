@@ -108,7 +108,7 @@ def import_published(file: Path, annotations: Path, root: Path) -> Published:
 
 
 def import_release(name_or_path: str | Path, root: Path) -> Released:
-    """Bring somebody's released benchmark into a new workspace, to sit predictors down to it.
+    """Bring somebody's released benchmark into a new workspace, to evaluate systems on it.
 
     Args:
         name_or_path: a release folder, or the name of a registered benchmark.

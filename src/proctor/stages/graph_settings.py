@@ -22,11 +22,11 @@ Method = Literal["likelihood", "counting"]
 """How a graph is inferred: ``procedure/infer``, or ``procedure/induce``."""
 
 _FROM = option(
-    "graph-json, captaincook4d-graph, dot, graphml or howto; told by the ending by default.",
+    "graph-json, captaincook4d-graph, dot, graphml or howto; the default is what the ending says.",
     "--from",
     metavar="FORMAT",
 )
-_TO = option("Format to write; told by the ending by default.", metavar="FORMAT")
+_TO = option("Format to write; the default is what the ending says.", metavar="FORMAT")
 
 
 class LintSettings(Settings, frozen=True, kw_only=True):

@@ -73,8 +73,8 @@ class DeriveSettings(Settings, frozen=True, kw_only=True):
     protocol: Annotated[
         str,
         option(
-            "'corrected' or 'published'; the default is how the recordings were read. Under 'published' models are shown and "
-            "told what the published prompts show and tell."
+            "'corrected' or 'published'; the default is how the recordings were read. Under 'published' models get "
+            "what the published prompts show and say."
         ),
     ] = ""
 

@@ -108,7 +108,7 @@ class FilterOptions(Assisted, frozen=True, kw_only=True):
     only: Annotated[
         tuple[Literal["unspecific", "tricky", "hallucination", "blind"], ...],
         option(
-            "unspecific, tricky, hallucination, blind; may be repeated (default: all for which somebody was named)."
+            "unspecific, tricky, hallucination, blind; may be repeated (default: all for which a model was named)."
         ),
     ] = ()
     votes: Annotated[int, option("Of judges on each filter but blind; odd, a majority drops.", ge=1)] = 1

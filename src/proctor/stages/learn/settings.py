@@ -78,7 +78,7 @@ class StudySettings(Settings, frozen=True, kw_only=True):
     splits: Annotated[
         tuple[Literal["R", "P", "E", "S"], ...], option("Only this split (repeatable).", "--split")
     ] = ("R", "P", "E", "S")
-    seeds: Annotated[int, option("Trainings of each model; their mean and deviation are told.", ge=1)] = 5
+    seeds: Annotated[int, option("Trainings of each model; their mean and deviation are shown.", ge=1)] = 5
     resamples: Annotated[int, RESAMPLES] = 2_000
     markdown: Annotated[Path | None, option("Write the tables to this page.", metavar="FILE")] = None
 

@@ -36,7 +36,7 @@ class Given(Settings, frozen=True, kw_only=True):
     lease_minutes: Annotated[
         float, option("Minutes for a batch, after which what is open goes to others; 0 for any time.", ge=0)
     ] = 0
-    rest_days: Annotated[float, option("Days before somebody gets the same thing in another form.", ge=0)] = 7
+    rest_days: Annotated[float, option("Days before a person gets the same thing in another form.", ge=0)] = 7
     not_round: Annotated[
         tuple[str, ...], option("Who did something in this round does not get it here (repeatable).")
     ] = ()

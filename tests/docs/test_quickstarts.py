@@ -1,0 +1,31 @@
+"""The three quick starts and the cookbook run as they are typed, in a folder with nothing in it, without a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.docs.outsider import Outsider
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("page", "commands", "bench"),
+    [("model", 3, "mine"), ("recordings", 6, "first"), ("documents", 5, "manuals-bench")],
+)
+def test_a_quick_start_runs_as_typed(tmp_path: Path, page: str, commands: int, bench: str) -> None:
+    if page == "documents":
+        pytest.importorskip("pdfplumber", reason="needs the extra corpus")
+    me = Outsider(f"quickstart-{page}.md", tmp_path)
+    me.environment = {name: value for name, value in me.environment.items() if not name.endswith("_API_KEY")}
+    assert me.follow() == commands
+    assert (tmp_path / bench / "report.html").stat().st_size > 10_000
+
+
+@pytest.mark.timeout(600)
+def test_the_cookbook_runs_as_typed(tmp_path: Path) -> None:
+    pytest.importorskip("datasets", reason="needs the extra hf")
+    me = Outsider("cookbook.md", tmp_path)
+    me.environment |= {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
+    assert me.follow() == 18
+    assert me.type(["python", "gate.py", "bench", "mine", "30"]).status == 1  # the interval begins below it

@@ -1,0 +1,58 @@
+"""Pages, README and help are in plain English: what CONTRIBUTING says not to write is not there."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+_SAY, _NOT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("| say | not |\n|---|---|\n")
+AVOIDED = [
+    phrase
+    for row in _NOT.splitlines()
+    if row.startswith("|")
+    for phrase in row.split("|")[2].strip().split(", ")
+]
+FOUND = re.compile(rf"\b(?:{'|'.join(map(re.escape, AVOIDED))})\b", re.IGNORECASE)
+CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+PAGES = [
+    path
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
+    if path.name
+    not in ("commands.md", "CHANGELOG.md", "CONTRIBUTING.md")  # made from the help; history; the list
+]
+
+
+def found(text: str) -> list[str]:
+    """Return what should be said in another way, each with the words around it."""
+    plain = " ".join(text.split())
+    return [plain[max(0, m.start() - 30) : m.end() + 30] for m in FOUND.finditer(plain)]
+
+
+def test_the_list_is_there() -> None:
+    assert {"told", "mend", "somebody", "who may know whom"} <= set(AVOIDED)
+    assert found("The model sits\ndown to answer, and is TOLD so.") != []
+    assert found("A toldo is mended_twice") == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_page_is_in_plain_words(page: Path) -> None:
+    assert found(CODE.sub("", page.read_text(encoding="utf-8"))) == []
+
+
+def test_every_message_of_the_page_about_trouble_is_one_of_the_code() -> None:
+    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    quoted = re.findall(r"`([^`]+)`", "".join(re.findall(r"^### .*$", page, re.MULTILINE)))
+    parts = [part.strip(" '") for text in quoted for part in text.split("…")]
+    assert len(parts) > 15
+    assert [part for part in parts if part not in code] == []
+
+
+def test_every_help_is_in_plain_words() -> None:
+    text = runpy.run_path(str(ROOT / "scripts" / "write-commands"))["render"]()
+    assert text.count("\n## proctor ") > 70
+    assert found(text) == []
