@@ -94,7 +94,7 @@ def test_every_section_can_be_read_without_scripts(browser: Any, tmp_path: Path)
     page = context.new_page()
     page.goto(written.as_uri())
     assert page.locator("#filters").is_hidden()
-    summary = page.locator(".example summary").last
+    summary = page.locator(".example > summary").last
     summary.focus()
     page.keyboard.press("Enter")  # by keyboard alone
     answer = page.locator(".example").last.locator(".answers")
