@@ -49,8 +49,9 @@ def compose(data: ReportData, options: ReportOptions | None = None) -> Page:
     options = options or ReportOptions()
     standings = [stand(exam, options) for exam in data.exams]
     several = len(standings) > 1
-    shown = [highlight for s in standings for highlight in highlights(s, data.examples)[:1]]
-    gallery = [highlight for s in standings for highlight in highlights(s, data.examples)[1:]]
+    picked = [highlights(s, data.examples) for s in standings]
+    shown = [one for found in picked for one in found[:1]]
+    gallery = [one for found in picked for one in found[1:]]
     return Page(
         title=data.title or data.about.name or "Benchmark",
         lead=tuple(_titled(s, result(s, level=options.confidence), several=several) for s in standings)

@@ -101,7 +101,7 @@
       if (node.parentElement.closest("svg, .sr")) continue;
       const style = getComputedStyle(node.parentElement);
       [pen.fillStyle, pen.font, pen.textBaseline] = [style.color, `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`, "middle"];
-      for (const word of node.data.matchAll(/\S+/g)) {
+      for (const word of node.data.matchAll(/[^\s-]+-*|-+/g)) {
         const range = document.createRange();
         range.setStart(node, word.index);
         range.setEnd(node, word.index + word[0].length);
