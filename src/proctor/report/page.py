@@ -76,7 +76,8 @@ def render_page(page: Page) -> str:
     if len(set(ids)) < len(ids):
         raise ValueError("two sections have the same id")
     style = asset("base.css") + asset("figures.css") + asset("page.css")
-    tables = any(section.parts for section in page.sections)
+    sortable = any(isinstance(p, Table) and p.sortable for section in page.sections for p in section.parts)
+    tables = page.sections and (page.examples or sortable)  # a page without either runs nothing
     scripts = [asset(name) for name, used in (("page.js", page.examples), ("tables.js", tables)) if used]
     examples = {example.id: example for example in page.examples}
     picked = [h for h in (page.striking, *page.gallery) if h is not None]
