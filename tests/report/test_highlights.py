@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import msgspec
-from tests.report.exams import make_run, small_data, small_items
+from tests.report.exams import GRAPHS, make_run, small_data, small_items
 
 from proctor.report.compose import compose
 from proctor.report.data import Exam, ReportOptions
 from proctor.report.examples import MAX_PICTURES, Evidence, example_cards, take
 from proctor.report.highlights import highlights, in_order, pick, takers
+from proctor.report.moment import moment_evidence
 from proctor.report.parts import Drawn, ExampleView, Heat, SourceView, Table
 from proctor.report.standing import Standing, stand
 
@@ -131,3 +132,11 @@ def test_numbers_lead_to_their_questions_and_few_are_grey() -> None:
     cells = [c for c in beside.rows[0] if not isinstance(c, str)][1:]
     assert [c.text for c in cells] == ["3", "7", "2"]
     assert cells[2].find == (("exam", "moments"), ("run", "other"), ("other", "best"), ("than", "worse"))
+
+
+def test_frames_name_their_step_and_its_mistakes_and_the_last_one_is_the_moment() -> None:
+    (item,) = small_items(1)
+    frames = tuple(SourceView(f"{t}", "frame", "", f"{t} s", time=t) for t in (0.5, 30.0, 61.4))
+    shown = [s for s in moment_evidence(GRAPHS, lambda _: frames)(item).sources if s.modality == "frame"]
+    assert [s.role for s in shown] == ["", "", "the moment"]
+    assert [(s.text, s.mark) for s in shown] == [("", ""), *[("Boil two cups of water", "measurement")] * 2]
