@@ -325,7 +325,7 @@ def _said(line: Line) -> Iterator[str]:
     if line.run.table is not None:
         yield from line.run.table.notes
         if line.run.table.privilege:
-            yield f"was told what others must not know ({line.run.table.privilege})"
+            yield f"was given what others must not know ({line.run.table.privilege})"
 
 
 def _clusters(standing: Standing, line: Line) -> int:
