@@ -343,7 +343,10 @@ def test_frames_of_rendered_videos_are_in_the_report(home: Path, proctor: Procto
         assert outcome.status == 0, outcome.err
     assert outcome.json["items_with_frames"] == outcome.json["items"]["moments"] > 0
     page = (bench / "report.html").read_text(encoding="utf-8")
-    assert page.count("/9j/") >= 2, "a JPEG file begins like this in base 64"
+    assert page.count("image/webp;base64,UklGR") >= 2, "a WebP file begins like this in base 64"
+    pictures = re.findall(r"data:image/[^\"]+", page)
+    assert len(pictures) == len(set(pictures)), "no picture is in the page twice"
+    assert page.count("frame moment") >= outcome.json["examples"], "every example shows its moment"
     before = (bench / "report.html").read_bytes()
     assert proctor("report", bench).status == 0
     assert (bench / "report.html").read_bytes() == before

@@ -19,7 +19,8 @@ from proctor.exam.table import LetterRow, Letters, ScoreRow, ScoreTable
 from proctor.report.benchmark import verification_section
 from proctor.report.compose import compose, summarize
 from proctor.report.data import About, Exam, ReportData, ReportOptions, Run, SharedCost
-from proctor.report.examples import MAX_TEXT, Evidence, example_cards, spread, take
+from proctor.report.examples import MAX_TEXT, Evidence, example_cards, take
+from proctor.report.highlights import spread
 from proctor.report.moment import moment_evidence
 from proctor.report.numbers import guessed
 from proctor.report.page import render_page
@@ -56,7 +57,9 @@ def page() -> Page:
 
 def test_every_section_that_has_something_to_say_is_there_and_no_other(page: Page) -> None:
     ids = [section.id for section in page.sections]
-    assert ids == ["moment", "benchmark", "dataset", "graphs", "funnel", "verification"]
+    assert ids == ["moment", "benchmark", "dataset", "graphs", "words", "funnel", "verification"]
+    places = {section.id: section.place for section in page.sections}
+    assert (places["moment"], places["funnel"], places["words"]) == ("main", "behind", "appendix")
     bare = compose(ReportData(exams=(Exam("moment", "moments", small_items()),)), QUICK)
     assert [section.id for section in bare.sections] == ["moment", "benchmark"]
     assert "There is no run yet" in render_page(bare)
@@ -72,7 +75,7 @@ def test_the_leaderboard_prints_the_tables(page: Page) -> None:
         if row.value is not None
     }
     assert list(column(board, "Rank").items()) == [
-        ("annotations", "–"), ("strong", "1"), ("constant", "–"), ("weak", "–"),
+        ("strong", "1"), ("weak", "–"), ("annotations", "–"), ("constant", "–"),
     ]  # fmt: skip
     assert column(board, "Failures wrong to right")["weak"] == "8.3 to 58.3"
     assert column(board, "Coverage")["weak"] == "50.0 %"
@@ -243,7 +246,7 @@ def cards(exam: Exam, **votes: tuple[int, ...]) -> list[ExampleView]:
 
 def test_an_example_says_what_happened_what_was_answered_and_why_it_got_its_mark() -> None:
     card = next(c for c in cards(small_exam(), i0=(2, 1)) if c.id == "i0")
-    facts = dict(card.facts)
+    facts = dict((*card.facts, *card.made))
     assert facts["moment"] == "1:01, ongoing, clean"
     assert "2. suggestion, by annotator, approved by adjudicator" in facts["accepted answers"]
     history, states = card.sources
@@ -255,7 +258,7 @@ def test_an_example_says_what_happened_what_was_answered_and_why_it_got_its_mark
     assert ("Put the bag into the mug", "next") in states.rows
     strong = next(a for a in card.answers if a.system == "strong")
     assert (strong.mark, strong.code) == ("match (100)", "match")
-    assert strong.more == ("rules 1: because of 2", "people: 2, 1", "2 frames at 1.0, 2.0 s")
+    assert strong.more == ("by rule: because of 2", "people: 2, 1", "2 frames at 1.0, 2.0 s")
     for said, more in [
         ({"frame_numbers": "video"}, "2 frames (counted in the video from 0): 30 at 1.0 s, 60 at 2.0 s"),
         ({"frame_numbers": "second"}, "2 frames (one a second, counted from 1): 30 at 1.0 s, 60 at 2.0 s"),
@@ -298,7 +301,7 @@ def test_hostile_text_of_data_models_and_people_stays_text() -> None:
     about = About(name=HOSTILE, licence=HOSTILE, made=HOSTILE, hashes={HOSTILE: HOSTILE}, rehearsal=HOSTILE)
     data = ReportData(exams=(exam,), about=about, examples=tuple(cards(exam)))
     text = render_page(compose(data, QUICK))
-    assert text.count("<script") == 1
+    assert text.count("<script") == 2
     assert not re.search(r"<img src=x|\x1b|\u202e", text)
 
 

@@ -19,7 +19,6 @@ from proctor.records import write_json
 from proctor.report.data import Exam, Run
 from proctor.stages.report_evidence import choose_times, frames_of
 from proctor.stages.report_exams import stored_scores
-from proctor.stages.settings import ReportSettings
 
 RATE = 10
 
@@ -62,9 +61,9 @@ def test_the_last_picture_that_may_be_seen_is_there_and_last(
 ) -> None:
     item = _item(start, 10.0)
     times = choose_times([item], Exam("e", "e", (item,), runs), count)
-    found = frames_of(Path("r.mp4"), times, ReportSettings(height=16))["i"]
+    found = frames_of(Path("r.mp4"), times, 16)["i"]
     assert [view.title for view in found] == [f"{time:.1f} s" for time in shown]
-    assert all(view.picture.startswith("data:image/jpeg;base64,") for view in found)
+    assert all(view.picture.startswith("data:image/webp;base64,") for view in found)
 
 
 def test_scores_that_were_written_are_taken_only_while_they_are_those_of_the_marks(tmp_path: Path) -> None:

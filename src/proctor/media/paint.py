@@ -15,7 +15,15 @@ from proctor.media.source import Limits, import_av
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["Image", "Painter", "encode_jpeg", "encode_png", "square_size", "upright_size"]
+__all__ = [
+    "Image",
+    "Painter",
+    "encode_jpeg",
+    "encode_png",
+    "encode_webp",
+    "square_size",
+    "upright_size",
+]
 
 Image = npt.NDArray[np.uint8]
 """Height × width × 3, RGB."""
@@ -99,11 +107,23 @@ def encode_png(image: Image) -> bytes:
     return _encode(image, "PNG", compress_level=6)
 
 
-def _encode(image: Image, kind: str, **options: Any) -> bytes:
+def encode_webp(image: Image, *, height: int, quality: int = 50) -> bytes:
+    """Return an RGB image (height × width × 3), made smaller to a height where it is higher, as WebP bytes.
+
+    Raises:
+        MissingExtraError: when Pillow is not installed.
+    """
+    return _encode(image, "WEBP", height=height, quality=quality, method=4)
+
+
+def _encode(image: Image, kind: str, *, height: int = 0, **options: Any) -> bytes:
     try:
         from PIL import Image as Pillow
     except ImportError:
         raise MissingExtraError("pillow", "video", "Writing images") from None
     buffer = io.BytesIO()
-    Pillow.fromarray(image).save(buffer, kind, **options)
+    picture = Pillow.fromarray(image)
+    if 0 < height < picture.height:
+        picture = picture.resize((max(1, round(picture.width * height / picture.height)), height))
+    picture.save(buffer, kind, **options)
     return buffer.getvalue()

@@ -7,7 +7,6 @@ classes in the style sheet. Shapes differ by role, so that a chart can be read w
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -15,7 +14,8 @@ from markupsafe import Markup
 
 from proctor.exam.table import ScoreRow
 from proctor.report.data import Role
-from proctor.report.figures.parts import percent, plain_svg, whisker
+from proctor.report.figures.parts import Scale, join, label, percent, plain_svg, whisker
+from proctor.report.numbers import show_value
 from proctor.report.parts import Cell, Table
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "difference_chart",
     "distribution_bar",
     "interval_chart",
+    "standing_chart",
 ]
 
 TICKS: Final = (0, 25, 50, 75, 100)
@@ -40,15 +41,40 @@ def _grid(height: int) -> str:
     return "".join(f'<line class="grid" x1="{t}%" x2="{t}%" y1="0" y2="{height}"/>' for t in TICKS)
 
 
-def interval_chart(
-    score: ScoreRow, role: Role, *, reference: float | None = None, height: int = 24
+def standing_chart(
+    rows: Sequence[tuple[str, Role, ScoreRow]], low: float | None, high: float | None
 ) -> Markup:
-    """Draw a value between 0 and 100 with its interval; ``reference`` is a dashed line (the best floor)."""
+    """Draw scores from 0 to 100 with their intervals, a line each, over bands up to ``low`` and from ``high`` on."""
+    head = Markup(
+        '<tr><th scope="col" class="name"><span class="sr">run</span></th><th scope="col" class="drawn">'
+        '<span class="sr">score from 0 to 100</span>{}</th><th scope="col" class="num value">score</th>'
+        '<th scope="col" class="num ends">interval</th></tr>'
+    ).format(Scale(0.0, 100.0).axis())
+    lines = join(
+        Markup(
+            '<tr><th scope="row" class="name"><bdi>{}</bdi></th><td class="drawn">{}</td>'
+            '<td class="num value strong">{}</td><td class="num ends soft">{}</td></tr>'
+        ).format(
+            label(name), interval_chart(row, role, low=low, high=high), show_value(row.value),
+            "–" if row.low is None else f"{show_value(row.low)} to {show_value(row.high)}",
+        )
+        for name, role, row in rows
+    )  # fmt: skip
+    return Markup('<table class="plot interval-plot"><thead>{}</thead><tbody>{}</tbody></table>').format(
+        head, lines
+    )
+
+
+def interval_chart(
+    score: ScoreRow, role: Role, *, low: float | None = None, high: float | None = None, height: int = 28
+) -> Markup:
+    """Draw a value between 0 and 100 with its interval, over bands up to ``low`` (the best floor) and from ``high`` on."""
     middle = height / 2
-    body = _grid(height)
-    if reference is not None and not math.isnan(reference):
-        x = percent(reference)
-        body += f'<line class="reference" x1="{x}" x2="{x}" y1="0" y2="{height}"/>'
+    body = ""
+    for start, end, name in ((0.0, low, "low"), (high, 100.0, "high")):
+        if start is not None and end is not None and start < end:
+            body += f'<rect class="band {name}" x="{percent(start)}" y="-8" width="{percent(end - start)}" height="{height + 16}"/>'
+    body += _grid(height)
     if score.value is not None:
         mark = whisker(score.low, score.high, middle)
         mark += f'<svg class="point" x="{percent(score.value)}" y="{middle:g}">{_SHAPES[role]}</svg>'

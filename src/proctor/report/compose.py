@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from typing import Final
 
 from proctor.exam.corrected import CorrectedScore
 from proctor.exam.prediction import Prediction
 from proctor.report.benchmark import benchmark_section, describe_exam, funnel_section, verification_section
 from proctor.report.data import Exam, ReportData, ReportOptions
+from proctor.report.highlights import highlights
 from proctor.report.judging import corrected_of, judging_section
 from proctor.report.naming import RunName
 from proctor.report.numbers import count, show_value
 from proctor.report.page import write_page
 from proctor.report.parts import Page, Section
-from proctor.report.results import results_section
+from proctor.report.results import results_section, standing_plot
 from proctor.report.standing import Line, Standing, lacks, stand
 
-__all__ = ["compose", "summarize", "write_report"]
+__all__ = ["caveats", "compose", "result", "summarize", "write_report"]
+
+_CHARTS: Final = 3
+"""Exams whose scores are drawn on top of the page."""
+_GALLERY: Final = 6
 
 _SIGNATURES = 400
 """Runs whose signatures the page lists."""
@@ -41,11 +48,24 @@ def compose(data: ReportData, options: ReportOptions | None = None) -> Page:
     """
     options = options or ReportOptions()
     standings = [stand(exam, options) for exam in data.exams]
-    lead = tuple(text for s in standings for text in _lead(s, options, several=len(standings) > 1))
+    several = len(standings) > 1
+    picked = [highlights(s, data.examples) for s in standings]
+    shown = [one for found in picked for one in found[:1]]
+    gallery = [one for found in picked for one in found[1:]]
     return Page(
         title=data.title or data.about.name or "Benchmark",
-        lead=tuple(filter(None, [data.about.lacking]))
-        + (lead or (("The benchmark holds no questions.",) if not data.exams else ())),
+        lead=tuple(_titled(s, result(s, level=options.confidence), several=several) for s in standings)
+        or ("The benchmark holds no questions.",),
+        charts=tuple(filter(None, map(standing_plot, standings[:_CHARTS]))),
+        striking=shown[0] if shown else None,
+        gallery=tuple([*shown[1:], *gallery][:_GALLERY]),
+        notes=(
+            *filter(None, [data.about.lacking]),
+            *(
+                _titled(s, f"{describe_exam(s.exam)} {caveats(s)}".strip(), several=several)
+                for s in standings
+            ),
+        ),
         warning=data.about.rehearsal,
         sections=tuple(_sections(data, standings, options)),
         examples=data.examples,
@@ -54,9 +74,8 @@ def compose(data: ReportData, options: ReportOptions | None = None) -> Page:
     )
 
 
-def _lead(standing: Standing, options: ReportOptions, *, several: bool) -> Iterator[str]:
-    start = f"{standing.exam.title[:1].upper()}{standing.exam.title[1:]}: " if several else ""
-    yield f"{start}{describe_exam(standing.exam)} {summarize(standing, level=options.confidence)}"
+def _titled(standing: Standing, text: str, *, several: bool) -> str:
+    return f"{standing.exam.title[:1].upper()}{standing.exam.title[1:]}: {text}" if several else text
 
 
 def _sections(data: ReportData, standings: list[Standing], options: ReportOptions) -> Iterator[Section]:
@@ -68,6 +87,7 @@ def _sections(data: ReportData, standings: list[Standing], options: ReportOption
             data.shared if n == 0 else (),
             calibrated=data.judging is not None,
             level=level,
+            plot=n >= _CHARTS,
         )
     if data.judging is not None:
         names: dict[str, RunName] = {}
@@ -75,6 +95,12 @@ def _sections(data: ReportData, standings: list[Standing], options: ReportOption
             names |= standing.names
         yield judging_section(data.judging, names)
     yield from data.results
+    for section in _made(data):
+        yield section if section.place == "appendix" else replace(section, place="behind")
+
+
+def _made(data: ReportData) -> Iterator[Section]:
+    """Yield how the benchmark came about, which a page tells behind its examples."""
     yield benchmark_section(data.about, data.exams)
     yield from data.making
     if data.funnel:
@@ -136,16 +162,27 @@ _PAIRS = 2
 """Pairs of runs named in one sentence; more of them are counted and stand in the table."""
 
 
-def summarize(standing: Standing, *, level: float = 0.95) -> str:
-    """Return a paragraph: who leads, who can be told apart, what floors reach, which difference would show, what is missing."""
+def result(standing: Standing, *, level: float = 0.95) -> str:
+    """Return the main result in words: who leads, who can be told apart, what floors reach."""
     if not standing.scored:
         return "No run has been scored yet."
-    return " ".join(_sentences(standing, level))
+    return " ".join(_result(standing, level))
 
 
-def _sentences(standing: Standing, level: float) -> Iterator[str]:
-    scored = standing.scored
+def caveats(standing: Standing) -> str:
+    """Return what else has to be known: who is not ranked, the upper bound, which difference would show, what is missing."""
+    return " ".join(_caveats(standing)) if standing.scored else ""
+
+
+def summarize(standing: Standing, *, level: float = 0.95) -> str:
+    """Return both as one paragraph."""
+    return f"{result(standing, level=level)} {caveats(standing)}".strip()
+
+
+def _result(standing: Standing, level: float) -> Iterator[str]:
     systems = standing.ranked
+    if not systems:
+        yield "No system is ranked yet."
     by_judge: dict[str, list[Line]] = {}
     for line in systems:
         by_judge.setdefault(line.judge, []).append(line)
@@ -162,15 +199,19 @@ def _sentences(standing: Standing, level: float) -> Iterator[str]:
         if row is not None and row.low is not None and row.high is not None:
             ends = f" ({100 * level:g}\u00a0% interval {row.low:.1f} to {row.high:.1f})"
         yield f"{lines[0].name.label}{rank}{show_value(lines[0].value)} of 100{ends}."
-    for line in scored:
-        if line.run.role == "system" and line.rank.why:
-            yield f"{line.name.label} is not ranked: {line.rank.why}."
     if standing.compared:
         yield from _ties(standing, systems)
     yield from _floor(standing, systems)
+
+
+def _caveats(standing: Standing) -> Iterator[str]:
+    scored, systems = standing.scored, standing.ranked
+    for line in scored:
+        if line.run.role == "system" and line.rank.why:
+            yield f"{line.name.label} is not ranked: {line.rank.why}."
     if (upper := next((line for line in scored if line.run.role == "upper"), None)) is not None:
         by = f" by the judge {upper.judge}" if systems and upper.judge != standing.judge else ""
-        yield f"The upper bound, {upper.name.label}, is told what others must not know and reaches {show_value(upper.value)}{by}."
+        yield f"The upper bound, {upper.name.label}, is given what others must not know and reaches {show_value(upper.value)}{by}."
     if standing.detectable is not None:
         points = f"{standing.detectable:.1f} points"
         yield f"Two runs have to differ by about {points} to be told apart here (power 0.8, two-sided level 0.05)."

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from markupsafe import Markup
 
+from proctor.errors import UserError
+from proctor.exam.judge_marks import JudgeSetup, judge_sort
+from proctor.exam.kind import kind_named
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Choice, Item, Pick, Procedure, Text, gold_texts, part_of
 from proctor.metrics.choice.letters import LETTERS
-from proctor.report.naming import without_address
+from proctor.report.highlights import in_order
+from proctor.report.naming import judge_parts, without_address
 from proctor.report.numbers import show_value
 from proctor.report.parts import AnswerView, ExampleView, SourceView
-from proctor.report.standing import Standing
+from proctor.report.standing import Standing, slice_label
 from proctor.verify.verdict import Verdict
 
-__all__ = ["Evidence", "example_cards", "spread", "take"]
+__all__ = ["Evidence", "example_cards", "take"]
 
-MAX_TEXT: Final = 4_000_000
+MAX_TEXT: Final = 1_800_000
 """Characters of all examples of a page."""
-MAX_PICTURES: Final = 4_000_000
-"""Characters of their pictures."""
+MAX_PICTURES: Final = 1_800_000
+"""Characters of their pictures. Frames before a moment fill half of them; the other half is kept for the moments' own."""
 _ANSWER: Final = 1_500
 _OPINIONS: Final = 400
 _TIMES: Final = 16
 _COUNTED: Final = {"video": "counted in the video from 0", "second": "one a second, counted from 1"}
 """What ``Prediction.details["frame_numbers"]`` says, in words."""
+
+
+_NEAREST: Final = re.compile(
+    r"nearest gold (?P<number>\d+), (['\"]).*\2: (?P<why>.*?)(?: \(\d\.\d\d\))?", re.DOTALL
+)
+"""How ``exam.judge`` begins the reason of a rule's mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +56,11 @@ class Evidence:
     drawing: Markup | None = None
 
 
-def spread(items: Sequence[Item]) -> list[Item]:
-    """Return all items, those of every combination of facets in turn, so that the first ones show all of them."""
-    cells: dict[tuple[str, ...], list[Item]] = {}
-    for item in items:
-        cells.setdefault(tuple(item.question.facets.values())[:2], []).append(item)
-    return [
-        cell[n]
-        for n in range(max(map(len, cells.values()), default=0))
-        for cell in cells.values()
-        if n < len(cell)
-    ]
-
-
 def take(cards: Iterable[ExampleView]) -> tuple[ExampleView, ...]:
-    """Take examples until text or pictures fill a page; a picture that several questions show is counted once."""
+    """Take examples until text or pictures fill a page; a picture that several questions show is counted once.
+
+    Of frames the last one, the moment's own, is always there: where it has no room no further example is taken.
+    """
     found: list[ExampleView] = []
     seen: set[str] = set()
     text = pictures = 0
@@ -68,12 +69,20 @@ def take(cards: Iterable[ExampleView]) -> tuple[ExampleView, ...]:
         text += _size(card)
         if found and text > MAX_TEXT:
             break
-        new = {source.picture for source in card.sources} - seen
-        if pictures + sum(map(len, new)) > MAX_PICTURES:
-            card = replace(card, sources=tuple(s for s in card.sources if not s.picture or s.picture in seen))
-        else:
-            pictures += sum(map(len, new))
-            seen |= new
+        own = next((s.picture for s in reversed(card.sources) if s.modality == "frame"), "")
+        rest = {source.picture for source in card.sources} - seen - {own}
+        cost, own_cost = sum(map(len, rest)), 0 if own in seen else len(own)
+        if found and own_cost and pictures + own_cost > MAX_PICTURES:
+            break
+        if pictures + own_cost + cost > (MAX_PICTURES // 2 if own else MAX_PICTURES):
+            kept = {*seen, own, ""}
+            card, rest, cost = (
+                replace(card, sources=tuple(s for s in card.sources if s.picture in kept)),
+                set(),
+                0,
+            )
+        pictures += own_cost + cost
+        seen |= {*rest, own}
         found.append(card)
     return tuple(found)
 
@@ -83,7 +92,14 @@ def _size(card: ExampleView) -> int:
     rows = sum(len(cell) + 22 for source in card.sources for row in source.rows for cell in row)
     sources = sum(600 + len(source.text) for source in card.sources)
     answers = sum(160 + len(a.text) + sum(len(m) + 25 for m in a.more) for a in card.answers)
-    return 900 + len(card.drawing or "") + rows + sources + answers + sum(60 + len(v) for _, v in card.facts)
+    return (
+        900
+        + len(card.drawing or "")
+        + rows
+        + sources
+        + answers
+        + sum(60 + len(v) for _, v in (*card.facts, *card.made))
+    )
 
 
 def example_cards(
@@ -92,7 +108,7 @@ def example_cards(
     verdicts: Mapping[str, Sequence[Verdict]],
     votes: Mapping[tuple[str, str], Sequence[int]],
 ) -> Iterator[ExampleView]:
-    """Yield the questions of an exam, spread over their facets.
+    """Yield the questions of an exam: those to be seen first, then the others, spread over their facets.
 
     Args:
         standing: of the exam's runs.
@@ -100,27 +116,22 @@ def example_cards(
         verdicts: on each question, by its id or that of its parent.
         votes: people's marks by run and item.
     """
-    answers = _Answers(standing, votes)
-    for item in spread(standing.exam.items):
+    answers, sliced = _Answers(standing, votes), _slices(standing)
+    for item in in_order(standing):
         q = item.question
         shown = evidence(item)
         said = verdicts.get(q.provenance.get("candidate", "") or q.parent or q.id, ())
-        facts = (
-            *q.facets.items(),
-            *shown.facts,
-            *_options(item),
-            *_approved(item),
-            *map(_verdict, said),
-            *_made(item),
-        )
+        facts = (*q.facets.items(), *shown.facts, *_options(item))
+        made = (*_approved(item), *map(_verdict, said), *_made(item))
         procedure = part_of(q, Procedure)
-        facets = {"exam": standing.exam.title, **q.facets}
+        facets = {"exam": standing.exam.title, **sliced.get(item.id, {}), **q.facets}
         yield ExampleView(
             id=item.id,
             kind=", ".join([*q.facets.values()][:2]) or q.kind,
             question=q.text,
             answer=_golds(item),
             facts=tuple((name, value) for name, value in facts if value),
+            made=tuple((name, value) for name, value in made if value),
             sources=shown.sources,
             answers=tuple(answers.of(item)),
             drawing=shown.drawing,
@@ -129,6 +140,19 @@ def example_cards(
                 **({"activity": procedure.title or procedure.id} if procedure is not None else {}),
             },
         )
+
+
+def _slices(standing: Standing) -> dict[str, dict[str, str]]:
+    """Return of each item the slices of the tables that it is in, by what they cut by; nothing where its kind is not known here."""
+    found: dict[str, dict[str, str]] = {}
+    try:
+        slices = kind_named(standing.exam.kind).slices(standing.exam.items) if standing.scored else {}
+    except UserError:
+        return found
+    for name, (kind, ids) in slices.items():
+        for id_ in ids if kind != "all" else ():
+            found.setdefault(id_, {})[kind] = slice_label(name)
+    return found
 
 
 def _golds(item: Item) -> str:
@@ -200,16 +224,22 @@ class _Answers:
                 self._opinions.setdefault((name, j.item_id), []).append(j)
 
     def of(self, item: Item) -> Iterator[AnswerView]:
-        """Yield what every run answered, best run first."""
+        """Yield what every run answered, best run first; those that said the same and got the same for it together."""
+        found: dict[tuple[object, ...], AnswerView] = {}
         for line in self._standing.lines:
             given = self._said.get(item.id, {}).get(line.run.name)
             if not given:
                 continue
             mark, code = self._mark(line.run.name, item.id, given)
             text = " / ".join(_text(p) for p in given)
-            yield AnswerView(
-                line.name.label, text[:_ANSWER], mark, tuple(self._more(line.run.name, item.id, given)), code
+            more = tuple(self._more(line.run.name, item.id, given))
+            known = found.get((text, mark, more))
+            found[text, mark, more] = (
+                replace(known, also=(*known.also, line.name.label))
+                if known is not None
+                else AnswerView(line.name.label, text[:_ANSWER], mark, more, code, score=line.mark(item.id))
             )
+        yield from found.values()
 
     def _mark(self, run: str, item_id: str, given: Sequence[Prediction]) -> tuple[str, str]:
         line = next(line for line in self._standing.lines if line.run.name == run)
@@ -223,7 +253,7 @@ class _Answers:
     def _more(self, run: str, item_id: str, given: Sequence[Prediction]) -> Iterator[str]:
         judgement = self._judged.get((run, item_id))
         if judgement is not None and (why := judgement.rationale or judgement.failure):
-            yield f"{without_address(judgement.judge)}: {why[:_ANSWER]}"
+            yield f"{_judge(judgement.judge)}: {_plainly(why)[:_ANSWER]}"
         opinions = self._opinions.get((run, item_id), [])
         if opinions:
             marks = "; ".join(
@@ -239,6 +269,21 @@ class _Answers:
         )
         if captions:
             yield f"descriptions: {' | '.join(captions)}"[:_ANSWER]
+
+
+def _judge(name: str) -> str:
+    """Return who gave a mark, without version and settings; the appendix has them."""
+    sort = judge_sort(name)
+    return "by rule" if sort == "rule" else without_address(judge_parts(JudgeSetup(name))[0])
+
+
+def _plainly(why: str) -> str:
+    """Return a reason in plain words: the accepted answers stand above and need not be said again, nor likenesses in figures."""
+    match = _NEAREST.fullmatch(why)
+    if match is None:
+        return why
+    said = match["why"].replace("the gold", "the accepted answer")
+    return f"compared with accepted answer {match['number']}: {said}"
 
 
 def _frames(p: Prediction, times: Sequence[float]) -> str:

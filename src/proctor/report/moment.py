@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, Literal
 
@@ -92,6 +92,7 @@ def moment_sections(
     yield _dataset(items, examples, graphs, asked)
     if graphs:
         yield _graphs(examples.values(), graphs)
+    yield _first_words(items, examples)
 
 
 def is_published_promqa(items: Sequence[Item]) -> bool:
@@ -128,11 +129,6 @@ def _dataset(
         "Type", "Questions", "Clean", "Noisy", "Something to name", "Kept", *(["Kept, published"] if published else []),
         "Direct", "Suggestion", "Intervention", "Words of question", "Words of answer",
     )  # fmt: skip
-    words = tuple(
-        (name, _first([i.question.text for i in found]), _first([_text(g) for i in found for g in i.golds]))
-        for name in (*types, "all")
-        if (found := [i for i in items if name in ("all", examples[i.id].type)])
-    )
     note = (
         "Clean: everything before the moment was done right. Noisy: an earlier step was done wrongly. Direct answers say what is asked, "
         "suggestions add how to put it right, interventions say that it cannot be put right. Words with punctuation, as published."
@@ -140,9 +136,19 @@ def _dataset(
     parts = (
         Table("Key figures", head, figures),
         Table("Questions and answers by type", columns, tuple(rows), note),
-        Fold("First words", (Table("First words", ("Type", "Questions", "Answers"), words, digits=False),)),
     )
     return Section("dataset", "Data set", parts)
+
+
+def _first_words(items: Sequence[Item], examples: Mapping[str, Example]) -> Section:
+    types = _ordered(example.type for example in examples.values())
+    words = tuple(
+        (name, _first([i.question.text for i in found]), _first([_text(g) for i in found for g in i.golds]))
+        for name in (*types, "all")
+        if (found := [i for i in items if name in ("all", examples[i.id].type)])
+    )
+    table = Table("First words", ("Type", "Questions", "Answers"), words, digits=False)
+    return Section("words", "First words", (table,), place="appendix")
 
 
 def _figures(
@@ -301,7 +307,7 @@ def moment_evidence(
     def find(item: Item) -> Evidence:
         example = moment_example(item.question)
         graph = graphs.get(example.activity_id)
-        sources = [*frames(item), _history(example, graph)]
+        sources = [*_marked(frames(item), example), _history(example, graph)]
         drawing = None
         if graph is not None:
             states = derive_step_states(example, graph)
@@ -330,6 +336,16 @@ def _history(example: Example, graph: TaskGraph | None) -> SourceView:
         example.clip_id, "recording", "", f"What was done so far: {example.recording_id}",
         header=("when", "step", "mistakes"), rows=rows, origin=example.video or "",
     )  # fmt: skip
+
+
+def _marked(frames: Sequence[SourceView], example: Example) -> Iterator[SourceView]:
+    """Say of frames which step they show and whether it was done wrongly; the last one is the moment."""
+    for n, frame in enumerate(frames, 1):
+        at = frame.time or 0.0
+        shown = [p for p in example.performed if (p.start or 0.0) <= at and p.end is not None and at <= p.end]
+        role = "the moment" if n == len(frames) else ""
+        mistakes = dict.fromkeys(m.kind for p in shown for m in p.mistakes)
+        yield replace(frame, role=role, text="; ".join(p.text for p in shown), mark=", ".join(mistakes))
 
 
 def _performed(p: Performed, graph: TaskGraph | None) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""Draws a page: one file that works offline, in light, dark, on a phone and on paper; its scripts only filter examples and sort tables.
+"""Draws a page: one file that works offline, in light, dark, on a phone and on paper.
+
+Its scripts filter examples, enlarge pictures, and sort and copy tables; without them all of it can be read.
 
 All texts of the page are untrusted. Templates escape them, control characters are made visible, and a content security policy
 allows the page's own style and script by their hashes, pictures from ``data:`` and nothing else.
@@ -9,26 +11,44 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from proctor.records import atomic_write
 from proctor.report.figures import draw_figure, figure_guide
-from proctor.report.parts import Cell, Drawn, Fold, Heat, Page, Paragraph, Part, Table
-from proctor.report.plaintext import clip_line, clip_text
+from proctor.report.parts import (
+    Cell,
+    Drawn,
+    ExampleView,
+    Fold,
+    Heat,
+    Page,
+    Paragraph,
+    Part,
+    SourceView,
+    Table,
+)
+from proctor.report.plaintext import clip_line, clip_text, show_text
 
 __all__ = ["asset", "content_policy", "new_environment", "render_page", "standalone_svg", "write_page"]
 
-_OPEN: Final = 3
+_OPEN: Final = 1
 """Examples that are shown unfolded."""
 _MAX_LINE: Final = 2_000
 _MAX_TEXT: Final = 6_000
+_BRIEF: Final = 220
+"""Characters of a text in the gallery, whose example has it in full."""
+_KEYS: Final = frozenset({"text", "run", "mark", "other", "other-mark", "than"})
+"""Filters that every page has, as its address names them; a facet of such a name is told apart."""
+_THAN: Final = ("better", "equal", "worse")
 _PICTURE: Final = re.compile(r"data:image/(jpeg|png|webp|gif);base64,[A-Za-z0-9+/=]+")
 
 
@@ -57,26 +77,37 @@ def render_page(page: Page) -> str:
         raise ValueError("two sections have the same id")
     style = asset("base.css") + asset("figures.css") + asset("page.css")
     sortable = any(isinstance(p, Table) and p.sortable for section in page.sections for p in section.parts)
-    scripts = [asset(name) for name, used in (("page.js", page.examples), ("sort.js", sortable)) if used]
-    sources = [source for example in page.examples for source in example.sources if source.picture]
+    tables = page.sections and (page.examples or sortable)  # a page without either runs nothing
+    scripts = [asset(name) for name, used in (("page.js", page.examples), ("tables.js", tables)) if used]
+    examples = {example.id: example for example in page.examples}
+    picked = [h for h in (page.striking, *page.gallery) if h is not None]
+    frames = {h.item: _last_frame(examples[h.item]) for h in picked}
+    sources = [
+        source
+        for source in (*(s for e in page.examples for s in e.sources), *(frames[h.item] for h in picked))
+        if source is not None and source.picture
+    ]
     for source in sources:
         if not _PICTURE.fullmatch(source.picture):
             raise ValueError(f"the picture of {source.id} is no data address")
     uses = Counter(source.picture for source in sources)
     shared = {picture: n for n, picture in enumerate(p for p, times in uses.items() if times > 1)}
     said: set[str] = set()
-    sections = [(section, [_part(part, said) for part in section.parts]) for section in page.sections]
+    sections = [(section, _parts(section.parts, said)) for section in page.sections]
+    places = {example.id: n for n, example in enumerate(page.examples, 1)}
+    found = _Finder(page)
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
             page=page,
             shared=shared,  # pictures of several questions are defined once
-            places={example.id: n for n, example in enumerate(page.examples, 1)},
+            examples=examples,
+            frames=frames,
+            places=places,
             sections=sections,
-            facets=_facets(page),
-            systems=list(dict.fromkeys(a.system for e in page.examples for a in e.answers)),
-            codes=sorted({a.code for e in page.examples for a in e.answers if a.code}),
+            found=found,
+            charts=_parts(page.charts, said),
             open_examples=_OPEN,
             policy=content_policy(style, scripts),
             style=Markup(style),  # noqa: S704 - our own file
@@ -92,6 +123,7 @@ def _environment() -> Environment:
         line=lambda text: _line(str(text)),
         cell=lambda text: _line(str(text)) if text.strip() else "",
         text=lambda text: clip_text(str(text), _MAX_TEXT),
+        brief=lambda text: textwrap.shorten(show_text(str(text)), _BRIEF, placeholder=" …"),
         full=lambda cell: cell if isinstance(cell, Cell) else Cell(cell),
     )
     return environment
@@ -103,13 +135,61 @@ def _line(text: str) -> Markup:
     return escape(clip_line(text, _MAX_LINE))
 
 
-def _facets(page: Page) -> dict[str, list[str]]:
-    """Return what examples can be filtered by: facets of which there are some, but not one for each question."""
-    values: dict[str, set[str]] = {}
-    for example in page.examples:
-        for name, value in example.facets.items():
-            values.setdefault(name, set()).add(value)
-    return {name: sorted(found) for name, found in values.items() if 1 < len(found) <= 60}
+def _last_frame(example: ExampleView) -> SourceView | None:
+    return next((s for s in reversed(example.sources) if s.modality == "frame" and s.picture), None)
+
+
+class _Finder:
+    """What examples can be filtered by.
+
+    Attributes:
+        facets: of which there are some, but not one for each question: values by name.
+        systems: that answered.
+        codes: their marks.
+    """
+
+    def __init__(self, page: Page) -> None:
+        answers = [a for e in page.examples for a in e.answers]
+        self._all: dict[str, set[str]] = {}
+        for example in page.examples:
+            for name, value in example.facets.items():
+                self._all.setdefault(name, set()).add(value)
+        self.facets = {name: sorted(v) for name, v in self._all.items() if 1 < len(v) <= 60}
+        self.systems = list(dict.fromkeys(name for a in answers for name in (a.system, *a.also)))
+        self.codes = sorted({a.code for a in answers if a.code})
+
+    def key(self, facet: str) -> str:
+        """Return what a facet is called in the page's address."""
+        return str(_line(facet + "_" if facet in _KEYS else facet))
+
+    def query(self, find: Sequence[tuple[str, str]]) -> str:
+        """Return the filters as they stand in the page's address; empty where the page has no such examples."""
+        named = []
+        for name, value in find:
+            if name in _KEYS:
+                known = {"run": self.systems, "other": self.systems, "mark": self.codes, "than": _THAN}.get(
+                    name, ()
+                )
+                if value not in known:
+                    return ""
+                named.append((name, _line(value).unescape()))
+            elif value in self.facets.get(name, ()):
+                named.append((self.key(name), _line(value).unescape()))
+            elif self._all.get(name) != {value}:
+                return ""
+        return urlencode(named)
+
+
+def _parts(parts: Sequence[Part], said: set[str]) -> list[dict[str, Any]]:
+    """Return what the template needs; warnings that follow each other stand in one box, a line each."""
+    found: list[Part] = []
+    for part in parts:
+        last = found[-1] if found else None
+        if isinstance(part, Paragraph) and isinstance(last, Paragraph) and part.beware and last.beware:
+            found[-1] = Paragraph(f"{last.text}\n{part.text}", beware=True)
+        else:
+            found.append(part)
+    return [_part(part, said) for part in found]
 
 
 def _part(part: Part, said: set[str]) -> dict[str, Any]:
@@ -122,7 +202,7 @@ def _part(part: Part, said: set[str]) -> dict[str, Any]:
         case Heat():
             return {"kind": "heat", "part": part}
         case Fold():
-            return {"kind": "fold", "part": part, "parts": [_part(inner, said) for inner in part.parts]}
+            return {"kind": "fold", "part": part, "parts": _parts(part.parts, said)}
         case Drawn():
             return {"kind": "figure", "part": part, "drawn": part.markup, "guide": part.guide}
         case _:

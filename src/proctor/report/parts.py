@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from markupsafe import Markup
 
@@ -18,6 +18,7 @@ __all__ = [
     "ExampleView",
     "Fold",
     "Heat",
+    "Highlight",
     "Page",
     "Paragraph",
     "Part",
@@ -48,6 +49,8 @@ class Cell:
         tag: a word set apart, such as ``floor`` or ``chosen``.
         title: in full, as a tooltip.
         item: id of the question that it leads to, where the page shows that as an example.
+        find: which examples it leads to: values by the name of a facet, ``run``, ``mark``, ``other`` (a second run) or ``than``
+            (``better``, ``equal``, ``worse``: the first run's mark against the second one's).
     """
 
     text: str = ""
@@ -57,6 +60,7 @@ class Cell:
     tag: str = ""
     title: str = ""
     item: str = ""
+    find: tuple[tuple[str, str], ...] = ()
 
 
 Row: TypeAlias = "tuple[str | Cell, ...]"
@@ -91,6 +95,10 @@ class Table:
             raise ValueError(f"a line of the table {self.title!r} has not {len(self.head)} cells")
 
 
+FEW: Final = 10
+"""Values of fewer questions are grey in a table of shades."""
+
+
 @dataclass(frozen=True, slots=True)
 class Heat:
     """A table of numbers whose cells are the darker the higher they are.
@@ -104,6 +112,8 @@ class Heat:
         digits: after the point.
         unit: behind each value.
         note: below it.
+        counts: how many questions stand behind each value, where that is said; values of fewer than ``FEW`` are grey.
+        finds: as ``Cell.find``, of each value.
     """
 
     title: str
@@ -114,11 +124,18 @@ class Heat:
     digits: int = 2
     unit: str = ""
     note: str = ""
+    counts: tuple[tuple[int, ...], ...] = ()
+    finds: tuple[tuple[tuple[tuple[str, str], ...], ...], ...] = ()
 
     def __post_init__(self) -> None:
         """See that every line has all its cells."""
-        if any(len(values) != len(self.columns) for _, values in self.rows):
+        lines = [*(values for _, values in self.rows), *self.counts, *self.finds]
+        if any(len(line) != len(self.columns) for line in lines):
             raise ValueError(f"a line of {self.title!r} has not {len(self.columns)} cells")
+
+    def few(self, row: int, column: int) -> bool:
+        """Return whether too few questions stand behind a value for its shade to say anything."""
+        return bool(self.counts) and self.counts[row][column] < FEW
 
     def shade(self, value: float | None) -> int | None:
         """Return the shade of a value, 0 (lightest) to 8; None for none."""
@@ -164,12 +181,14 @@ class Section:
         title: its heading, also in the page's navigation.
         parts: in order.
         facts: numbers above everything else, by what they are.
+        place: before the examples, behind them, or in the appendix.
     """
 
     id: str
     title: str
     parts: tuple[Part, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
+    place: Literal["main", "behind", "appendix"] = "main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +206,8 @@ class SourceView:
         more: rows or characters that are not shown, in words.
         picture: data address of an image, empty where there are no pixels.
         origin: document, place in it, address, licence.
+        time: of a frame, in seconds of its video.
+        mark: what went wrong while a frame was taken; empty for nothing.
     """
 
     id: str
@@ -199,6 +220,8 @@ class SourceView:
     more: str = ""
     picture: str = ""
     origin: str = ""
+    time: float | None = None
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +235,8 @@ class AnswerView:
         more: why it got the mark, what it was shown, what others say of it; one line each.
         code: mark as the filter of the examples knows it.
         drawn: below the answer, drawn by this room: what moved a score.
+        also: further systems that said the same and got the same for it.
+        score: mark in points, to compare two systems by; None for none.
     """
 
     system: str
@@ -220,6 +245,8 @@ class AnswerView:
     more: tuple[str, ...] = ()
     code: str = ""
     drawn: Markup | None = None
+    also: tuple[str, ...] = ()
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +258,8 @@ class ExampleView:
         kind: in a few words: type, or style and combination of modalities.
         question: as asked.
         answer: of the benchmark; several in lines.
-        facts: further lines, by name: entity, steps done, who approved it.
+        facts: further lines, by name: entity, steps done.
+        made: who made, approved and marked it, by name; unfolds.
         sources: what it is about, cited ones first.
         answers: of the systems.
         drawing: of a task graph at this moment, or of what ``drawing_label`` says.
@@ -249,6 +277,17 @@ class ExampleView:
     drawing: Markup | None = None
     drawing_label: str = "Drawing of the task graph at this moment; the list of steps says the same"
     facets: Mapping[str, str] = field(default_factory=dict)
+    made: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """An example that is shown apart: ``tag`` says in a word or two what it teaches, ``why`` in a sentence."""
+
+    item: str
+    tag: str
+    why: str
+    answers: tuple[AnswerView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +296,11 @@ class Page:
 
     Attributes:
         title: heading.
-        lead: first paragraphs.
+        lead: the result in words.
+        charts: below it.
+        striking: the example beside the charts.
+        gallery: further examples that teach something, before all of them.
+        notes: what else has to be known, below.
         warning: shown loudly above everything (a rehearsal); empty for none.
         sections: in order.
         examples: shown in a section of their own after the others.
@@ -276,3 +319,7 @@ class Page:
     examples_title: str = "Examples"
     examples_note: str = ""
     method: tuple[tuple[str, str], ...] = ()
+    charts: tuple[Drawn, ...] = ()
+    striking: Highlight | None = None
+    gallery: tuple[Highlight, ...] = ()
+    notes: tuple[str, ...] = ()

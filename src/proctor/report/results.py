@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
@@ -16,12 +17,13 @@ from proctor.exam.table import ScoreRow
 from proctor.report import charts
 from proctor.report.data import ROLES, SharedCost
 from proctor.report.figures.tradeoff import TRADEOFF_GUIDE, Tradeoff, TradeoffPoint, draw_tradeoff, money
+from proctor.report.highlights import takers
 from proctor.report.naming import common, judge_parts, span, without_address
 from proctor.report.numbers import count, guessed, number, show_p, show_value, signed
 from proctor.report.parts import Cell, Drawn, Fold, Heat, Paragraph, Part, Row, Section, Table
-from proctor.report.standing import ALPHA, Line, Standing, lacks
+from proctor.report.standing import ALPHA, Line, Standing, lacks, slice_label
 
-__all__ = ["results_section", "view_parts"]
+__all__ = ["results_section", "standing_plot", "view_parts"]
 
 _FEW: Final = 12
 """So many slices of one kind stand in a table with intervals; more of them in shades."""
@@ -31,6 +33,8 @@ _BESIDE: Final = 4
 """Further measures that stand in the leaderboard; more of them have tables of their own, ``_TOGETHER`` in each."""
 _TOGETHER: Final = 6
 _LISTED: Final = 200
+_BESIDE_EACH: Final = 20
+"""Questions won and lost that are listed of two runs side by side."""
 _NAMED: Final = 3
 _TITLES: Final[Mapping[str, str]] = {
     "noise": "Clean and noisy moments",
@@ -77,6 +81,7 @@ def results_section(
     *,
     calibrated: bool = False,
     level: float = 0.95,
+    plot: bool = False,
 ) -> Section:
     """Return the section of an exam.
 
@@ -86,12 +91,14 @@ def results_section(
         shared: costs of several runs.
         calibrated: whether the judges were held against people.
         level: of the intervals.
+        plot: whether the scores are drawn here, since they are not on top of the page.
     """
     exam = standing.exam
     parts: list[Part] = [Paragraph(text, beware=True) for text in exam.warnings]
     if not standing.lines:
         parts.append(Paragraph("There is no run yet. Scores and comparisons appear here once there is one."))
         return Section(exam.id, f"Results: {exam.title}", tuple(parts))
+    parts += filter(None, [standing_plot(standing) if plot else None])
     parts += _board(standing, corrected, calibrated=calibrated, level=level)
     parts += _further(standing)
     parts += _by_slices(standing)
@@ -116,8 +123,6 @@ def measure_title(measure: str) -> str:
 def _board(
     standing: Standing, corrected: Mapping[str, CorrectedScore], *, calibrated: bool, level: float
 ) -> Iterator[Part]:
-    floor = standing.best("floor")
-    reference = floor.value if floor is not None and floor.judge == (standing.judge or floor.judge) else None
     people = any(line.run.name in corrected for line in standing.lines)
     chance = any((row := line.row()) is not None and row.chance is not None for line in standing.lines)
     unread = any((row := line.row()) is not None and row.unparsed for line in standing.lines)
@@ -126,12 +131,12 @@ def _board(
     others = others if len(others) <= _BESIDE else []
     main = measure_title(standing.measures[0]) if standing.measures else "Score"
     head = (
-        "Run", "Rank", main, "0 to 100", "Failures wrong to right", "Coverage", "Judge", *(["If people had judged"] if people else []), *map(measure_title, others),
+        "Run", "Rank", main, "Failures wrong to right", "Coverage", "Judge", *(["If people had judged"] if people else []), *map(measure_title, others),
         *(["Guessing gets"] if chance else []), "Questions", "Clusters", "Failed",
         *(["Matched"] if matched else []), *(["Unread"] if unread else []), "Not asked",
     )  # fmt: skip
     rows: list[Row] = []
-    for line in standing.lines:
+    for line in standing.board:
         row, c = line.row(), corrected.get(line.run.name)
         counts: list[str | Cell] = ["–"] * (4 + matched + unread)
         if row is not None:
@@ -144,20 +149,25 @@ def _board(
                 row.skipped,
             ]
             counts = [
-                Cell(f"{n:,}", tone="" if k < 2 else "warn" if n else "soft") for k, n in enumerate(numbers)
+                Cell(
+                    f"{n:,}",
+                    tone="" if k < 2 else "warn" if n else "soft",
+                    find=find_run(standing, line, mark="failed") if k == 2 and n else (),
+                )
+                for k, n in enumerate(numbers)
             ]
         rows.append(
             (
                 run_cell(line),
                 Cell("–" if line.rank.place is None else str(line.rank.place), title=line.rank.why),
-                number(
-                    row,
-                    tone="strong" if not line.rank.why else "",
-                    mark="*" if row is not None and row.note else "",
+                replace(
+                    number(
+                        row,
+                        tone="strong" if not line.rank.why else "",
+                        mark="*" if row is not None and row.note else "",
+                    ),
+                    find=find_run(standing, line),
                 ),
-                Cell(drawn=charts.interval_chart(row, line.run.role, reference=reference))
-                if row is not None
-                else "",
                 *_bounds(row, line.rank.why),
                 judge_cell(row),
                 *([number(c.mean if c is not None and c.mean.value is not None else None)] if people else []),
@@ -167,11 +177,11 @@ def _board(
             )
         )
     notes = [
-        f"From 0 to 100; a judge's marks count 100 for a match, 50 for a partial answer and 0 for a wrong one, shares are per "
-        f"cent. Below each number its {100 * level:g} % interval, by a bootstrap over clusters (recordings, videos), because "
-        "questions of one share its difficulty. Filled circle: system; square: people; hollow circle: floor, which answers "
-        "without looking; hollow diamond: upper bound, which is told what others must not know"
-        + ("; dashed line: the best floor." if reference is not None else ".")
+        "From 0 to 100; a judge's marks count 100 for a match, 50 for a partial answer and 0 for a wrong one, shares are per cent.",
+        (
+            f"Below each number its {100 * level:g} % interval, by a bootstrap over clusters (recordings, videos), because questions "
+            "of one share its difficulty. A floor answers without looking; an upper bound is given what others must not know."
+        ),
     ]
     if chance:
         notes.append(
@@ -191,7 +201,7 @@ def _board(
         "the score itself leaves them out. Coverage: questions that were answered and marked. Rank: among systems and people with "
         "the same judge."
     )
-    yield Table("Leaderboard", head, tuple(rows), " ".join(notes), words=frozenset({6}))
+    yield Table("Leaderboard", head, tuple(rows), " ".join(notes), words=frozenset({5}), sortable=True)
     for line in standing.lines:
         if line.rank.why and line.row() is not None:
             yield Paragraph(f"Not ranked: {line.name.label}: {line.rank.why}.", beware=True)
@@ -205,13 +215,41 @@ def _board(
     for line in standing.lines:
         for text in _said(line):
             told.setdefault(text.rstrip("."), []).append(line.name.label)
-    for text, names in told.items():
-        named = "; ".join(names[:_NAMED]) + (
-            f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        )
-        yield Paragraph(f"* {text}: {named}.")
+    said = [
+        f"{'; '.join(names[:_NAMED])}{f' and {len(names) - _NAMED} more' if len(names) > _NAMED else ''}: {text}."
+        for text, names in told.items()
+    ]
+    if said:
+        yield Paragraph(f"* {' '.join(said)}")
     if lacking := [line.name.label for line in standing.lines if line.run.table is None]:
         yield Paragraph(f"Without scores yet (proctor score): {', '.join(lacking)}.", beware=True)
+
+
+def standing_plot(standing: Standing) -> Drawn | None:
+    """Return scores with intervals, best first, the best floor and the upper bound as shaded bands behind; None without scores."""
+    shown = [line for line in standing.board if line.value is not None]
+    rivals = [line for line in shown if line.run.role in ("system", "human")] or shown
+    judge = standing.judge or rivals[0].judge if rivals else ""
+    floor, upper = (
+        row if (row := standing.best(role)) is not None and row.judge == judge else None
+        for role in ("floor", "upper")
+    )
+    if not rivals or rivals[0].row() is None or rivals[0].rows[("all", rivals[0].main)].raw:
+        return None
+    rows = [(line.name.label, line.run.role, row) for line in rivals if (row := line.row()) is not None]
+    low, high = (None if row is None else row.value for row in (floor, upper))
+    guide = ["The mark is the score, the line its interval."]
+    guide += (
+        [f"Shaded from the left: what the best floor reaches without looking ({show_value(low)})."]
+        if low
+        else []
+    )
+    guide += (
+        [f"Shaded from the right: beyond the upper bound ({show_value(high)})."]
+        if high and high < 100
+        else []
+    )
+    return Drawn(f"Scores: {standing.exam.title}", charts.standing_chart(rows, low, high), " ".join(guide))
 
 
 def _guessing(line: Line, level: float) -> Cell:
@@ -255,6 +293,7 @@ def judge_cell(row: ScoreRow | None) -> Cell:
     if row is None or not row.judge:
         return Cell("–", tone="soft")
     model, rubric = judge_parts(JudgeSetup(row.judge))
+    model = model.partition("(")[0] or model  # a rule's settings stand in the appendix
     return Cell(model, rubric, tag=judge_sort(row.judge), title=row.judge)
 
 
@@ -286,7 +325,7 @@ def _said(line: Line) -> Iterator[str]:
     if line.run.table is not None:
         yield from line.run.table.notes
         if line.run.table.privilege:
-            yield f"was told what others must not know ({line.run.table.privilege})"
+            yield f"was given what others must not know ({line.run.table.privilege})"
 
 
 def _clusters(standing: Standing, line: Line) -> int:
@@ -304,15 +343,17 @@ def _by_slices(standing: Standing) -> Iterator[Part]:
         if kind == "all" or not sizes:
             continue
         title = _TITLES.get(kind, kind.replace("-", " and ").capitalize())
+        shades = _shades(standing, f"{title} by run", kind, sizes)
         if len(sizes) > _FEW:
-            yield Fold(f"{title}: {len(sizes)} of them", (_shades(standing, title, tuple(sizes)),))
+            yield Fold(f"{title}: {len(sizes)} of them", (shades,))
         else:
-            yield from _sliced(standing, title, sizes)
+            yield shades
+            yield Fold(f"{title}: with intervals", tuple(_sliced(standing, title, kind, sizes)))
 
 
-def _sliced(standing: Standing, title: str, sizes: Mapping[str, int]) -> Iterator[Part]:
+def _sliced(standing: Standing, title: str, kind: str, sizes: Mapping[str, int]) -> Iterator[Part]:
     floors = {name: standing.best("floor", name) for name in ("all", *sizes)}
-    head = ("Run", "all", *(f"{_label(name)} (n {n:,})" for name, n in sizes.items()))
+    head = ("Run", "all", *(f"{slice_label(name)} (n {n:,})" for name, n in sizes.items()))
 
     def cell(line: Line, name: str) -> Cell:
         row = line.row(name)
@@ -320,7 +361,10 @@ def _sliced(standing: Standing, title: str, sizes: Mapping[str, int]) -> Iterato
         more = [] if above is None else [f"({signed(above)})"]
         if row is not None and row.coverage < 1 and row.least is not None:
             more.append(f"[{show_value(row.least)} to {show_value(row.most)}]")
-        return number(row, more=" ".join(more), mark="*" if row is not None and row.note else "")
+        found = number(row, more=" ".join(more), mark="*" if row is not None and row.note else "")
+        return replace(
+            found, find=find_run(standing, line, **({} if name == "all" else {kind: slice_label(name)}))
+        )
 
     rows = [(run_cell(line), *(cell(line, name) for name in ("all", *sizes))) for line in standing.scored]
     if any(floors.values()):
@@ -349,23 +393,63 @@ def _sliced(standing: Standing, title: str, sizes: Mapping[str, int]) -> Iterato
     yield Table(title, head, tuple(rows), " ".join(notes))
 
 
-def _shades(standing: Standing, title: str, names: Sequence[str]) -> Heat:
-    def value(line: Line, name: str) -> float | None:
-        row = line.row(name)
-        return None if row is None else row.value
-
-    runs = standing.scored
-    rows = tuple((_label(name), tuple(value(line, name) for line in runs)) for name in names)
+def _shades(standing: Standing, title: str, kind: str, sizes: Mapping[str, int]) -> Heat:
+    """Return the scores of slices by run; each value leads to its questions."""
+    runs = [line for line in standing.board if line.value is not None]
+    found = [[line.row(name) for line in runs] for name in sizes]
+    rows = tuple(
+        (f"{slice_label(name)} (n {n:,})", tuple(None if row is None else row.value for row in line))
+        for (name, n), line in zip(sizes.items(), found, strict=True)
+    )
     columns = tuple(line.name.short for line in runs)
-    note = "Few clusters stand behind each number, so there are no intervals here."
-    return Heat(title, "", columns, rows, high=100.0, digits=1, note=note)
-
-
-def _label(name: str) -> str:
-    return "/".join(part.partition("=")[2] or part for part in name.split("/"))
+    return Heat(
+        title, "", columns, rows, high=100.0, digits=0,
+        note="Grey: fewer than 10 questions, too few to say much. A number opens its questions.",
+        counts=tuple(tuple(0 if row is None else row.n for row in line) for line in found),
+        finds=tuple(tuple(find_run(standing, line, **{kind: slice_label(name)}) for line in runs) for name in sizes),
+    )  # fmt: skip
 
 
 # -- between runs --------------------------------------------------------------------------------------------------
+
+
+def find_run(standing: Standing, line: Line, **more: str) -> tuple[tuple[str, str], ...]:
+    """Return which examples a number of a run leads to: those that it answered, of a slice, with a mark, against another run."""
+    return (("exam", standing.exam.title), ("run", line.name.label), *more.items())
+
+
+def _side_by_side(standing: Standing) -> Iterator[Part]:
+    """Yield which questions the first run wins and loses against the second: what the difference is made of."""
+    pair = takers(standing)[:2]
+    if len(pair) < 2 or pair[0].judge != pair[1].judge:
+        return
+    a, b = pair
+    texts = {item.id: item.question.text for item in standing.exam.items}
+    marks = [
+        (id_, x, y) for id_ in texts if (x := a.mark(id_)) is not None and (y := b.mark(id_)) is not None
+    ]
+    won = sorted((m for m in marks if m[1] > m[2]), key=lambda m: m[2] - m[1])
+    lost = sorted((m for m in marks if m[1] < m[2]), key=lambda m: m[1] - m[2])
+    title = f"{a.name.label} beside {b.name.label}"
+    counts = tuple(
+        Cell(f"{n:,}", find=find_run(standing, a, other=b.name.label, than=than))
+        for than, n in (
+            ("better", len(won)),
+            ("equal", len(marks) - len(won) - len(lost)),
+            ("worse", len(lost)),
+        )
+    )
+    head = ("", "Better", "Equal", "Worse")
+    yield Table(title, head, ((Cell(f"{a.name.short}, of {len(marks):,} questions"), *counts),))
+    for what, found in (("Won", won), ("Lost", lost)):
+        rows = tuple(
+            (Cell(texts[id_], item=id_), show_value(x, 0), show_value(y, 0))
+            for id_, x, y in found[:_BESIDE_EACH]
+        )
+        if rows:
+            first = f": the first {len(rows)} of {len(found):,}" if len(found) > len(rows) else ""
+            table = Table(f"{what} by {a.name.label}", ("Question", a.name.short, b.name.short), rows)
+            yield Fold(f"{what} against {b.name.label}{first}", (table,))
 
 
 def _pairs(standing: Standing, level: float) -> Iterator[Part]:
@@ -387,6 +471,7 @@ def _pairs(standing: Standing, level: float) -> Iterator[Part]:
         label = run_cell(line)
         first = Cell(f"{n} {label.text}" if many else label.text, label.small, label.tone, title=label.title)
         rows.append((first, *(_against(standing, line, other) for other in lines)))
+    yield from _side_by_side(standing)
     yield Table(
         "Who can be told apart", head, tuple(rows),
         f"The run of the row minus the run of the column, in points, on the questions that both have a mark for. ▲ better, ▼ worse, "
@@ -404,7 +489,7 @@ def _pairs(standing: Standing, level: float) -> Iterator[Part]:
             ),
         ]
     )
-    listed = []
+    listed: list[Row] = []
     for a, b in pairs:
         told = standing.compared[a.run.name, b.run.name]
         c = told.stored
@@ -414,7 +499,10 @@ def _pairs(standing: Standing, level: float) -> Iterator[Part]:
                 f"{a.name.short} over {b.name.short}",
                 Cell(signed(told.difference), f"{signed(told.low)} to {signed(told.high)}" if told.low is not None else "", "strong"),
                 Cell(drawn=charts.difference_chart(told.difference, told.low, told.high, span=span_)),
-                show_p(c.p), show_p(told.p), f"{c.n:,}", f"{wins:,}", f"{c.ties:,}", f"{losses:,}", f"{c.failed:,}",
+                show_p(c.p), show_p(told.p), f"{c.n:,}",
+                *(Cell(f"{n:,}", find=find_run(standing, a, other=b.name.label, than=than) if n else ())
+                  for than, n in (("better", wins), ("equal", c.ties), ("worse", losses))),
+                f"{c.failed:,}",
                 show_value(told.detectable),
             )
         )  # fmt: skip
@@ -435,7 +523,7 @@ def _pairs(standing: Standing, level: float) -> Iterator[Part]:
         f"Below each difference its {100 * level:g} % interval. Common: questions with a mark in both. Better, equal, worse: questions. Left out: questions without a mark in "
         "one of the two. Would find: the smallest true difference that these answers would have shown with a power of 0.8."
     )
-    yield Fold("All pairs with intervals", (Table("All pairs", head, tuple(listed), note),))
+    yield Fold("All pairs with intervals", (Table("All pairs", head, tuple(listed), note, sortable=True),))
 
 
 def _against(standing: Standing, line: Line, other: Line) -> Cell:
@@ -510,7 +598,15 @@ def _marks(standing: Standing) -> Iterator[Part]:
             none = row.failed + row.skipped
             bar = charts.distribution_bar([("2", two), ("1", one), ("0", zero), ("none", none)])
             rows.append(
-                (run_cell(line, flat=True), Cell(drawn=bar), *(f"{n:,}" for n in (two, one, zero, none)))
+                (
+                    run_cell(line, flat=True),
+                    Cell(drawn=bar),
+                    *(
+                        Cell(f"{n:,}", find=find_run(standing, line, mark=code) if n else ())
+                        for n, code in ((two, "match"), (one, "partial"), (zero, "wrong"))
+                    ),
+                    f"{none:,}",
+                )
             )
     if rows:
         head = ("Run", "shares", "2 match", "1 partial", "0 wrong", "no mark")

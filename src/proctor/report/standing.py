@@ -21,7 +21,7 @@ from proctor.metrics.significance import Comparison
 from proctor.report.data import Exam, ReportOptions, Run
 from proctor.report.naming import RunName, name_runs
 
-__all__ = ["ALPHA", "Lack", "Line", "Standing", "Told", "lacks", "split_failure", "stand"]
+__all__ = ["ALPHA", "Lack", "Line", "Standing", "Told", "lacks", "slice_label", "split_failure", "stand"]
 
 ALPHA: Final = 0.05
 """Level at which two runs are told apart, after correction for the number of pairs."""
@@ -129,6 +129,11 @@ class Standing:
         return next((line.judge for line in self.ranked), "")
 
     @property
+    def board(self) -> tuple[Line, ...]:
+        """The runs as a leaderboard lists them: systems and people first, then floors and bounds; best first, unranked ones last."""
+        return tuple(sorted(self.lines, key=lambda line: line.run.role not in ("system", "human")))
+
+    @property
     def names(self) -> Mapping[str, RunName]:
         """How the page calls each run."""
         return {line.run.name: line.name for line in self.lines}
@@ -161,6 +166,16 @@ class Standing:
         ]
         values = sorted(told.detectable for told in found if told.detectable is not None)
         return values[(len(values) - 1) // 2] if values else None
+
+
+def slice_label(name: str) -> str:
+    """Return a slice as people read it.
+
+    Example:
+        >>> slice_label("style=compare/modalities=text"), slice_label("noisy")
+        ('compare/text', 'noisy')
+    """
+    return "/".join(part.partition("=")[2] or part for part in name.split("/"))
 
 
 def stand(exam: Exam, options: ReportOptions | None = None, *, compare: bool = True) -> Standing:

@@ -18,7 +18,7 @@ from proctor.report.data import About, Asked, Exam, Judging, ReportData, ReportO
 from proctor.report.examples import example_cards, take
 from proctor.report.moment import moment_sections
 from proctor.report.parts import ExampleView, Section
-from proctor.report.standing import stand
+from proctor.report.standing import Standing, stand
 from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
 from proctor.stages.clip.reading import PAIRS
 from proctor.stages.documents.reading import CORPUS
@@ -101,9 +101,10 @@ def report(
         )
     verdicts = standing_verdicts(workspace, questions)
     asked = _asked(questions, verdicts)
-    finder = EvidenceFinder(workspace, exams, settings, videos)
+    standings = [stand(exam, options, compare=False) for exam in exams]
+    finder = EvidenceFinder(workspace, standings, settings, videos)
     judging = _judging(workspace) if any(exam.kind == "moment" and exam.runs for exam in exams) else None
-    examples = _examples(exams, finder, asked, judging, seen)
+    examples = _examples(standings, finder, asked, judging, seen)
     data = ReportData(
         exams=exams,
         title=settings.title,
@@ -133,7 +134,7 @@ def report(
 
 
 def _examples(
-    exams: Sequence[Exam],
+    standings: Sequence[Standing],
     finder: EvidenceFinder,
     asked: Mapping[str, Asked],
     judging: Judging | None,
@@ -146,7 +147,7 @@ def _examples(
             verdicts[verdict.candidate_id].append(verdict)
     human = judging.calibration.human if judging is not None else ()
     votes = {(mark.predictor, mark.item_id): mark.votes for mark in human}
-    cards = [example_cards(stand(exam, compare=False), finder.of, verdicts, votes) for exam in exams]
+    cards = [example_cards(standing, finder.of, verdicts, votes) for standing in standings]
 
     def in_turn() -> Iterator[ExampleView]:
         waiting = list(cards)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -17,9 +17,11 @@ from proctor.exam.kinds.documents_question import document_facts, gold_of
 from proctor.exam.question import Footage, Item, Picture, Question, Source, Words, part_of
 from proctor.records import is_there
 from proctor.report.data import Exam
-from proctor.report.examples import Evidence, spread
+from proctor.report.examples import Evidence
+from proctor.report.highlights import in_order
 from proctor.report.moment import moment_evidence
 from proctor.report.parts import SourceView
+from proctor.report.standing import Standing
 from proctor.stages.clip.reading import CLIPS, PAIRS, VERDICTS, load_clips, load_pairs, load_verdicts
 from proctor.stages.documents.reading import (
     CORPUS,
@@ -38,10 +40,12 @@ from proctor.workspace import Workspace
 
 __all__ = ["EvidenceFinder"]
 
-_WITH_FRAMES: Final = 120
-"""Examples of an exam with frames: some hundred pictures are as much as a page holds."""
-_QUALITY: Final = 60
-"""Of the pictures in the page: enough to see what was shown."""
+_WITH_FRAMES: Final = 400
+"""Examples of an exam with the frame of their moment: as many as a page holds."""
+_STRIPS: Final = 80
+"""Of them, those with earlier frames before it."""
+_LARGE: Final = 24
+"""Of them, those whose own frame is of full size; all other frames are half as high."""
 _SIDE: Final = 480
 """Pixels of the longer side of a picture of a corpus."""
 _DISTRACTORS: Final = 4
@@ -54,7 +58,7 @@ class EvidenceFinder:
 
     Args:
         workspace: where it is.
-        exams: whose frames are extracted at once, since a video is opened once for all its questions.
+        standings: of the exams whose frames are extracted at once, since a video is opened once for all its questions.
         settings: of the frames.
         videos: folder of the videos; the data set's by default.
 
@@ -64,13 +68,17 @@ class EvidenceFinder:
     """
 
     def __init__(
-        self, workspace: Workspace, exams: Sequence[Exam], settings: ReportSettings, videos: Path | None
+        self,
+        workspace: Workspace,
+        standings: Sequence[Standing],
+        settings: ReportSettings,
+        videos: Path | None,
     ) -> None:
         self._workspace, self._settings, self._videos = workspace, settings, videos
         self.without_frames: Counter[str] = Counter()
         self._frames: dict[str, tuple[SourceView, ...]] = {}
-        for exam in exams:
-            self._extract(exam)
+        for standing in standings:
+            self._extract(standing)
         self.with_frames = len(self._frames)
         graphs = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
         self._moment = moment_evidence(graphs, lambda item: self._frames.get(item.id, ()))
@@ -166,11 +174,11 @@ class EvidenceFinder:
 
     # -- frames --------------------------------------------------------------------------------------------------
 
-    def _extract(self, exam: Exam) -> None:
+    def _extract(self, standing: Standing) -> None:
         """Extract frames of those questions that come first as examples; a video is opened once for all of them."""
         shown = [
             (item, part)
-            for item in spread(exam.items)
+            for item in in_order(standing)
             if (part := part_of(item.question, Footage)) is not None
         ]
         if not self._settings.frames or not shown:
@@ -193,10 +201,14 @@ class EvidenceFinder:
                 self.without_frames["no video"] += 1
             else:
                 by_video.setdefault(path, []).append(item)
-        times = choose_times([item for item, _ in shown], exam, self._settings.frames)
+        order = [item for item, _ in shown]
+        times = choose_times(order[:_STRIPS], standing.exam, self._settings.frames)
+        times |= choose_times(order[_STRIPS:], standing.exam, 1)
+        large = {item.id for item in order[:_LARGE]}
         for path, items in by_video.items():
             try:
-                self._frames |= frames_of(path, {item.id: times[item.id] for item in items}, self._settings)
+                wanted = {item.id: times[item.id] for item in items}
+                self._frames |= frames_of(path, wanted, self._settings.height, large)
             except MissingExtraError as error:
                 self.without_frames[f"{error.message} {error.hint}"] += len(items)
             except UserError:
@@ -242,34 +254,47 @@ def _spread(times: Sequence[float], count: int) -> list[float]:
 
 
 def frames_of(
-    path: Path, wanted: Mapping[str, Sequence[float]], settings: ReportSettings
+    path: Path, wanted: Mapping[str, Sequence[float]], height: int, large: Collection[str] = ()
 ) -> dict[str, tuple[SourceView, ...]]:
     """Decode all wanted times of one video in one pass and hand them to the items that they were wanted for.
+
+    A frame is encoded once, however many items show it: at full height where it is the last one of an item in ``large``.
+
+    Args:
+        path: of the video.
+        wanted: item to its times.
+        height: of a large picture, in pixels; others are half as high.
+        large: items whose last frame is large.
 
     Raises:
         UserError: if the video cannot be read.
         MissingExtraError: if what reads it is not installed.
     """
     from proctor.media.frames import extract_frames
-    from proctor.media.paint import encode_jpeg
+    from proctor.media.paint import encode_webp
 
     times = sorted({t for some in wanted.values() for t in some})
-    pictures = dict(zip(times, extract_frames(path, times, height=settings.height), strict=True))
-    addresses = {t: _address(encode_jpeg(f.image, quality=_QUALITY)) for t, f in pictures.items()}
+    pictures = dict(zip(times, extract_frames(path, times, height=height), strict=True))
+    images = {f.time: f.image for f in pictures.values()}
+    full = {pictures[some[-1]].time for name, some in wanted.items() if some and name in large}
+    addresses = {
+        time: _address(encode_webp(image, height=height if time in full else max(8, height // 2)), "webp")
+        for time, image in images.items()
+    }
     frames = {}
     for name, some in wanted.items():
-        shown = {
-            pictures[t].time: addresses[t] for t in some
-        }  # one picture may be on screen at two of the moments
+        shown = {pictures[t].time for t in some}  # one picture may be on screen at two of the moments
         frames[name] = tuple(
-            SourceView(f"{path.stem}, {time:.1f} s", "frame", "", f"{time:.1f} s", picture=shown[time])
+            SourceView(
+                f"{path.stem}, {time:.1f} s", "frame", "", f"{time:.1f} s", picture=addresses[time], time=time
+            )
             for time in sorted(shown)
         )
     return frames
 
 
-def _address(jpeg: bytes) -> str:
-    return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode("ascii")
+def _address(picture: bytes, kind: str) -> str:
+    return f"data:image/{kind};base64," + base64.b64encode(picture).decode("ascii")
 
 
 def thumbnail(path: Path, side: int = _SIDE) -> str:
@@ -289,5 +314,5 @@ def thumbnail(path: Path, side: int = _SIDE) -> str:
     with Image.open(io.BytesIO(picture.data)) as image:
         image.thumbnail((side, side))
         stream = io.BytesIO()
-        image.convert("RGB").save(stream, "JPEG", quality=80)
-    return _address(stream.getvalue())
+        image.convert("RGB").save(stream, "WEBP", quality=70)
+    return _address(stream.getvalue(), "webp")

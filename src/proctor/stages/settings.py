@@ -226,7 +226,9 @@ class ReportSettings(Settings, frozen=True, kw_only=True):
     section: ClassVar[str] = "report"
 
     frames: Annotated[int, option("Pictures for each item where its video exists.", ge=0)] = 4
-    height: Annotated[int, option("Of the pictures, in pixels.", ge=16)] = 180
+    height: Annotated[
+        int, option("Of the first examples' own pictures, in pixels; others are half as high.", ge=16)
+    ] = 360
     title: Annotated[str, option("Title of the page.")] = ""
 
 
