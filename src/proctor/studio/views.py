@@ -262,6 +262,24 @@ class NextStep(Struct, frozen=True):
     detail: str
 
 
+class Step(Struct, frozen=True):
+    """A line of a checklist: what it is, how it stands in a sentence, and where to go for it.
+
+    Attributes:
+        label: in two or three words.
+        detail: a sentence.
+        state: ``done``, ``next`` (of which a list has one at most), or ``later``.
+        href: where it is done; empty when somebody else does it.
+        action: the words on the link.
+    """
+
+    label: str
+    detail: str
+    state: Literal["done", "next", "later"] = "later"
+    href: str = ""
+    action: str = ""
+
+
 class HomeView(Struct, frozen=True):
     """``home``: what is next.
 
@@ -274,9 +292,11 @@ class HomeView(Struct, frozen=True):
         guideline_changed: address of the guideline when it has a version that the person has not read.
         rounds: of tasks beside verification, that they may take part in.
         todo: what a coordinator does next, with a sentence each; empty for others.
+        steps: a checklist from texts to deal for who sets a project up, or the way to the first item for who waits for one.
     """
 
     name: str
+    steps: tuple[Step, ...] = ()
     tasks: tuple[Task, ...] = ()
     gate: str = ""
     finished: str = ""
@@ -1063,11 +1083,32 @@ class TrainingItem(Struct, frozen=True):
     note: str = ""
 
 
+class Suggested(Struct, frozen=True):
+    """An item that can be put into the training set.
+
+    Attributes:
+        pid: of the item.
+        question: text.
+        activity: name.
+        kind: question type.
+        answers: texts, with what the task graph says of each; nothing where it says nothing.
+        sure: the task graph says it of everything, so that the item can be taken as it is.
+    """
+
+    pid: str
+    question: str
+    activity: str
+    kind: str
+    answers: tuple[tuple[str, Judged], ...]
+    sure: bool
+
+
 class TrainingView(Struct, frozen=True):
     """``training``: the set, and what people scored; adding posts ``item`` to ``/training/add``.
 
     ``adding`` is an item that is not in the set yet: its reference as it is proposed, to be looked at and kept.
-    ``automatic`` says that the gate opens by itself.
+    ``automatic`` says that the gate opens by itself. ``suggested`` are items to pick from, one of each type in turn; picking
+    posts ``item`` (several) to ``/training/pick``.
     """
 
     items: tuple[TrainingItem, ...]
@@ -1076,6 +1117,7 @@ class TrainingView(Struct, frozen=True):
     adding: TrainingItem | None = None
     error: str = ""
     automatic: bool = False
+    suggested: tuple[Suggested, ...] = ()
 
 
 class GuidelinesView(Struct, frozen=True):

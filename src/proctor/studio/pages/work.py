@@ -24,7 +24,7 @@ from proctor.studio.context import Studio, desk_of, number_in, person_of, read, 
 from proctor.studio.pages.tasks import after_task, find_task, is_closed, show_task, task_picture, task_sheet
 from proctor.studio.rendering import data_of, json_body, problem, render, see_other, time_text
 from proctor.studio.views import AnswerCard, Choice, Field, SettledAnswer, WorkView, judged
-from proctor.verify.desk import cases, documents, flow, work
+from proctor.verify.desk import cases, documents, flow, training, work
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.documents import Protocol
 from proctor.verify.desk.flow import Neighbours
@@ -491,11 +491,19 @@ def cut_ahead(request: Request, response: Response, *people: Person) -> None:
 
     def ask() -> None:
         for person in people:
-            for item in studio.desk.read(lambda c, p=person: flow.upcoming(c, p, _AHEAD)):  # type: ignore[misc]
+            for item in studio.desk.read(lambda c, p=person: _upcoming(c, p)):  # type: ignore[misc]
                 clip_state(studio, part_of(item.question, Footage), urgent=False)
 
     if studio.clips is not None:
         response.background = BackgroundTask(ask)
+
+
+def _upcoming(connection: Connection, person: Person) -> tuple[Item, ...]:
+    """Return what somebody sees next: the training first that they have not been given yet, for it is given when they begin."""
+    given = flow.upcoming(connection, person, _AHEAD)
+    if given or not flow.pending_training(connection, person, documents.protocol(connection)):
+        return given
+    return tuple(lesson.item for lesson in training.list_training(connection)[:_AHEAD])
 
 
 # -- requests --------------------------------------------------------------------------------------------------

@@ -91,11 +91,20 @@ def item_kinds(connection: Connection) -> tuple[str, ...]:
 
 
 def closed_kinds(connection: Connection, person: Person, protocol: Protocol) -> tuple[str, ...]:
-    """Return the kinds of which somebody gets training only, as they have not passed the gate; coordinators need none."""
+    """Return the kinds of which somebody gets training only, as they have not passed the gate; coordinators need none.
+
+    A kind without training items holds nobody back: there is nothing that they could do to pass.
+    """
     if not protocol.training_required or at_least(person.role, "coordinator"):
         return ()
     kinds = item_kinds(connection) or tuple(person.gates) or ("",)
-    return tuple(kind for kind in kinds if person.gate_of(kind) != "open")
+    gates = {kind: person.gate_of(kind) for kind in kinds}
+    if "training" in gates.values():
+        i = tables().items
+        query = i.select().with_only_columns(i.c.kind).where(i.c.state == "training").distinct()
+        taught = {row.kind for row in connection.execute(query)}
+        gates = {k: g if g != "training" or k in taught else "open" for k, g in gates.items()}
+    return tuple(kind for kind, gate in gates.items() if gate != "open")
 
 
 def pending_training(connection: Connection, person: Person, protocol: Protocol) -> int:
