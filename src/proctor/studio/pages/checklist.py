@@ -61,7 +61,7 @@ def owner_steps(now: Standing, protocol: Protocol) -> tuple[Step, ...]:
     if not now.items:
         return ()
     lessons, undealt = now.states.get("training", 0), now.states.get("undealt", 0)
-    roles = Counter(p.role for p in now.others if p.role != "worker")
+    roles: Counter[Role] = Counter(p.role for p in now.others if p.role != "worker")
     dealt = now.items > undealt
     begun = bool(now.written or lessons or roles or now.invited or dealt)
     training = (
