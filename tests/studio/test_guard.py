@@ -621,3 +621,18 @@ def test_a_cross_site_form_on_the_wire(talk: Callable[..., str]) -> None:
     )
     assert answer.startswith("HTTP/1.1 403")
     assert "x-frame-options: DENY" in answer
+
+
+@pytest.mark.parametrize(
+    ("origin", "sent"),
+    [
+        ("https://studio.example.org", ["max-age=31536000"]),
+        ("http://127.0.0.1:8642", []),
+        ("https://localhost:8642", []),  # other servers on this machine have no TLS
+        ("https://127.0.0.1:8642", []),
+    ],
+)
+def test_browsers_stay_with_tls_where_there_is_tls(origin: str, sent: list[str]) -> None:
+    for path in ("/", "/broken", "/nowhere"):
+        answer = send(path=path, app=make_app(origins=(origin,)))
+        assert answer.headers.get_list("strict-transport-security") == sent

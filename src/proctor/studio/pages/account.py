@@ -180,6 +180,7 @@ async def sign_in(request: Request) -> Response:
         return _refused(request, handle, address, 429, text, {"Retry-After": str(error.seconds)})
     response = see_other(address) if wants_page(request) else data_of({"person": person.pid, "next": address})
     auth.set_cookie(response, token)
+    auth.know_device(request, response, person.handle)
     return response
 
 
@@ -324,6 +325,7 @@ async def _signed_in(request: Request, person: Person) -> Response:
     auth = _auth(request)
     response = see_other("/")
     auth.set_cookie(response, await auth.open(request, person))
+    auth.know_device(request, response, person.handle)
     return response
 
 
@@ -541,6 +543,7 @@ async def change_password(request: Request) -> Response:
     await write(request, lambda c: people.set_password(desk, c, person, hashed, actor=person.pid))
     response = see_other("/my?said=saved")
     auth.set_cookie(response, await auth.open(request, person))
+    auth.know_device(request, response, person.handle)
     return response
 
 
