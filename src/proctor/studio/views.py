@@ -737,9 +737,12 @@ class DashboardView(Struct, frozen=True):
         population: the sentence that says what the numbers are about.
         as_of: time of the computation.
         stages: progress.
+        headline: how far the work is and how far people agree, in one or two sentences.
+        next: what the coordinator should do now; None when there is nothing.
         todo: short links to what waits for the coordinator ("Held 2").
         overall: question and answer over all types.
-        types: by question type.
+        types: by question type, of which enough pairs are there to read something from.
+        few: the other types.
         people: names, rows and columns of the matrix.
         pairs: square, None on and below the diagonal.
         weeks: drift.
@@ -755,10 +758,13 @@ class DashboardView(Struct, frozen=True):
 
     stages: tuple[Stage, ...]
     todo: tuple[NavLink, ...]
+    headline: str = ""
+    next: NextStep | None = None
     population: str = "No numbers yet."
     as_of: str = ""
     overall: tuple[Agreement, ...] = ()
     types: tuple[TypeAgreement, ...] = ()
+    few: tuple[TypeAgreement, ...] = ()
     people: tuple[str, ...] = ()
     pairs: tuple[tuple[PairCell | None, ...], ...] = ()
     weeks: tuple[Week, ...] = ()

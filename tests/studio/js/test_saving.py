@@ -346,6 +346,7 @@ def test_without_web_locks_two_tabs_meet_at_the_server(studio: Any, desk: Any, w
     text = str(second.text_content("#conflict-dialog"))
     assert "from the first" in text
     assert "from the second" in text
+    assert re.search(r"Theirs was saved in another tab of this browser at \d\d:\d\d", text)
     assert desk.draft("w1")["sheet"]["note"] == "from the first"
     second.click("[data-conflict-use]")
     assert "Pick one for: Note" in str(second.text_content(".conflict-error"))

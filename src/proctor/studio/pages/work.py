@@ -227,6 +227,10 @@ async def work_state(request: Request) -> Response:
 
     found, frozen = await read(request, look)
     draft = found.draft
+    last = {
+        "by": draft.client_id if draft is not None else "",
+        "at": max(draft.saved_at if draft is not None else 0.0, found.assignment.submitted_at or 0.0) or None,
+    }
     if draft is not None and draft.saved_at <= (found.assignment.submitted_at or 0):
         draft = None  # what it held has been submitted since
     return data_of(
@@ -242,6 +246,7 @@ async def work_state(request: Request) -> Response:
                 "saved_at": draft.saved_at,
             },
             "submitted": found.submitted,
+            "last": last,
             "person": person.pid,
         }
     )

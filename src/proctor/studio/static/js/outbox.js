@@ -10,6 +10,7 @@ import {
   sameSheet,
 } from "./device.js";
 import { hasTrouble, tellDraft, tellQueue } from "./chip.js";
+import { deviceMark } from "./where.js";
 import { emit, on } from "./signals.js";
 import { Backoff, isPassing, reasonOf, send } from "./wire.js";
 
@@ -28,8 +29,8 @@ const LOCK_PATIENCE_MS = 5000;
 const WORD_PATIENCE_MS = 5000;
 const FORGET_CLEAN_AFTER_MS = 30 * 24 * 3600 * 1000;
 
-/** This page's name towards the server; a new one for each load, so that two tabs can never pass for one. */
-export const CLIENT_ID = newId();
+/** This page's name towards the server; a new one for each load, so that two tabs can never pass for one. It ends with the device. */
+export const CLIENT_ID = `${newId()}${deviceMark()}`;
 
 let sequence = 0;
 

@@ -7,7 +7,7 @@ import { ActiveTime } from "./activity.js";
 import { tellDraft } from "./chip.js";
 import { compare } from "./conflict.js";
 import { dropDraft, getDraft, newId, sameSheet } from "./device.js";
-import { dialogById, make, safePath } from "./dom.js";
+import { dialogById, make, safePath, shown } from "./dom.js";
 import { listen, register } from "./keys.js";
 import { showMaterial, showTab } from "./material.js";
 import { CLIENT_ID, DraftKeeper, nextSequence, theOutbox } from "./outbox.js";
@@ -15,6 +15,7 @@ import { emit, on } from "./signals.js";
 import { claim } from "./tabs.js";
 import { runToastAction, showToast } from "./toast.js";
 import { forgetUndo, rememberUndo } from "./undo.js";
+import { whereAndWhen } from "./where.js";
 import { Backoff, isPassing, reasonOf, send } from "./wire.js";
 
 /** @typedef {import("./device.js").Sheet} Sheet */
@@ -286,7 +287,7 @@ class SheetPage {
   say(text) {
     const place = document.getElementById("form-error");
     if (place) {
-      place.textContent = text;
+      place.textContent = shown(text);
       place.hidden = text === "";
     }
   }
@@ -457,7 +458,7 @@ class SheetPage {
     this.keeper.block();
     tellDraft({ dirty: true, why: "changed elsewhere: compare the two" });
     const mine = this.read();
-    const picked = await compare(mine, other.theirs, this.adapter.differences);
+    const picked = await compare(mine, other.theirs, this.adapter.differences, await this.#whereTheirs());
     if (picked === null) {
       this.say("This item was changed elsewhere. Nothing is sent until you compare the two versions.");
       this.offerCompare(other);
@@ -472,6 +473,13 @@ class SheetPage {
     void this.keeper.change(picked, this.active.total);
     this.say("The sheet now holds what you picked. Look it over and submit.");
     document.getElementById("submit")?.focus();
+  }
+
+  /** @returns {Promise<string>} where and when the server's version was saved, in words */
+  async #whereTheirs() {
+    const answer = await send("GET", `${this.path}/state`, { person: this.person, timeout: 3000 });
+    if (answer.kind !== "ok") return "elsewhere";
+    return whereAndWhen(String(answer.data.last?.by ?? ""), moment(answer.data.last?.at));
   }
 
   /** @param {{theirs: any, version: number | null, rev: number}} other */
