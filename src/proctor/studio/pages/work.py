@@ -46,6 +46,7 @@ from proctor.verify.desk.work import Work
 from proctor.verify.queue import card_order
 
 __all__ = [
+    "ahead",
     "cant_judge",
     "clip",
     "cut_ahead",
@@ -62,6 +63,8 @@ __all__ = [
 
 _AHEAD: Final = 8
 """Clips of a person's queue that are made before they are asked for."""
+_KEPT: Final = 5
+"""Items of a queue that a device keeps ahead."""
 _MAX_ACTIVE: Final = 24 * 3600 * 1000
 """Milliseconds: nobody works on one page for longer than a day."""
 
@@ -250,6 +253,16 @@ async def work_state(request: Request) -> Response:
             "person": person.pid,
         }
     )
+
+
+async def ahead(request: Request) -> Response:
+    """Name the next items, for a device that keeps them in case the network goes."""
+    pid, person = request.path_params["pid"], person_of(request)
+
+    def look(connection: Connection) -> list[str]:
+        return flow.following(connection, work.own_assignment(connection, pid, person), _KEPT)
+
+    return data_of({"pids": await read(request, look)})
 
 
 async def put_draft(request: Request) -> Response:

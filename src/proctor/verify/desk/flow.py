@@ -24,6 +24,7 @@ __all__ = [
     "StageCount",
     "closed_kinds",
     "ensure_training",
+    "following",
     "item_kinds",
     "neighbours",
     "next_work",
@@ -310,6 +311,19 @@ def neighbours(connection: Connection, assignment: Assignment) -> Neighbours:
         int(connection.execute(position).scalar_one()),
         int(connection.execute(total).scalar_one()),
     )
+
+
+def following(connection: Connection, assignment: Assignment, limit: int) -> list[str]:
+    """Return the pids of the next open assignments of a person's stage behind one, in their order."""
+    a = tables().assignments
+    mine = (
+        a.c.person_id == assignment.person_id,
+        a.c.stage == assignment.stage,
+        a.c.state == "open",
+        a.c.live.is_(True),
+    )
+    query = a.select().with_only_columns(a.c.pid).where(*mine, a.c.queue_pos > assignment.queue_pos)
+    return [row.pid for row in connection.execute(query.order_by(a.c.queue_pos, a.c.id).limit(limit))]
 
 
 def upcoming(connection: Connection, person: Person, limit: int) -> tuple[Item, ...]:

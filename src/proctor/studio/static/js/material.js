@@ -27,6 +27,9 @@ function showCurrentRow() {
   document.querySelector("#steps-panel .graph-step.is-current")?.scrollIntoView({ block: "center" });
 }
 
+/** @type {number[] | null} size of the drawing as it was made */
+let made = null;
+
 /** On the full screen the drawing is as large as fits, and never smaller than it was made. */
 function fitGraph() {
   const panel = document.getElementById("graph-panel");
@@ -34,11 +37,12 @@ function fitGraph() {
   const scroll = panel?.querySelector(".graph-scroll");
   if (!(drawing instanceof SVGElement) || !panel || !scroll) return;
   const full = document.fullscreenElement === panel || panel.classList.contains("is-full");
-  const [width, height] = ["width", "height"].map((name) => Number(drawing.getAttribute(name)));
+  made ??= ["width", "height"].map((name) => Number(drawing.getAttribute(name)));
+  const [width, height] = made;
   const rest = panel.scrollHeight - scroll.scrollHeight;
   const larger = full ? Math.min(panel.clientWidth / width - 0.08, Math.max(1.25, (panel.clientHeight - Math.min(rest, 160)) / height - 0.04), 2.5) : 1;
-  drawing.style.width = larger > 1 ? `${Math.floor(width * larger)}px` : "";
-  drawing.style.height = larger > 1 ? "auto" : "";
+  drawing.setAttribute("width", String(Math.floor(width * larger)));
+  drawing.setAttribute("height", String(Math.floor(height * larger)));
   const button = document.getElementById("graph-full")?.firstChild;
   if (button) button.textContent = full ? "Close " : "Full screen ";
 }

@@ -219,7 +219,10 @@ export class Outbox {
       held.add(pid);
       if (isPassing(answer)) {
         retry = true;
-        if (answer.kind === "unreachable") break;
+        if (answer.kind === "unreachable") {
+          emit("unreachable");
+          break;
+        }
       } else if (answer.kind === "problem") {
         await this.#refused(entry, answer.status, answer.problem);
       }
@@ -493,8 +496,15 @@ export class DraftKeeper {
   }
 }
 
+let quiet = false;
+
+/** The page goes on by itself with what waits kept on the device: nobody is asked. */
+export function leaveQuietly() {
+  quiet = true;
+}
+
 addEventListener("beforeunload", (event) => {
-  if (hasTrouble()) event.preventDefault();
+  if (!quiet && hasTrouble()) event.preventDefault();
 });
 
 /** @type {Outbox | null} */

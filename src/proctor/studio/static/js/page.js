@@ -4,13 +4,14 @@
  */
 
 import { ActiveTime } from "./activity.js";
+import { keepAhead, nextKept } from "./ahead.js";
 import { tellDraft } from "./chip.js";
 import { compare } from "./conflict.js";
-import { dropDraft, getDraft, newId, sameSheet } from "./device.js";
+import { dropDraft, getDraft, isDurable, newId, sameSheet } from "./device.js";
 import { dialogById, make, safePath, shown } from "./dom.js";
 import { listen, register } from "./keys.js";
 import { showMaterial, showTab } from "./material.js";
-import { CLIENT_ID, DraftKeeper, nextSequence, theOutbox } from "./outbox.js";
+import { CLIENT_ID, DraftKeeper, leaveQuietly, nextSequence, theOutbox } from "./outbox.js";
 import { emit, on } from "./signals.js";
 import { claim } from "./tabs.js";
 import { runToastAction, showToast } from "./toast.js";
@@ -60,6 +61,8 @@ class SheetPage {
     this.disabledByUs = [];
     /** @type {Sheet | null} what was queued and is not answered yet */
     this.pending = null;
+    /** @type {QueuedSubmit | null} what is on its way */
+    this.waiting = null;
     this.submitting = false;
     this.loading = 0;
     this.loads = 0;
@@ -129,6 +132,7 @@ class SheetPage {
       this.setReadOnly(true, "Somebody else has signed in here. Your text stays on this device, under your name, and is not sent.");
       tellDraft({ dirty: true, why: "somebody else is signed in" });
     });
+    on("unreachable", () => this.waiting && void this.#goOn(this.waiting));
     this.#wireCantJudge();
     this.#wireBack();
   }
@@ -172,6 +176,7 @@ class SheetPage {
     this.adapter.ready?.();
     if (waiting.length > 0) await this.resumeSubmit(waiting[waiting.length - 1], old?.dirty ?? false);
     await this.meetServer(turn, old?.client_id ?? "");
+    if (turn === this.loading && this.form.dataset.stage === "judge") void keepAhead(this.person, this.pid);
   }
 
   /**
@@ -373,18 +378,30 @@ class SheetPage {
 
   /** @param {QueuedSubmit} entry wait for the server's word on it, and act on that */
   async follow(entry) {
-    const slow = setTimeout(() => {
-      this.form.removeAttribute("aria-busy");
-      if (!this.readOnly) this.say("Not sent yet. It waits on this device and is sent by itself as soon as the server answers.");
-    }, 4000);
+    this.waiting = entry;
+    const slow = setTimeout(() => void this.#goOn(entry), 4000);
     const outcome = await this.outbox.submit(entry);
     clearTimeout(slow);
+    if (this.waiting === entry) this.waiting = null;
     const isLatest = this.pending !== null && sameSheet(this.pending, entry.full);
     if (isLatest) {
       this.pending = null;
       this.form.removeAttribute("aria-busy");
     }
     await this.heard(entry, outcome);
+  }
+
+  /** The server does not answer: say so, or go on with the next item that is kept here. @param {QueuedSubmit} entry */
+  async #goOn(entry) {
+    this.form.removeAttribute("aria-busy");
+    if (this.readOnly) return;
+    this.say("Not sent yet. It waits on this device and is sent by itself as soon as the server answers.");
+    if (this.form.dataset.stage !== "judge" || !sameSheet(this.read(), entry.full) || !(await isDurable())) return;
+    const next = await nextKept(this.pid, async (pid) => (await this.outbox.pendingOf(pid)).length === 0);
+    if (!next || !(await this.outbox.pendingOf(this.pid)).some(({ key }) => key === entry.key)) return;
+    this.keeper.stop();
+    leaveQuietly();
+    location.assign(next);
   }
 
   /** @param {QueuedSubmit} entry @param {Outcome} outcome */
