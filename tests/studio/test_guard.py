@@ -624,15 +624,10 @@ def test_a_cross_site_form_on_the_wire(talk: Callable[..., str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("origin", "sent"),
-    [
-        ("https://studio.example.org", ["max-age=31536000"]),
-        ("http://127.0.0.1:8642", []),
-        ("https://localhost:8642", []),  # other servers on this machine have no TLS
-        ("https://127.0.0.1:8642", []),
-    ],
+    "origin", ["https://studio.example.org", ORIGIN, "https://localhost:1", "https://127.0.0.1:1"]
 )
-def test_browsers_stay_with_tls_where_there_is_tls(origin: str, sent: list[str]) -> None:
+def test_browsers_stay_with_tls_where_there_is_tls(origin: str) -> None:
+    sent = ["max-age=31536000"] if "example" in origin else []  # other servers on this machine have no TLS
     for path in ("/", "/broken", "/nowhere"):
         answer = send(path=path, app=make_app(origins=(origin,)))
         assert answer.headers.get_list("strict-transport-security") == sent

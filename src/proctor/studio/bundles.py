@@ -68,8 +68,10 @@ class Bundles(StaticFiles):
 
 def accepts_gzip(headers: Headers) -> bool:
     """True when a browser says that it reads gzip."""
-    offers = (part.partition(";") for part in headers.get("accept-encoding", "").lower().split(","))
-    return any(name.strip() == "gzip" and more.strip() not in ("q=0", "q=0.0") for name, _, more in offers)
+    return (
+        re.search(r"\bgzip\b(?!\s*;\s*q=0\.?0*(?:,|$))", headers.get("accept-encoding", "").lower())
+        is not None
+    )
 
 
 @cache

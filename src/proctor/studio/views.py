@@ -296,7 +296,6 @@ class HomeView(Struct, frozen=True):
     """
 
     name: str
-    steps: tuple[Step, ...] = ()
     tasks: tuple[Task, ...] = ()
     gate: str = ""
     finished: str = ""
@@ -304,6 +303,7 @@ class HomeView(Struct, frozen=True):
     guideline_changed: str = ""
     rounds: tuple[RoundRow, ...] = ()
     todo: tuple[NextStep, ...] = ()
+    steps: tuple[Step, ...] = ()
 
 
 # -- tasks of rounds ----------------------------------------------------------------------------------------

@@ -122,6 +122,7 @@ def build_preview() -> Starlette:
             Route("/poster.jpg", _picture),
             Route("/clip.mp4", _clip),
             Route("/w/{pid}/state", _state),
+            Route("/w/{pid}/ahead", lambda _request: JSONResponse({"pids": []})),
             Route("/w/{pid}/draft", _draft, methods=["PUT"]),
             Route("/static/{version}/{path:path}", _static),
             Mount("/plain", StaticFiles(directory=STATIC)),

@@ -23,20 +23,14 @@ def test_six_items_are_judged_without_the_server(site: Any, visit: Any) -> None:
     )
 
     # A clip that is kept is played from here, part by part.
-    parts = page.evaluate(
-        """async (url) => {
-          const cache = await caches.open("proctor-ahead");
-          await cache.put(url, new Response(new Blob(["0123456789"], { type: "video/mp4" })));
-          const answers = [];
-          for (const range of ["bytes=2-4", "bytes=8-", "bytes=10-"]) {
-            const answer = await fetch(url, { headers: { Range: range } });
-            answers.push([answer.status, answer.headers.get("Content-Range"), await answer.text()]);
-          }
-          return answers;
-        }""",
-        f"/w/{pids[5]}/clip.mp4",
-    )
-    assert parts == [[206, "bytes 2-4/10", "234"], [206, "bytes 8-9/10", "89"], [416, "bytes */10", ""]]
+    look = """async (url) => {
+      const blob = new Blob(["0123456789"], { type: "video/mp4" });
+      await (await caches.open("proctor-ahead")).put(url, new Response(blob));
+      const ask = async (Range) => { const a = await fetch(url, { headers: { Range } }); return [a.status, await a.text()]; };
+      return [await ask("bytes=2-4"), await ask("bytes=8-"), await ask("bytes=10-")];
+    }"""
+    parts = page.evaluate(look, f"/w/{pids[5]}/clip.mp4")
+    assert parts == [[206, "234"], [206, "89"], [416, ""]]
 
     site.kill()
     for here, there in pairwise(pids):

@@ -14,9 +14,7 @@ from tests.studio.walk.conftest import PASSWORD, Site
 
 from proctor.stages.studio import first_link
 from proctor.stages.verify import verify
-
-CLICKS = 6
-"""At most so many from an invitation's link to the first item that is judged."""
+from proctor.studio.rendering import static_url
 
 
 @pytest.fixture
@@ -33,9 +31,8 @@ def new_site(demo_workspace: Path, tmp_path: Path) -> Iterator[Site]:
 class Hand:
     """A mouse that counts, on a page whose accessibility is looked at on the way, in both looks."""
 
-    def __init__(self, page: Any, axe: str) -> None:
-        self.page, self.axe = page, axe
-        self.clicks = 0
+    def __init__(self, page: Any) -> None:
+        self.page, self.clicks = page, 0
         self.problems: list[str] = []
 
     def click(self, target: str) -> None:
@@ -44,31 +41,28 @@ class Hand:
         self.page.wait_for_load_state()
 
     def look(self) -> str:
-        for scheme in ("light", "dark") if self.axe else ():
+        for scheme in ("light", "dark"):
             self.page.emulate_media(color_scheme=scheme)
-            self.page.evaluate(self.axe)
+            self.page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
             found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
             self.problems += [f"{self.page.url} {scheme}: {v['id']} {v['nodes'][0]['target']}" for v in found]
         return str(self.page.inner_text("main"))
 
-
-def join(hand: Hand, handle: str) -> None:
-    """Fill the form of a new account in, and send it."""
-    for name, text in (("name", handle.title()), ("handle", handle), ("password", PASSWORD)):
-        hand.page.fill(f"input[name={name}]", text)
-    hand.click("main form button.primary")
+    def join(self, handle: str) -> None:
+        for name, text in (("name", handle.title()), ("handle", handle), ("password", PASSWORD)):
+            self.page.fill(f"input[name={name}]", text)
+        self.click("main form button.primary")
 
 
 def test_from_an_empty_project_to_the_first_judged_item(new_site: Site, visit: Any) -> None:
     pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
-    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     link = first_link(new_site.desk, new_site.url)
     assert link is not None
 
     # The owner: account, checklist, training from the list, an invitation.
     begun = time.monotonic()
-    owner = Hand(visit.open(visit.context(new_site), link.removeprefix(new_site.url)), axe)
-    join(owner, "olga")
+    owner = Hand(visit.open(visit.context(new_site), link.removeprefix(new_site.url)))
+    owner.join("olga")
     assert owner.page.url == f"{new_site.url}/"
     steps = owner.page.locator(".checklist li")
     assert [steps.nth(n).get_attribute("class") for n in range(4)] == ["next", "later", "later", "later"]
@@ -83,12 +77,12 @@ def test_from_an_empty_project_to_the_first_judged_item(new_site: Site, visit: A
     owner.click(".checklist li.next a")
     owner.click("form[action='/people/invite'] button")
     invitation = owner.page.inner_text("code.once")
-    owners_time, owners_clicks = time.monotonic() - begun, owner.clicks
+    owners_time, clicks = time.monotonic() - begun, owner.clicks
 
     # The annotator: account, consent, guideline, and there is an item.
     begun = time.monotonic()
-    reader = Hand(visit.open(visit.context(new_site), invitation.removeprefix(new_site.url)), "")
-    join(reader, "rosa")
+    reader = Hand(visit.open(visit.context(new_site), invitation.removeprefix(new_site.url)))
+    reader.join("rosa")
     reader.click("button[name=agree]")
     reader.click("button[name=read]")
     reader.page.wait_for_selector("#sheet[data-stage=training]")
@@ -97,29 +91,20 @@ def test_from_an_empty_project_to_the_first_judged_item(new_site: Site, visit: A
     reader.click("#submit")
     reader.page.wait_for_url("**/feedback")
     readers_time = time.monotonic() - begun
-    print(
-        f"\nowner: start to first invited person {owners_time:.1f} s and {owners_clicks} clicks (axe included); "
-        f"annotator: link to first judged item {readers_time:.1f} s and {reader.clicks} clicks"
-    )
-    assert reader.clicks <= CLICKS
+    print(f"\nowner, start to first invitation: {owners_time:.1f} s with axe, {clicks} clicks")
+    print(f"annotator, link to first judged item: {readers_time:.1f} s, {reader.clicks} clicks")
+    assert reader.clicks <= 6
     assert len(new_site.responses(str(pid))) == 1
 
-    # Between training and deal a page says why nothing is there.
-    (rosa,) = new_site.rows("people", handle="rosa")
-    new_site.do(_end_training, rosa.id)
-    waiting = Hand(visit.open(reader.page.context, "/"), axe)
-    text = waiting.look()
-    assert "You have no items yet" in text
-    assert "has not shared them out yet" in text
+    # A message on a phone is read from side to side.
+    reader.page.set_viewport_size({"width": 390, "height": 844})
+    show = "s => import(s).then(m => m.showToast('What waited here was not accepted.', null, 0, {label: 'Open it', href: '/'}))"
+    reader.page.evaluate(show, static_url("js/toast.js"))
+    assert (box := reader.page.locator(".toast-text").bounding_box())["width"] > 2 * box["height"]
+
+    # Who has no items yet reads why; the owner sees who is there.
+    waiting = Hand(visit.open(visit.context(new_site, new_site.hire()), "/"))
+    assert "has not shared them out yet" in waiting.look()
     owner.page.goto("/")
-    assert "1 annotator" in owner.look()
+    assert "2 annotators" in owner.look()
     assert owner.problems + waiting.problems == []
-
-
-def _end_training(_desk: Any, connection: Any, person: int) -> None:
-    from proctor.verify.schema import tables
-
-    p, a = tables().people, tables().assignments
-    connection.execute(p.update().where(p.c.id == person).values(gates='{"":"open"}'))
-    rest = a.update().where(a.c.person_id == person, a.c.state == "open")
-    connection.execute(rest.values(live=False, state="moved"))

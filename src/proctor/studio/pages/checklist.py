@@ -23,14 +23,7 @@ _NAMED: Final[tuple[Role, ...]] = ("annotator", "adjudicator")
 
 
 class Standing(NamedTuple):
-    """Where a project stands.
-
-    Attributes:
-        states: items by state.
-        written: versions of texts and settings that people of the project have made.
-        others: everybody else who takes part.
-        invited: invitations that nobody has used yet.
-    """
+    """Where a project stands: items by state, own versions of texts, everybody else in it, invitations not used yet."""
 
     states: Mapping[str, int]
     written: int
@@ -82,14 +75,7 @@ def owner_steps(now: Standing, protocol: Protocol) -> tuple[Step, ...]:
 
 
 def reader_steps(now: Standing, me: Person, protocol: Protocol, training: int) -> tuple[Step, ...]:
-    """Return what lies between somebody and their first item, so that an empty page says why and what comes next.
-
-    Args:
-        now: of the project.
-        me: who has no item yet.
-        protocol: in force.
-        training: training items that they have still to do.
-    """
+    """Return what lies between somebody with ``training`` items to do and their first item: why nothing is there, what is next."""
     steps = [Step("Account and texts", "Your account is made, and you have read the texts.", "done")]
     if protocol.training_required and now.states.get("training", 0):
         waits = "waiting" in me.gates.values()

@@ -50,6 +50,9 @@ async def show_home(request: Request) -> Response:
         rounds = rounds_for(connection, person)
         idle = not rounds and not any(t.href for t in tasks) and not counts["judge"].done
         now = standing(desk, connection, person) if coordinates or idle else None
+        steps = reader_steps(now, person, protocol, pending) if now is not None else ()
+        if now is not None and coordinates:
+            steps = owner_steps(now, protocol)
         newer = any(0 < person.guidelines.get(kind, 0) < version for kind, version in known.items())
         return HomeView(
             name=person.name,
@@ -60,11 +63,7 @@ async def show_home(request: Request) -> Response:
             guideline_changed="/guideline" if newer else "",
             rounds=rounds,
             todo=_coordination(now, protocol) if now is not None and coordinates else (),
-            steps=()
-            if now is None
-            else owner_steps(now, protocol)
-            if coordinates
-            else reader_steps(now, person, protocol, pending),
+            steps=steps,
         )
 
     response = render(request, "home", await read(request, look))

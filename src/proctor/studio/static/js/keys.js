@@ -217,11 +217,7 @@ function renderSheet(dialog) {
   list.replaceChildren(...parts);
 }
 
-/**
- * While the sheet is only read, actions that differ by a number are one row: answer 1 to answer 9.
- * @param {Action[]} found
- * @returns {Action[]}
- */
+/** While the sheet is only read, answers 1 to 9 are one row. @param {Action[]} found @returns {Action[]} */
 function listed(found) {
   if (editing) return found;
   const numbered = found.filter(({ id }) => /^answer-\d$/.test(id));

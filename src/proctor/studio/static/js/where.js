@@ -1,27 +1,19 @@
 /** Where a version was saved: this device or which other one, and when, in words for who compares two versions. */
 
 const NAME = "proctor:device";
-/** @type {[string, string][]} */
-const BROWSERS = [["Edg/", "Edge"], ["OPR/", "Opera"], ["Firefox/", "Firefox"], ["Chrome/", "Chrome"], ["Safari/", "Safari"]];
-/** @type {[string, string][]} */
-const SYSTEMS = [["Android", "Android"], ["iPhone", "iPhone"], ["iPad", "iPad"], ["Windows", "Windows"], ["Mac OS X", "macOS"], ["CrOS", "ChromeOS"], ["Linux", "Linux"]];
+const BROWSERS = { "Edg/": "Edge", "OPR/": "Opera", "Firefox/": "Firefox", "Chrome/": "Chrome", "Safari/": "Safari" };
+const SYSTEMS = { Android: "Android", iPhone: "iPhone", iPad: "iPad", Windows: "Windows", "Mac OS X": "macOS", CrOS: "ChromeOS", Linux: "Linux" };
 
-/** @param {[string, string][]} signs @param {string} otherwise */
-const nameIn = (signs, otherwise) => signs.find(([sign]) => navigator.userAgent.includes(sign))?.[1] ?? otherwise;
+/** @param {Record<string, string>} signs @param {string} otherwise */
+const nameIn = (signs, otherwise) => Object.entries(signs).find(([sign]) => navigator.userAgent.includes(sign))?.[1] ?? otherwise;
 
 /** @returns {string} `~3f9a1c~Firefox~Windows`: the same for every page of this browser, another one elsewhere */
 export function deviceMark() {
-  let device = "";
+  let device = "000000"; // Where nothing may be kept, a browser is told apart by its name alone.
   try {
-    device = localStorage.getItem(NAME) ?? "";
-    if (!/^[0-9a-f]{6}$/.test(device)) {
-      device = [...crypto.getRandomValues(new Uint8Array(3))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-      localStorage.setItem(NAME, device);
-    }
-  } catch {
-    device ||= "000000"; // Nothing may be kept here: then this browser is told apart by its name alone.
-  }
-  return `~${device}~${nameIn(BROWSERS, "Browser")}~${nameIn(SYSTEMS, "device")}`;
+    device = localStorage[NAME] ??= [...crypto.getRandomValues(new Uint8Array(3))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  } catch {}
+  return `~${device.slice(0, 6)}~${nameIn(BROWSERS, "Browser")}~${nameIn(SYSTEMS, "device")}`;
 }
 
 /**
@@ -34,7 +26,6 @@ export function whereAndWhen(clientId, at) {
   const here = device !== undefined && deviceMark().startsWith(`~${device}~`);
   const where = here ? "in another tab of this browser" : device && browser && system ? `on another device (${browser}, ${system})` : "somewhere else";
   if (!at) return where;
-  const today = at.toDateString() === new Date().toDateString();
-  const day = today ? "" : ` on ${at.toLocaleDateString(undefined, { day: "numeric", month: "long" })}`;
+  const day = at.toDateString() === new Date().toDateString() ? "" : ` on ${at.toLocaleDateString(undefined, { day: "numeric", month: "long" })}`;
   return `${where}${day} at ${at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })}`;
 }
