@@ -18,7 +18,7 @@ from proctor.studio.context import Settings
 
 
 @contextmanager
-def quiet(_what: str, _total: int | None = None) -> Any:
+def quiet(title: str, total: int | None = None) -> Any:
     yield lambda: None
 
 

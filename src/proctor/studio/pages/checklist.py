@@ -18,7 +18,6 @@ from proctor.verify.schema import tables
 
 __all__ = ["Standing", "owner_steps", "reader_steps", "standing"]
 
-_GOOD_TRAINING: Final = 10
 _NAMED: Final[tuple[Role, ...]] = ("annotator", "adjudicator")
 
 
@@ -62,7 +61,7 @@ def owner_steps(now: Standing, protocol: Protocol) -> tuple[Step, ...]:
         if not protocol.training_required
         else f"{_count(lessons, 'item')}. Newcomers judge them first and see the reference after each."
         if lessons
-        else f"Pick about {_GOOD_TRAINING} items; newcomers judge them first and see what is right. Without any, people begin "
+        else "Pick about ten items; newcomers judge them first and see what is right. Without any, people begin "
         "with the work itself."
     )
     steps = (

@@ -26,6 +26,8 @@ __all__ = ["ROUTES", "show_feedback", "show_training"]
 
 _SUGGESTED: Final = 10
 """Items that are suggested for the set at a time."""
+_KINDS: Final = 20
+"""Question types that they are chosen from."""
 
 
 # -- the set ---------------------------------------------------------------------------------------------------
@@ -69,14 +71,12 @@ async def _page(
 def _suggested(connection: Connection) -> tuple[Suggested, ...]:
     """Return items that nobody was asked about: of each question type in turn, those first of which the task graph is sure."""
     i = tables().items
-    kinds = connection.execute(
-        select(i.c.stratum).where(i.c.state == "undealt").distinct().order_by(i.c.stratum)
-    )
+    query = select(i.c.stratum).where(i.c.state == "undealt").distinct().order_by(i.c.stratum)
+    kinds = connection.execute(query).scalars().all()
+    each = max(3, 2 * _SUGGESTED // max(1, len(kinds)))
     columns = []
-    for row in kinds.all():
-        some = browse.page_items(
-            connection, Narrow(state="undealt", stratum=row.stratum), (), limit=_SUGGESTED
-        )
+    for kind in kinds[:_KINDS]:
+        some = browse.page_items(connection, Narrow(state="undealt", stratum=kind), (), limit=each)
         shown = [_suggestion(connection, find_item(connection, one.pid)) for one in some]
         # One that has something to find wrong teaches more.
         columns.append(

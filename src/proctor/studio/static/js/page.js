@@ -190,7 +190,7 @@ class SheetPage {
     }
     this.pending = entry.full;
     this.say("This item was submitted and waits for the server. It is sent by itself.");
-    void this.follow({ ...entry, stuck: undefined });
+    void this.follow({ ...entry, stuck: undefined }, true);
   }
 
   /** @param {number} turn @param {string} earlierClient client id under which this device saved before */
@@ -376,10 +376,10 @@ class SheetPage {
     await this.follow(entry);
   }
 
-  /** @param {QueuedSubmit} entry wait for the server's word on it, and act on that */
-  async follow(entry) {
-    this.waiting = entry;
-    const slow = setTimeout(() => void this.#goOn(entry), 4000);
+  /** @param {QueuedSubmit} entry wait for the server's word on it, and act on that @param {boolean} [stay] somebody came back to it */
+  async follow(entry, stay = false) {
+    this.waiting = stay ? null : entry;
+    const slow = setTimeout(() => !stay && void this.#goOn(entry), 4000);
     const outcome = await this.outbox.submit(entry);
     clearTimeout(slow);
     if (this.waiting === entry) this.waiting = null;
