@@ -58,7 +58,6 @@ def test_from_an_empty_project_to_the_first_judged_item(new_site: Site, visit: A
     pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
     link = first_link(new_site.desk, new_site.url)
     assert link is not None
-
     # The owner: account, checklist, training from the list, an invitation.
     begun = time.monotonic()
     owner = Hand(visit.open(visit.context(new_site), link.removeprefix(new_site.url)))
