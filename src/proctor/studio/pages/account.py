@@ -413,7 +413,7 @@ async def show_consent(request: Request, error: str = "", status: int = 422) -> 
 
 
 async def tick_guideline(request: Request) -> Response:
-    """Note that the person has read the version that they were shown, and go on with what waits for them."""
+    """Note that the person has read the version that they were shown; a newcomer goes on with their first item."""
     form, person, desk = await _form(request), person_of(request), desk_of(request)
     if text_in(form, "read") != "1":
         return await show_guideline(request, "Press the button when you have read it.")
@@ -423,7 +423,7 @@ async def tick_guideline(request: Request) -> Response:
         kind = text_in(form, "kind") or next(iter(documents.guidelines(connection)), "")
         _check_version(connection, documents.guideline_of(kind), asked)
         people.guideline_ticked(desk, connection, person, asked, kind)
-        return _first_item(desk, connection, person)
+        return "/" if person.guidelines else _first_item(desk, connection, person)  # newcomers go straight on
 
     return await _noted(request, work, show_guideline)
 
