@@ -47,8 +47,7 @@ def test_videos_are_drawn_behind_or_taken(tmp_path: Path, monkeypatch: pytest.Mo
         with studio_demo.draw_behind(folder, studio, show=quiet) as drawing:
             first, second, *_ = sorted(studio.awaited)
             footage = Footage(recording=Path(first).stem, video=first, end=5.0)
-            state = clip_state(studio, footage)
-            assert state is not None
+            assert (state := clip_state(studio, footage)) is not None
             assert state.state == "making"  # the page says that it is being cut, and polls
             rehearser.may.set()
             drawing.join(60)

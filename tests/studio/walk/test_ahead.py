@@ -50,4 +50,4 @@ def test_six_items_are_judged_without_the_server(site: Any, visit: Any) -> None:
     page.goto("/")
     page.click("form[action='/signout'] button")
     wait_until(lambda: not page.evaluate("caches.has('proctor-ahead')"), what="an empty device")
-    visit.problems.clear()  # the browser says of every request that there was no server
+    visit.problems.clear()  # the browser names every request that found no server
