@@ -149,7 +149,7 @@ def render(request: Request, template: str, view: object, *, status: int = 200) 
 
     page = environment().get_template(f"{template}.html.j2")
     text = page.render(shell=shell_of(request), view=view)
-    if status >= 400 or not accepts_gzip(request.headers):  # refusals are alike to the byte, whatever was asked for
+    if status >= 400 or not accepts_gzip(request.headers):  # refusals are alike to the byte
         return HTMLResponse(text, status_code=status)
     packed = gzip.compress(text.encode(), 5, mtime=0)
     return HTMLResponse(packed, status, headers={"Content-Encoding": "gzip", "Vary": "Accept-Encoding"})
