@@ -98,8 +98,6 @@ def test_an_annotator_without_items_reads_why_and_what_comes_next(
     assert "Read the guideline" in page
     office.sync(3)
     assert "has not shared them out yet" in words(office.get(ana, "/"))
-    _deal(office, *(office.hire(name) for name in ("ben", "dora")))
-    assert "shared out before you came" in words(office.get(ana, "/"))
 
     # In training there is a button, and the clip is cut while the guideline is read.
     office.protocol(training_required=True)

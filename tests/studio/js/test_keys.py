@@ -147,7 +147,6 @@ def test_submit_on_one_key_and_back_as_delivered(studio: Any, desk: Any) -> None
     page.click("#keys-open")
     assert page.locator("[data-keys-change]").count() == 0  # keys are shown, and changed when that is asked for
     page.click("[data-keys-edit]")
-    assert page.locator(".keys-table tr", has_text="Go to answer").count() == 9
     page.click("[data-keys-change=submit]")
     page.keyboard.press("n")
     assert "already means" in str(page.text_content(".keys-message"))
