@@ -29,7 +29,7 @@ def quiet(_title: str, _total: int | None = None) -> Iterator[Callable[[], None]
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample project, without videos."""
-    return make_demo(tmp_path_factory.mktemp("demo"), show=quiet, video=False)
+    return make_demo(tmp_path_factory.mktemp("demo"), show=quiet)
 
 
 @pytest.fixture

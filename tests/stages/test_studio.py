@@ -168,9 +168,9 @@ def test_the_store_of_the_settings_is_used(bench: Path) -> None:
 
 
 def test_the_demo_is_made_once(tmp_path: Path) -> None:
-    bench = make_demo(tmp_path, show=quiet, video=False)
+    bench = make_demo(tmp_path, show=quiet)
     before = (bench / "verification.sqlite").stat().st_mtime_ns
-    assert make_demo(tmp_path, show=quiet, video=False) == bench
+    assert make_demo(tmp_path, show=quiet) == bench
     assert (bench / "verification.sqlite").stat().st_mtime_ns == before
     with open_desk(bench) as desk:
         everybody = desk.read(lambda c: people.list_people(desk, c))
@@ -209,7 +209,7 @@ def decisions(bench: Path) -> str:
 
 @pytest.fixture(scope="module")
 def first_demo(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return decisions(make_demo(tmp_path_factory.mktemp("first"), show=quiet, video=False))
+    return decisions(make_demo(tmp_path_factory.mktemp("first"), show=quiet))
 
 
 @pytest.mark.parametrize("later", [0.0, 11 * 3_600.0, 200 * 86_400.0 + 0.37])
@@ -218,25 +218,25 @@ def test_the_demo_is_the_same_at_any_time_and_with_any_random_ids(
 ) -> None:
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + later)
-    assert decisions(make_demo(tmp_path, show=quiet, video=False)) == first_demo
+    assert decisions(make_demo(tmp_path, show=quiet)) == first_demo
     assert first_demo.count('"judge"') > 100
     assert '"adjudicate"' in first_demo
 
 
 def test_a_demo_that_was_interrupted_says_so_and_work_of_others_is_left_alone(tmp_path: Path) -> None:
-    bench = make_demo(tmp_path, show=quiet, video=False)
+    bench = make_demo(tmp_path, show=quiet)
     before = decisions(bench)
     (bench / "studio-demo.txt").unlink()
     (bench / "candidates.jsonl").write_bytes(b"untouched")
     with pytest.raises(UserError, match="no finished sample"):
-        make_demo(tmp_path, show=quiet, video=False)
+        make_demo(tmp_path, show=quiet)
     assert decisions(bench) == before
     assert (bench / "candidates.jsonl").read_bytes() == b"untouched"
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_demo_has_every_state(tmp_path: Path, seed: int) -> None:
-    bench = make_demo(tmp_path, show=quiet, video=False, seed=seed)
+    bench = make_demo(tmp_path, show=quiet, seed=seed)
     with open_desk(bench, create=False) as desk:
         counts = desk.read(items.count_items)
     assert {state for kinds in counts.values() for state in kinds} >= PROMISED
@@ -250,7 +250,7 @@ def test_a_build_lets_in_what_the_desk_has_settled_and_nothing_else(tmp_path: Pa
     from proctor.stages.build import build
     from proctor.verify.schema import tables
 
-    bench = make_demo(tmp_path, show=quiet, video=False)
+    bench = make_demo(tmp_path, show=quiet)
     counts = build(bench, BuildSettings(accept=accept))
     with open_desk(bench) as desk, desk.reading() as connection:
         rows = connection.execute(tables().items.select()).all()

@@ -194,7 +194,7 @@ def demo_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         yield lambda: None
 
     folder = tmp_path_factory.mktemp("demo")
-    make_demo(folder, show=quiet, video=False)
+    make_demo(folder, show=quiet)
     return folder
 
 

@@ -98,6 +98,7 @@ class Door:
             return JSONResponse({"error": error.message}, 429, {"Retry-After": str(error.seconds)})
         response = JSONResponse({"who": person.handle})
         self.auth.set_cookie(response, token)
+        self.auth.know_device(request, response, person.handle)
         return response
 
     async def _out(self, request: Request) -> Response:
@@ -468,6 +469,24 @@ def test_guessing_with_many_names_or_from_many_addresses_ends_too(
         door.browser(place.format(n)).sign_in(name.format(n), "wrong horse").status_code for n in range(11)
     ]
     assert codes == [401] * 10 + [429]
+    door.close()
+
+
+def test_a_stranger_locks_out_nobody_who_has_worked_here_before(tmp_path: Path) -> None:
+    door = Door(tmp_path, limits=Limits(sign_ins=5, sign_ins_together=10))
+    mine = door.browser()
+    assert mine.sign_in().status_code == 200
+    mine.send("POST", "/out")
+    for n in range(12):  # at the same address, then with my name from everywhere
+        door.browser().sign_in(f"guess{n}", "wrong horse")
+        door.browser(f"10.0.1.{n}").sign_in("ana", "wrong horse")
+    assert door.browser().sign_in().status_code == 429
+    assert mine.sign_in().status_code == 200  # my own device is counted apart
+    codes = [mine.sign_in("ana", "wrong horse").status_code for _ in range(6)]
+    assert codes == [401] * 5 + [429]  # and guessing on it ends, too
+    forged = door.browser()
+    forged.jar.set("proctor-device-8642", f"{'0' * 16}.{'1' * 32}", domain="127.0.0.1")
+    assert forged.sign_in().status_code == 429
     door.close()
 
 

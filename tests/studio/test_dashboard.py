@@ -54,6 +54,8 @@ def test_numbers_on_the_page_are_those_of_the_pure_functions(office: Any, words:
     report = agreement_report(candidates, verdicts)
     text = words(page)
     assert f"{report.population}." in text
+    assert "dealt items are finished" in text
+    assert f"Two readers agree on {report.questions.overall.raw.value:.0%} of".replace("%", " %") in text
     for a in (report.questions.overall, report.answers.overall):
         assert f"{a.raw.value:.2f}".removeprefix("0") in text
         assert f"[{a.raw.low:.2f}, {a.raw.high:.2f}]".replace("0.", ".") in text

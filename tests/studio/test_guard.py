@@ -621,3 +621,13 @@ def test_a_cross_site_form_on_the_wire(talk: Callable[..., str]) -> None:
     )
     assert answer.startswith("HTTP/1.1 403")
     assert "x-frame-options: DENY" in answer
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://studio.example.org", ORIGIN, "https://localhost:1", "https://127.0.0.1:1"]
+)
+def test_browsers_stay_with_tls_where_there_is_tls(origin: str) -> None:
+    sent = ["max-age=31536000"] if "example" in origin else []  # other servers on this machine have no TLS
+    for path in ("/", "/broken", "/nowhere"):
+        answer = send(path=path, app=make_app(origins=(origin,)))
+        assert answer.headers.get_list("strict-transport-security") == sent

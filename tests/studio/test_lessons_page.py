@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,22 @@ def test_the_oracle_fills_in_what_it_is_sure_of(
 def test_without_a_machine_the_reference_is_blank(office: Any, carla: Person) -> None:
     page = office.get(carla, "/training", add=office.item("c001").pid)
     assert page.text.count('<option value="" selected>') == 3
+
+
+def test_items_are_picked_from_a_list(office: Any, carla: Person) -> None:
+    for name, judged in (("c001", "+ ++"), ("c003", "+ +-"), ("c004", "+ +?")):
+        office.oracle(name, judged)
+    page = office.get(carla, "/training").text
+    ticked = re.findall(r'name="item" value="(\w+)" checked', page)
+    assert ticked == [office.item(name).pid for name in ("c003", "c001")]  # sure; what has an error first
+    unsure = office.item("c004").pid
+    assert f"/training?add={unsure}" in page  # a person writes its reference
+    assert office.post(carla, "/training/pick").status_code == 422
+    assert office.post(carla, "/training/pick", item=[unsure]).status_code == 409
+    assert office.post(carla, "/training/pick", item=ticked).status_code == 303
+    kept = {row.item_id: row.position for row in office.rows("training")}
+    assert kept == {office.item("c003").id: 1, office.item("c001").id: 2}
+    assert "checked" not in office.get(carla, "/training").text
 
 
 def test_a_wrong_question_needs_no_answers(office: Any, carla: Person) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra `studio`")
 
 from proctor.studio.clips import ClipState
-from proctor.verify.desk import roster
+from proctor.verify.desk import people, roster
 from proctor.verify.policy import POLICIES
 
 
@@ -73,21 +74,41 @@ def test_an_owners_first_page_says_what_to_do(office: Any, words: Any) -> None:
     office.sync(3)
     first = words(office.get(olga, "/"))
     assert "Invite people" in first
-    assert "3 items are given to nobody" in first
+    assert "3 of 3 items are given to nobody" in first
     assert "no items yet" not in first
+    assert re.findall(r'<li class="(\w+)">', office.get(olga, "/").text) == ["next", *["later"] * 3]
     ana, dora, ben = office.hire("ana"), office.hire("dora"), office.hire("ben", gate="waiting")
     _deal(office, ana, dora)
     later = words(office.get(olga, "/"))
     assert "Invite people" not in later
     assert "Let people begin" in later
     assert "given to nobody" not in later
-    assert "What to do next" not in words(office.get(ana, "/"))
+    assert "What waits for you" not in words(office.get(ana, "/"))
     waiting = words(office.get(ben, "/"))
     assert "lets you begin" in waiting
     assert "Read the guideline" in waiting
 
 
-def test_an_annotator_without_items_reads_why_and_what_to_do(office: Any, words: Any) -> None:
-    page = words(office.get(office.hire("ana"), "/"))
-    assert "you have no items yet. A coordinator gives them out" in page.replace("  ", " ")
+def test_an_annotator_without_items_reads_why_and_what_comes_next(
+    office: Any, words: Any, shop: Shop
+) -> None:
+    ana = office.hire("ana")
+    page = words(office.get(ana, "/"))
+    assert "The project has no items yet" in page
     assert "Read the guideline" in page
+    office.sync(3)
+    assert "has not shared them out yet" in words(office.get(ana, "/"))
+
+    # In training there is a button, and the clip is cut while the guideline is read.
+    office.protocol(training_required=True)
+    office.sync(4)
+    carla = office.hire("carla", "coordinator")
+    pid = office.item("c003").pid
+    assert office.post(carla, f"/training/{pid}", reference="wrong", why="Unclear.").status_code == 303
+    newcomer = office.hire("nia", gate="training", ready=False)
+    office.do(people.consent_given, newcomer, 1)
+    shop.asked.clear()
+    office.get(newcomer, "/guideline")
+    assert shop.asked == [(13.0, False)]
+    answer = office.post(newcomer, "/guideline", kind="moment", version="1", read="1")
+    assert answer.headers["location"] == f"/w/{office.open_work(newcomer, 'training')[0].pid}"

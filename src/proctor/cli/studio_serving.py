@@ -84,14 +84,14 @@ def serve_workspace(
 
 
 def serve_demo(folder: Path, address: Address, *, browser: bool) -> None:
-    """Make the sample project if it is not there, and serve it on this machine.
+    """Make the sample project if it is not there, and serve it on this machine while its videos are drawn.
 
     Raises:
         UserError: if the folder cannot be written, or the address is not this machine's.
     """
     _require_extra()
     from proctor.stages.studio import open_studio
-    from proctor.stages.studio_demo import make_demo
+    from proctor.stages.studio_demo import draw_behind, make_demo
     from proctor.studio.app import build_app
     from proctor.studio.server import bind, is_loopback, serve
 
@@ -113,7 +113,8 @@ def serve_demo(folder: Path, address: Address, *, browser: bool) -> None:
                     with suppress(Exception):
                         webbrowser.open(f"{settings.origin}/demo")
 
-            serve(build_app(studio, demo=True), listening, ready=ready)
+            with draw_behind(folder, studio, show=progress):
+                serve(build_app(studio, demo=True), listening, ready=ready)
 
 
 def _require_extra() -> None:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import secrets
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
@@ -293,13 +293,13 @@ def _clip_shop(workspace: Workspace) -> ClipShop | None:
 
 
 def _video_finder(workspace: Workspace, folder: Path | None) -> Callable[[Footage], Path | None]:
-    """Return a function that finds the recording of footage; what was looked for once is remembered."""
+    """Return a function that finds the recording of footage; what was found once is remembered."""
     videos = workspace_videos(workspace, folder)
     known: dict[tuple[str, str | None], Path | None] = {}
 
     def find(footage: Footage) -> Path | None:
         key = (footage.recording, footage.video or None)
-        if key not in known:
+        if known.get(key) is None:  # what is not there may come
             try:
                 known[key] = videos.find(*key)
             except UserError:
@@ -346,7 +346,6 @@ def prepare_clips(
     root: Path,
     *,
     videos: Path | None = None,
-    only: Collection[str] | None = None,
     seen: Callable[[], None] | None = None,
 ) -> Prepared:
     """Have the clip of every candidate, and of every task of an open round, made.
@@ -354,7 +353,6 @@ def prepare_clips(
     Args:
         root: of the workspace.
         videos: folder of the recordings; the data set's by default.
-        only: candidates that count; all by default.
         seen: called once for each clip that is ready or has failed.
 
     Raises:
@@ -367,7 +365,7 @@ def prepare_clips(
     find = _video_finder(workspace, videos)
     asked = _footage_of_tasks(root)
     questions = (workspace_questions if asked else required_questions)(workspace)
-    shown = [(part_of(q, Footage), None) for q in questions if only is None or q.id in only] + asked
+    shown = [(part_of(q, Footage), None) for q in questions] + asked
     found = [(find(part), part.end, part.start, rate) for part, rate in shown if part is not None]
     wanted = [one for one in found if one[0] is not None and one[1] > one[2]]
     told = 0

@@ -11,25 +11,33 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import multiprocessing
 import random
+import shutil
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from proctor.datasets.dataset import load_dataset
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.kinds.example import Example
+from proctor.exam.question import Footage, Question, part_of
 from proctor.samples import copy_sample
-from proctor.stages.demo import render_videos
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
+from proctor.stages.rehearsing import find_rehearser
 from proctor.stages.settings import GenerateSettings
 from proctor.stages.show import Show
-from proctor.stages.studio import desk_target, open_desk, prepare_clips, sync_desk
+from proctor.stages.studio import desk_target, open_desk, sync_desk
 from proctor.stages.verify import verify
+from proctor.terminal import note
 from proctor.verify.desk import browse, documents, flow, items, people, roster, training, work
 from proctor.verify.desk.browse import Narrow
 from proctor.verify.desk.records import Item, Person, Role, Sheet
@@ -40,10 +48,11 @@ from proctor.workspace import Workspace, is_there
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from proctor.studio.context import Studio
     from proctor.verify.desk.desk import Desk
     from proctor.verify.verdict import Judgment, Verdict
 
-__all__ = ["CAST", "make_demo"]
+__all__ = ["CAST", "draw_behind", "make_demo"]
 
 CAST: Final[tuple[tuple[str, str, Role], ...]] = (
     ("ana", "Ana Lindqvist", "annotator"),
@@ -64,13 +73,14 @@ _RETURNED: Final = {("ben", 5): "media", ("chloe", 11): "text"}
 _MARKER: Final = "studio-demo.txt"
 
 
-def make_demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> Path:
+def make_demo(folder: Path, *, show: Show, seed: int = 0) -> Path:
     """Make the sample project in a folder, or take the one that is there, and return its workspace.
+
+    It takes some seconds; the videos come later (``draw_behind``).
 
     Args:
         folder: gets ``sample/`` (the data) and ``bench/`` (the workspace).
         show: shows progress.
-        video: render the recordings and cut the clips.
         seed: of everything drawn.
 
     Raises:
@@ -83,11 +93,6 @@ def make_demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) ->
     _refuse_people(bench, key)
     if not is_there(data / "dataset.json"):
         copy_sample(data)
-    if video:
-        try:
-            render_videos(data, show=show)
-        except MissingExtraError:
-            video = False
     read("plain", data, bench)
     counts = derive(bench)
     with show("asking questions", counts.examples) as seen:
@@ -97,12 +102,85 @@ def make_demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) ->
     with open_desk(bench, seed=seed, key=key) as desk, show("three weeks of work") as seen:
         sync_desk(bench, desk)
         _Weeks(desk, seed, seen).play()
-    # From here on it can be used: clips that are missing are cut when they are asked for.
     (bench / _MARKER).write_text("Made by 'proctor studio demo'. Everybody in it is made up.\n", "utf-8")
-    if video:
-        with show("cutting clips") as seen:
-            prepare_clips(bench, seen=seen, only=_shown(bench))
     return bench
+
+
+@contextmanager
+def draw_behind(folder: Path, studio: Studio, *, show: Show) -> Iterator[threading.Thread]:
+    """Draw the sample's videos and cut its first clips in a thread, while the project is being used.
+
+    Videos that ``proctor demo`` has drawn of the same recordings, in ``demo`` beside the folder, are taken from there.
+
+    Args:
+        folder: of ``make_demo``.
+        studio: that is served; its ``awaited`` gets the videos that are still to come.
+        show: shows progress.
+
+    Yields:
+        The thread. Left, no further video is begun.
+    """
+    from proctor.studio.cards import clip_state
+
+    data, awaited = folder / "sample", studio.awaited
+    _take_videos(data, folder.absolute().parent / "demo" / "sample")
+    missing = [
+        (data / recording.video, recording)
+        for recording in load_dataset("plain").read(data, "corrected").recordings
+        if recording.video and not (data / recording.video).exists()
+    ]
+    awaited.update(str(recording.video) for _, recording in missing)
+    stopped = threading.Event()
+
+    def work() -> None:
+        try:
+            with show("rendering the sample's videos", len(missing)) as seen:
+
+                def one(path: Path) -> None:
+                    awaited.discard(path.relative_to(data).as_posix())
+                    seen()
+                    if stopped.is_set():
+                        raise _StoppedError
+
+                find_rehearser("Drawing the sample's videos").draw_recordings(missing, seen=one)
+            for question in studio.desk.read(_shown):
+                if stopped.is_set():
+                    break
+                clip_state(studio, part_of(question, Footage), urgent=False)
+        except (_StoppedError, BrokenExecutor):
+            pass
+        except (MissingExtraError, UserError) as error:
+            note(f"there are no recordings to watch: {error.message}")
+        finally:
+            awaited.clear()
+
+    drawing = threading.Thread(target=work, name="demo-videos", daemon=True)
+    drawing.start()
+    try:
+        yield drawing
+    finally:
+        stopped.set()
+        for child in multiprocessing.active_children() if drawing.is_alive() else ():
+            child.terminate()  # a video takes seconds, and nobody waits for it any more
+        drawing.join()
+
+
+class _StoppedError(Exception):
+    """The project is closed; what is not drawn is drawn the next time."""
+
+
+def _take_videos(data: Path, other: Path) -> None:
+    """Take videos of another copy of the sample whose recordings are the same."""
+    for file in sorted((data / "recordings").iterdir()):
+        if not is_there(twin := other / "recordings" / file.name) or twin.read_bytes() != file.read_bytes():
+            return
+    for video in sorted((other / "videos").glob("*.mp4")):
+        target = data / "videos" / video.name
+        if not target.exists():
+            target.parent.mkdir(exist_ok=True)
+            partial = target.with_name(f".{video.name}")
+            shutil.copyfile(video, partial)
+            partial.replace(target)
 
 
 def _refuse_people(bench: Path, key: bytes) -> None:
@@ -119,11 +197,10 @@ def _refuse_people(bench: Path, key: bytes) -> None:
             )
 
 
-def _shown(bench: Path) -> set[str]:
-    """Return the candidates that somebody has before them; the other clips are cut when they are asked for."""
-    with open_desk(bench, create=False) as desk:
-        listed = desk.read(lambda c: browse.page_items(c, Narrow(), (), limit=10_000))
-    return {one.candidate_id for one in listed if one.state != "undealt"}
+def _shown(connection: Connection) -> list[Question]:
+    """Return the questions that somebody has before them; the other clips are cut when they are asked for."""
+    listed = browse.page_items(connection, Narrow(), (), limit=10_000)
+    return [one.body for one in listed if one.state != "undealt"]
 
 
 class _Weeks:

@@ -16,9 +16,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
 
 from proctor.errors import UserError
+from proctor.studio.bundles import Bundles, bundle
 from proctor.studio.context import Studio
 from proctor.studio.guard import guarded
 from proctor.studio.pages.demo import DEMO_ROUTES
@@ -32,7 +32,6 @@ from proctor.verify.desk.records import ConflictError, GoneError, InvalidError
 __all__ = ["build_app"]
 
 _LOG = logging.getLogger("proctor.studio")
-_YEAR: Final = 365 * 24 * 3600
 _HOUR: Final = 3600.0
 
 _Handler = Callable[[Request, Exception], Awaitable[Response]]
@@ -50,7 +49,7 @@ def build_app(studio: Studio, *, demo: bool = False) -> Any:
     """
     routes = [
         Route("/healthz", _health, methods=["GET"]),
-        Mount(f"/static/{static_version()}", _Static(directory=STATIC)),
+        Mount(f"/static/{static_version()}", Bundles(directory=STATIC)),
         *build_routes([*ROUTES(), *DEMO_ROUTES] if demo else None),
     ]
     handlers: dict[Any, _Handler] = {
@@ -81,6 +80,8 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
 def _warm_up() -> None:
     """Do beside the first requests what one of them would wait for: templates, and the import that clips need."""
     compile_templates()
+    for name in ("all.css", "site.js", "work.js"):
+        bundle(STATIC, name)
     with suppress(ImportError):
         import av  # noqa: F401
 
@@ -99,15 +100,6 @@ async def _keep_house(desk: Desk) -> None:
 
 async def _health(_request: Request) -> Response:
     return PlainTextResponse("ok\n", headers={"Cache-Control": "no-store"})
-
-
-class _Static(StaticFiles):
-    """Files whose address changes with their content: browsers need not ask again."""
-
-    async def get_response(self, path: str, scope: Any) -> Response:
-        response = await super().get_response(path, scope)
-        response.headers["Cache-Control"] = f"public, max-age={_YEAR}, immutable"
-        return response
 
 
 # -- errors ----------------------------------------------------------------------------------------------------

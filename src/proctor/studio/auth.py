@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import hmac
 import re
 import secrets
 import time
@@ -54,6 +55,10 @@ SEEN_EVERY: Final = 60.0
 
 _REMEMBER_SECONDS: Final = 2.0
 _MOST_REMEMBERED: Final = 10_000
+_MARKS: Final = 8
+"""People whom a device remembers."""
+_DEVICE_SECONDS: Final = 400 * 24 * 3600
+_DEVICE: Final = re.compile(r"[0-9a-f]{16}(?:\.[0-9a-f]{32}){0,8}", re.ASCII)
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
@@ -64,9 +69,9 @@ class Limits(NamedTuple):
     Attributes:
         writes_per_second: of one person, in the long run.
         writes_at_once: that may come together.
-        sign_ins: wrong ones per minute, for one name from one address.
-        sign_ins_together: wrong ones per minute, for one address with all names, and for one name from all addresses. A
-            class room or an office often has one address: whoever mistypes there must not keep the others out.
+        sign_ins: wrong ones per minute, for one name from one address, or on one device that the name has signed in on before.
+        sign_ins_together: wrong ones per minute, for one address with all names, and for one name from all addresses. Known
+            devices are counted apart: a stranger who uses these up keeps nobody out who has worked here before.
     """
 
     writes_per_second: float = 10.0
@@ -291,8 +296,11 @@ class Auth:
 
     async def _checked(self, request: Request, handle: str, password: str) -> tuple[Person, str]:
         name, place = f"name {_handle_key(handle)}", f"from {_address(request)}"
-        together = self._limits.sign_ins_together
-        limits = {f"{name} {place}": self._limits.sign_ins, name: together, place: together}
+        one, together = self._limits.sign_ins, self._limits.sign_ins_together
+        limits = {f"{name} {place}": one, name: together, place: together}
+        device = self._device_of(request)
+        if device and self._mark(device[0], handle) in device[1:]:
+            limits = {f"{name} on {device[0]}": one}
         # Taken before the work is done, or a hundred attempts at once would all pass; given back when it was right.
         wait = self._attempts.take(limits)
         if wait > 0:
@@ -351,6 +359,29 @@ class Auth:
             httponly=True,
             samesite="lax",
         )
+
+    def know_device(self, request: Request, response: Response, handle: str) -> None:
+        """Note in a cookie that somebody has signed in on this device (OWASP: device cookies).
+
+        It opens nothing: wrong passwords on this device are counted apart from those of strangers.
+        """
+        device, *marks = self._device_of(request) or [secrets.token_hex(8)]
+        mine = self._mark(device, handle)
+        marks = [mine, *(mark for mark in marks if mark != mine)][:_MARKS]
+        name = self.cookie.replace("proctor", "proctor-device", 1)
+        response.set_cookie(
+            name, ".".join((device, *marks)), max_age=_DEVICE_SECONDS, path="/", secure=self.secure, httponly=True,
+            samesite="lax",
+        )  # fmt: skip
+
+    def _device_of(self, request: Request) -> list[str]:
+        """Return the number of a device and the marks of those who signed in on it; [] for a new one."""
+        text = request.cookies.get(self.cookie.replace("proctor", "proctor-device", 1), "")
+        return text.split(".") if _DEVICE.fullmatch(text) else []
+
+    def _mark(self, device: str, handle: str) -> str:
+        text = f"device {device} {_handle_key(handle)}".encode()
+        return hmac.digest(self.desk.secret, text, "sha256").hex()[:32]
 
     def clear_cookie(self, response: Response) -> None:
         """Take the token from the browser."""

@@ -61,6 +61,10 @@ def clip_state(
         urgent: somebody waits for it.
     """
     video = studio.find_video(footage) if footage is not None else None
+    if footage is not None and video is None and footage.video in studio.awaited and studio.clips is not None:
+        from proctor.studio.clips import ClipState
+
+        return ClipState("making")
     if footage is None or video is None or studio.clips is None or footage.end <= footage.start:
         return None
     return studio.clips.ask(video, footage.end, footage.start, rate=rate, urgent=urgent)

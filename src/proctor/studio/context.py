@@ -75,6 +75,7 @@ class Studio:
         clips: cuts and keeps clips; None without the extra ``video``.
         layouts: where the boxes of the task graphs are.
         auth: sign-in and sessions.
+        awaited: videos, as data sets name them, that are being drawn: pages wait for them as for a clip.
     """
 
     desk: Desk
@@ -84,6 +85,7 @@ class Studio:
     clips: ClipShop | None
     layouts: Layouts
     auth: Any
+    awaited: set[str] = field(default_factory=set)
     more: dict[str, Any] = field(default_factory=dict)
 
 

@@ -62,10 +62,13 @@ _HEADERS: Final[Sequence[tuple[bytes, bytes]]] = (
 )
 _ASKED: Final = {MICROPHONE.encode(): b"microphone=()", CAMERA.encode(): b"camera=(), microphone=()"}
 """What a page may say, and what of every page's policy that stands for."""
-_OURS: Final = frozenset(name for name, _ in _HEADERS) | {b"server-timing"}
+_TLS_ONLY: Final = (b"strict-transport-security", b"max-age=31536000")
+"""Sent where browsers reach the studio over TLS by a name of its own; ``localhost`` is everybody's."""
+_OURS: Final = frozenset(name for name, _ in _HEADERS) | {b"server-timing", _TLS_ONLY[0]}
 _NO_STORE: Final = (b"cache-control", b"no-store")
 
 _PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~@:+=,-]*)+", re.ASCII)
+_LOOPBACK: Final = re.compile(r"https://(?:localhost|127\.|\[::1\])", re.ASCII)
 _PORT: Final = re.compile(r":\d+$", re.ASCII)
 _LONGEST_PATH: Final = 1_024
 _TYPES: Final = (b"application/json", b"application/x-www-form-urlencoded", b"multipart/form-data")
@@ -141,6 +144,8 @@ class Guard:
         self._origins = frozenset(origin.lower().rstrip("/").encode("latin-1") for origin in rules.origins)
         self._proxies = _networks(rules.proxies)
         self._max_body = rules.max_body
+        own = any(o.startswith("https://") and not _LOOPBACK.match(o) for o in rules.origins[:1])
+        self._more = (_TLS_ONLY,) if own else ()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Guard one request; sockets are closed, for there are none here."""
@@ -150,7 +155,7 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        await self._guard(scope, receive, _Answer(send, self._clock))
+        await self._guard(scope, receive, _Answer(send, self._clock, self._more))
 
     async def _guard(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         headers = _known(scope["headers"])
@@ -296,10 +301,13 @@ class _TooLargeError(Exception):
 class _Answer:
     """``send``, with our headers on the first message."""
 
-    __slots__ = ("_begun", "_clock", "_send", "refused", "started")
+    __slots__ = ("_begun", "_clock", "_more", "_send", "refused", "started")
 
-    def __init__(self, send: Send, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, send: Send, clock: Callable[[], float], more: Sequence[tuple[bytes, bytes]] = ()
+    ) -> None:
         self._send = send
+        self._more = more
         self._clock = clock
         self._begun = clock()
         self.started = False
@@ -320,6 +328,7 @@ class _Answer:
             (value for name, value in headers if name == b"permissions-policy" and value in _ASKED), b""
         )
         kept += ((name, value.replace(_ASKED[asked], asked) if asked else value) for name, value in _HEADERS)
+        kept += self._more
         if not any(name.lower() == b"cache-control" for name, _ in kept):
             kept.append(_NO_STORE)
         spent = (self._clock() - self._begun) * 1000

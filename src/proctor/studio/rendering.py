@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime
@@ -85,19 +86,21 @@ def _hashes() -> dict[str, str]:
 
 
 def static_url(path: str) -> str:
-    """Return the address of a static file, with a hash of all of them in it: modules import each other by name.
+    """Return the address of a static file or a bundle, with a hash of all of them in it: modules import each other by name.
 
     Raises:
         KeyError: if there is no such file (a mistake in a template).
     """
-    _hashes()[path]
+    if not path.startswith("bundle/"):
+        _hashes()[path]
     return f"/static/{static_version()}/{path}"
 
 
 @cache
 def static_version() -> str:
-    """Return a hash of all static files."""
-    return hashlib.sha256(repr(sorted(_hashes().items())).encode()).hexdigest()[:12]
+    """Return a hash of all static files, and of how they are bundled."""
+    made = files("proctor.studio").joinpath("bundles.py").read_bytes()
+    return hashlib.sha256(repr(sorted(_hashes().items())).encode() + made).hexdigest()[:12]
 
 
 @cache
@@ -142,8 +145,14 @@ def render(request: Request, template: str, view: object, *, status: int = 200) 
     """
     from starlette.responses import HTMLResponse
 
+    from proctor.studio.bundles import accepts_gzip
+
     page = environment().get_template(f"{template}.html.j2")
-    return HTMLResponse(page.render(shell=shell_of(request), view=view), status_code=status)
+    text = page.render(shell=shell_of(request), view=view)
+    if status >= 400 or not accepts_gzip(request.headers):  # refusals are alike to the byte
+        return HTMLResponse(text, status_code=status)
+    packed = gzip.compress(text.encode(), 5, mtime=0)
+    return HTMLResponse(packed, status, headers={"Content-Encoding": "gzip", "Vary": "Accept-Encoding"})
 
 
 def shell_of(request: Request) -> Shell:

@@ -58,6 +58,7 @@ def _routes() -> list[StudioRoute]:
         StudioRoute("/next", "POST", work.start_next, "annotator"),
         StudioRoute("/w/{pid}", "GET", work.show_work, "own-assignment"),
         StudioRoute("/w/{pid}/state", "GET", work.work_state, "own-assignment"),
+        StudioRoute("/w/{pid}/ahead", "GET", work.ahead, "own-assignment"),
         StudioRoute("/w/{pid}/draft", "PUT", work.put_draft, "own-assignment"),
         StudioRoute("/w/{pid}/submit", "POST", work.submit, "own-assignment"),
         StudioRoute("/w/{pid}/undo", "POST", work.undo, "own-assignment"),

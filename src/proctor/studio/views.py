@@ -262,6 +262,24 @@ class NextStep(Struct, frozen=True):
     detail: str
 
 
+class Step(Struct, frozen=True):
+    """A line of a checklist: what it is, how it stands in a sentence, and where to go for it.
+
+    Attributes:
+        label: in two or three words.
+        detail: a sentence.
+        state: ``done``, ``next`` (of which a list has one at most), or ``later``.
+        href: where it is done; empty when somebody else does it.
+        action: the words on the link.
+    """
+
+    label: str
+    detail: str
+    state: Literal["done", "next", "later"] = "later"
+    href: str = ""
+    action: str = ""
+
+
 class HomeView(Struct, frozen=True):
     """``home``: what is next.
 
@@ -274,6 +292,7 @@ class HomeView(Struct, frozen=True):
         guideline_changed: address of the guideline when it has a version that the person has not read.
         rounds: of tasks beside verification, that they may take part in.
         todo: what a coordinator does next, with a sentence each; empty for others.
+        steps: a checklist from texts to deal for who sets a project up, or the way to the first item for who waits for one.
     """
 
     name: str
@@ -284,6 +303,7 @@ class HomeView(Struct, frozen=True):
     guideline_changed: str = ""
     rounds: tuple[RoundRow, ...] = ()
     todo: tuple[NextStep, ...] = ()
+    steps: tuple[Step, ...] = ()
 
 
 # -- tasks of rounds ----------------------------------------------------------------------------------------
@@ -717,9 +737,12 @@ class DashboardView(Struct, frozen=True):
         population: the sentence that says what the numbers are about.
         as_of: time of the computation.
         stages: progress.
+        headline: how far the work is and how far people agree, in one or two sentences.
+        next: what the coordinator should do now; None when there is nothing.
         todo: short links to what waits for the coordinator ("Held 2").
         overall: question and answer over all types.
-        types: by question type.
+        types: by question type, of which enough pairs are there to read something from.
+        few: the other types.
         people: names, rows and columns of the matrix.
         pairs: square, None on and below the diagonal.
         weeks: drift.
@@ -735,10 +758,13 @@ class DashboardView(Struct, frozen=True):
 
     stages: tuple[Stage, ...]
     todo: tuple[NavLink, ...]
+    headline: str = ""
+    next: NextStep | None = None
     population: str = "No numbers yet."
     as_of: str = ""
     overall: tuple[Agreement, ...] = ()
     types: tuple[TypeAgreement, ...] = ()
+    few: tuple[TypeAgreement, ...] = ()
     people: tuple[str, ...] = ()
     pairs: tuple[tuple[PairCell | None, ...], ...] = ()
     weeks: tuple[Week, ...] = ()
@@ -1063,11 +1089,32 @@ class TrainingItem(Struct, frozen=True):
     note: str = ""
 
 
+class Suggested(Struct, frozen=True):
+    """An item that can be put into the training set.
+
+    Attributes:
+        pid: of the item.
+        question: text.
+        activity: name.
+        kind: question type.
+        answers: texts, with what the task graph says of each; nothing where it says nothing.
+        sure: the task graph says it of everything, so that the item can be taken as it is.
+    """
+
+    pid: str
+    question: str
+    activity: str
+    kind: str
+    answers: tuple[tuple[str, Judged], ...]
+    sure: bool
+
+
 class TrainingView(Struct, frozen=True):
     """``training``: the set, and what people scored; adding posts ``item`` to ``/training/add``.
 
     ``adding`` is an item that is not in the set yet: its reference as it is proposed, to be looked at and kept.
-    ``automatic`` says that the gate opens by itself.
+    ``automatic`` says that the gate opens by itself. ``suggested`` are items to pick from, one of each type in turn; picking
+    posts ``item`` (several) to ``/training/pick``.
     """
 
     items: tuple[TrainingItem, ...]
@@ -1076,6 +1123,7 @@ class TrainingView(Struct, frozen=True):
     adding: TrainingItem | None = None
     error: str = ""
     automatic: bool = False
+    suggested: tuple[Suggested, ...] = ()
 
 
 class GuidelinesView(Struct, frozen=True):

@@ -209,7 +209,7 @@ def test_the_table_has_all_kinds_of_permissions() -> None:
 def test_only_these_routes_are_public() -> None:
     public = {route.path for route in TABLE if route.permission == "public"}
     accounts = {"/signin", "/signout", "/invite/{token}", "/setup/{token}", "/start/{token}"}
-    assert public == {*accounts, "/r/{round}", "/r/{round}/join", "/tablet.js", "/ca.pem"}
+    assert public == {*accounts, "/r/{round}", "/r/{round}/join", "/tablet.js", "/ahead.js", "/ca.pem"}
 
 
 # -- objects of others ---------------------------------------------------------------------------------------------

@@ -170,6 +170,7 @@ def build(folder: Path) -> Starlette:
         return JSONResponse({
             "rev": desk.rev(pid), "state": "frozen" if frozen else "submitted" if submitted else "open",
             "draft": desk.state["drafts"].get(pid), "submitted": submitted, "person": person,
+            "last": {"by": desk.state["drafts"].get(pid, {}).get("client_id", ""), "at": desk.state["drafts"].get(pid, {}).get("saved_at")},
         })  # fmt: skip
 
     async def draft(request: Request) -> Response:

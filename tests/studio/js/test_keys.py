@@ -145,6 +145,8 @@ def test_submit_on_one_key_and_back_as_delivered(studio: Any, desk: Any) -> None
     context = studio.context()
     page = studio.open(context)
     page.click("#keys-open")
+    assert page.locator("[data-keys-change]").count() == 0  # keys are shown, and changed when that is asked for
+    page.click("[data-keys-edit]")
     page.click("[data-keys-change=submit]")
     page.keyboard.press("n")
     assert "already means" in str(page.text_content(".keys-message"))
@@ -165,6 +167,7 @@ def test_submit_on_one_key_and_back_as_delivered(studio: Any, desk: Any) -> None
     assert stored["map"]["submit"] == ["s"]
     let_it_act(page)
     page.click("#keys-open")
+    page.click("[data-keys-edit]")
     page.click("[data-keys-reset]")
     page.keyboard.press("Escape")
     page.keyboard.press("n")
@@ -176,6 +179,7 @@ def test_single_keys_switched_off_stay_off_and_leave_the_others(studio: Any, des
     context = studio.context()
     page = studio.open(context)
     page.click("#keys-open")
+    page.click("[data-keys-edit]")
     page.uncheck("[data-keys-single]")
     page.keyboard.press("Escape")
     page.keyboard.press("y")

@@ -339,19 +339,20 @@ def test_c5_a_second_tab_reads_until_it_takes_over(studio: Any, desk: Any, wait_
 def test_without_web_locks_two_tabs_meet_at_the_server(studio: Any, desk: Any, wait_for: Any) -> None:
     context = studio.context(init=NO_LOCKS)
     first, second = studio.open(context), studio.open(context)
-    first.fill("#sheet textarea[name=note]", "from the first")
-    wait_for(lambda: desk.draft("w1").get("sheet", {}).get("note") == "from the first")
+    first.fill("#sheet textarea[name=note]", "from the \u202efirst")
+    wait_for(lambda: desk.draft("w1").get("sheet", {}).get("note") == "from the \u202efirst")
     second.fill("#sheet textarea[name=note]", "from the second")
     second.wait_for_selector("#conflict-dialog[open]")
     text = str(second.text_content("#conflict-dialog"))
-    assert "from the first" in text
+    assert "from the ⟨U+202E⟩first" in text  # what turns the reading direction is shown
     assert "from the second" in text
-    assert desk.draft("w1")["sheet"]["note"] == "from the first"
+    assert re.search(r"Theirs was saved in another tab of this browser at \d\d:\d\d", text)
+    assert desk.draft("w1")["sheet"]["note"] == "from the \u202efirst"
     second.click("[data-conflict-use]")
     assert "Pick one for: Note" in str(second.text_content(".conflict-error"))
     second.check("input[name=conflict-note][value=both]")
     second.click("[data-conflict-use]")
-    wait_for(lambda: desk.draft("w1")["sheet"]["note"] == "from the second\nfrom the first")
+    wait_for(lambda: desk.draft("w1")["sheet"]["note"] == "from the second\nfrom the \u202efirst")
 
 
 def test_c6_a_stale_revision_shows_both_texts_and_merges_nothing(studio: Any, desk: Any) -> None:

@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from proctor.studio.bundles import Bundles
 from proctor.studio.rendering import STATIC, environment
 
 CSP = (
@@ -108,7 +109,7 @@ async def _index(_request: Request) -> Response:
 
 
 async def _static(request: Request) -> Response:
-    app = StaticFiles(directory=STATIC)
+    app = Bundles(directory=STATIC)
     return await app.get_response(request.path_params["path"], request.scope)
 
 
@@ -121,6 +122,7 @@ def build_preview() -> Starlette:
             Route("/poster.jpg", _picture),
             Route("/clip.mp4", _clip),
             Route("/w/{pid}/state", _state),
+            Route("/w/{pid}/ahead", lambda _request: JSONResponse({"pids": []})),
             Route("/w/{pid}/draft", _draft, methods=["PUT"]),
             Route("/static/{version}/{path:path}", _static),
             Mount("/plain", StaticFiles(directory=STATIC)),

@@ -409,6 +409,8 @@ def _dashboard() -> v.DashboardView:
         v.Bar("to be judged", 155, "todo", "/items?state=open"),
     )
     return v.DashboardView(
+        headline="345 of 500 dealt items are finished. Two readers agree on 91 % of 345 questions [88 %, 94 %].",
+        next=v.NextStep("/people", "Let people begin", "They have finished the training and wait for you."),
         population="345 items judged twice, accepted or not.",
         as_of="20 Nov 2026, 12:04",
         stages=(
@@ -788,11 +790,12 @@ def pages() -> dict[str, tuple[str, v.Shell, object]]:
             v.HomeView(
                 "Ana",
                 todo=(
-                    v.NextStep(
-                        "/people", "Invite people", "Nobody else is here yet. Two people judge each item."
-                    ),
-                    v.NextStep("/deal", "Deal items", "248 items are given to nobody."),
                     v.NextStep("/dashboard", "Follow the progress", "How far everybody is."),
+                ),
+                steps=(
+                    v.Step("Texts", "As Proctor brings them.", "done", "/guidelines", "Read the texts"),
+                    v.Step("People", "Nobody else is here yet.", "next", "/people", "Invite people"),
+                    v.Step("Deal", "248 items are given to nobody.", "later", "/deal", "Deal items"),
                 ),
             ),
         ),

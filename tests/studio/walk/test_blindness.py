@@ -59,7 +59,11 @@ def free(site: Any, pid: str) -> None:
 
 def fetch(site: Any, person: Any, pid: str, part: str) -> tuple[int, dict[str, str], bytes]:
     token = site.token(person)
-    headers = {"Cookie": f"{site.cookie}={token}", "Accept": "text/html" if part == "" else "*/*"}
+    headers = {
+        "Cookie": f"{site.cookie}={token}",
+        "Accept": "text/html" if part == "" else "*/*",
+        "Accept-Encoding": "identity",
+    }
     answer = httpx.get(f"{site.url}/w/{pid}{part}", headers=headers, follow_redirects=False, timeout=60)
     return answer.status_code, dict(answer.headers), answer.content
 

@@ -126,8 +126,7 @@ def open_next(page: Any, stage: str) -> str:
     button.first.click()
     page.wait_for_load_state()
     if "/guideline" in page.url:
-        page.check("input[name=read]")
-        page.click("main form button.primary")
+        page.click("main form button[name=read]")
         page.wait_for_load_state()
         return open_next(page, stage)
     meet(page)

@@ -93,7 +93,7 @@ def test_a_new_project_has_texts_and_old_ones_stay(desk: Desk) -> None:
     assert consent is not None
     assert guideline.body == "ours\n"
     assert consent.version == 1
-    assert desk.read(documents.protocol) == Protocol()
+    assert desk.read(documents.protocol) == Protocol(training_required=True)
     assert len(desk.read(documents.protocol_hash)) == 8
 
 

@@ -37,11 +37,12 @@ from proctor.studio.views import (
     SetupView,
     SigninView,
 )
-from proctor.verify.desk import documents, people
+from proctor.verify.desk import documents, flow, people
+from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.events import list_events
 from proctor.verify.desk.items import get_item
 from proctor.verify.desk.people import COMMAND_LINE, Invite, Session
-from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, Person, at_least
+from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, Person, Stage, at_least
 from proctor.verify.desk.withdrawal import withdraw_consent
 from proctor.verify.desk.work import find_assignment, is_begun
 from proctor.verify.schema import FIRST_KIND
@@ -52,6 +53,7 @@ _LOCAL: Final = re.compile(r"/(?![/\\])[A-Za-z0-9._~/-]*", re.ASCII)
 _KEY: Final = re.compile(r"(?:Mod\+|Alt\+|Shift\+)*(?:[!-~]|[A-Z][A-Za-z0-9]{1,15})", re.ASCII)
 _THEMES: Final = ("auto", "light", "dark")
 _VERSIONS_SECONDS: Final = 2.0
+_OWN: Final[tuple[Stage, ...]] = ("training", "judge")
 _DUTIES: Final[Mapping[str, str]] = {
     "annotator": "You watch short clips and judge questions and answers about them.",
     "adjudicator": "You decide where two people who judged alone did not agree.",
@@ -178,6 +180,7 @@ async def sign_in(request: Request) -> Response:
         return _refused(request, handle, address, 429, text, {"Retry-After": str(error.seconds)})
     response = see_other(address) if wants_page(request) else data_of({"person": person.pid, "next": address})
     auth.set_cookie(response, token)
+    auth.know_device(request, response, person.handle)
     return response
 
 
@@ -322,6 +325,7 @@ async def _signed_in(request: Request, person: Person) -> Response:
     auth = _auth(request)
     response = see_other("/")
     auth.set_cookie(response, await auth.open(request, person))
+    auth.know_device(request, response, person.handle)
     return response
 
 
@@ -377,12 +381,13 @@ async def give_consent(request: Request) -> Response:
     """Note that the person agrees to the version that they were shown."""
     form, person, desk = await _form(request), person_of(request), desk_of(request)
     if text_in(form, "agree") != "1":
-        return await show_consent(request, "Tick the box if you want to take part.")
+        return await show_consent(request, "Press the button if you want to take part.")
     asked = number_in(text_in(form, "version"))
 
-    def work(connection: Connection) -> None:
+    def work(connection: Connection) -> str:
         _check_version(connection, "consent", asked)
         people.consent_given(desk, connection, person, asked)
+        return "/"
 
     return await _noted(request, work, show_consent)
 
@@ -408,16 +413,17 @@ async def show_consent(request: Request, error: str = "", status: int = 422) -> 
 
 
 async def tick_guideline(request: Request) -> Response:
-    """Note that the person has read the version that they were shown."""
+    """Note that the person has read the version that they were shown; a newcomer goes on with their first item."""
     form, person, desk = await _form(request), person_of(request), desk_of(request)
     if text_in(form, "read") != "1":
-        return await show_guideline(request, "Tick the box when you have read it.")
+        return await show_guideline(request, "Press the button when you have read it.")
     asked = number_in(text_in(form, "version"))
 
-    def work(connection: Connection) -> None:
+    def work(connection: Connection) -> str:
         kind = text_in(form, "kind") or next(iter(documents.guidelines(connection)), "")
         _check_version(connection, documents.guideline_of(kind), asked)
         people.guideline_ticked(desk, connection, person, asked, kind)
+        return "/" if person.guidelines else _first_item(desk, connection, person)  # newcomers go straight on
 
     return await _noted(request, work, show_guideline)
 
@@ -456,14 +462,23 @@ async def show_guideline(request: Request, error: str = "", status: int = 422) -
     return response
 
 
+def _first_item(desk: Desk, connection: Connection, person: Person) -> str:
+    """Return where somebody's own items begin, or home; a case, which would be reserved, has to be asked for."""
+    now = people.by_id(desk, connection, person.id)
+    protocol = documents.protocol(connection)
+    if now is None or at_least(now.role, "coordinator"):
+        return "/"
+    found = (flow.next_work(desk, connection, now, protocol, stage) for stage in _OWN)
+    return next((f"/w/{pid}" for pid in found if pid), "/")
+
+
 async def _noted(
-    request: Request, work: Callable[[Connection], None], page: Callable[..., Awaitable[Response]]
+    request: Request, work: Callable[[Connection], str], page: Callable[..., Awaitable[Response]]
 ) -> Response:
     try:
-        await write(request, work)
+        return see_other(await write(request, work))
     except ConflictError as error:
         return await page(request, error.message, 409)
-    return see_other("/")
 
 
 def _check_version(connection: Connection, kind: documents.Kind, asked: int) -> None:
@@ -528,6 +543,7 @@ async def change_password(request: Request) -> Response:
     await write(request, lambda c: people.set_password(desk, c, person, hashed, actor=person.pid))
     response = see_other("/my?said=saved")
     auth.set_cookie(response, await auth.open(request, person))
+    auth.know_device(request, response, person.handle)
     return response
 
 

@@ -26,6 +26,7 @@ from proctor.studio.views import (
     DashboardView,
     MachineRow,
     NavLink,
+    NextStep,
     PairCell,
     PolicyRow,
     Stage,
@@ -49,6 +50,8 @@ _TYPE_WORDS: Final[Mapping[str, str]] = {"next": "next step", "missing": "missin
 _WAIT_SECONDS: Final = 1.5
 """How long a page of a small project waits for numbers that are being computed."""
 _COUNTS_SECONDS: Final = 2.0
+_ENOUGH: Final = 10
+"""Pairs of judgments from which a share says something; types with fewer are folded away."""
 _RARE: Final = (
     "settled by machines",
     "held",
@@ -181,6 +184,8 @@ def _view(counts: Counts, look: Look) -> DashboardView:
     )
     view = DashboardView(
         stages=_stages(counts),
+        headline=_headline(counts),
+        next=_next(counts),
         todo=tuple(link for link in todo if link.count != "0"),
         computing=_computing(look),
         problem=look.problem,
@@ -192,6 +197,7 @@ def _with_numbers(view: DashboardView, made: Snapshot, counts: Counts) -> Dashbo
     report = made.report
     judged = report.questions.overall.n > 0
     people, pairs = _pairs(report, counts.names)
+    types = _types(made) if judged else ()
     warnings = (*report.warnings, *(made.policies.warnings if made.policies is not None else ()))
     return replace(
         view,
@@ -203,7 +209,9 @@ def _with_numbers(view: DashboardView, made: Snapshot, counts: Counts) -> Dashbo
         )
         if judged
         else (),
-        types=_types(made) if judged else (),
+        headline=" ".join((view.headline, *((_agreed(report),) if judged else ()))),
+        types=tuple(t for t in types if t.question.n >= _ENOUGH),
+        few=tuple(t for t in types if t.question.n < _ENOUGH),
         people=people,
         pairs=pairs,
         weeks=tuple(
@@ -217,6 +225,47 @@ def _with_numbers(view: DashboardView, made: Snapshot, counts: Counts) -> Dashbo
         machines=_machines(report),
         warnings=tuple(dict.fromkeys(warnings)),
     )
+
+
+def _headline(counts: Counts) -> str:
+    """Say how far the work is."""
+    s = counts.states
+    done = sum(s.get(name, 0) for name in ("settled", "rejected", "machine"))
+    dealt = sum(n for state, n in s.items() if state not in ("gone", "training", "undealt"))
+    if not dealt:
+        return f"Nothing is dealt yet; {_many(s.get('undealt', 0))} items are there."
+    rest = s.get("undealt", 0)
+    more = f", and {_many(rest)} more are not dealt" if rest else ""
+    return f"{_many(done)} of {_many(dealt)} dealt items are finished{more}."
+
+
+def _agreed(report: agreement.AgreementReport) -> str:
+    """Say how far people agree; too few pairs are no finding."""
+    parts = []
+    for what, topic in (("questions", report.questions.overall), ("answers", report.answers.overall)):
+        raw = topic.raw
+        if topic.n and raw.value is not None:
+            ends = f" [{raw.low:.0%}, {raw.high:.0%}]" if raw.low is not None and raw.high is not None else ""
+            parts.append(f"{raw.value:.0%} of {_many(topic.n)} {what}{ends}")
+    text = "Two readers agree on " + " and ".join(parts) + "."
+    if report.questions.overall.n < _ENOUGH:
+        text += " That is too little to judge by."
+    return text.replace("%", " %")
+
+
+def _next(counts: Counts) -> NextStep | None:
+    """Return the first thing that somebody waits for."""
+    s = counts.states
+    back, held, cases, rest = (s.get(name, 0) for name in ("returned", "held", "case", "undealt"))
+    steps = (
+        (counts.training[1], "/people", "Let people begin", "They have finished the training and wait for you."),
+        (back, "/items?state=returned", "Decide what came back", f"{_many(back)} items could not be judged."),
+        (held, "/items?state=held", "Decide what is held", f"{_many(held)} items are disputed, or have no answer."),
+        (cases, "/items?state=case", "Look at the cases", f"{_many(cases)} items wait for an adjudicator."),
+        (rest, "/deal", "Deal items", f"{_many(rest)} items are given to nobody."),
+        (not s.get("judging", 0) and s.get("settled", 0), "/exports", "Export", "Everything that was dealt is finished."),
+    )  # fmt: skip
+    return next((NextStep(href, label, detail) for n, href, label, detail in steps if n), None)
 
 
 def _computing(look: Look) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-import msgspec
-from sqlalchemy import Connection, func
+from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from proctor.studio.context import person_of, read
+from proctor.studio.context import desk_of, person_of, read
+from proctor.studio.pages.checklist import Standing, owner_steps, reader_steps, standing
 from proctor.studio.pages.rounds import rounds_for
 from proctor.studio.pages.work import cut_ahead
 from proctor.studio.rendering import render, when_text
@@ -36,7 +36,7 @@ _TITLES: Final[dict[Stage, tuple[str, str, str]]] = {
 
 async def show_home(request: Request) -> Response:
     """Show what waits."""
-    person = person_of(request)
+    person, desk = person_of(request), desk_of(request)
 
     def look(connection: Connection) -> HomeView:
         protocol = documents.protocol(connection)
@@ -45,16 +45,25 @@ async def show_home(request: Request) -> Response:
         pending = flow.pending_training(connection, person, protocol)
         counts = {c.stage: c for c in flow.stage_counts(connection, person, protocol)}
         known = documents.guidelines(connection)
+        coordinates = at_least(person.role, "coordinator")
+        tasks = _tasks(person, protocol, counts, pending, held_back=held_back)
+        rounds = rounds_for(connection, person)
+        idle = not rounds and not any(t.href for t in tasks) and not counts["judge"].done
+        now = standing(desk, connection, person) if coordinates or idle else None
+        steps = reader_steps(now, person, protocol, pending) if now is not None else ()
+        if now is not None and coordinates:
+            steps = owner_steps(now, protocol)
         newer = any(0 < person.guidelines.get(kind, 0) < version for kind, version in known.items())
         return HomeView(
             name=person.name,
-            tasks=_tasks(person, protocol, counts, pending, held_back=held_back),
+            tasks=tasks,
             gate=_gate(person, closed),
             finished=_finished(counts),
             recent=_recent(connection, person),
             guideline_changed="/guideline" if newer else "",
-            rounds=rounds_for(connection, person),
-            todo=_coordination(connection, person, protocol) if at_least(person.role, "coordinator") else (),
+            rounds=rounds,
+            todo=_coordination(now, protocol) if now is not None and coordinates else (),
+            steps=steps,
         )
 
     response = render(request, "home", await read(request, look))
@@ -103,22 +112,15 @@ def _gate(person: Person, closed: Collection[str]) -> str:
     return "The training comes first; then a coordinator lets you begin."
 
 
-def _coordination(connection: Connection, me: Person, protocol: Protocol) -> tuple[NextStep, ...]:
-    """Return what a project waits for, in the order of a project's life; the numbers are on the page of progress."""
-    i, p = tables().items, tables().people
-    items = i.select().with_only_columns(i.c.state, func.count()).group_by(i.c.state)
-    states = {row[0]: int(row[1]) for row in connection.execute(items)}
-    others = p.select().with_only_columns(p.c.gates)
-    others = others.where(p.c.state == "active", p.c.id != me.id)
-    gates = [set(msgspec.json.decode(row.gates).values()) for row in connection.execute(others)]
-    undealt, returned, held = (states.get(name, 0) for name in ("undealt", "returned", "held"))
+def _coordination(now: Standing, protocol: Protocol) -> tuple[NextStep, ...]:
+    """Return what waits for a coordinator beside the checklist; the numbers are on the page of progress."""
+    returned, held = (now.states.get(name, 0) for name in ("returned", "held"))
+    waiting = any("waiting" in p.gates.values() for p in now.others)
     steps = (
-        (not gates, "/people", "Invite people", "Nobody else is here yet. Two people judge each item, so invite two or more; each gets a link."),
-        (not sum(states.values()), "/items", "Look at the items", "There are no items yet. Make questions with “proctor generate” in the workspace, then start the studio again."),
-        (protocol.training_required and any("waiting" in known for known in gates), "/people", "Let people begin", "Somebody has finished the training and waits for you."),
-        (undealt, "/deal", "Deal items", f"{undealt:,} items are given to nobody. You choose who judges how many, and see the plan before it counts."),
+        (not now.items, "/items", "Look at the items", "There are no items yet. Make questions with “proctor generate” in the workspace, then start the studio again."),
+        (protocol.training_required and waiting, "/people", "Let people begin", "Somebody has finished the training and waits for you."),
         (returned + held, "/items?state=returned" if returned else "/items?state=held", "Decide what came back", f"{returned + held:,} items could not be judged or are disputed."),
-        (True, "/dashboard", "Follow the progress", "How far everybody is, and how far they agree."),
+        (now.items > now.states.get("undealt", 0), "/dashboard", "Follow the progress", "How far everybody is, and how far they agree."),
     )  # fmt: skip
     return tuple(NextStep(href, label, detail) for waits, href, label, detail in steps if waits)
 

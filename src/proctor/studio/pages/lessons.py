@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,8 +13,9 @@ from starlette.responses import Response
 from proctor.exam.question import proposed_texts
 from proctor.studio.context import desk_of, person_of, read, text_in, write
 from proctor.studio.rendering import render, see_other
-from proctor.studio.views import FeedbackRow, FeedbackView, TrainingItem, TrainingView, judged
-from proctor.verify.desk import documents, flow, people, training, work
+from proctor.studio.views import FeedbackRow, FeedbackView, Suggested, TrainingItem, TrainingView, judged
+from proctor.verify.desk import browse, documents, flow, people, training, work
+from proctor.verify.desk.browse import Narrow
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.items import find_item
 from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, Item, Person, Sheet
@@ -21,6 +23,11 @@ from proctor.verify.desk.training import Reference
 from proctor.verify.schema import tables
 
 __all__ = ["ROUTES", "show_feedback", "show_training"]
+
+_SUGGESTED: Final = 10
+"""Items that are suggested for the set at a time."""
+_KINDS: Final = 20
+"""Question types that they are chosen from."""
 
 
 # -- the set ---------------------------------------------------------------------------------------------------
@@ -55,9 +62,37 @@ async def _page(
             adding=_proposed(connection, adding, given) if adding and adding not in inside else None,
             error=error,
             automatic=protocol.gate == "automatic",
+            suggested=_suggested(connection),
         )
 
     return render(request, "training", await read(request, look), status=status)
+
+
+def _suggested(connection: Connection) -> tuple[Suggested, ...]:
+    """Return items that nobody was asked about: of each question type in turn, those first of which the task graph is sure."""
+    i = tables().items
+    query = select(i.c.stratum).where(i.c.state == "undealt").distinct().order_by(i.c.stratum)
+    kinds = connection.execute(query).scalars().all()
+    each = max(3, 2 * _SUGGESTED // max(1, len(kinds)))
+    columns = []
+    for kind in kinds[:_KINDS]:
+        some = browse.page_items(connection, Narrow(state="undealt", stratum=kind), (), limit=each)
+        shown = [_suggestion(connection, find_item(connection, one.pid)) for one in some]
+        # One that has something to find wrong teaches more.
+        columns.append(
+            sorted(shown, key=lambda one: (not one.sure, all(v == "right" for _, v in one.answers)))
+        )
+    turns = [one for turn in zip_longest(*columns) for one in turn if one is not None]
+    return tuple(sorted(turns, key=lambda one: not one.sure)[:_SUGGESTED])
+
+
+def _suggestion(connection: Connection, item: Item) -> Suggested:
+    reference, _ = training.proposed_reference(connection, item)
+    said = reference.sheet.answers
+    texts = proposed_texts(item.question)
+    answers = tuple((text, judged(said[n] if n < len(said) else None)) for n, text in enumerate(texts))
+    sure = reference.sheet.question == "right" and all(value for _, value in answers)
+    return Suggested(item.pid, item.question.text, item.title, item.stratum, answers, sure)
 
 
 def _note(lesson: training.Lesson) -> str:
@@ -121,6 +156,25 @@ async def add(request: Request) -> Response:
     except (InvalidError, ConflictError) as error:
         return await _page(request, error=error.message, status=422)
     return see_other(f"/training?add={found}")
+
+
+async def pick(request: Request) -> Response:
+    """Put items into the set with what the task graph says of them as their reference."""
+    pids, desk, me = (await request.form()).getlist("item"), desk_of(request), person_of(request)
+
+    def job(connection: Connection) -> None:
+        for pid in dict.fromkeys(str(pid) for pid in pids[:_SUGGESTED]):
+            item = find_item(connection, pid)
+            reference, _ = training.proposed_reference(connection, item)
+            training.add_training(desk, connection, item, reference, actor=me.pid)
+
+    if not pids:
+        return await _page(request, error="Tick the items that newcomers shall judge first.", status=422)
+    try:
+        await write(request, job)
+    except (InvalidError, ConflictError) as error:
+        return await _page(request, error=error.message, status=409)
+    return see_other("/training?said=added")
 
 
 async def keep(request: Request) -> Response:
@@ -248,6 +302,7 @@ def _following(connection: Connection, person: Person) -> str | None:
 ROUTES: Final = (
     ("/training", "GET", show_training, "coordinator"),
     ("/training/add", "POST", add, "coordinator"),
+    ("/training/pick", "POST", pick, "coordinator"),
     ("/training/{pid}", "POST", keep, "coordinator"),
     ("/training/{pid}/remove", "POST", remove, "coordinator"),
     ("/w/{pid}/feedback", "GET", show_feedback, "own-assignment"),

@@ -77,9 +77,10 @@ async def ask(request: Request) -> Response:
         return data_of(None)
 
 
-async def send_worker(_request: Request) -> Response:
-    """Send the service worker; below ``/`` it may serve the page of one recording, which is all that asks for it."""
-    script = STATIC / "js" / "tablet_worker.js"
+async def send_worker(request: Request) -> Response:
+    """Send a service worker: below ``/`` it may serve the page of one recording, or items of a queue; each says which it serves."""
+    name = "tablet_worker.js" if request.url.path == "/tablet.js" else "ahead_worker.js"
+    script = STATIC / "js" / name
     return FileResponse(script, media_type="text/javascript", headers={"Cache-Control": "no-cache"})
 
 
@@ -111,5 +112,6 @@ ROUTES: Final = (
     ("/w/{pid}/lease", "POST", lease, "own-assignment"),
     ("/w/{pid}/recorder", "POST", ask, "own-assignment"),
     ("/tablet.js", "GET", send_worker, "public"),
+    ("/ahead.js", "GET", send_worker, "public"),
     ("/ca.pem", "GET", send_authority, "public"),
 )

@@ -24,7 +24,7 @@ from proctor.studio.context import Studio, desk_of, number_in, person_of, read, 
 from proctor.studio.pages.tasks import after_task, find_task, is_closed, show_task, task_picture, task_sheet
 from proctor.studio.rendering import data_of, json_body, problem, render, see_other, time_text
 from proctor.studio.views import AnswerCard, Choice, Field, SettledAnswer, WorkView, judged
-from proctor.verify.desk import cases, documents, flow, work
+from proctor.verify.desk import cases, documents, flow, training, work
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.documents import Protocol
 from proctor.verify.desk.flow import Neighbours
@@ -46,6 +46,7 @@ from proctor.verify.desk.work import Work
 from proctor.verify.queue import card_order
 
 __all__ = [
+    "ahead",
     "cant_judge",
     "clip",
     "cut_ahead",
@@ -62,6 +63,8 @@ __all__ = [
 
 _AHEAD: Final = 8
 """Clips of a person's queue that are made before they are asked for."""
+_KEPT: Final = 5
+"""Items of a queue that a device keeps ahead."""
 _MAX_ACTIVE: Final = 24 * 3600 * 1000
 """Milliseconds: nobody works on one page for longer than a day."""
 
@@ -227,6 +230,10 @@ async def work_state(request: Request) -> Response:
 
     found, frozen = await read(request, look)
     draft = found.draft
+    last = {
+        "by": draft.client_id if draft is not None else "",
+        "at": max(draft.saved_at if draft is not None else 0.0, found.assignment.submitted_at or 0.0) or None,
+    }
     if draft is not None and draft.saved_at <= (found.assignment.submitted_at or 0):
         draft = None  # what it held has been submitted since
     return data_of(
@@ -242,9 +249,20 @@ async def work_state(request: Request) -> Response:
                 "saved_at": draft.saved_at,
             },
             "submitted": found.submitted,
+            "last": last,
             "person": person.pid,
         }
     )
+
+
+async def ahead(request: Request) -> Response:
+    """Name the next items, for a device that keeps them in case the network goes."""
+    pid, person = request.path_params["pid"], person_of(request)
+
+    def look(connection: Connection) -> list[str]:
+        return flow.following(connection, work.own_assignment(connection, pid, person), _KEPT)
+
+    return data_of({"pids": await read(request, look)})
 
 
 async def put_draft(request: Request) -> Response:
@@ -491,11 +509,19 @@ def cut_ahead(request: Request, response: Response, *people: Person) -> None:
 
     def ask() -> None:
         for person in people:
-            for item in studio.desk.read(lambda c, p=person: flow.upcoming(c, p, _AHEAD)):  # type: ignore[misc]
+            for item in studio.desk.read(lambda c, p=person: _upcoming(c, p)):  # type: ignore[misc]
                 clip_state(studio, part_of(item.question, Footage), urgent=False)
 
     if studio.clips is not None:
         response.background = BackgroundTask(ask)
+
+
+def _upcoming(connection: Connection, person: Person) -> tuple[Item, ...]:
+    """Return what somebody sees next: the training first that they have not been given yet, for it is given when they begin."""
+    given = flow.upcoming(connection, person, _AHEAD)
+    if given or not flow.pending_training(connection, person, documents.protocol(connection)):
+        return given
+    return tuple(lesson.item for lesson in training.list_training(connection)[:_AHEAD])
 
 
 # -- requests --------------------------------------------------------------------------------------------------

@@ -73,7 +73,8 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     Attributes:
         per_item: people who judge an item.
-        training_required: nobody judges before the training set is done and the gate is open.
+        training_required: nobody judges before the training set is done and the gate is open; on in new projects, without
+            effect while the set is empty.
         gate: who opens it after training: the ``coordinator``, or it opens by itself (``automatic``).
         pass_at: share of training statements that must match the reference for ``automatic``, in [0, 1].
         reasons: ask why a question is wrong.
@@ -238,7 +239,7 @@ def ensure_defaults(desk: Desk, connection: Connection, kinds: Iterable[str] = (
     if latest(connection, "consent") is None:
         add(desk, connection, "consent", DEFAULT_CONSENT, actor=COMMAND_LINE)
     if latest(connection, "protocol") is None:
-        set_protocol(desk, connection, Protocol(), actor=COMMAND_LINE)
+        set_protocol(desk, connection, Protocol(training_required=True), actor=COMMAND_LINE)
 
 
 # -- what changed --------------------------------------------------------------------------------------------

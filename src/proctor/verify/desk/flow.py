@@ -24,6 +24,7 @@ __all__ = [
     "StageCount",
     "closed_kinds",
     "ensure_training",
+    "following",
     "item_kinds",
     "neighbours",
     "next_work",
@@ -91,11 +92,20 @@ def item_kinds(connection: Connection) -> tuple[str, ...]:
 
 
 def closed_kinds(connection: Connection, person: Person, protocol: Protocol) -> tuple[str, ...]:
-    """Return the kinds of which somebody gets training only, as they have not passed the gate; coordinators need none."""
+    """Return the kinds of which somebody gets training only, as they have not passed the gate; coordinators need none.
+
+    A kind without training items holds nobody back: there is nothing that they could do to pass.
+    """
     if not protocol.training_required or at_least(person.role, "coordinator"):
         return ()
     kinds = item_kinds(connection) or tuple(person.gates) or ("",)
-    return tuple(kind for kind in kinds if person.gate_of(kind) != "open")
+    gates = {kind: person.gate_of(kind) for kind in kinds}
+    if "training" in gates.values():
+        i = tables().items
+        query = i.select().with_only_columns(i.c.kind).where(i.c.state == "training").distinct()
+        taught = {row.kind for row in connection.execute(query)}
+        gates = {k: g if g != "training" or k in taught else "open" for k, g in gates.items()}
+    return tuple(kind for kind, gate in gates.items() if gate != "open")
 
 
 def pending_training(connection: Connection, person: Person, protocol: Protocol) -> int:
@@ -301,6 +311,19 @@ def neighbours(connection: Connection, assignment: Assignment) -> Neighbours:
         int(connection.execute(position).scalar_one()),
         int(connection.execute(total).scalar_one()),
     )
+
+
+def following(connection: Connection, assignment: Assignment, limit: int) -> list[str]:
+    """Return the pids of the next open assignments of a person's stage behind one, in their order."""
+    a = tables().assignments
+    mine = (
+        a.c.person_id == assignment.person_id,
+        a.c.stage == assignment.stage,
+        a.c.state == "open",
+        a.c.live.is_(True),
+    )
+    query = a.select().with_only_columns(a.c.pid).where(*mine, a.c.queue_pos > assignment.queue_pos)
+    return [row.pid for row in connection.execute(query.order_by(a.c.queue_pos, a.c.id).limit(limit))]
 
 
 def upcoming(connection: Connection, person: Person, limit: int) -> tuple[Item, ...]:

@@ -38,9 +38,10 @@ function row(difference) {
  * @param {Sheet} mine
  * @param {Sheet} theirs
  * @param {(mine: Sheet, theirs: Sheet) => Difference[]} differences
+ * @param {string} [where] and when theirs was saved, in words
  * @returns {Promise<Sheet | null>}
  */
-export function compare(mine, theirs, differences) {
+export function compare(mine, theirs, differences, where = "elsewhere") {
   const found = differences(mine, theirs);
   if (found.length === 0) return Promise.resolve(mine);
   const dialog = dialogOrNew("conflict-dialog", "This item was changed elsewhere");
@@ -56,7 +57,7 @@ export function compare(mine, theirs, differences) {
   );
   const use = make("button", { type: "button", "data-conflict-use": true, class: "primary" }, "Use what I picked");
   body.replaceChildren(
-    make("p", {}, "Mine is what this page holds, theirs is what was saved elsewhere. Pick one for each part."),
+    make("p", {}, "Mine is what this page holds. Theirs was saved ", make("strong", { "data-conflict-where": true }, where), ". Pick one for each part."),
     ...found.map(row), error, make("div", { class: "dialog-buttons" }, ...buttons, use),
   );
   return new Promise((resolve) => {

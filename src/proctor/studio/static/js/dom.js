@@ -1,6 +1,15 @@
 /** Making elements without markup strings: text of data and people stays text. */
 
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|\u{e0000}|[\u{e0001}-\u{e007f}]/gu;
+
 /**
+ * Make characters visible that have no shape or turn the reading direction, as the server's pages do (`drawing.text.show_text`).
+ * @param {string} text @returns {string}
+ */
+export const shown = (text) => text.replace(HIDDEN, (sign) => `⟨U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+
+/**
+ * Text children are shown as `shown` says; what goes back to the server belongs into attributes and fields.
  * @param {string} tag
  * @param {Record<string, string | boolean | null | undefined>} [attributes] `true` sets an empty attribute, false and null none
  * @param {...(Node | string)} children
@@ -12,7 +21,8 @@ export function make(tag, attributes = {}, ...children) {
     if (value === true) element.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
   }
-  element.append(...children);
+  if (element instanceof HTMLOptionElement && !element.hasAttribute("value")) element.value = element.value || String(children[0] ?? "");
+  element.append(...children.map((child) => (typeof child === "string" && tag !== "textarea" ? shown(child) : child)));
   return element;
 }
 

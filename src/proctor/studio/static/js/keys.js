@@ -163,8 +163,12 @@ function spoken(name) {
     .replace(/(^|\+)([a-z])$/, (_, before, letter) => before + letter.toUpperCase());
 }
 
+/** The sheet lists keys; changing them is asked for. */
+let editing = false;
+
 export function openSheet() {
   const dialog = dialogOrNew("keys-dialog", "Keys");
+  editing = false;
   renderSheet(dialog);
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0; // The button in focus may be at the end.
@@ -184,10 +188,17 @@ function renderSheet(dialog) {
     store();
   });
   const message = make("p", { role: "status", class: "keys-message" });
+  const edit = make("button", { type: "button", "data-keys-edit": true }, editing ? "Done" : "Change keys");
+  edit.addEventListener("click", () => {
+    editing = !editing;
+    renderSheet(dialog);
+    const again = dialog.querySelector("[data-keys-edit]");
+    if (again instanceof HTMLElement) again.focus();
+  });
   /** @type {Node[]} */
-  const parts = [make("label", { class: "keys-single" }, box, " Single keys work outside text fields"), message];
+  const parts = [message];
   for (const group of new Set([...actions.values()].map((action) => action.group))) {
-    const rows = [...actions.values()].filter((a) => a.group === group).map((a) => sheetRow(a, dialog, message));
+    const rows = listed([...actions.values()].filter((a) => a.group === group)).map((a) => sheetRow(a, dialog, message));
     parts.push(make("table", { class: "keys-table" }, make("caption", {}, group), make("tbody", {}, ...rows)));
   }
   const reset = make("button", { type: "button", "data-keys-reset": true }, "All keys as delivered");
@@ -196,7 +207,8 @@ function renderSheet(dialog) {
     store();
     renderSheet(dialog);
   });
-  parts.push(reset);
+  const single = make("label", { class: "keys-single" }, box, " Single keys work outside text fields");
+  parts.push(make("div", { class: "keys-edit" }, ...(editing ? [single, reset] : []), edit));
   if (!dialog.querySelector("[data-close], [data-closes], form[method=dialog]")) {
     const close = make("button", { type: "button" }, "Close");
     close.addEventListener("click", () => dialog.close());
@@ -205,13 +217,23 @@ function renderSheet(dialog) {
   list.replaceChildren(...parts);
 }
 
+/** While the sheet is only read, answers 1 to 9 are one row. @param {Action[]} found @returns {Action[]} */
+function listed(found) {
+  if (editing) return found;
+  const numbered = found.filter(({ id }) => /^answer-\d$/.test(id));
+  const last = numbered[numbered.length - 1];
+  if (!last || numbered.some((a) => keysOf(a)[0] !== a.id.slice(7))) return found;
+  const one = { ...numbered[0], id: "answers", label: "Go to an answer, by its number", keys: [`${numbered[0].keys[0]} … ${last.keys[0]}`] };
+  return found.filter((a) => !numbered.includes(a) || a === numbered[0]).map((a) => (a === numbered[0] ? one : a));
+}
+
 /** @param {Action} action @param {HTMLDialogElement} dialog @param {HTMLElement} message */
 function sheetRow(action, dialog, message) {
   const keys = keysOf(action);
   const shown = keys.length > 0 ? keys.map((name) => make("kbd", {}, spoken(name))) : [make("em", {}, "none")];
   const change = make("button", { type: "button", "data-keys-change": action.id, "aria-label": `Change the key for: ${action.label}` }, "Change");
   change.addEventListener("click", () => capture(action, dialog, message, change));
-  return make("tr", {}, make("th", { scope: "row" }, action.label), make("td", {}, ...shown), make("td", {}, change));
+  return make("tr", {}, make("th", { scope: "row" }, action.label), make("td", {}, ...shown), ...(editing ? [make("td", {}, change)] : []));
 }
 
 /** @param {Action} action @param {HTMLDialogElement} dialog @param {HTMLElement} message @param {HTMLElement} button */

@@ -42,9 +42,20 @@ function markNow(time) {
     }
   }
   for (const element of wanted) {
+    if (!element.classList.contains(NOW)) follow(element);
     element.classList.add(NOW);
     element.setAttribute("aria-current", "step");
   }
+}
+
+/** Bring the row of a step into the window of its list, unless somebody is busy there. @param {Element} row */
+function follow(row) {
+  const list = row.closest(".steps-scroll");
+  if (!list || list.matches(":hover, :focus-within")) return;
+  const window_ = list.getBoundingClientRect();
+  const place = row.getBoundingClientRect();
+  if (place.top < window_.top) list.scrollTop += place.top - window_.top;
+  else if (place.bottom > window_.bottom) list.scrollTop += Math.min(place.bottom - window_.bottom, place.top - window_.top);
 }
 
 /**

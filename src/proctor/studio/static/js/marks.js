@@ -1,5 +1,7 @@
 /** Times and bars of a timeline, without its page. docs/rounds.md */
 
+import { shown } from "./dom.js";
+
 /** @typedef {{id: string, step: string, start_s: number, end_s: number, verb?: string, noun?: string}} Span */
 
 /** Frame k is shown from k / fps; seconds are what is kept, to the microsecond. */
@@ -68,5 +70,5 @@ export function keyed(box, items, key, create, update) {
 export function put(element, text) {
   if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) {
     if (element !== document.activeElement && element.value !== text) element.value = text;
-  } else if (element && element.textContent !== text) element.textContent = text;
+  } else if (element && element.textContent !== shown(text)) element.textContent = shown(text);
 }

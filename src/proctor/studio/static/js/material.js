@@ -27,14 +27,39 @@ function showCurrentRow() {
   document.querySelector("#steps-panel .graph-step.is-current")?.scrollIntoView({ block: "center" });
 }
 
+/** @type {number[] | null} size of the drawing as it was made */
+let made = null;
+
+/** On the full screen the drawing is as large as fits, and never smaller than it was made. */
+function fitGraph() {
+  const panel = document.getElementById("graph-panel");
+  const drawing = panel?.querySelector("svg.graph");
+  const scroll = panel?.querySelector(".graph-scroll");
+  if (!(drawing instanceof SVGElement) || !panel || !scroll) return;
+  const full = document.fullscreenElement === panel || panel.classList.contains("is-full");
+  made ??= ["width", "height"].map((name) => Number(drawing.getAttribute(name)));
+  const [width, height] = made;
+  const rest = panel.scrollHeight - scroll.scrollHeight;
+  const larger = full ? Math.min(panel.clientWidth / width - 0.08, Math.max(1.25, (panel.clientHeight - Math.min(rest, 160)) / height - 0.04), 2.5) : 1;
+  drawing.setAttribute("width", String(Math.floor(width * larger)));
+  drawing.setAttribute("height", String(Math.floor(height * larger)));
+  const button = document.getElementById("graph-full")?.firstChild;
+  if (button) button.textContent = full ? "Close " : "Full screen ";
+}
+
 function fullScreen() {
   showTab("graph");
   const panel = document.getElementById("graph-panel");
   if (!panel) return false;
   if (document.fullscreenElement) void document.exitFullscreen();
   else if (panel.classList.contains("is-full")) panel.classList.remove("is-full");
-  else if (panel.requestFullscreen) panel.requestFullscreen().catch(() => panel.classList.add("is-full"));
-  else panel.classList.add("is-full");
+  else if (panel.requestFullscreen) {
+    panel.requestFullscreen().catch(() => {
+      panel.classList.add("is-full");
+      fitGraph();
+    });
+  } else panel.classList.add("is-full");
+  fitGraph();
   return true;
 }
 
@@ -59,6 +84,8 @@ export function showMaterial() {
   showCurrentStep();
   document.getElementById("tab-steps")?.addEventListener("change", showCurrentRow);
   document.getElementById("graph-full")?.addEventListener("click", () => fullScreen());
+  document.addEventListener("fullscreenchange", fitGraph);
+  addEventListener("resize", fitGraph);
   register([
     { id: "graph", group: "Page", label: "Graph on the full screen", keys: ["g"], run: () => fullScreen() },
     { id: "steps", group: "Page", label: "Go to the list of steps", keys: ["t"], run: () => focusSteps() },

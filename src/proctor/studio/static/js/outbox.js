@@ -10,6 +10,7 @@ import {
   sameSheet,
 } from "./device.js";
 import { hasTrouble, tellDraft, tellQueue } from "./chip.js";
+import { deviceMark } from "./where.js";
 import { emit, on } from "./signals.js";
 import { Backoff, isPassing, reasonOf, send } from "./wire.js";
 
@@ -28,8 +29,8 @@ const LOCK_PATIENCE_MS = 5000;
 const WORD_PATIENCE_MS = 5000;
 const FORGET_CLEAN_AFTER_MS = 30 * 24 * 3600 * 1000;
 
-/** This page's name towards the server; a new one for each load, so that two tabs can never pass for one. */
-export const CLIENT_ID = newId();
+/** This page's name towards the server; a new one for each load, so that two tabs can never pass for one. It ends with the device. */
+export const CLIENT_ID = `${newId()}${deviceMark()}`;
 
 let sequence = 0;
 
@@ -218,7 +219,10 @@ export class Outbox {
       held.add(pid);
       if (isPassing(answer)) {
         retry = true;
-        if (answer.kind === "unreachable") break;
+        if (answer.kind === "unreachable") {
+          emit("unreachable");
+          break;
+        }
       } else if (answer.kind === "problem") {
         await this.#refused(entry, answer.status, answer.problem);
       }
@@ -492,8 +496,15 @@ export class DraftKeeper {
   }
 }
 
+let quiet = false;
+
+/** The page goes on by itself with what waits kept on the device: nobody is asked. */
+export function leaveQuietly() {
+  quiet = true;
+}
+
 addEventListener("beforeunload", (event) => {
-  if (hasTrouble()) event.preventDefault();
+  if (!quiet && hasTrouble()) event.preventDefault();
 });
 
 /** @type {Outbox | null} */

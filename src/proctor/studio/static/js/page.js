@@ -4,17 +4,19 @@
  */
 
 import { ActiveTime } from "./activity.js";
+import { keepAhead, nextKept } from "./ahead.js";
 import { tellDraft } from "./chip.js";
 import { compare } from "./conflict.js";
-import { dropDraft, getDraft, newId, sameSheet } from "./device.js";
-import { dialogById, make, safePath } from "./dom.js";
+import { dropDraft, getDraft, isDurable, newId, sameSheet } from "./device.js";
+import { dialogById, make, safePath, shown } from "./dom.js";
 import { listen, register } from "./keys.js";
 import { showMaterial, showTab } from "./material.js";
-import { CLIENT_ID, DraftKeeper, nextSequence, theOutbox } from "./outbox.js";
+import { CLIENT_ID, DraftKeeper, leaveQuietly, nextSequence, theOutbox } from "./outbox.js";
 import { emit, on } from "./signals.js";
 import { claim } from "./tabs.js";
 import { runToastAction, showToast } from "./toast.js";
 import { forgetUndo, rememberUndo } from "./undo.js";
+import { whereAndWhen } from "./where.js";
 import { Backoff, isPassing, reasonOf, send } from "./wire.js";
 
 /** @typedef {import("./device.js").Sheet} Sheet */
@@ -59,6 +61,8 @@ class SheetPage {
     this.disabledByUs = [];
     /** @type {Sheet | null} what was queued and is not answered yet */
     this.pending = null;
+    /** @type {QueuedSubmit | null} what is on its way */
+    this.waiting = null;
     this.submitting = false;
     this.loading = 0;
     this.loads = 0;
@@ -128,6 +132,7 @@ class SheetPage {
       this.setReadOnly(true, "Somebody else has signed in here. Your text stays on this device, under your name, and is not sent.");
       tellDraft({ dirty: true, why: "somebody else is signed in" });
     });
+    on("unreachable", () => this.waiting && void this.#goOn(this.waiting));
     this.#wireCantJudge();
     this.#wireBack();
   }
@@ -171,6 +176,7 @@ class SheetPage {
     this.adapter.ready?.();
     if (waiting.length > 0) await this.resumeSubmit(waiting[waiting.length - 1], old?.dirty ?? false);
     await this.meetServer(turn, old?.client_id ?? "");
+    if (turn === this.loading && this.form.dataset.stage === "judge") void keepAhead(this.person, this.pid);
   }
 
   /**
@@ -184,7 +190,7 @@ class SheetPage {
     }
     this.pending = entry.full;
     this.say("This item was submitted and waits for the server. It is sent by itself.");
-    void this.follow({ ...entry, stuck: undefined });
+    void this.follow({ ...entry, stuck: undefined }, true);
   }
 
   /** @param {number} turn @param {string} earlierClient client id under which this device saved before */
@@ -286,7 +292,7 @@ class SheetPage {
   say(text) {
     const place = document.getElementById("form-error");
     if (place) {
-      place.textContent = text;
+      place.textContent = shown(text);
       place.hidden = text === "";
     }
   }
@@ -370,20 +376,32 @@ class SheetPage {
     await this.follow(entry);
   }
 
-  /** @param {QueuedSubmit} entry wait for the server's word on it, and act on that */
-  async follow(entry) {
-    const slow = setTimeout(() => {
-      this.form.removeAttribute("aria-busy");
-      if (!this.readOnly) this.say("Not sent yet. It waits on this device and is sent by itself as soon as the server answers.");
-    }, 4000);
+  /** @param {QueuedSubmit} entry wait for the server's word on it, and act on that @param {boolean} [stay] somebody came back to it */
+  async follow(entry, stay = false) {
+    this.waiting = stay ? null : entry;
+    const slow = setTimeout(() => !stay && void this.#goOn(entry), 4000);
     const outcome = await this.outbox.submit(entry);
     clearTimeout(slow);
+    if (this.waiting === entry) this.waiting = null;
     const isLatest = this.pending !== null && sameSheet(this.pending, entry.full);
     if (isLatest) {
       this.pending = null;
       this.form.removeAttribute("aria-busy");
     }
     await this.heard(entry, outcome);
+  }
+
+  /** The server does not answer: say so, or go on with the next item that is kept here. @param {QueuedSubmit} entry */
+  async #goOn(entry) {
+    this.form.removeAttribute("aria-busy");
+    if (this.readOnly) return;
+    this.say("Not sent yet. It waits on this device and is sent by itself as soon as the server answers.");
+    if (this.form.dataset.stage !== "judge" || !sameSheet(this.read(), entry.full) || !(await isDurable())) return;
+    const next = await nextKept(this.pid, async (pid) => (await this.outbox.pendingOf(pid)).length === 0);
+    if (!next || !(await this.outbox.pendingOf(this.pid)).some(({ key }) => key === entry.key)) return;
+    this.keeper.stop();
+    leaveQuietly();
+    location.assign(next);
   }
 
   /** @param {QueuedSubmit} entry @param {Outcome} outcome */
@@ -457,7 +475,7 @@ class SheetPage {
     this.keeper.block();
     tellDraft({ dirty: true, why: "changed elsewhere: compare the two" });
     const mine = this.read();
-    const picked = await compare(mine, other.theirs, this.adapter.differences);
+    const picked = await compare(mine, other.theirs, this.adapter.differences, await this.#whereTheirs());
     if (picked === null) {
       this.say("This item was changed elsewhere. Nothing is sent until you compare the two versions.");
       this.offerCompare(other);
@@ -472,6 +490,13 @@ class SheetPage {
     void this.keeper.change(picked, this.active.total);
     this.say("The sheet now holds what you picked. Look it over and submit.");
     document.getElementById("submit")?.focus();
+  }
+
+  /** @returns {Promise<string>} where and when the server's version was saved, in words */
+  async #whereTheirs() {
+    const answer = await send("GET", `${this.path}/state`, { person: this.person, timeout: 3000 });
+    if (answer.kind !== "ok") return "elsewhere";
+    return whereAndWhen(String(answer.data.last?.by ?? ""), moment(answer.data.last?.at));
   }
 
   /** @param {{theirs: any, version: number | null, rev: number}} other */

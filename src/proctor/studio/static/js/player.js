@@ -37,6 +37,8 @@ export class Player {
   #failed = false;
   /** Tried again by itself since it last had something to show. */
   #tried = false;
+  /** @type {HTMLInputElement | null} */
+  #bar = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #stallTimer;
 
@@ -52,7 +54,23 @@ export class Player {
     this.#show(video.currentTime);
   }
 
+  /** One set of controls: ours, and the browser's own only on the full screen and where ours are not all there. */
+  #takeControls() {
+    const bar = this.#panel.querySelector("[data-player=seek]");
+    if (!(bar instanceof HTMLInputElement)) return;
+    this.#bar = bar;
+    this.video.controls = false;
+    bar.addEventListener("input", () => {
+      if (Number.isFinite(this.video.duration)) this.seek((Number(bar.value) / 1000) * this.video.duration);
+    });
+    this.video.addEventListener("click", () => this.video.controls || this.act("play"));
+    document.addEventListener("fullscreenchange", () => {
+      this.video.controls = document.fullscreenElement === this.video;
+    });
+  }
+
   #wire() {
+    this.#takeControls();
     this.#panel.addEventListener("click", (event) => {
       const button = event.target instanceof Element ? event.target.closest("[data-player]") : null;
       if (button instanceof HTMLElement && !(button instanceof HTMLSelectElement)) this.act(button.dataset.player ?? "");
@@ -109,6 +127,10 @@ export class Player {
     this.#shown = this.#frameAt(mediaTime);
     if (time) time.textContent = clockText(mediaTime);
     if (frame) frame.textContent = String(this.#shown);
+    if (this.#bar && Number.isFinite(this.video.duration)) {
+      this.#bar.value = String(Math.round((1000 * mediaTime) / this.video.duration));
+      this.#bar.setAttribute("aria-valuetext", `${clockText(mediaTime)} of ${clockText(this.video.duration)}`);
+    }
     this.video.dispatchEvent(new CustomEvent("clip-at", { detail: mediaTime }));
   }
 
@@ -140,6 +162,7 @@ export class Player {
         video.muted = !video.muted;
       },
       retry: () => this.retry(),
+      full: () => void video.requestFullscreen?.().catch(() => {}),
     };
     table[what]?.();
   }

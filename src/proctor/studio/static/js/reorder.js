@@ -4,6 +4,8 @@
  * around it, so that focus and what a finger holds stay. What is lifted counts where it stood until it is dropped.
  */
 
+import { shown } from "./dom.js";
+
 const NEAR = 8;
 const HOLD_MS = 150;
 const DIGITS_MS = 700;
@@ -50,7 +52,7 @@ export function reorder(list, page) {
   const live = document.getElementById("moves-said") ?? list;
 
   /** @param {HTMLElement} card @param {string} what to those who hear the page */
-  const say = (card, what) => void (live.textContent = `Card '${card.dataset.name}' ${what} ${at(card) + 1} of ${list.children.length}`);
+  const say = (card, what) => void (live.textContent = `Card '${shown(card.dataset.name ?? "")}' ${what} ${at(card) + 1} of ${list.children.length}`);
 
   /** Tell cards their places. */
   function number() {

@@ -1,6 +1,6 @@
 /** What the modules tell each other, without knowing each other. */
 
-/** Fires `signed-out` (detail: `{pid}`), `signed-in`, `other-person`. */
+/** Fires `signed-out` (detail: `{pid}`), `signed-in`, `other-person`, `unreachable` (a submit found no server). */
 export const signals = new EventTarget();
 
 /** @param {string} name @param {any} [detail] */

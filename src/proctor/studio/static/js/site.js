@@ -168,7 +168,9 @@ function wireOutbox(person) {
   void slices?.drain();
   void countSlices(person).then((n) => n > 0 && !document.getElementById("save-chip") && showToast(`${n} slices of a recording wait on this device; they are being sent.`, null, 10));
   // Who comes after them on this device finds no page of theirs.
-  document.querySelector("form[action='/signout']")?.addEventListener("submit", () => void globalThis.caches?.delete("proctor-recordings"));
+  document.querySelector("form[action='/signout']")?.addEventListener("submit", () => {
+    for (const name of ["proctor-recordings", "proctor-ahead"]) void globalThis.caches?.delete(name);
+  });
 }
 
 function main() {

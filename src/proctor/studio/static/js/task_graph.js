@@ -48,7 +48,7 @@ function showText() {
   const parts = cuts.slice(1).map((to, n) => {
     const [from, said] = [cuts[n], points.slice(cuts[n], to).join("")];
     const begun = spans.filter((span) => span.from === from).map((span) => span.n).join(", ");
-    return spans.some((span) => span.from <= from && to <= span.to) ? make("mark", { "data-steps": begun || null }, said) : said;
+    return spans.some((span) => span.from <= from && to <= span.to) ? Object.assign(make("mark", { "data-steps": begun || null }), { textContent: said }) : said;
   });
   at("words").replaceChildren(...parts);
 }

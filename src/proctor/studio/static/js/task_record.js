@@ -1,6 +1,6 @@
 /** Recordings: prepare a script, do it while the tablet records, look back on it. What was planned is never changed by what was done. */
 
-import { make } from "./dom.js";
+import { make, shown } from "./dom.js";
 import { startPage } from "./page.js";
 import { slices } from "./slices.js";
 import { askRecorder, batteryLeft, Camera, CLOCK, holds, roomFor, shouldInstall, stayAwake, toNs, workOffline } from "./tablet.js";
@@ -303,8 +303,8 @@ function show() {
   const texts = script.map(textOf);
   const at = place();
   byId("step-count").textContent = at < texts.length ? `Step ${at + 1} of ${texts.length}` : "";
-  byId("step-now").textContent = (task.paragraph && at < texts.length ? texts.map((t) => (/[.!?]$/.test(t) ? t : `${t}.`)).join(" ") : texts[at]) ?? "All steps are done. Hold Stop.";
-  byId("step-next").textContent = texts[at + 1] && !task.paragraph ? `Then: ${texts[at + 1]}` : "";
+  byId("step-now").textContent = (task.paragraph && at < texts.length ? texts.map((t) => (/[.!?]$/.test(t) ? t : `${t}.`)).join(" ") : texts[at] && shown(texts[at])) ?? "All steps are done. Hold Stop.";
+  byId("step-next").textContent = texts[at + 1] && !task.paragraph ? `Then: ${shown(texts[at + 1])}` : "";
   const on = recording && eventsOf("step_start").length > 0;
   for (const [id, may] of [["done", at < texts.length], ["back-step", at > 0], ["oops", true], ["stop", true]]) byId(id).disabled = !(on && may);
 }
