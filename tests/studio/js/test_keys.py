@@ -145,7 +145,9 @@ def test_submit_on_one_key_and_back_as_delivered(studio: Any, desk: Any) -> None
     context = studio.context()
     page = studio.open(context)
     page.click("#keys-open")
-    assert page.locator("[data-keys-change]").count() == 0  # keys are shown, and changed when that is asked for
+    assert (
+        page.locator("[data-keys-change]").count() == 0
+    )  # keys are shown, and changed when that is asked for
     page.click("[data-keys-edit]")
     page.click("[data-keys-change=submit]")
     page.keyboard.press("n")

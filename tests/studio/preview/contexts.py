@@ -789,9 +789,7 @@ def pages() -> dict[str, tuple[str, v.Shell, object]]:
             ANA,
             v.HomeView(
                 "Ana",
-                todo=(
-                    v.NextStep("/dashboard", "Follow the progress", "How far everybody is."),
-                ),
+                todo=(v.NextStep("/dashboard", "Follow the progress", "How far everybody is."),),
                 steps=(
                     v.Step("Texts", "As Proctor brings them.", "done", "/guidelines", "Read the texts"),
                     v.Step("People", "Nobody else is here yet.", "next", "/people", "Invite people"),
