@@ -210,7 +210,7 @@ def test_four_kinds_from_strangers_files_to_one_page(studio: Any, visit: Any, be
     page.wait_for_selector("text=α")
     told = page.inner_text("main")
     assert "questions 1.000, answers 0.889" in told  # they differ on one of nine answers
-    assert "picture question" in told
+    assert "picture question" in (page.text_content("main") or "")  # folded: it has few questions
     studio.close()
 
     def run(*line: object) -> str:
