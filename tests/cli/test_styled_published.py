@@ -42,5 +42,5 @@ def test_the_published_corpus_is_done_by_one_command(
         "Style overlap", "Concurrence by retrieval", "48.1", "57.5",
     ):  # fmt: skip
         assert title in page, title
-    assert "data:image/jpeg;base64," in page
+    assert "data:image/webp;base64," in page
     assert not re.search(r">\s*nan\b", page, re.IGNORECASE)

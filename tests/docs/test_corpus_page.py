@@ -109,7 +109,7 @@ def test_the_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.
     page = (tmp_path / "bench" / "report.html").read_text()
     assert "This is a rehearsal" not in page
     assert "gpt-4o-mini, bm25@5" in page
-    assert "data:image/jpeg;base64," in page
+    assert "data:image/webp;base64," in page
 
 
 def test_the_style_of_the_page_is_one(tmp_path: Path) -> None:

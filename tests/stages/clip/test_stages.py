@@ -142,7 +142,7 @@ def test_frames_are_shown_to_models_and_in_the_report(bench: Path, videos: Path)
     assert all("not_shown" in (p.failure or "") for p in lacking)
     assert scored.tables[made.run].row().n == len(seen)
     page = Path(report(bench, videos=videos).report).read_text(encoding="utf-8")
-    assert page.count("data:image/jpeg;base64,") >= 4
+    assert page.count("data:image/webp;base64,") >= 4
     assert "data:image/jpeg" not in Path(report(bench).report).read_text(encoding="utf-8")
 
 

@@ -280,7 +280,7 @@ def test_texts_of_a_page_are_escaped_and_pictures_small_and_inside(manuals, tmp_
     drawn = draw_sequences(SequencePageSettings(runs=(tmp_path / "run",), out=tmp_path / "page.html"))
     text = (tmp_path / "page.html").read_text()
     assert "<script>alert" not in text
-    assert text.count('<img src="data:image/jpeg;base64,') == 2 * drawn.sequences
+    assert text.count('<img src="data:image/webp;base64,') == 2 * drawn.sequences
     assert len(text) < 400_000
 
 
