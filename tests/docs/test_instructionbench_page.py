@@ -94,7 +94,7 @@ def test_its_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.
     letters = Counter(item.letter for item in items)
     assert max(letters.values()) - min(letters.get(letter, 0) for letter in "ABCDE") <= 1
     page = (tmp_path / "bench" / "report.html").read_text()
-    assert "data:image/jpeg;base64," in page
+    assert "data:image/webp;base64," in page
     assert "This is a rehearsal" not in page
     assert "clip-choice-openai-gpt-4o-mini-frames-8f-half-side-style-d" in page
     training = [json.loads(line) for line in (tmp_path / "training" / "llava.jsonl").read_text().splitlines()]

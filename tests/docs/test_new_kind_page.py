@@ -84,7 +84,7 @@ def test_the_page_followed_as_typed(tmp_path: Path, address: str) -> None:
             assert_seen(shown, done)
     page = (bench / "report.html").read_text(encoding="utf-8")
     assert "Results: picture, multiple choice" in page
-    assert "data:image/jpeg;base64," in page
+    assert "data:image/webp;base64," in page
     ((words, shown),) = me.typed(1)
     failed = me.type(words)
     assert failed.status == 2

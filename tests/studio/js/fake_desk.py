@@ -23,7 +23,8 @@ from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+
+from proctor.studio.bundles import Bundles
 
 STATIC = Path(__file__).resolve().parents[3] / "src" / "proctor" / "studio" / "static"
 POLICY = (
@@ -272,7 +273,7 @@ def build(folder: Path) -> Starlette:
         Route("/w/{pid}", show), Route("/w/{pid}/state", state), Route("/w/{pid}/draft", draft, methods=["PUT"]),
         Route("/w/{pid}/submit", submit, methods=["POST"]), Route("/w/{pid}/undo", undo, methods=["POST"]),
         Route("/w/{pid}/cant", cant, methods=["POST"]), Route("/w/{pid}/clip.mp4", clip),
-        Route("/_test", control, methods=["GET", "POST"]), Mount("/static/{version}", StaticFiles(directory=STATIC)),
+        Route("/_test", control, methods=["GET", "POST"]), Mount("/static/{version}", Bundles(directory=STATIC)),
     ])  # fmt: skip
     app.add_middleware(BaseHTTPMiddleware, dispatch=with_faults)
     app.add_middleware(BaseHTTPMiddleware, dispatch=guard)
