@@ -389,7 +389,7 @@ FAULTS: Final = (
     Fault(
         "a model that sees nothing is a system like others",
         "stages/predict.py",
-        'role="floor" if view.blind else "system",',
+        'role="floor" if view.blind and who.function is None else "system",',
         'role="system",',
         _RUNS,
     ),

@@ -301,7 +301,7 @@ def test_frames_and_captions_of_drawn_videos(sample: Path, plan: Small, tmp_path
         shown = [a for a in answers if a.failure is None]
         assert len(shown) >= len(answers) / 2
         assert all(len(a.frame_times) == len(a.frame_indices) > 0 for a in shown)
-    assert "data:image/jpeg" in Path(done.report).read_text()
+    assert "data:image/webp" in Path(done.report).read_text()
     assert told(root, seeing).new == 0  # told with the videos that were drawn
 
 
