@@ -10,12 +10,12 @@ demo: $(VENV)/.demo
 
 # All tests. Chromium and PostgreSQL are installed when the machine allows it; tests that lack them say so.
 # Modules are compiled once for all workers and all processes that tests start, also where the environment says that
-# nothing is to be kept. Assertions are not rewritten for the whole suite (half of what collecting costs): what fails is run
-# again with its values.
+# nothing is to be kept. There is one worker more than processors: many tests wait for browsers and clocks. Assertions are not
+# rewritten for the whole suite (half of what collecting costs): what fails is run again with its values.
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.dev $(VENV)/.system
 	$(BIN)/python -m compileall -q src tests
-	$(BIN)/python -m pytest -n auto --dist worksteal --assert=plain || { $(BIN)/python -m pytest -n auto --last-failed --last-failed-no-failures none; exit 1; }
+	$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist worksteal --assert=plain || { $(BIN)/python -m pytest -n auto --last-failed --last-failed-no-failures none; exit 1; }
 
 # Style, strict types, who may import whom.
 check: $(VENV)/.dev

@@ -1,4 +1,4 @@
-"""Positive and negative controls of the oracle on every procedure of a data set, without any human judgment.
+"""Positive and negative controls of the oracle on every procedure of a data set, without any human judgement.
 
     python benchmarks/oracle_controls.py DATASET FOLDER [--each 300] [--seed 0]
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import bindparam, event, func, make_url, select
 from sqlalchemy.exc import IntegrityError
+from tests.patience import PATIENCE
 
 from proctor.database import Database, fetch_all, run
 from proctor.errors import UserError
@@ -108,19 +109,19 @@ def test_a_wire_cut_anywhere_in_a_save(far: Database, wire: Wire, way: str, spoi
     """Each save is cut a little later than the one before; whatever was acknowledged is there, whole, and once."""
     writer = Writer(far)
     try:
-        writer.submit(a_job("warm")).result(10)
+        writer.submit(a_job("warm")).result(PATIENCE)
         wire.passed = {"there": 0, "back": 0}
-        writer.submit(a_job("again")).result(10)
+        writer.submit(a_job("again")).result(PATIENCE)
         length = wire.passed[way]
         told, refused = {"warm", "again"}, set()
         for at in range(0, length, 23):
             wire.left[way], wire.spoil = at + 1, spoil
             try:
-                told.add(writer.submit(a_job(f"k{at:05}")).result(10))
+                told.add(writer.submit(a_job(f"k{at:05}")).result(PATIENCE))
             except UserError:
                 refused.add(f"k{at:05}")
             wire.left[way] = None
-            told.add(writer.submit(a_job(f"n{at:05}")).result(10))  # the next one is fine
+            told.add(writer.submit(a_job(f"n{at:05}")).result(PATIENCE))  # the next one is fine
         found = keys(far)
     finally:
         writer.close()
@@ -154,7 +155,7 @@ def test_a_wire_cut_under_a_group_acknowledges_nobody_wrongly(far: Database, wir
                 if error is None:
                     told.add(key)
             wire.left["back"] = None
-        assert writer.submit(a_job("last")).result(10) == "last"
+        assert writer.submit(a_job("last")).result(PATIENCE) == "last"
         found = keys(far)
     finally:
         writer.close()

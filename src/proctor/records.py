@@ -146,18 +146,27 @@ def decode(data: bytes, type_: type[T] | Any, where: str) -> T:
     try:
         value = cast("T", msgspec.json.decode(data, type=type_))
     except UnicodeDecodeError as error:
-        raise UserError(
-            f"not UTF-8: {error.reason} at byte {error.start}.", where=where, hint="save the file as UTF-8"
-        ) from None
+        raise _not_utf8(error, where) from None
     except msgspec.ValidationError as error:
         raise UserError(
             f"{_shortened(str(error))}.", where=where, hint="compare the field with the documented format"
         ) from None
     except (msgspec.DecodeError, RecursionError) as error:
+        if "UTF-8" in str(error):  # from msgspec 0.23 on, without the place
+            try:
+                data.decode()
+            except UnicodeDecodeError as undecoded:
+                raise _not_utf8(undecoded, where) from None
         raise UserError(
             f"not valid JSON: {error}. {_quoted(data, str(error))}", where=where, hint=_mend(data)
         ) from None
     return value
+
+
+def _not_utf8(error: UnicodeDecodeError, where: str) -> UserError:
+    return UserError(
+        f"not UTF-8: {error.reason} at byte {error.start}.", where=where, hint="save the file as UTF-8"
+    )
 
 
 def _quoted(data: bytes, message: str) -> str:

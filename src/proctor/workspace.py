@@ -211,21 +211,21 @@ class Workspace:
         """Refuse a workspace that is not there.
 
         Raises:
-            UserError: naming the command that makes one.
+            UserError: naming the commands that make one.
         """
         if not os.path.isdir(self.root):  # noqa: PTH112 - pathlib's raises where access is denied
-            raise UserError(
-                "there is no such workspace.",
-                where=str(self.root),
-                hint=self._meant() or f"start with: {self.command_for('recordings.jsonl')}",
-            )
+            own = f"for tasks of your own: proctor round own {shlex.quote(str(self.root))} TABLE --form FORM"
+            anew = f"start with: {self.command_for('recordings.jsonl')}; {own}"
+            hint = f"{meant} If not, {anew}" if (meant := self.meant()) else anew
+            raise UserError("there is no such workspace.", where=str(self.root), hint=hint)
 
-    def _meant(self) -> str:
-        """Return a hint where another workspace beside this one is called nearly the same."""
-        beside: list[str] = []
+    def meant(self) -> str:
+        """Return a question where another workspace beside this one is called nearly the same; empty where none is."""
+        beside = set[str]()
         with suppress(OSError):
-            beside = [path.parent.name for path in self.root.absolute().parent.glob(f"*/{_FORMAT_FILE}")]
-        near = get_close_matches(self.root.name, beside, n=1)
+            for sign in (_FORMAT_FILE, "studio-secret"):  # one that has nothing but tasks has no records
+                beside |= {path.parent.name for path in self.root.absolute().parent.glob(f"*/{sign}")}
+        near = get_close_matches(self.root.name, sorted(beside - {self.root.name}), n=1)
         return f"did you mean {self.root.with_name(near[0])}?" if near else ""
 
     def require(self, name: str) -> Path:

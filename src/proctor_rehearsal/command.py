@@ -76,6 +76,7 @@ def standin(
     prints what it saw. GET /standin/log returns the counts while it runs.
 
     Example: proctor standin --port 8000 --play judge --latency 0.2
+
     Example: proctor standin --workspace bench --quality 0.8 --quality mini=0.5
     """
     from proctor_rehearsal.standin.server import Standin

@@ -26,7 +26,7 @@ def sensor(name: str = "imu", *, required: bool = True, **options: Option) -> Se
     return SensorConfig(plugin="misbehaving:make", name=name, required=required, options=options)
 
 
-async def until(true: Callable[[], object], seconds: float = 30) -> None:
+async def until(true: Callable[[], object], seconds: float = 60) -> None:
     """Wait until something is so."""
     end = time.monotonic() + seconds
     while not true():

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.capture.recording import HERE, QUICK, events, samples, sensor, until, verified
+from tests.patience import PATIENCE
 
 from proctor.capture.queue import QueueSettings
 from proctor.capture.recorder import Recorder
@@ -41,7 +42,7 @@ class Server:
             stdout=subprocess.DEVNULL,
         )  # fmt: skip
         self.client: Any = redis.Redis.from_url(self.url)
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while True:
             try:
                 self.client.ping()

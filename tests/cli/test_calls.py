@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -241,3 +243,16 @@ def test_the_exported_file_is_plain_json_lines(proctor: Run, bench: Path, tmp_pa
     assert last == {"proctor": "end", "calls": 5}
     assert [call["key"] for call in calls] == sorted(call["key"] for call in calls)
     assert all(call["attempts"] for call in calls)
+
+
+def test_the_commands_of_the_page_work_as_typed(
+    proctor: Run, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bench.parent)
+    page = (Path(__file__).parents[2] / "docs" / "llm.md").read_text()
+    commands = re.findall(r"^proctor (calls .*)$", page, re.MULTILINE)
+    done = [
+        proctor(*shlex.split(line.replace(" bench", f" {bench.name}"), comments=True)) for line in commands
+    ]
+    assert [one.status for one in done] == [0] * 6
+    assert "new in theirs.sqlite" in done[4].out

@@ -80,7 +80,7 @@ def test_one_command_on_the_real_annotations(shared_data: Path, tmp_path: Path, 
         if name.startswith(("predict/", "floor/")):
             assert part["items"] == part["answered"] == len(items)
     page = (bench / "report.html").read_text(encoding="utf-8")
-    for section in ("pairs", "filters", "options", "clip-choice", "clip", "statistics"):
+    for section in ("pairs", "clip-filters", "options", "clip-choice", "clip", "statistics"):
         assert f'id="{section}"' in page, section
     again = proctor(*typed)
     assert again.status == 0, again.err

@@ -19,7 +19,9 @@ def commands(command: Any, path: str = "") -> Iterator[str]:
         for name in command.list_commands(None):
             if (inner := command.get_command(None, name)) is not None:
                 yield from commands(inner, f"{path} {name}".strip())
-    elif any(p.name == "workspace" and p.param_type_name == "argument" for p in command.params):
+    elif any(
+        p.name in ("workspace", "workspaces") and p.param_type_name == "argument" for p in command.params
+    ):
         yield path
 
 
@@ -36,6 +38,7 @@ BEFORE = {
 }
 BEHIND = {
     "studio link": "ana",
+    "studio token": "ana",
     "studio import": "{file}",
     "studio export": "rows {file}",
     "export promqa": "{file}",
@@ -46,6 +49,7 @@ BEHIND = {
     "import predictions": "--run own",
     "import promqa": "--annotations {file}",
     "round rate": "{file}",
+    "round own": "{file} --form {file}",
     "capture record": "tea-001",
     "capture consent": "p01 --text {file}",
     "capture release": "out --licence CC0",

@@ -52,6 +52,14 @@ def test_a_word_that_is_no_command_is_a_workspace(proctor: Proctor, tmp_path: Pa
     assert "Traceback" not in outcome.err
 
 
+@pytest.mark.parametrize("option", ["client", "name", "allow"])
+def test_words_about_a_provider_that_is_not_named_are_refused(proctor: Proctor, option: str) -> None:
+    outcome = proctor("studio", "bench", f"--oidc-{option}", "*@example.org")
+    assert outcome.status == 2
+    assert f"--oidc-{option}" in outcome.err
+    assert "none is named" in outcome.err
+
+
 @pytest.mark.parametrize(("kind", "first"), [("published", "["), ("rows", "{"), ("csv", "candidate,")])
 def test_export_writes_what_people_said_and_nobodys_name(
     proctor: Proctor, bench: Path, tmp_path: Path, kind: str, first: str

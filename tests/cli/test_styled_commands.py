@@ -114,7 +114,7 @@ def test_edited_questions_are_told_on_the_page_and_to_who_goes_on(home: Path, pr
     page = (w / "report.html").read_text()
     assert page.count("Out of date (retrieve/styled)") == 1
     assert "Out of date (build)" in page
-    assert page.count("<script") == 2  # the filter of the examples, and the buttons of tables
+    assert page.count("<script") == 3  # the filter of the examples, tables and lists
     assert "\u202e" not in page
 
 

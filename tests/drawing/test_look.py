@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from tests.axe import look_with_axe
 from tests.studio.chromium import CHROMIUM
 
 import proctor.studio
@@ -20,6 +20,7 @@ from proctor.drawing.view import view_graph
 from proctor.exam.kinds.example import Example, Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
+from proctor.studio.rendering import environment
 
 pytestmark = [
     pytest.mark.browser,
@@ -40,16 +41,16 @@ EXAMPLE = Example(
     current=Performed("1", LONG, "", (Mistake("measurement", "two tablespoons"), Mistake("timing", "fast")), 21.0, 90.0),
 )  # fmt: skip
 POLICY = "default-src 'self'; script-src 'self'; style-src 'self'; object-src 'none'; base-uri 'none'"
-AXE = "axe-playwright-python brings axe; without it the check of the whole studio still runs"
 
 
 def studio_page() -> str:
-    environment = Environment(
-        loader=FileSystemLoader(STUDIO / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )  # fmt: skip
-    body = environment.from_string(
-        '{% from "graph.html.j2" import graph_panel, steps_list %}<main><h1>Item</h1>{{ graph_panel(view) }}{{ steps_list(view) }}</main>'
-    ).render(view=view_graph(EXAMPLE, GRAPH, Layouts()))
+    body = (
+        environment()
+        .from_string(
+            '{% from "graph.html.j2" import graph_panel, steps_list %}<main><h1>Item</h1>{{ graph_panel(view) }}{{ steps_list(view) }}</main>'
+        )
+        .render(view=view_graph(EXAMPLE, GRAPH, Layouts()))
+    )
     links = "".join(
         f'<link rel="stylesheet" href="/{name}">' for name in ("css/tokens.css", "graph.css", "page.css")
     )
@@ -203,11 +204,5 @@ def test_print_is_ink_on_white_and_whole(page: Any) -> None:
 
 
 def test_axe_finds_nothing(page: Any) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=AXE)
     page.unroute("**/*")
-    for media in ({"color_scheme": "light"}, {"color_scheme": "dark"}, {"forced_colors": "active"}):
-        page.emulate_media(**media)
-        found = [
-            v for v in axe.Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")
-        ]
-        assert found == [], [(v["id"], [n["html"] for n in v["nodes"]][:3]) for v in found]
+    assert look_with_axe(page, serious=True) == []

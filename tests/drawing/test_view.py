@@ -12,10 +12,8 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from tests.patience import Effort
 
-import proctor.studio
 from proctor.drawing.engines import Engine, Placement, Route
 from proctor.drawing.layout import Layouts
 from proctor.drawing.sketch import Sketch
@@ -24,6 +22,7 @@ from proctor.drawing.view import GraphView, mark_steps, view_graph
 from proctor.exam.kinds.example import Example, Performed, StepRef
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
+from proctor.studio.rendering import environment
 
 ATTACKS = (
     "<script>alert(1)</script>",
@@ -75,16 +74,8 @@ def names(svg: str) -> list[str]:
 
 
 def render(view: GraphView) -> str:
-    folder = Path(proctor.studio.__path__[0]) / "templates"
-    environment = Environment(
-        loader=FileSystemLoader(folder),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     source = '{% from "graph.html.j2" import graph_panel, steps_list %}{{ graph_panel(view) }}{{ steps_list(view) }}'
-    return environment.from_string(source).render(view=view)
+    return environment().from_string(source).render(view=view)
 
 
 class Shape(HTMLParser):

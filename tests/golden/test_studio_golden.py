@@ -1,13 +1,13 @@
 """The rules of adjudication and the report on agreement, on the 195 shared examples of the 401 published ones.
 
 What is tested elsewhere and not repeated: the byte-for-byte round trip and the published order of rows
-(benchmark/test_promqa.py), ``verification_statistics`` on the same judgments (verify/test_statistics.py). Here the rules
+(benchmark/test_promqa.py), ``verification_statistics`` on the same judgements (verify/test_statistics.py). Here the rules
 are written down a second time, on the raw file, and held against cases, merges, the report on agreement
 and the policies as the studio uses them: named annotators, blind order.
 
 Of ``expected/promqa.json`` the figures over all 401 cannot be recounted on 195. Its counts per pair are, however, all that
 raw agreement and the mean of pairs need, and the split of the answers all that alpha needs: the report is fed with
-judgments of those counts and must print the published numbers.
+judgements of those counts and must print the published numbers.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def test_an_adjudicator_never_overrules_what_is_settled(raw: list[Raw]) -> None:
 
 
 def labels_of(raw: list[Raw], thing: str) -> list[tuple[Raw, bool, bool]]:
-    """The judgments of both on questions, or on answers where both call the question valid."""
+    """The judgements of both on questions, or on answers where both call the question valid."""
     found = []
     for one in raw:
         first, second = one["verification"]["judges"]

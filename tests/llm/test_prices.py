@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import UserError
-from proctor.llm.budget import NANO
+from proctor.llm.budget import NANO, Budget
 from proctor.llm.outcome import Usage
-from proctor.llm.prices import Price, PriceTable, Rates
+from proctor.llm.prices import Price, PriceTable, Rates, meant_model
 
 DAY = datetime.date(2026, 11, 20)
 MILLION = Usage(input=1_000_000, output=0)
@@ -376,3 +376,25 @@ def test_the_package_computes_what_we_compute() -> None:
             theirs = package.calc_price(usage, model, provider_id=provider).total_price
             mine = ours().cost(f"{provider}/{model}", Usage(input=input, output=output, cached=cached))
             assert mine == int((theirs * NANO).to_integral_value(ROUND_CEILING))
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("openai/gpt-4oo", "openai/gpt-4o"),
+        ("opnai/gpt-4o", "openai/gpt-4o"),
+        ("openai/gpt-97", ""),  # another version, which may be new
+        ("compat/gpt-4oo@http://127.0.0.1/v1", ""),  # servers name their models as they like
+    ],
+)
+def test_a_name_that_is_nearly_one_of_the_table_is_hinted_at_and_never_refused(
+    written: str, meant: str
+) -> None:
+    hint = f"Did you mean {meant}? " if meant else ""
+    assert meant_model(written) == hint
+    said: list[str] = []
+    Budget(warn=said.append).require_price(written, known=False)
+    assert hint in said[0]
+    with pytest.raises(UserError) as caught:
+        Budget(max_cost=Decimal(1)).require_price(written, known=False)
+    assert str(caught.value.hint).startswith(hint)

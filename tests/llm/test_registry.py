@@ -135,5 +135,5 @@ def test_the_model_is_named_where_its_provider_refuses(plugins: None) -> None:
 def test_an_unknown_provider_lists_the_known_ones() -> None:
     with pytest.raises(UserError, match=r"known are anthropic, anyllm, compat, google, human, openai"):
         resolve("gpt-4o/x")
-    with pytest.raises(UserError, match=r"did you mean openai/"):
+    with pytest.raises(UserError, match=r"did you mean openai/gpt-4o"):
         resolve("open-ai/gpt-4o")

@@ -98,9 +98,9 @@ def turn_video(path: Path, turned: Path, rotation: int) -> Path:
     return turned
 
 
-def make_audio(path: Path, seconds: float = 1.0) -> Path:
+def make_audio(path: Path, seconds: float = 1.0, codec: str = "aac") -> Path:
     with av.open(str(path), "w") as container:
-        _sound(container, container.add_stream("aac", rate=16_000), seconds)
+        _sound(container, container.add_stream(codec, rate=16_000), seconds)
     return path
 
 

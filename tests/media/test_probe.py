@@ -15,7 +15,7 @@ import pytest
 from tests.patience import PATIENCE
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.media.probe import Quarantined, VideoInfo, _Prober, check_all, probe
+from proctor.media.probe import Quarantined, VideoInfo, _Prober, check_all, probe, probe_sound
 from proctor.media.source import Limits
 
 Make = Callable[..., Path]
@@ -81,9 +81,9 @@ def test_names_with_spaces_colons_and_other_letters(video: Make, tmp_path: Path)
 # -- what is refused -------------------------------------------------------------------------------------------
 
 
-def refused(path: str | Path, match: str) -> UserError:
+def refused(path: str | Path, match: str, look: Callable[[str | Path], object] = probe) -> UserError:
     with pytest.raises(UserError, match=match) as caught:
-        probe(path)
+        look(path)
     assert str(caught.value.where) in (str(path), str(Path(path).absolute()))
     return caught.value
 
@@ -197,6 +197,32 @@ def test_matroska_cut_off(video: Make, tmp_path: Path) -> None:
 
 def test_audio_only(maker: ModuleType, tmp_path: Path) -> None:
     refused(maker.make_audio(tmp_path / "sound.mp4"), "no video in it, only audio")
+
+
+@pytest.mark.parametrize(
+    ("name", "codec", "ending"),
+    [("a.wav", "pcm_s16le", ".wav"), ("a.mp3", "libmp3lame", ".mp3"), ("a.ogg", "flac", ".ogg"), ("a.m4a", "aac", ".m4a"), ("a.flac", "flac", ".flac")],
+)  # fmt: skip
+def test_sounds(maker: ModuleType, tmp_path: Path, name: str, codec: str, ending: str) -> None:
+    made = maker.make_audio(tmp_path / name, 9.0, codec)
+    whole = made.rename(tmp_path / "page.html")  # a name says nothing
+    assert probe_sound(whole) == (ending, pytest.approx(9, abs=0.2))
+    data = whole.read_bytes()
+    whole.write_bytes(data[: len(data) // 3])
+    if ending != ".ogg":  # which says nowhere how long it should be
+        refused(whole, "cut off", probe_sound)
+    whole.write_bytes(data[:12])
+    refused(whole, "cut off|no sound could be read", probe_sound)
+
+
+def test_what_is_no_sound_that_browsers_play(maker: ModuleType, video: Make, tmp_path: Path) -> None:
+    refused(video("cfr.mp4"), "there is a video in it", probe_sound)
+    refused(maker.make_audio(tmp_path / "a.m4a", 1.0, "alac"), "browsers may not play it: alac", probe_sound)
+    refused(maker.make_audio(tmp_path / "a.mka"), "browsers may not play it: aac", probe_sound)
+    refused(tmp_path / "no.wav", "cannot be opened", probe_sound)
+    page = tmp_path / "page.wav"
+    page.write_text("<html><script>alert(1)</script>")
+    refused(page, "this is not a sound: its contents look like a web page", probe_sound)
 
 
 def test_one_frame(video: Make) -> None:

@@ -15,6 +15,7 @@ from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
+from proctor.records import Dropped
 from proctor.report.data import About, Asked, Exam, ReportData, Role, Run, Stage
 from proctor.report.moment import moment_sections
 from proctor.verify.verdict import AnnotatorKind, AnswerVerdict, Judgment, Verdict
@@ -146,12 +147,19 @@ def small_data(**changes: Any) -> ReportData:
     """The page of the small exam, with verification and funnel."""
     exam = small_exam()
     asked = {"moment": Asked(tuple(_proposed(i) for i in exam.items), make_verdicts(exam.items))}
+    gone = tuple(Dropped(f"left-{n}", "not drawn", "of 88") for n in range(88))
     fields: dict[str, Any] = {
         "exams": (exam,),
         "about": About(name="Small", version="0.1", licence="CC0-1.0", hashes={"items.jsonl": "abc"}),
-        "funnel": (Stage("derived", 100), Stage("sampled", 12, dropped={"not drawn": 88})),
+        "funnel": (
+            Stage("derived", 100),
+            Stage(
+                "sampled", 12, dropped={"not drawn": 88}, passed=tuple(i.id for i in exam.items), gone=gone
+            ),
+            Stage("built", 12, "items"),
+        ),
         "asked": asked,
-        "making": tuple(moment_sections(exam.items, GRAPHS, asked["moment"])),
+        "making": tuple(moment_sections(exam.items, GRAPHS, asked["moment"], exam.title)),
         **changes,
     }
     return ReportData(**fields)

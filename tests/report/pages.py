@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import io
+from collections.abc import Iterable
 
 from PIL import Image
 
@@ -15,6 +16,7 @@ from proctor.report.parts import (
     ExampleView,
     Fold,
     Heat,
+    Listing,
     Page,
     Paragraph,
     Section,
@@ -29,6 +31,21 @@ def picture() -> str:
     stream = io.BytesIO()
     Image.new("RGB", (640, 480), (200, 40, 40)).save(stream, "PNG")
     return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode()
+
+
+def listed(sections: Iterable[Section]) -> dict[tuple[str, str, str], tuple[str, int]]:
+    """Of each number that leads to a listing its text, and how many lines are there, by table, line and column."""
+    parts = [part for section in sections for part in section.parts]
+    counts = {part.id: part.counts for part in parts if isinstance(part, Listing)}
+    found = {}
+    for table in (part for part in parts if isinstance(part, Table)):
+        for label, *cells in table.rows:
+            name = label.text if isinstance(label, Cell) else label
+            for column, cell in zip(table.head[1:], cells, strict=True):
+                for one in (cell, *cell.parts) if isinstance(cell, Cell) else ():
+                    if one.among and (n := counts.get(one.among[0], {}).get(one.among[1])):
+                        found[table.title, name, column] = (one.text, n)
+    return found
 
 
 def full_page(text: str = "Text") -> Page:
@@ -66,6 +83,8 @@ def full_page(text: str = "Text") -> Page:
                     Table("words", ("name", "text"), ((text, f"{text} " * 60),), digits=False),
                     Table("none", ("name",), ()),
                     Table("cells", ("run", "score"), ((Cell(text, text, "floor", tag="floor", title=text), Cell("1", "0 to 2", "strong")),)),
+                    Listing.of("all", f"{text} list", ("id", "why"), (((text, text), (text, "b")), (("two", ""), ("b",)))),
+                    Table("counts", ("what", "n"), ((text, Cell("1", among=("all", text))), ("b", Cell(parts=(Cell("2", among=("all", "b")), Cell("0")))))),
                     Fold(f"{text} fold", (Paragraph(text), Table("inner", ("a", "b"), ((text, "1"),)))),
                 ),
             ),

@@ -29,7 +29,7 @@ def test_interval_charts_are_well_formed_and_stay_inside(
     value: float | None, ends: tuple[float, float] | None, role: Role
 ) -> None:
     low, high = (min(ends), max(ends)) if ends is not None else (None, None)
-    svg = charts.interval_chart(row(value, low, high), role, low=low, high=high)
+    svg = charts.interval_chart(row(value, low, high), role, low=low, high=high, bound=high)
     ET.fromstring(svg)
     assert "nan" not in svg
     assert all(0 <= x <= 100 for x in positions(svg))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.exam.clip_set import clip, pair
+from tests.report.pages import listed
 
+from proctor.ask.clip.record import ChoiceItem, FilterVerdict
 from proctor.metrics.figure import Histogram
+from proctor.records import Dropped
 from proctor.report.clip import ClipMaking, PairsSummary, clip_sections
 
 
@@ -38,3 +41,38 @@ def test_there_are_about_thirty_bins_at_most_and_every_clip_is_in_one(seconds: t
         ]
         assert len(holds) == 1
         assert holds[0] > 0
+
+
+def test_numbers_of_the_writing_and_the_filters_open_what_they_count() -> None:
+    pairs = [pair(n, video=f"v{n}") for n in range(3)]
+    gone = (
+        Dropped("v1/fine/0.0", "unreadable"),
+        Dropped("v1/fine/0.1#2", "duplicate_question"),
+        Dropped("v1__fine-0a1b2c", "duplicate_question"),
+        Dropped("v2__fine-0a1b2d", "over_quota"),
+    )
+    funnel = {"tasks": 5, "replied": 5, "read": 4, "entries": 6, "passed": 5, "new": 4, "kept": 3}
+    said = [(0, True, ""), (1, False, "generic"), (2, False, "partial")]
+    verdicts = [
+        FilterVerdict(
+            item_id=pairs[n].id, filter="unspecific", keep=keep, evidence={"problem": p} if p else {}
+        )
+        for n, keep, p in said
+    ]
+    made = ClipMaking(
+        pairs, [], PairsSummary(funnel=funnel), verdicts, kept=pairs[:1], gone=gone,
+        items=[ChoiceItem(id=pairs[0].id, question="?", options=("a", "b"), letter="B")],
+    )  # fmt: skip
+    opened = listed(clip_sections(made))
+    came = {label: n for (title, label, _), n in opened.items() if title == "How far tasks and entries came"}
+    assert came == {"entries": ("6", 6), "passed": ("5", 5), "new": ("4", 4), "kept": ("3", 3)}
+    assert opened["Pairs that are left", "writing", "how many"] == ("3", 3)
+    assert opened["Pairs that are left", "unspecific", "how many"] == ("1", 1)
+    assert opened["The funnel", "unspecific", "dropped"] == ("2", 2)
+    assert opened["The funnel", "unspecific", "problems"] == ("partial 1", 1)
+    assert opened["Multiple choice", "questions", "ours"] == ("1", 1)
+    assert all(int(text.split()[-1]) == n for text, n in opened.values())
+    lost = ClipMaking(
+        pairs, [], PairsSummary(funnel=funnel)
+    )  # nobody knows what was left out: it opens nothing
+    assert {label for (_, label, _) in listed(clip_sections(lost))} & {"entries", "new"} == set()

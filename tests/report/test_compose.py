@@ -43,10 +43,14 @@ def tables(page: Page) -> dict[str, Table]:
     return {table.title: table for section in page.sections for table in walk(section.parts)}
 
 
+def said(cell: Cell) -> str:
+    return cell.text or ", ".join(part.text for part in cell.parts)
+
+
 def column(table: Table, name: str) -> dict[str, str]:
     """One column of a table by the labels of its lines."""
     place = table.head.index(name)
-    texts = [[c.text if isinstance(c, Cell) else c for c in row] for row in table.rows]
+    texts = [[said(c) if isinstance(c, Cell) else c for c in row] for row in table.rows]
     return {row[0]: row[place] for row in texts}
 
 
@@ -77,6 +81,8 @@ def test_the_leaderboard_prints_the_tables(page: Page) -> None:
     assert list(column(board, "Rank").items()) == [
         ("strong", "1"), ("weak", "–"), ("annotations", "–"), ("constant", "–"),
     ]  # fmt: skip
+    names = [row[0] for row in board.rows if isinstance(row[0], Cell)]
+    assert [(c.text, c.tone) for c in names[-2:]] == [("annotations", "upper"), ("constant", "floor")]
     assert column(board, "Failures wrong to right")["weak"] == "8.3 to 58.3"
     assert column(board, "Coverage")["weak"] == "50.0 %"
     assert set(column(board, "Judge").values()) == {"rules 1"}

@@ -113,6 +113,8 @@ def test_the_page_opens_with_the_result_a_chart_and_a_striking_example() -> None
     assert isinstance(chart, Drawn)
     assert chart.markup.count('class="band low"') == 2  # behind each system
     assert "what the best floor reaches without looking (8.3)" in chart.guide
+    assert chart.markup.count('class="bound"') == 2
+    assert "The upright line: the upper bound (100.0)." in chart.guide
     assert page.striking is not None
     assert page.striking.item == page.examples[0].id == "i5"
     assert [a.code for a in page.striking.answers] == ["match", "wrong"]

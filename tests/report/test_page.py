@@ -19,7 +19,7 @@ def test_everything_that_was_given_stands_on_the_page():
                  "9 rows are not shown", "Lemon/model", "not marked", "data:image/png;base64,", "Nothing to show.", "Lemon because", "Lemon fold",
                  "5 more are left out"):  # fmt: skip
         assert part in text
-    assert text.count("<details") == 9
+    assert text.count("<details") == 10
     assert len(re.findall(r'<details class="example"[^>]* open>', text)) == 1
     assert re.findall(r'<section id="([a-z]+)"', text) == [
         "corpus",
@@ -41,7 +41,7 @@ def test_how_to_read_a_kind_of_picture_is_said_once():
 
 def test_hostile_text_stays_text():
     text = render_page(full_page(HOSTILE))
-    assert text.count("<script") == 2  # the filter of the examples, and tables
+    assert text.count("<script") == 3  # the filter of the examples, tables and lists
     assert "<img src=x" not in text
     assert "\x1b" not in text
     assert "\u202e" not in text

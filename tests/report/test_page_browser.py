@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
+from tests.axe import DARK, LIGHT, look_with_axe
 from tests.report.exams import GRAPHS, small_data, small_exam
 from tests.report.pages import HOSTILE, full_page
 from tests.studio.chromium import CHROMIUM
@@ -73,15 +74,8 @@ def test_the_page_never_scrolls_sideways_on_screen_or_paper(opened: Opened) -> N
     assert opened.page.evaluate("[...document.querySelectorAll('.scroll')].every(s => s.tabIndex === 0)")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_accessibility_has_no_fault(opened: Opened, scheme: str) -> None:
-    pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
-    opened.page.emulate_media(color_scheme=scheme)
-    opened.page.evaluate(
-        (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-    )
-    found = opened.page.evaluate("async () => (await axe.run()).violations")
-    assert [(v["id"], [n["html"][:200] for n in v["nodes"]][:3]) for v in found] == []
+def test_accessibility_has_no_fault(opened: Opened) -> None:
+    assert look_with_axe(opened.page, (LIGHT, DARK)) == []
 
 
 def test_every_section_can_be_read_without_scripts(browser: Any, tmp_path: Path) -> None:
@@ -155,6 +149,43 @@ def test_a_number_opens_its_questions_and_filters_stay_in_the_address(browser: A
     assert page.locator(".example:visible .question").first.is_visible()
     page.get_by_role("button", name="Show all").click()
     page.wait_for_function("document.getElementById('found').textContent === '12 of 12 examples'")
+    page.close()
+
+
+COUNTS = """() => [...document.querySelectorAll("#benchmark, #dataset, #graphs, #funnel, #verification")].flatMap((section) =>
+  [...section.querySelectorAll("table a.find")].map((link) => ({
+    where: link.closest(".scroll").getAttribute("aria-label") + ": " + link.closest("tr").cells[0].innerText,
+    number: parseInt(link.textContent.replace(/.* (?=[0-9]+$)/, "")), column: link.closest("td").cellIndex, link })))"""
+OF_ANSWERS = re.compile(r"^Who wrote|^Answers through|answers kept|^Questions and answers by type: .*@[6-9]")
+
+
+def test_every_count_opens_as_many_questions_or_lines(browser: Any, tmp_path: Path) -> None:
+    page = browser.new_page()
+    page.goto(write_page(tmp_path / "page.html", report()).as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    counts = page.evaluate(f"({COUNTS})().map(({{link, ...rest}}) => rest)")
+    links = page.evaluate_handle(f"({COUNTS})().map((one) => one.link)")
+    page.evaluate("addEventListener('hashchange', () => { window.changed = true; })")  # after the page's own
+    seen: set[str] = set()
+    for n, one in enumerate(counts):
+        page.evaluate("([links, n]) => { window.changed = false; links[n].click(); }", [links, n])
+        page.wait_for_function("window.changed")
+        place = page.url.partition("#")[2].partition("?")[0]
+        rows = ".example:not([hidden])" if place == "find" else f"#{place} tbody tr:not([hidden])"
+        of_answers = OF_ANSWERS.search(f"{one['where']}@{one['column']}")
+        assert page.locator(rows).count() == one["number"] or of_answers, one
+        seen.add(one["where"].partition(":")[0])
+        page.evaluate("history.replaceState(null, '', '#')")
+    assert {
+        "Composition",
+        "Key figures",
+        "How the questions came about",
+        "Annotators",
+        "Who dropped what",
+    } <= seen
+    page.locator("#funnel").get_by_role("link", name="88").first.click()
+    page.reload()  # as whoever is sent the address sees it
+    assert page.locator("#list-funnel tbody tr:visible").count() == 88
     page.close()
 
 
@@ -247,4 +278,23 @@ def test_no_word_is_broken_inside_and_paper_holds_all_columns(browser: Any, tmp_
     assert wide == 0
     matrix = page.get_by_role("region", name="Who can be told apart").locator("table")
     assert matrix.evaluate("table => getComputedStyle(table).breakInside") == "avoid"
+    page.close()
+
+
+def test_tables_of_an_example_are_copied_and_hidden_lines_are_not(browser: Any, tmp_path: Path) -> None:
+    page = browser.new_page()
+    page.goto(write_page(tmp_path / "page.html", report()).as_uri())
+    page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    assert page.get_by_role("button", name="Copy as CSV: Answers to question").count() == 1  # of the open one
+    page.locator(".example > summary").nth(1).click()
+    page.get_by_role("button", name="Copy as CSV: Answers to question 2").click()
+    page.wait_for_function("window.copied")
+    assert page.evaluate("copied").startswith("Run,Answer,Mark\n")
+    page.get_by_role("button", name=re.compile("LaTeX: Table Where each")).first.click()
+    page.wait_for_function("copied.includes('tabular')")
+    page.goto(page.url.partition("#")[0] + "#list-asked?oracle%3A%20wrong")
+    page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    page.get_by_role("button", name="Copy as CSV: Each question that was proposed").click()
+    page.wait_for_function("window.copied")
+    assert page.evaluate("copied").count("\n") == 2  # its head, and the one line that is shown
     page.close()

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import msgspec
-from tests.documents import document
+from tests.documents import document, items_of
+from tests.report.pages import listed
 from tests.report.test_compose import column
 
+from proctor.ask.documents.record import AttemptRecord, Target
 from proctor.ask.documents.summary import summarise_documents
 from proctor.exam.kinds.documents_question import DocumentFacts
-from proctor.report.documents import Writing, writing_sections
-from proctor.report.parts import Heat, Section, Table
+from proctor.exam.retrieval_scores import RetrievalTable
+from proctor.exam.style_overlap import OverlapRow, OverlapTable
+from proctor.exam.table import ScoreRow
+from proctor.report.data import Exam
+from proctor.report.documents import Writing, overlap_section, retrieval_section, writing_sections
+from proctor.report.parts import Cell, Fold, Heat, Row, Section, Table
 
 
 def attempts(facts: list[dict[str, str]], summary: dict[str, object]) -> Section:
@@ -60,5 +66,76 @@ def test_answers_without_sources_are_counted_by_their_best_mark() -> None:
     facts = [{"closed_book": "2", "one_source": "0 1"}, {"closed_book": "0", "one_source": "unknown 2"},
              {"closed_book": "unknown", "one_source": "1 unknown"}]  # fmt: skip
     answered = table(attempts(facts, {}), "Difficulty: answers without the sources")
-    assert answered.rows[0] == ("from no source", "1", "0", "1", "1", "3")
-    assert answered.rows[1] == ("from a single one of its sources, the best", "1", "1", "0", "1", "3")
+    counts = [column(answered, name) for name in answered.head[1:]]
+    assert [c["from no source"] for c in counts] == ["1", "0", "1", "1", "3"]
+    assert [c["from a single one of its sources, the best"] for c in counts] == ["1", "1", "0", "1", "3"]
+
+
+def test_what_was_made_opens_its_questions_and_attempts_are_listed() -> None:
+    targets = [Target(id=f"a/b/1-0-0/000{n}", style="a/b", modalities=(1, 0, 0)) for n in (1, 2, 3)]
+    facts = DocumentFacts(attempts=2, difficulty={"closed_book": "1"})
+    questions = [document(t.id, style="a/b", facts=facts) for t in targets[:2]]
+    tried = [
+        AttemptRecord(target=t.id, number=n, outcome=o, seed_id="x")
+        for t in targets
+        for n, o in enumerate(("hop_leak", "hop_leak" if t == targets[2] else "accepted"))  # type: ignore[misc]
+    ]
+    summary = Writing(summarise_documents(targets, questions, tried), coverage={
+        "modalities": {"table": {"sources": 9, "share": 1.0, "seeds": 6, "seed_share": 1.0}},
+        "seeds": 6, "distinct": 1, "documents_used": 1, "documents": 1, "largest_share": 1.0,
+    })  # fmt: skip
+
+    def sections(exam: Exam) -> tuple[Section, ...]:
+        return tuple(
+            writing_sections(summary, questions, attempts=tried, exam=exam, modalities={"x": "table"})
+        )
+
+    whole = sections(Exam("documents", "documents", tuple(items_of(questions))))
+    (row,) = table(whole[0], "Asked for and made").rows
+    find = (("exam", "documents"), ("style", "a/b"))
+    assert [c for c in row if isinstance(c, Cell)] == [
+        Cell("2 of 3", find=(*find, ("combination", "text"))),
+        Cell("2 of 3", find=find),
+    ]
+    (part,) = table(sections(Exam("d", "d", tuple(items_of(questions[:1]))))[0], "Asked for and made").rows
+    assert [c.find for c in part if isinstance(c, Cell)] == [(), ()]  # not all of them are asked in the exam
+    assert listed(whole) == {
+        ("What became of attempts", "accepted", "how many"): ("2", 2),
+        ("What became of attempts", "hop leak", "how many"): ("4", 4),
+        ("Attempts that a question took", "2", "how many"): ("2", 2),
+        ("Difficulty: answers without the sources", "from no source", "partly right"): ("2", 2),
+        ("Difficulty: answers without the sources", "from no source", "questions"): ("2", 2),
+        ("Seeds", "table", "seeds"): ("6", 6),
+    }
+
+
+def finds(row: Row) -> list[tuple[tuple[str, str], ...]]:
+    return [cell.find for cell in row[1:] if isinstance(cell, Cell)]
+
+
+def test_what_was_retrieved_opens_its_questions_where_an_exam_asks_them_all() -> None:
+    exam = Exam("documents", "documents", tuple(items_of([document("q1"), document("q2", style="other")])))
+    slices = {"all": ("all", 2), "style=s": ("style", 1), "style=other": ("style", 2),
+              "style=s/modalities=text": ("style-modalities", 1)}  # fmt: skip
+    cells = tuple(
+        ScoreRow(slice=name, kind=kind, value=50.0, measure="recall@5", system="bm25", n=n)
+        for name, (kind, n) in slices.items()
+    )
+    retrieved = RetrievalTable(cells=cells, recalls={}, runs={"bm25": ""}, questions=2)
+    section = retrieval_section("styled", retrieved, exam=exam)
+    whole = ("exam", "documents")
+    (row,) = table(section, "Retrieval by style").rows
+    assert finds(row) == [
+        (whole,),
+        (whole, ("style", "s")),
+        (),
+    ]  # of the last style another exam asks one more
+    (heat,) = next(part for part in section.parts if isinstance(part, Fold)).parts
+    assert isinstance(heat, Heat)
+    assert heat.finds == (((whole, ("style", "s"), ("combination", "text")),),)
+    rows = tuple(
+        OverlapRow(style=name, n=n, unread=0, overlap=None, none=None, own=None, claimed={})
+        for name, n in (("s", 1), ("other", 2), ("all", 2))
+    )
+    overlap = table(overlap_section(OverlapTable(rows=rows, styles=(), failures={}), exam=exam), "Overlap")
+    assert [finds(row) for row in overlap.rows] == [[(whole, ("style", "s"))], [()], [(whole,)]]

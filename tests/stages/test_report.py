@@ -10,15 +10,20 @@ import msgspec
 import numpy as np
 import pytest
 from tests.report.exams import make_run, small_items
+from tests.report.pages import listed
 
+from proctor.corpus.collection import write_corpus
+from proctor.corpus.source import table_source, text_source
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Footage, Item, Open, Question
 from proctor.exam.table import Resampling
 from proctor.media import frames as media_frames
-from proctor.records import write_json
+from proctor.records import Dropped, write_json
 from proctor.report.data import Exam, Run
+from proctor.stages.report_documents import document_writing
 from proctor.stages.report_evidence import choose_times, frames_of
 from proctor.stages.report_exams import stored_scores
+from proctor.workspace import Workspace
 
 RATE = 10
 
@@ -78,3 +83,19 @@ def test_scores_that_were_written_are_taken_only_while_they_are_those_of_the_mar
     gone = {"judge": {**run.table.marks["judge"], items[0].id: None}}
     assert stored_scores(path, msgspec.structs.replace(run.table, marks=gone), how) is None
     assert stored_scores(path, run.table, Resampling(resamples=300)) is None
+
+
+def test_numbers_of_a_corpus_open_its_sources_and_what_was_left_out(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    sources = [
+        *(text_source(f"text:{n}", f"Lake {n}", f"It has {n} boats.", licence="CC0-1.0") for n in range(2)),
+        table_source("table:0", "Boats", header=("lake", "boats"), rows=(("A", "3"),)),
+    ]
+    write_corpus(workspace.file("corpus"), sources, dropped=[Dropped("page.html", "short", "12 characters")])
+    assert listed(document_writing(workspace, ())) == {
+        ("Sources, and how many characters they have", "text", "sources"): ("2", 2),
+        ("Sources, and how many characters they have", "table", "sources"): ("1", 1),
+        ("Licences of sources", "CC0-1.0", "sources"): ("2", 2),
+        ("Licences of sources", "unknown", "sources"): ("1", 1),
+        ("Left out of the corpus", "short", "entries"): ("1", 1),
+    }

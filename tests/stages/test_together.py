@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.stages.experiment.conftest import quietly
 
 from proctor.errors import UserError
@@ -40,7 +41,7 @@ def done(root: Path, jobs: list[Job[str]], limits: Limits | None = None) -> list
 
 def test_jobs_of_different_endpoints_overlap_and_come_back_in_order(tmp_path: Path) -> None:
     """Each waits for the others to have begun; the first one ends last."""
-    meeting, said = threading.Barrier(3, timeout=10), []
+    meeting, said = threading.Barrier(3, timeout=PATIENCE), []
 
     def do(turn: Turn) -> None:
         turn.later.append(partial(said.append, meeting.wait()))
@@ -49,7 +50,7 @@ def test_jobs_of_different_endpoints_overlap_and_come_back_in_order(tmp_path: Pa
 
     def slowly(turn: Turn) -> None:
         do(turn)
-        assert ended.wait(10)
+        assert ended.wait(PATIENCE)
 
     def last(turn: Turn) -> None:
         do(turn)
@@ -64,7 +65,7 @@ def test_what_two_jobs_write_is_written_in_their_order(tmp_path: Path) -> None:
     first, said = threading.Event(), []
 
     def slow(turn: Turn) -> None:
-        assert first.wait(10)
+        assert first.wait(PATIENCE)
         turn.later.append(lambda: said.append("slow"))
 
     def fast(turn: Turn) -> None:
@@ -100,7 +101,7 @@ def test_one_endpoint_is_asked_by_one_job_at_a_time_and_a_job_waits_for_its_fore
 
 
 def test_a_failure_is_told_when_the_others_have_ended_and_nothing_more_begins(tmp_path: Path) -> None:
-    begun, failed = threading.Barrier(2, timeout=10), threading.Event()
+    begun, failed = threading.Barrier(2, timeout=PATIENCE), threading.Event()
 
     def fail(_: Turn) -> None:
         begun.wait()
@@ -109,7 +110,7 @@ def test_a_failure_is_told_when_the_others_have_ended_and_nothing_more_begins(tm
 
     def go_on(_: Turn) -> None:
         begun.wait()
-        assert failed.wait(10)
+        assert failed.wait(PATIENCE)
         time.sleep(0.05)
 
     jobs = [

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.stores import copy_store
 
 from proctor.ask.moment.candidate import Answer, Candidate, Provenance
 from proctor.ask.moment.question import moment_question
@@ -42,7 +43,7 @@ class Office:
 
     def __init__(self, folder: Path) -> None:
         self.time = 1_700_000_000.0
-        self.desk = Desk.open(folder / "store.sqlite", secret=b"s" * 32, clock=lambda: self.time)
+        self.desk = Desk.open(copy_store(folder / "store.sqlite"), secret=b"s" * 32, clock=lambda: self.time)
         self.do(documents.ensure_defaults)
         auth = Auth(self.desk, ORIGIN, passwords=Passwords(time_cost=1, memory_kib=64, lanes=1))
         self.studio = Studio(

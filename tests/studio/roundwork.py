@@ -10,10 +10,13 @@ import msgspec
 from proctor.capture.records import PlannedMistake, Script, ScriptStep, Slot
 from proctor.exam.question import Open, Question, Words
 from proctor.verify.desk import rounds
+from proctor.verify.rounds.checked import CheckedOptions
+from proctor.verify.rounds.form import Field
 from proctor.verify.rounds.graph import GraphTask
 from proctor.verify.rounds.kind import task_kind
 from proctor.verify.rounds.mark import MarkTask
 from proctor.verify.rounds.order import OrderTask, Step
+from proctor.verify.rounds.own import OwnTask, Part
 from proctor.verify.rounds.rate import RateTask
 from proctor.verify.rounds.record import CHECKS, RecordTask
 from proctor.verify.rounds.records import Round, RoundSettings, Task, TaskRole
@@ -21,7 +24,7 @@ from proctor.verify.rounds.timeline import TimelineStep, TimelineTask
 
 __all__ = ["KINDS", "begin", "make_tasks", "sheet_of"]
 
-KINDS = ("rate", "order", "mark", "alternatives", "graph", "timeline", "record")
+KINDS = ("rate", "own", "order", "mark", "alternatives", "graph", "timeline", "record")
 STEPS = ("Saw the board", "Sand it", "Draw the letters", "Paint them", "Let it dry")
 
 
@@ -49,6 +52,10 @@ def make_tasks(
             body = MarkTask(
                 question=question(f"q{n}", words), golds=(f"Step {n} {words}",), answer=f"A step {words}"
             )
+        elif kind == "own":
+            body = OwnTask(
+                parts=(Part(column="step", heading=f"A step {words}", text=f"Saw board {n}. {words}"),)
+            )
         elif kind == "graph":
             body = GraphTask(id=f"g{n}", title=f"A sign {words}", text=f"Saw the board. {words}")
         elif kind == "timeline":  # the recording is not on the server: the page stands without it
@@ -75,9 +82,15 @@ def make_tasks(
     return found  # fmt: skip
 
 
+MARKED = (
+    Field(name="things", label="Mark tools.", type="span", column="step", choices={"tool": "Tool", "part": "Part"}),
+    Field(name="risks", label="What can go wrong?", type="choices", choices={"b": "A cut", "a": "A stain"}),
+)  # fmt: skip
+
+
 def begin(desk: Any, kind: str, tasks: Sequence[Task], *, name: str = "", **settings: Any) -> Round:
     """Begin a round of these tasks, with the settings of a kind as they are by default."""
-    options = task_kind(kind).options()
+    options = CheckedOptions(fields=MARKED) if kind == "own" else task_kind(kind).options()
     asked = {
         "instructions": "# What to do\n\nRead all of it.",
         "consent": "You take part freely.",
@@ -95,6 +108,8 @@ def sheet_of(kind: str, note: str = "") -> dict[str, Any]:
     if kind == "rate":
         fields = {"style": "yes", "relevance": "yes", "answerability": "no", "correctness": "yes"}
         return {"values": {"fluency": "4", **fields}, "note": note}
+    if kind == "own":
+        return {"values": {"things": ["0:3:tool"], "risks": ["a"]}, "note": note}
     if kind == "mark":
         return {"values": {"mark": "2"}, "note": note}
     if kind == "graph":

@@ -621,7 +621,7 @@ def test_a_new_password_needs_the_old_one_and_ends_other_sessions(site: Site) ->
     here, there = site.signed_in(ana), site.signed_in(ana)
     wrong = here.post("/my/password", {"current": "wrong horse", "password": "a new sentence"})
     assert wrong.status_code == 422
-    assert "The password now is not right" in wrong.text
+    assert "The current password is not right" in wrong.text
     short = here.post("/my/password", {"current": "correct horse", "password": "short"})
     assert short.status_code == 422
     assert (

@@ -264,6 +264,33 @@ def test_signing_out_ends_the_session_not_just_the_cookie(door: Door) -> None:
     assert browser.send("POST", "/out").status_code == 200  # again is no error
 
 
+def test_a_pass_names_a_person_while_their_session_lasts(door: Door) -> None:
+    browser = door.browser()
+    browser.sign_in()
+    made = door.auth.make_pass(hash_token(browser.token), door.clock.now)
+
+    def whose(text: str, within: float = 60) -> str | None:
+        person = asyncio.run(door.auth.find_by_pass(text, within=within))
+        return person.handle if person else None
+
+    assert whose(made) == "ana"
+    hashed, at, mark = made.split(".")
+    forged = (
+        f"{hashed}.{int(at) + 9}.{mark}",
+        f"{hash_token('x')}.{at}.{mark}",
+        f"{hashed}.{at}.{'0' * 64}",
+        hashed,
+        "é" * 140,
+        "",
+    )
+    assert {whose(text) for text in forged} == {None}
+    assert browser.who(headers={"Cookie": f"{door.auth.cookie}={made}"}) is None  # it opens nothing
+    door.clock.now += 61
+    assert (whose(made), whose(made, float("inf"))) == (None, "ana")
+    browser.send("POST", "/out")
+    assert whose(made, float("inf")) is None
+
+
 def test_twelve_hours_idle_and_fourteen_days(door: Door) -> None:
     browser = door.browser()
     browser.sign_in()

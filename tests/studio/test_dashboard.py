@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 
+from proctor.said import Said
 from proctor.studio.pages import dashboard
 from proctor.verify.agreement import agreement_report
 from proctor.verify.desk import roster
@@ -181,3 +182,15 @@ def test_it_is_for_coordinators(office: Any, judged: Any, method: str, path: str
     edda = office.hire("edda", "adjudicator")
     assert getattr(office, method)(edda, path).status_code == 404
     assert isinstance(office.desk, Desk)
+
+
+def test_what_reports_say_can_be_said_in_another_language() -> None:
+    report = agreement_report([], [])
+    for text in (
+        report.method,
+        report.questions.condition,
+        report.answers.condition,
+        report.questions.overall.alpha.note,
+        *report.warnings,
+    ):
+        assert isinstance(dashboard._told(text), Said), text

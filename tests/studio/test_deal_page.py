@@ -151,7 +151,7 @@ def test_limits_and_barred_recordings_hold(
     assert len(office.open_work(ben)) <= 15
     leaving = office.get(carla, f"/people/{cyd.pid}/leave")  # and they hold when somebody goes
     digest = hidden(leaving, "digest")
-    assert "nobody" in words(leaving)
+    assert "Nobody can take" in words(leaving)
     assert office.post(carla, f"/people/{cyd.pid}/leave", digest=digest).status_code == 303
     assert not any(recording[row.item_id] == "r0" for row in office.open_work(ana))
     assert len(office.open_work(ben)) <= 15
@@ -167,7 +167,7 @@ def test_limits_and_barred_recordings_hold(
         ({"barred": "zoe: r0"}, "does not begin with a sign-in name"),
         ({"barred": "ana: elsewhere"}, "There is no item of a recording 'elsewhere'."),
         ({"barred": "ana: r0\nben: r0"}, ""),
-        ({"most": "ana: many"}, "is no number of items"),
+        ({"most": "ana: many"}, "is not a number of items"),
         ({"most": "ana: 1\nben: 1"}, ""),
         ({"person": ["nobody", "else"]}, "not in the project any more"),
     ],

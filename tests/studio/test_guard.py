@@ -350,7 +350,9 @@ async def _call(
     *,
     headers: list[tuple[bytes, bytes]] | None = None,
     messages: list[dict[str, Any]] | None = None,
-) -> None:
+    client: str = "127.0.0.1",
+) -> list[dict[str, Any]]:
+    """Send one request and return what of it nobody read."""
     queue = list(messages or [{"type": "http.request", "body": b"", "more_body": False}])
 
     async def receive() -> Any:
@@ -369,10 +371,11 @@ async def _call(
         "scheme": "http",
         "http_version": "1.1",
         "headers": [(b"host", b"127.0.0.1:8642"), *(headers or [])],
-        "client": ("127.0.0.1", 1),
+        "client": (client, 1),
         "server": ("127.0.0.1", 8642),
     }
     await app(scope, receive, put)
+    return queue
 
 
 # -- bodies ----------------------------------------------------------------------------------------
@@ -385,6 +388,13 @@ def test_a_megabyte_is_taken_and_one_byte_more_is_not() -> None:
     response = send("POST", content=b"x" * 1_000_001, headers=JSON)
     assert response.status_code == 413
     check_headers(response)
+
+
+def test_a_refusal_is_in_the_language_of_the_browser_or_of_the_project() -> None:
+    for project, browser in (("auto", "de"), ("de", "en")):
+        app, headers = make_app(language=project), {**JSON, "Accept-Language": browser}
+        response = send("POST", app=app, content=b"x" * 1_000_001, headers=headers)
+        assert response.json()["title"] == "Zu groß"
 
 
 @pytest.mark.parametrize("path", ["/", "/stubborn", "/w/x"])
@@ -422,6 +432,19 @@ def test_a_body_declared_small_and_sent_large_is_stopped() -> None:
     messages = [{"type": "http.request", "body": b"x" * 600_000, "more_body": True}] * 3
     asyncio.run(_call(make_app(), "POST", "/", sent, headers=headers, messages=messages))
     assert sent[0]["status"] == 413
+
+
+@pytest.mark.parametrize(
+    ("client", "unread"), [("10.0.0.5", 0), ("192.0.2.1", 20)], ids=["a proxy", "a browser"]
+)
+def test_what_a_proxy_still_sends_is_read_before_it_is_refused(client: str, unread: int) -> None:
+    """A connection closed while it sends is a 502 for its user, and a server that is down for the proxy."""
+    sent: list[Any] = []
+    headers = [(b"sec-fetch-site", b"same-origin"), (b"content-length", b"2000000")]
+    messages = [{"type": "http.request", "body": b"x" * 100_000, "more_body": n < 19} for n in range(20)]
+    app = make_app(proxies=("10.0.0.5",))
+    left = asyncio.run(_call(app, "POST", "/", sent, headers=headers, messages=messages, client=client))
+    assert (sent[0]["status"], len(left)) == (413, unread)
 
 
 # -- answers (field 6.7) ---------------------------------------------------------------------------------------

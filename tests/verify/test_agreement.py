@@ -89,7 +89,7 @@ def design(seed: int, items: int, recordings: int, people: int = 4, each: int = 
 
 
 def ratings_of(candidates: Sequence[Question], verdicts: Sequence[Verdict], thing: str) -> Any:
-    """Read the judgments again, one row a thing: its recording, and person to label. Unsure is no judgment."""
+    """Read the judgements again, one row a thing: its recording, and person to label. Unsure is no judgement."""
     rows = []
     for candidate in candidates:
         said = [v for v in verdicts if v.candidate_id == candidate.id and v.annotator_kind == "human"]
@@ -346,7 +346,7 @@ def test_types_are_shown_each_and_never_averaged() -> None:
 
 
 def test_the_interval_varies_with_recordings_not_with_items() -> None:
-    """Thirty copies of each judgment in a recording tell no more than one: the interval must not shrink."""
+    """Thirty copies of each judgement in a recording tell no more than one: the interval must not shrink."""
     few, _ = design(3, 40, 40)
     said = {c.id: v for c, v in zip(few, [("+", "+"), ("+", "-"), ("-", "-"), ("+", "+")] * 10, strict=True)}
     many, verdicts_few, verdicts_many = [], [], []
@@ -486,7 +486,7 @@ def test_a_file_of_accepted_items_is_warned_of() -> None:
     assert "by construction" in told.warnings[0]
     guessed = agreement_report(candidates, verdicts, resamples=50)
     assert guessed.warnings[0].startswith("None of the 60 questions was rejected by both.")
-    assert guessed.questions.overall.note.startswith("99 % of the judgments are yes")
+    assert guessed.questions.overall.note.startswith("99 % of the judgements are yes")
     both = [say(candidates[0].id, who, "-") for who in ("ana", "ben")]
     assert agreement_report(candidates, [*both, *verdicts[2:]], resamples=50).warnings == ()
 
@@ -522,7 +522,7 @@ def test_one_label_only_is_undefined_and_not_one(sign: str, word: str) -> None:
     seen = report.questions.overall
     assert (seen.raw.value, seen.alpha.value, report.questions.pairs[0].kappa.value) == (1.0, None, None)
     assert seen.alpha.note == (
-        f"every judgment is '{word}': chance is certain, so nothing can be corrected for it"
+        f"every judgement is '{word}': chance is certain, so nothing can be corrected for it"
     )
     rare = seen.negative if word == "right" else seen.positive
     assert rare.value is None

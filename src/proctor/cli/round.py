@@ -57,8 +57,8 @@ def list_(workspace: WorkspaceArgument, where: Stored, output: Output) -> None:
 def collect(workspace: WorkspaceArgument, settings: Collect, output: Output) -> None:
     """Bring what people said to where the rest of Proctor reads it, and say how far they agree.
 
-    Answers become a run, marks go to 'calibrate', ratings to 'study tables', orders to 'study order-table', task graphs and
-    timelines into files that 'read' takes.
+    Answers become a run, marks go to 'calibrate', ratings to 'study tables', orders to 'study order-table', own tasks into a
+    table, task graphs and timelines into files that 'read' takes.
 
     Example: proctor round collect bench people
     """

@@ -13,6 +13,7 @@ from proctor.stages.rounds.settings import (
     GraphRoundSettings,
     MarkSettings,
     OrderSettings,
+    OwnSettings,
     RateSettings,
     RecordRoundSettings,
     TimelineSettings,
@@ -25,11 +26,15 @@ __all__ = ["COMMANDS"]
 def _begin(workspace: Path, kind: str, settings: Given, output: Output) -> None:
     """Begin a round of a kind, and say how people come to it."""
     from proctor.stages.rounds.opening import open_round
+    from proctor.workspace import Workspace
 
     opened = open_round(workspace, kind, settings)
     text = f"round {opened.round}: {counted(opened.tasks)} tasks"
     if opened.dropped:
         text += f"; left out: {counted(opened.dropped)}, listed in round-{kind}.dropped.jsonl"
+    if opened.new:
+        meant = Workspace(workspace).meant()
+        text += f"\n{workspace} is a new workspace{meant and f' ({meant})'}"
     text += f"\npeople find it at {opened.address}\n\nnext: proctor studio {workspace}"
     emit(opened, text, as_json=output.as_json)
 
@@ -73,6 +78,18 @@ def rate(workspace: WorkspaceArgument, settings: RateSettings, output: Output) -
     Example: proctor round rate bench study --form form.toml --workers --redirect 'https://example.org/done?cc={code}'
     """
     _begin(workspace, "rate", settings, output)
+
+
+@with_settings
+def own(workspace: WorkspaceArgument, settings: OwnSettings, output: Output) -> None:
+    """Have people do tasks of your own: rows of a table, of which a form says what is shown and what is asked.
+
+    Fields are scales, choices, numbers, texts, and words that are marked in a text. The workspace is made where there is none.
+    'collect' writes answers.csv and answers.jsonl.
+
+    Example: proctor round own bench tasks.csv --form form.toml --people 3 --batch 10
+    """
+    _begin(workspace, "own", settings, output)
 
 
 @with_settings
@@ -142,5 +159,5 @@ def record(workspace: WorkspaceArgument, settings: RecordRoundSettings, output: 
     _begin(workspace, "record", settings, output)
 
 
-COMMANDS = (answer, mark, write, rate, order, alternatives, graph, timeline, record)
+COMMANDS = (answer, mark, write, rate, own, order, alternatives, graph, timeline, record)
 """In the order in which they are listed."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
+
+import typer
 
 from proctor.cli.console import Group, WorkspaceArgument, counted, emit, group_app
 from proctor.cli.options import Output, with_settings
@@ -12,6 +15,9 @@ from proctor.settings import Settings, argument, option
 from proctor.stages.rounds.settings import Database, Stored
 from proctor.stages.settings import Videos
 from proctor.terminal import note, progress
+
+_HELP = "Folder of the benchmark in the making; of several, each is served at http://NAME.localhost:8642."
+Workspaces = Annotated[list[Path], typer.Argument(metavar="WORKSPACE...", help=_HELP)]
 
 
 class Prepare(Settings, frozen=True, kw_only=True):
@@ -25,6 +31,9 @@ class Listening(Settings, frozen=True, kw_only=True):
 
     host: Annotated[str, option("Address to listen on; others than this machine need TLS.")] = "127.0.0.1"
     port: Annotated[int, option("Port; 0 takes any that is free.", ge=0, le=65535)] = 8642
+    language: Annotated[
+        Literal["auto", "de", "en"], option("Of the pages for people who chose none; auto: what their browser asks for.")
+    ] = "en"  # fmt: skip
 
 
 class Serving(Listening, frozen=True, kw_only=True):
@@ -51,6 +60,14 @@ class Serving(Listening, frozen=True, kw_only=True):
     ] = None
     database: Database = None
     videos: Videos = None
+    oidc: Annotated[str | None, option("People sign in by this provider of OpenID Connect (extra sso).")] = (
+        None
+    )
+    oidc_client: Annotated[str, option("What the provider calls this studio; PROCTOR_OIDC_SECRET has the secret.")] = ""  # fmt: skip
+    oidc_name: Annotated[str, option("What the button says; by default: your institution's login.")] = ""
+    oidc_allow: Annotated[
+        tuple[str, ...], option("Checked e-mail addresses like this (*@example.org) need no invitation; may be given again.")
+    ] = ()  # fmt: skip
 
 
 class Demo(Listening, frozen=True, kw_only=True):
@@ -67,6 +84,15 @@ class Link(Settings, frozen=True, kw_only=True):
 
     handle: Annotated[str, argument("What the person signs in with.", "NAME")]
     origin: Annotated[str, option("Address that browsers use.")] = "http://127.0.0.1:8642"
+    database: Database = None
+
+
+class Program(Settings, frozen=True, kw_only=True):
+    """In whose name a program works, and what it may do."""
+
+    handle: Annotated[str, argument("What the person signs in with: a coordinator or an owner.", "NAME")]
+    scope: Annotated[Literal["read", "write"], option("What the program may do.")] = "read"
+    days: Annotated[int, option("Until it ends.", ge=1, le=366)] = 90
     database: Database = None
 
 
@@ -108,8 +134,8 @@ app = group_app(
 
 @app.command()
 @with_settings
-def serve(workspace: WorkspaceArgument, settings: Serving) -> None:
-    """Serve the studio of a workspace (the default command).
+def serve(workspaces: Workspaces, settings: Serving) -> None:
+    """Serve the studio of a workspace (the default command), or of several on one server.
 
     SQLite and this machine alone by default. The first start prints a link, good for once, under which the first owner
     makes their account.
@@ -117,16 +143,30 @@ def serve(workspace: WorkspaceArgument, settings: Serving) -> None:
     Example: proctor studio bench
 
     Example: proctor studio bench --database postgresql://me@db/proctor --origin https://studio.example.org --proxy 10.0.0.2
-    """
-    from proctor.cli.studio_serving import Address, serve_workspace
 
+    Example: proctor studio bench line2 manuals
+    """
+    from proctor.cli.studio_serving import Address, serve_projects, serve_workspace
+
+    provider = None
+    if settings.oidc is not None:
+        from proctor.studio.oidc import Provider, check_provider
+
+        secret = os.environ.get("PROCTOR_OIDC_SECRET", "")  # others can read the arguments of a process
+        name, allow = settings.oidc_name, settings.oidc_allow
+        provider = check_provider(Provider(issuer=settings.oidc, client=settings.oidc_client, secret=secret, name=name, allow=allow))  # fmt: skip
+    elif settings.oidc_client or settings.oidc_name or settings.oidc_allow:
+        message = "--oidc-client, --oidc-name and --oidc-allow are of a provider, and none is named."
+        raise UserError(message, hint="give --oidc ADDRESS")
     address = Address(
         settings.host, settings.port, settings.origin, settings.proxy, settings.tls_cert, settings.tls_key,
-        settings.accel, settings.tls,
+        settings.accel, settings.tls, provider, settings.language,
     )  # fmt: skip
-    serve_workspace(
-        workspace, address, database=settings.database, project=settings.project, videos=settings.videos
-    )
+    named, database, videos = settings.project, settings.database, settings.videos
+    if len(workspaces) > 1:
+        serve_projects(workspaces, address, database=database, project=named, videos=videos)
+    else:
+        serve_workspace(workspaces[0], address, database=database, project=named, videos=videos)
 
 
 @app.command()
@@ -141,7 +181,8 @@ def demo(settings: Demo) -> None:
     """
     from proctor.cli.studio_serving import Address, serve_demo
 
-    serve_demo(settings.folder, Address(settings.host, settings.port), browser=settings.browser)
+    address = Address(settings.host, settings.port, language=settings.language)
+    serve_demo(settings.folder, address, browser=settings.browser)
 
 
 @app.command()
@@ -156,6 +197,21 @@ def link(workspace: WorkspaceArgument, settings: Link, output: Output) -> None:
     with open_desk(workspace, settings.database, create=False) as desk:
         address = sign_in_link(desk, settings.origin, settings.handle)
     emit({"link": address}, f"{address}\nIt works once, for 24 hours.", as_json=output.as_json)
+
+
+@app.command()
+@with_settings
+def token(workspace: WorkspaceArgument, settings: Program, output: Output) -> None:
+    """Print a token with which a program uses the HTTP interface in a person's name (docs/studio-api.md).
+
+    Example: proctor studio token bench gita --scope read
+    """
+    from proctor.stages.studio import open_desk, program_token
+
+    with open_desk(workspace, settings.database, create=False) as desk:
+        made = program_token(desk, settings.handle, settings.scope, settings.days)
+    emit({"token": made}, made, as_json=output.as_json)
+    note("it is shown this once; My account ends it")
 
 
 @app.command()

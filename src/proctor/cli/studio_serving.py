@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import webbrowser
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +15,11 @@ from proctor.errors import MissingExtraError, UserError
 from proctor.terminal import note, progress
 
 if TYPE_CHECKING:
-    from proctor.studio.context import Settings
+    from proctor.studio.context import Settings, Studio
+    from proctor.studio.oidc import Provider
     from proctor.studio.serving import Header
 
-__all__ = ["Address", "serve_demo", "serve_workspace"]
+__all__ = ["Address", "serve_demo", "serve_projects", "serve_workspace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Address:
         key: of the certificate.
         accel: header by which a proxy sends clips itself, in any case (``serving.HEADERS``).
         local: TLS with certificates that are made here, for the local network.
+        provider: by which people may sign in.
+        language: of the pages for people who chose none; "auto" for what their browser asks for.
     """
 
     host: str
@@ -43,6 +47,8 @@ class Address:
     key: Path | None = None
     accel: str | None = None
     local: bool = False
+    provider: Provider | None = None
+    language: str = "en"
 
 
 def serve_workspace(
@@ -57,8 +63,10 @@ def serve_workspace(
     from proctor.stages.studio import first_link, open_studio
     from proctor.studio.app import build_app
     from proctor.studio.server import bind, serve
+    from proctor.workspace import Workspace
 
     _check(address)
+    Workspace(workspace).require_folder()  # before a certificate is kept in it, which makes the folder
     with bind(address.host, address.port) as listening:
         if address.local:
             address = _with_certificate(address, listening.getsockname()[1], workspace / "studio" / "tls")
@@ -77,10 +85,96 @@ def serve_workspace(
                     note(f"the first owner makes their account here (works once, 7 days): {link}")
                 if address.local:
                     _show_authority(settings.origin)
+                if settings.provider is not None:
+                    note(_to_register(settings))
                 note("stop with Ctrl-C")
 
             app = build_app(studio)
             serve(app, listening, certificate=address.certificate, key=address.key, ready=ready)
+
+
+def serve_projects(
+    workspaces: Sequence[Path],
+    address: Address,
+    *,
+    database: str | None,
+    project: str | None,
+    videos: Path | None,
+) -> None:
+    """Serve several workspaces until the process is stopped, each at a host of its own.
+
+    One that cannot be opened does not keep the others from it: it is listed as such, and the terminal says why.
+
+    Raises:
+        UserError: if the address is not safe, taken, or none under which several can be found; or none can be opened.
+    """
+    _require_extra()
+    from proctor.stages.studio import desk_target, first_link, open_studio
+    from proctor.studio.app import build_app
+    from proctor.studio.projects import Project, Projects, labels_of, origin_of
+    from proctor.studio.server import bind, serve
+    from proctor.workspace import Workspace
+
+    _check(address)
+    _check_together(address, database, project, videos)
+    labels, stores = labels_of(workspaces), dict[str, str]()
+    with bind(address.host, address.port) as listening, ExitStack() as stack:
+        port = listening.getsockname()[1]
+        scheme = "https" if address.certificate is not None else "http"
+        origin = (address.origin or f"{scheme}://localhost:{port}").rstrip("/")
+
+        def open_one(workspace: Path, label: str, settings: Settings) -> Studio:
+            where = database.replace("{project}", label) if database else None
+            folder = Path(str(videos).replace("{project}", label)) if videos else None
+            target = desk_target(Workspace(workspace), where)
+            store = str(target.resolve() if isinstance(target, Path) else target)
+            if (other := stores.setdefault(store, settings.project)) != settings.project:
+                raise UserError(f"its store is that of {other}.", hint="give each project a store of its own")
+            with progress(f"taking the candidates of {settings.project} in") as seen:
+                opened = open_studio(workspace, settings, database=where, videos=folder, seen=seen)
+                return stack.enter_context(opened)
+
+        projects, lines = [], [f"all projects: {origin}"]
+        for label, workspace in labels.items():
+            name = workspace.resolve().name
+            settings = _settings(replace(address, origin=origin_of(origin, label)), port, name, workspace)
+            settings = replace(settings, together=origin)
+            try:
+                studio = open_one(workspace, label, settings)
+                link = first_link(studio.desk, settings.origin)
+                projects.append(Project(name, settings.origin, build_app(studio), studio))
+                lines.append(f"studio of {name}: {settings.origin}")
+                lines += [f"  its first owner's account (works once, 7 days): {link}"] if link else []
+                lines += [f"  {_to_register(settings)}"] if settings.provider else []
+            except (UserError, OSError) as error:
+                why = error.render() if isinstance(error, UserError) else str(error)
+                projects.append(Project(name, settings.origin, None))
+                lines.append(f"{name} is not available: {why}")
+        if not any(p.app for p in projects):
+            raise UserError("\n".join(["none of the projects can be opened.", *lines[1:]]))
+        app, said = Projects(projects, origin, address.language), "\n".join([*lines, "stop with Ctrl-C"])
+        serve(app, listening, certificate=address.certificate, key=address.key, ready=lambda: note(said))
+
+
+def _check_together(address: Address, database: str | None, project: str | None, videos: Path | None) -> None:
+    """Refuse what cannot hold for several projects at once."""
+    from proctor.studio.server import is_loopback
+
+    name = urlsplit(address.origin).hostname or "" if address.origin else "localhost"
+    nowhere = address.origin is None and not is_loopback(address.host)
+    wrong = [
+        (project is not None, "several projects are called as their folders are.", "leave --project out"),
+        (address.local, "--tls makes a certificate for one name, and each project has its own.", "give --origin with a name, and --tls-cert with a certificate for it and for *.NAME"),
+        (nowhere, "several projects need a name below which each has its own.", "give --origin https://studio.example.org; browsers then find https://PROJECT.studio.example.org"),
+        (not name.strip("0123456789.") or ":" in name, "there are no names below an address of numbers.", "give a name: --origin https://studio.example.org"),
+    ]  # fmt: skip
+    for option, value in (("database", database), ("videos", videos)):
+        alone = value is not None and "{project}" not in str(value)
+        hint = f"write {{project}} in --{option}, where the project's name belongs; or leave it to each workspace's settings"
+        wrong.append((alone, f"several projects cannot share one --{option}.", hint))
+    for is_so, message, hint in wrong:
+        if is_so:
+            raise UserError(message, hint=hint)
 
 
 def serve_demo(folder: Path, address: Address, *, browser: bool) -> None:
@@ -224,4 +318,13 @@ def _settings(address: Address, port: int, project: str, workspace: Path) -> Set
         proxies=address.proxies,
         folder=workspace / "studio",
         accel=_accel(address),
+        provider=address.provider,
+        language=address.language,
     )
+
+
+def _to_register(settings: Settings) -> str:
+    from proctor.studio.oidc import DONE
+
+    name = settings.provider.name if settings.provider is not None else ""
+    return f"register this address with {name}: {settings.origin}{DONE}"

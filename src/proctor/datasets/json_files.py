@@ -224,7 +224,7 @@ def iter_typed(path: Path, type_: type[T], log: Log, what: str) -> Iterator[tupl
             value = read(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             bad += 1
-            reason, seen = _reason(error)
+            reason, seen = _reason(error, line)
             first = first or f"line {number}: {seen}"
             log.drop(f"{path.name}:{number}", reason, seen)
             if not good and bad >= _PATIENCE:
@@ -246,12 +246,14 @@ def _none_of(path: Path, lines: int, what: str, first: str) -> UserError:
     )
 
 
-def _reason(error: Exception) -> tuple[str, str]:
+def _reason(error: Exception, line: bytes) -> tuple[str, str]:
     """Reason code and what was seen; a line of the right syntax has the wrong shape."""
     if isinstance(error, msgspec.ValidationError):
         return "wrong-shape", _short(str(error))
-    if isinstance(error, UnicodeDecodeError):
-        return "not-json", f"not UTF-8: {error.reason} at byte {error.start}"
+    try:
+        line.decode()  # msgspec 0.23 says no longer where it is not UTF-8
+    except UnicodeDecodeError as undecoded:
+        return "not-json", f"not UTF-8: {undecoded.reason} at byte {undecoded.start}"
     return "not-json", _short(str(error) or type(error).__name__)
 
 

@@ -20,6 +20,7 @@ from typing import Final
 import msgspec
 
 from proctor.drawing.sketch import NotDrawnError, Sketch
+from proctor.said import say
 
 __all__ = [
     "Engine",
@@ -97,16 +98,20 @@ def run_limited(arguments: Sequence[str], data: bytes, name: str) -> bytes:
             list(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
     except OSError as error:
-        raise NotDrawnError(f"{name} could not be started ({error.strerror})") from None
+        raise NotDrawnError(
+            say("{name} could not be started ({why})", name=name, why=error.strerror)
+        ) from None
     with process:
         _limit_memory(process.pid)
         try:
             written, _ = process.communicate(data, timeout=TIME_LIMIT)
         except subprocess.TimeoutExpired:
             process.kill()
-            raise NotDrawnError(f"{name} took more than {TIME_LIMIT:g} seconds") from None
+            raise NotDrawnError(
+                say("{name} took more than {most:g} seconds", name=name, most=TIME_LIMIT)
+            ) from None
     if process.returncode != 0 or not written:
-        raise NotDrawnError(f"{name} ended with status {process.returncode}")
+        raise NotDrawnError(say("{name} ended with status {status}", name=name, status=process.returncode))
     return written
 
 
@@ -148,7 +153,7 @@ def graphviz_engine(program: str) -> Engine:
         try:
             return _read_plain(written.decode("ascii"), sketch)
         except (ValueError, IndexError, KeyError):
-            raise NotDrawnError("what Graphviz wrote could not be read") from None
+            raise NotDrawnError(say("what Graphviz wrote could not be read")) from None
 
     return Engine("dot", place)
 
@@ -205,11 +210,11 @@ def sugiyama_engine() -> Engine:
         room = max(s.width for s in sketch.slots) + _GAP_X
         request = msgspec.json.encode({"nodes": len(sketch.slots), "edges": sketch.edges, "room": room})
         program = [sys.executable, "-m", "proctor.drawing.sugiyama"]
-        written = run_limited(program, request, "the layout library")
+        written = run_limited(program, request, say("the layout library"))
         try:
             return _place_layers(sketch, *msgspec.json.decode(written, type=_Layers))
         except (msgspec.DecodeError, ValueError, IndexError, KeyError):
-            raise NotDrawnError("what the layout library wrote could not be read") from None
+            raise NotDrawnError(say("what the layout library wrote could not be read")) from None
 
     return Engine("fast-sugiyama", place)
 

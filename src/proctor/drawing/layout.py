@@ -23,6 +23,7 @@ from proctor.drawing.sketch import NotDrawnError, Sketch, make_sketch
 from proctor.errors import UserError
 from proctor.procedure.graph import TaskGraph
 from proctor.records import atomic_write, content_hash
+from proctor.said import say
 
 __all__ = ["DRAWING_VERSION", "Layout", "Layouts"]
 
@@ -120,7 +121,7 @@ class Layouts:
     def _make(self, graph: TaskGraph) -> Layout:
         sketch = make_sketch(graph)
         if self._engine is None:
-            raise NotDrawnError("neither Graphviz nor the library fast-sugiyama is installed")
+            raise NotDrawnError(say("neither Graphviz nor the library fast-sugiyama is installed"))
         path = self._path(sketch)
         placement = _read(path, sketch)
         if placement is None:

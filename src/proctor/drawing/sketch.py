@@ -12,6 +12,7 @@ from typing import Final
 
 from proctor.drawing.text import show_step, text_width, wrap_text
 from proctor.procedure.graph import Step, TaskGraph
+from proctor.said import say, say_in
 
 __all__ = [
     "FOLD_ABOVE",
@@ -105,10 +106,18 @@ def make_sketch(graph: TaskGraph) -> Sketch:
         NotDrawnError: if it has more than ``MAX_STEPS`` actions or a text of more than ``MAX_LABEL`` characters.
     """
     if len(graph.actions) > MAX_STEPS:
-        raise NotDrawnError(f"it has {len(graph.actions):,} steps; drawings stop at {MAX_STEPS}")
+        raise NotDrawnError(
+            say("it has {steps:,} steps; drawings stop at {most}", steps=len(graph.actions), most=MAX_STEPS)
+        )
     longest = max(len(step.text) for step in graph.steps)
     if longest > MAX_LABEL:
-        raise NotDrawnError(f"a step has {longest:,} characters; drawings stop at {MAX_LABEL:,}")
+        raise NotDrawnError(
+            say(
+                "a step has {characters:,} characters; drawings stop at {most:,}",
+                characters=longest,
+                most=MAX_LABEL,
+            )
+        )
     numbers = {step.id: k for k, step in enumerate(list_steps(graph), start=1)}
     slots = tuple(_stack([_measure(graph, i, numbers) for i in chain]) for chain in _chains(graph))
     place = {box.n: k for k, slot in enumerate(slots) for box in slot.boxes}
@@ -141,7 +150,9 @@ def _chains(graph: TaskGraph) -> list[list[str]]:
 def _measure(graph: TaskGraph, step_id: str, numbers: dict[str, int]) -> Box:
     n = graph.index[step_id]
     if step_id in (graph.start, graph.end):
-        word = "Start" if step_id == graph.start else "End"
+        word = (
+            say_in("of a procedure", "Start") if step_id == graph.start else say_in("of a procedure", "End")
+        )
         return Box(n, True, 0.0, 0.0, 56.0, 22.0, (word,))
     text = f"{numbers[step_id]}. {show_step(graph[step_id])}"
     lines = wrap_text(text, _WIDE if len(text) > _LONG else _NARROW, FONT)

@@ -9,7 +9,7 @@ text, and in words in the accessible name.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -20,8 +20,9 @@ from proctor.drawing.layout import Layout
 from proctor.drawing.sketch import GUTTER, LINE, Box, Slot
 from proctor.drawing.text import escape_xml, show_step, text_width
 from proctor.procedure.graph import TaskGraph
+from proctor.said import say_count
 
-__all__ = ["GLYPHS", "Status", "StepMark", "count_errors", "draw_layout", "error_pill", "late_pill"]
+__all__ = ["GLYPHS", "Status", "StepMark", "Tell", "count_errors", "draw_layout", "error_pill", "late_pill"]
 
 Status = Literal["done", "current", "todo", "next", "missing"]
 
@@ -36,6 +37,9 @@ GLYPHS: Final[Mapping[str, str]] = {
 ERROR_GLYPH: Final = "▲"
 LATE_GLYPH: Final = "⇅"
 LATE_WORDS: Final = "out of order"
+
+Tell = Callable[[str], object]
+"""Returns a text of ours as it is said to somebody; ``str`` says it in English."""
 
 _PILL: Final = 14.0
 _SMALL: Final = 10.0
@@ -65,12 +69,14 @@ class StepMark:
 
 def count_errors(errors: int, noun: str = "error") -> str:
     """Return ``1 error``, ``2 errors``."""
+    if noun == "error":
+        return say_count(errors, "{n} error", "{n} errors")
     return f"{errors} {noun}" if errors == 1 else f"{errors} {noun}s"
 
 
-def error_pill(errors: int, noun: str = "error") -> tuple[str, int]:
+def error_pill(errors: int, noun: str = "error", tell: Tell = str) -> tuple[str, int]:
     """Return the text of the mark of a step with mistakes, and its width in pixels."""
-    return _measured(f"{ERROR_GLYPH} {count_errors(errors, noun)}")
+    return _measured(f"{ERROR_GLYPH} {tell(count_errors(errors, noun))}")
 
 
 def late_pill() -> tuple[str, int]:
@@ -90,6 +96,7 @@ def draw_layout(
     focusable: bool = False,
     label: str = "Task graph",
     noun: str = "error",
+    tell: Tell = str,
 ) -> Markup:
     """Return a graph as one SVG element.
 
@@ -101,11 +108,12 @@ def draw_layout(
         focusable: steps can be reached with the tabulator key.
         label: name of the whole drawing.
         noun: what mistakes are called.
+        tell: how our own words are said to whoever looks.
     """
     placed = layout.placement
     corners = placed.corners if placed is not None else ((0.0, 0.0),) * len(layout.sketch.slots)
     slots = "".join(
-        _slot(slot, k, corner, graph, marks, focusable and marks is not None, noun)
+        _slot(slot, k, corner, graph, marks, focusable and marks is not None, noun, tell)
         for k, (slot, corner) in enumerate(zip(layout.sketch.slots, corners, strict=True))
     )
     arrows = "".join(map(_arrow, layout.arrows))
@@ -113,7 +121,11 @@ def draw_layout(
     if placed is not None:
         w, h = _n(placed.width), _n(placed.height)
         size = f' viewBox="0 0 {w} {h}" width="{w}" height="{h}"'
-    name = f'role="list" aria-label="{escape_xml(label)}"' if marks is not None else 'aria-hidden="true"'
+    name = (
+        f'role="list" aria-label="{escape_xml(str(tell(label)))}"'
+        if marks is not None
+        else 'aria-hidden="true"'
+    )
     return Markup(  # noqa: S704 - numbers, our own words and escaped text
         f'<svg class="graph"{size} {name} focusable="false">'
         f'<g class="edges" aria-hidden="true">{arrows}</g>{slots}</svg>'
@@ -128,22 +140,23 @@ def _slot(
     marks: Mapping[str, StepMark] | None,
     focusable: bool,
     noun: str,
+    tell: Tell,
 ) -> str:
     frame = ""
     if slot.framed:
         frame = f'<rect class="frame" width="{_n(slot.width)}" height="{_n(slot.height)}" rx="8" aria-hidden="true"/>'
-    nodes = "".join(_node(box, graph, marks, focusable, noun) for box in slot.boxes)
+    nodes = "".join(_node(box, graph, marks, focusable, noun, tell) for box in slot.boxes)
     return f'<g class="slot" data-slot="{number}"{_move(*corner)}>{frame}{nodes}</g>'
 
 
 def _node(
-    box: Box, graph: TaskGraph, marks: Mapping[str, StepMark] | None, focusable: bool, noun: str
+    box: Box, graph: TaskGraph, marks: Mapping[str, StepMark] | None, focusable: bool, noun: str, tell: Tell
 ) -> str:
     w, h = _n(box.width), _n(box.height)
     if box.terminal:
         return (
             f'<g class="node terminal" aria-hidden="true"{_move(box.x, box.y)}><rect class="box" width="{w}" height="{h}" rx="11"/>'
-            f'<text x="{_n(box.width / 2)}" y="15.5" text-anchor="middle">{box.lines[0]}</text></g>'
+            f'<text x="{_n(box.width / 2)}" y="15.5" text-anchor="middle">{tell(box.lines[0])}</text></g>'
         )
     step = graph.steps[box.n]
     mark = marks.get(step.id) if marks is not None else None
@@ -152,10 +165,10 @@ def _node(
         classes = f"node is-{mark.status}" + (" has-errors" if mark.errors else "") + (" is-late" * mark.late)
         inner = f'<rect class="inner" width="{w}" height="{h}" rx="5"/>' if mark.status == "current" else ""
         sign = _sign(GLYPHS[mark.status])
-        badges = (_error_badge(box, mark.errors, noun) if mark.errors else "") + (
+        badges = (_error_badge(box, mark.errors, noun, tell) if mark.errors else "") + (
             _late_badge() if mark.late else ""
         )
-        spoken = escape_xml(f"{show_step(step)} ({mark.words})")
+        spoken = escape_xml(f"{show_step(step)} ({tell(mark.words)})")
         name = f' role="listitem" aria-label="{spoken}"' + (
             (' tabindex="0"' if focusable else "") + _times(mark)
         )
@@ -182,13 +195,13 @@ def _sign(glyph: str) -> str:
     )
 
 
-def _error_badge(box: Box, errors: int, noun: str) -> str:
+def _error_badge(box: Box, errors: int, noun: str, tell: Tell) -> str:
     """A filled corner and, across the lower edge, where no arrow ends, a triangle with the count and the word."""
     w, h = _n(box.width), _n(box.height)
     corner = f"{w},{_n(box.height - _CORNER)} {w},{h} {_n(box.width - _CORNER)},{h}"
     return (
         f'<g class="badge error" aria-hidden="true"><polygon class="corner" points="{corner}"/>'
-        f"{_pill(error_pill(errors, noun), box.width + 5, box.height - _PILL / 2 + 1, at_end=True)}</g>"
+        f"{_pill(error_pill(errors, noun, tell), box.width + 5, box.height - _PILL / 2 + 1, at_end=True)}</g>"
     )
 
 

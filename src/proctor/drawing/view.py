@@ -16,17 +16,19 @@ from markupsafe import Markup
 
 from proctor.drawing.layout import Layouts
 from proctor.drawing.sketch import NotDrawnError, list_steps
-from proctor.drawing.svg import GLYPHS, StepMark, count_errors, draw_layout
+from proctor.drawing.svg import GLYPHS, StepMark, Tell, count_errors, draw_layout
 from proctor.drawing.text import show_instruction, show_step, show_text
 from proctor.exam.kinds.example import Example, Performed
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.progress import progress_after
+from proctor.procedure.recording import MISTAKE_NAMES
+from proctor.said import capital, listed, say
 
 __all__ = ["GraphView", "PlainStatus", "StepRow", "default_layouts", "mark_steps", "view_graph"]
 
 PlainStatus = Literal["done", "current", "todo"]
 
-_WORDS: Final[dict[str, str]] = {"done": "done", "current": "current", "todo": "not done"}
+_WORDS: Final[dict[str, str]] = {"done": say("done"), "current": say("current"), "todo": say("not done")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +103,26 @@ def default_layouts() -> Layouts:
     return Layouts()
 
 
-def view_graph(example: Example, graph: TaskGraph | None, layouts: Layouts | None = None) -> GraphView:
+def view_graph(
+    example: Example, graph: TaskGraph | None, layouts: Layouts | None = None, tell: Tell = str
+) -> GraphView:
     """Describe the moment of an example.
 
     Args:
         example: what was done, when and how well; one without an id says nothing of that (``exam.kind.Kind.blind``).
         graph: of its activity; without one there is only the list of what was done.
         layouts: where layouts are kept; those of the process by default.
+        tell: how our own words in the drawing are said to whoever looks.
     """
     rows, plain = _rows(example, graph), not example.id
     done = sum(row.status != "todo" for row in rows)
     if graph is None:
         return GraphView(
-            show_text(example.activity_name), Markup(), "There is no task graph of this activity.", rows, done
+            show_text(example.activity_name),
+            Markup(),
+            say("There is no task graph of this activity."),
+            rows,
+            done,
         )
     title = show_text(graph.name or example.activity_name)
     marks = mark_steps(example, graph)
@@ -122,11 +131,12 @@ def view_graph(example: Example, graph: TaskGraph | None, layouts: Layouts | Non
     try:
         layout = (layouts or default_layouts()).find(graph)
     except NotDrawnError as error:
-        return GraphView(
-            title, Markup(), f"Not drawn: {error}. The list says the same.", rows, done, False, counts
-        )
+        note = say("Not drawn: {reason}. The list says the same.", reason=error.args[0])
+        return GraphView(title, Markup(), note, rows, done, False, counts)
     shown = None if plain else marks
-    svg = draw_layout(layout, graph, shown, focusable=True, label=f"Task graph: {title}")
+    svg = draw_layout(
+        layout, graph, shown, focusable=True, label=say("Task graph: {title}", title=title), tell=tell
+    )
     return GraphView(title, svg, "", rows, done, any(s.framed for s in layout.sketch.slots), counts, plain)
 
 
@@ -200,11 +210,11 @@ def _clock(seconds: float) -> str:
 
 
 def _kind(kind: str) -> str:
-    shown = show_text(kind)
-    return shown[:1].upper() + shown[1:] or "Mistake"
+    return MISTAKE_NAMES.get(kind) or capital(show_text(kind)) or say("Mistake")
 
 
 def _words(status: PlainStatus, kinds: list[str]) -> str:
     if not kinds:
         return _WORDS[status]
-    return f"{_WORDS[status]}, {count_errors(len(kinds))}: {', '.join(dict.fromkeys(kinds))}"
+    errors, named = count_errors(len(kinds)), listed(dict.fromkeys(kinds))
+    return say("{status}, {errors}: {kinds}", status=_WORDS[status], errors=errors, kinds=named)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from proctor.corpus.source import render_source
 from proctor.exam.lines import Line
 from proctor.exam.question import Footage, Picture, Procedure, Question, Source, Words
+from proctor.said import say
 
 if TYPE_CHECKING:
     from proctor.exam.kinds.example import Example
@@ -27,6 +28,8 @@ class Exhibited(NamedTuple):
         rows: of a table.
         lines: what is known, one by one.
         picture: file of its pixels, which the studio reads (``proctor.corpus.picture``) and sends; None where there are none.
+        sound: file of one that browsers play, which the studio sends; None where there is none.
+        link: the text is an address of the web.
         footage: of a recording; None where there is none. The studio plays the first of the question.
         progress: what was done of a procedure, with its task graph; the studio draws it. None where there is none.
     """
@@ -37,6 +40,8 @@ class Exhibited(NamedTuple):
     rows: tuple[tuple[str, ...], ...] = ()
     lines: tuple[Line, ...] = ()
     picture: Path | None = None
+    sound: Path | None = None
+    link: bool = False
     footage: Footage | None = None
     progress: Example | None = None
 
@@ -61,7 +66,7 @@ class Judging(NamedTuple):
     criteria: tuple[Criterion, ...]
     reasons: Mapping[str, str]
     guideline: str
-    ask: str = "Are these right answers?"
+    ask: str = say("Are these right answers?")
 
 
 def evidence_parts(question: Question, library: Library) -> tuple[Exhibited, ...]:
@@ -69,9 +74,9 @@ def evidence_parts(question: Question, library: Library) -> tuple[Exhibited, ...
     found = []
     for part in question.evidence:
         if isinstance(part, Footage):
-            found.append(Exhibited("Recording", footage=part))
+            found.append(Exhibited(say("Recording"), footage=part))
         elif isinstance(part, Words):
-            found.append(Exhibited("Text", part.text))
+            found.append(Exhibited(say("Text"), part.text))
         elif isinstance(part, Picture):
             found.append(_picture(part, library))
         elif isinstance(part, Source):
@@ -86,31 +91,37 @@ def _picture(part: Picture, library: Library) -> Exhibited:
 
     file = find_image(library.root, part.path)
     if isinstance(file, Path):
-        return Exhibited("Picture", part.caption, picture=file)
-    return Exhibited("Picture", " ".join(filter(None, (part.caption, f"(Not shown: {file.detail}.)"))))
+        return Exhibited(say("Picture"), part.caption, picture=file)
+    why = say("(Not shown: {why}.)", why=file.detail)
+    text = (
+        say("{caption} (Not shown: {why}.)", caption=part.caption, why=file.detail) if part.caption else why
+    )
+    return Exhibited(say("Picture"), text)
 
 
 def _source(part: Source, library: Library) -> Exhibited:
     source = library.corpus.get(part.id) if library.corpus is not None else None
     if source is None or library.corpus is None:
-        return Exhibited("Source", f"The source '{part.id}' is not there.")
+        return Exhibited(say("Source"), say("The source '{id}' is not there.", id=part.id))
     if source.modality == "table":
         return Exhibited(
-            " – ".join(filter(None, (source.title, source.section))) or "Table",
+            " – ".join(filter(None, (source.title, source.section))) or say("Table"),
             "",
             source.header,
             source.rows,
         )
     if source.modality == "image":
-        return Exhibited("Image", render_source(source), picture=library.corpus.pixels(source))
-    return Exhibited(source.title or "Text", source.body)
+        return Exhibited(say("Image"), render_source(source), picture=library.corpus.pixels(source))
+    return Exhibited(source.title or say("Text"), source.body)
 
 
 def _procedure(part: Procedure, library: Library) -> Exhibited:
     graph = library.graphs.get(part.id)
     steps = graph.actions if graph is not None else ()
     title = part.title or (graph.name if graph is not None else part.id)
-    return Exhibited(f"Procedure: {title}", lines=tuple(Line(step.id, step.text) for step in steps))
+    return Exhibited(
+        say("Procedure: {title}", title=title), lines=tuple(Line(step.id, step.text) for step in steps)
+    )
 
 
 _GUIDELINE = """\
@@ -152,21 +163,22 @@ Work alone. Do not look for the material elsewhere, and do not ask a chat assist
 GENERAL = Judging(
     criteria=(
         Criterion(
-            "It can be answered from what is shown, and not without it",
-            "Common sense alone must not be enough; what is shown must be.",
+            say("It can be answered from what is shown, and not without it"),
+            say("Common sense alone must not be enough; what is shown must be."),
         ),
         Criterion(
-            "It needs no knowledge from outside", "Names, dates or facts that nothing here tells are outside."
+            say("It needs no knowledge from outside"),
+            say("Names, dates or facts that nothing here tells are outside."),
         ),
-        Criterion("It has one meaning", "Two careful readers would look for the same answer."),
-        Criterion("It is natural, clear and grammatical", "A person could ask it like this."),
+        Criterion(say("It has one meaning"), say("Two careful readers would look for the same answer.")),
+        Criterion(say("It is natural, clear and grammatical"), say("A person could ask it like this.")),
     ),
     reasons={
-        "not-needed": "It can be answered without what is shown",
-        "unanswerable": "What is shown does not answer it",
-        "outside-knowledge": "It needs knowledge from elsewhere",
-        "unclear": "It is unclear or can be read in two ways",
-        "language": "The language is wrong or not natural",
+        "not-needed": say("It can be answered without what is shown"),
+        "unanswerable": say("What is shown does not answer it"),
+        "outside-knowledge": say("It needs knowledge from elsewhere"),
+        "unclear": say("It is unclear or can be read in two ways"),
+        "language": say("The language is wrong or not natural"),
     },
     guideline=_GUIDELINE,
 )

@@ -13,13 +13,16 @@ from proctor.records import read_bytes
 __all__ = ["iter_csv_rows"]
 
 
-def iter_csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
+def iter_csv_rows(
+    path: Path, columns: Sequence[str] | None, delimiter: str = ""
+) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the line and the cells of each row by column, blanks around them taken off; further columns come with them.
 
     Args:
         path: of the file, UTF-8; its first line names the columns, parted by commas, semicolons (Excel in many countries)
             or tabs.
-        columns: that must be there.
+        columns: that must be there; None for any, each named once.
+        delimiter: of the file; guessed by default.
 
     Raises:
         UserError: if the file is not UTF-8 or no CSV, a column is missing or named twice, or a row has too few or too many
@@ -31,7 +34,7 @@ def iter_csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, Map
         raise UserError(
             f"not UTF-8: {error.reason}.", where=str(path), hint="save the file as UTF-8"
         ) from None
-    delimiter = _delimiter(text.partition("\n")[0], columns)
+    delimiter = delimiter or _delimiter(text.partition("\n")[0], columns)
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
     try:
         _check_columns(reader.fieldnames or (), columns, path)
@@ -45,8 +48,10 @@ def iter_csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, Map
         raise UserError(f"this is no CSV: {error}.", where=f"{path}:{reader.line_num}") from None
 
 
-def _delimiter(line: str, columns: Sequence[str]) -> str:
-    """Return the sign that parts the first line into the wanted columns; a comma where none does."""
+def _delimiter(line: str, columns: Sequence[str] | None) -> str:
+    """Return the sign that parts the first line into the wanted columns, or that it has most of; a comma where none does."""
+    if columns is None:
+        return max(",;\t", key=line.count)
     for delimiter in ",;\t":
         names = {name.strip().strip('"') for name in line.split(delimiter)}
         if names.issuperset(columns):
@@ -54,8 +59,9 @@ def _delimiter(line: str, columns: Sequence[str]) -> str:
     return ","
 
 
-def _check_columns(found: Sequence[str], wanted: Sequence[str], path: Path) -> None:
+def _check_columns(found: Sequence[str], columns: Sequence[str] | None, path: Path) -> None:
     names = [name.strip() for name in found]
+    wanted = [name for name in names if name] if columns is None else columns
     hint = f"the first line names the columns {', '.join(wanted)}"
     if missing := [name for name in wanted if name not in names]:
         raise UserError(f"the columns {', '.join(missing)} are missing.", where=str(path), hint=hint)

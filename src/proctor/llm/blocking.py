@@ -112,7 +112,8 @@ class _Runner(threading.Thread):
         self._requests = requests
         self._stage = stage
         self._grace = grace
-        self._results: queue.Queue[tuple[Request, Outcome] | None] = queue.Queue(_WAITING_RESULTS)
+        # Ctrl-C may leave a queue.Queue locked for good (it is Python, interrupted between any two lines); this one is C.
+        self._results: queue.SimpleQueue[tuple[Request, Outcome] | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
@@ -137,8 +138,7 @@ class _Runner(threading.Thread):
         if self._halted:
             self._cancel()
         self._halted = True
-        with suppress(queue.Full):
-            self._results.put_nowait(None)
+        self._results.put(None)
 
     def run(self) -> None:
         """Make the calls."""
@@ -151,7 +151,7 @@ class _Runner(threading.Thread):
             self.error = error
         finally:
             self._ready.set()
-            self._put(None)
+            self._results.put(None)
             self._ended.set()
 
     async def _main(self) -> None:
@@ -161,25 +161,11 @@ class _Runner(threading.Thread):
             results = self._caller.ask_all(self._requests, stage=self._stage, grace=self._grace)
             async with aclosing(results):
                 async for pair in results:
-                    while not self._stopping.is_set():
-                        try:
-                            self._results.put_nowait(pair)
-                        except queue.Full:
-                            await asyncio.sleep(0.005)
-                        else:
-                            break
+                    while self._results.qsize() >= _WAITING_RESULTS and not self._stopping.is_set():
+                        await asyncio.sleep(0.005)
+                    self._results.put(pair)
         finally:
             await self._caller.close()
-
-    def _put(self, pair: None) -> None:
-        while True:
-            try:
-                self._results.put(pair, timeout=0.05)
-            except queue.Full:
-                if self._stopping.is_set():
-                    return
-            else:
-                return
 
     def stop(self) -> None:
         """End the run and wait for its end; a second interruption ends it at once."""

@@ -417,19 +417,18 @@ class Budget:
     def _check_price(self, need: Need) -> None:
         if need.cost is not None:
             return
-        if self._max_cost is not None:
-            raise UserError(
-                f"the price of {need.model} is not known, so --max-cost cannot be kept.",
-                hint=_HOW_TO_PRICE.format(model=need.model),
-            )
         with self._lock:
             new = need.model not in self._warned
             self._warned.add(need.model)
-        if new:
-            self._warn(
-                f"the price of {need.model} is not known: its calls are counted, but their cost is not. "
-                + _HOW_TO_PRICE.format(model=need.model)
-            )
+        if self._max_cost is None and not new:
+            return
+        from proctor.llm.prices import meant_model  # it counts in our nano-dollars
+
+        hint = meant_model(need.model) + _HOW_TO_PRICE.format(model=need.model)
+        unknown = f"the price of {need.model} is not known"
+        if self._max_cost is not None:
+            raise UserError(f"{unknown}, so --max-cost cannot be kept.", hint=hint)
+        self._warn(f"{unknown}: its calls are counted, but their cost is not. {hint}")
 
     def _deliver(
         self, future: asyncio.Future[Reservation], given: Reservation | None, reached: BudgetReached | None

@@ -11,8 +11,7 @@ may depend on its own outcomes alone: then order and concurrency change nothing.
 
 from __future__ import annotations
 
-import threading
-from collections import deque
+import queue
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -45,27 +44,28 @@ class Feed:
     def __init__(self) -> None:
         self.look: Callable[[Request], None] | None = None
         """Called with each request before it is handed out."""
-        self._ready: deque[Request] = deque()
-        self._changed = threading.Condition()
+        # Written in C: Ctrl-C may leave what is written in Python (threading.Condition, queue.Queue) locked for good.
+        self._ready: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._closed = False
 
     def put(self, requests: Iterable[Request]) -> None:
         """Add requests."""
-        with self._changed:
-            self._ready.extend(requests)
-            self._changed.notify()
+        for request in requests:
+            self._ready.put(request)
 
     def end(self) -> None:
         """Say that nothing more will come."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+        self._ready.put(None)
 
     def take(self, most: int) -> list[Request]:
         """Return at least one request and at most ``most``, waiting for the first; none after the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._ready or self._closed)
-            taken = [self._ready.popleft() for _ in range(min(most, len(self._ready)))]
+        taken: list[Request] = []
+        while not self._closed and len(taken) < most and not (taken and self._ready.empty()):
+            request = self._ready.get()
+            if request is None:
+                self._closed = True
+            else:
+                taken.append(request)
         if self.look is not None:
             for request in taken:
                 self.look(request)

@@ -14,7 +14,7 @@ from proctor.llm.budget import Need, dollars
 from proctor.llm.limits import fits
 from proctor.llm.message import Audio, Image, Request, Video
 from proctor.llm.outcome import Usage
-from proctor.llm.prices import Price, PriceTable
+from proctor.llm.prices import Price, PriceTable, meant_model
 from proctor.llm.tokens import TokenEstimate, estimate_reply, estimate_tokens, rules_date
 from proctor.records import canonical_json
 
@@ -375,7 +375,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 def _remarks(estimate: Estimate) -> list[str]:
     remarks = [
-        f"the price of {model} is not known: its cost comes on top. Write it into a file and name that in PROCTOR_PRICES."
+        f"the price of {model} is not known: its cost comes on top. {meant_model(model)}Write it into a file and name that in PROCTOR_PRICES."
         for model in estimate.unpriced
     ]
     if estimate.left_out:

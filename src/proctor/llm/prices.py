@@ -22,6 +22,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -37,7 +38,7 @@ from proctor.llm.model import FUNCTION, PERSON, ModelName
 from proctor.llm.outcome import Usage
 from proctor.records import decode, read_bytes
 
-__all__ = ["FREE_PROVIDERS", "PRICES_VARIABLE", "Price", "PriceTable", "Rates"]
+__all__ = ["FREE_PROVIDERS", "PRICES_VARIABLE", "Price", "PriceTable", "Rates", "meant_model"]
 
 PRICES_VARIABLE: Final = "PROCTOR_PRICES"
 FREE_PROVIDERS: Final = frozenset({"transformers", "replay", "human", FUNCTION, PERSON})
@@ -265,6 +266,21 @@ def _our_table() -> _Table:
 @cache
 def _our_names() -> dict[tuple[str, str], _TableModel]:
     return {(model.provider, name): model for model in _our_table().models for name in model.names}
+
+
+def meant_model(model: str) -> str:
+    """Return ``Did you mean PROVIDER/MODEL? `` where our table holds nearly this name; empty for none.
+
+    Names that differ in their digits are other versions, and a new one is not in the table. Own servers have names of their own.
+    """
+    name = ModelName.parse(model)
+    if name.base_url:
+        return ""
+    written = f"{name.provider}/{name.model}"
+    known = [f"{provider}/{one}" for provider, one in _our_names()]
+    alike = [one for one in known if re.findall(r"\d", one) == re.findall(r"\d", written)]
+    near = get_close_matches(written, alike, n=1, cutoff=0.85)
+    return f"Did you mean {near[0]}? " if near and near[0] != written else ""
 
 
 def _our_price(model: str, name: ModelName, day: datetime.date) -> Price | None:

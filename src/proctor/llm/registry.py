@@ -35,7 +35,7 @@ def resolve(name: str) -> Model:
         UserError: if the name is none, the provider is unknown, broken or installed twice, or a key or address is missing.
     """
     parsed = ModelName.parse(name)
-    make = _provider(parsed.provider)
+    make = _provider(parsed.provider, parsed.model)
     ours = getattr(make, "__module__", "").startswith("proctor.")
     try:
         model = make(parsed)
@@ -98,7 +98,7 @@ def unsent_parameters(name: str, parameters: Parameters) -> tuple[str, ...]:
     parsed = ModelName.parse(name)
     if parsed.provider == FUNCTION:
         return ()
-    unsent: Unsent | None = getattr(_provider(parsed.provider), "unsent", None)
+    unsent: Unsent | None = getattr(_provider(parsed.provider, parsed.model), "unsent", None)
     names = unsent(parsed, parameters) if unsent is not None else ()
     return tuple(sorted(name for name in names if getattr(parameters, name) not in (None, (), {})))
 
@@ -116,23 +116,23 @@ def _entries() -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=ENTRY_POINTS))
 
 
-def _provider(name: str) -> Provider:
+def _provider(name: str, model: str) -> Provider:
     found = [entry for entry in _entries() if entry.name == name]
     if not found:
-        raise _unknown(name)
+        raise _unknown(name, model)
     provider: Provider = load_plugin(
         found, f"the provider {name!r}", "a function that makes models", callable
     )
     return provider
 
 
-def _unknown(name: str) -> UserError:
+def _unknown(name: str, model: str) -> UserError:
     known = provider_names()
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     listed = ", ".join(known) or "none: is Proctor installed?"
     return UserError(
         f"there is no provider {name[:80]!r}; known are {listed}.",
-        hint=f"did you mean {close[0]}/…?"
+        hint=f"did you mean {close[0]}/{model[:80]}?"
         if close
         else "models are written PROVIDER/MODEL; any OpenAI-compatible server is compat/MODEL@http://host:port/v1",
     )

@@ -1,4 +1,4 @@
-"""Tell what a video file is, and refuse early what later stages could not use.
+"""Tell what a video or sound file is, and refuse early what later stages could not use.
 
 Only a few packets and one frame are read, so a file of twelve hours takes as long as one of a minute.
 """
@@ -15,17 +15,19 @@ from itertools import islice, pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, overload
 
 import msgspec
 
 from proctor.errors import UserError
 from proctor.media.paint import square_size
-from proctor.media.source import DEFAULT_LIMITS, Deadline, Limits, cut_off, import_av, open_video
+from proctor.media.source import DEFAULT_LIMITS, Deadline, Limits, cut_off, import_av, open_sound, open_video
 
-__all__ = ["Quarantined", "VideoInfo", "check_all", "presentation_times", "probe"]
+__all__ = ["Quarantined", "VideoInfo", "check_all", "presentation_times", "probe", "probe_sound"]
 
 if TYPE_CHECKING:
+    from av.audio.frame import AudioFrame
+    from av.audio.stream import AudioStream
     from av.container import InputContainer
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
@@ -47,6 +49,14 @@ _ENDINGS: Final = {
     "flv": {".flv"},
     "ogg": {".ogv", ".ogg"},
 }
+_SOUNDS: Final = {
+    "wav": (".wav", ("pcm_s", "pcm_u8", "pcm_f32le")),
+    "mp3": (".mp3", ("mp3",)),
+    "ogg": (".ogg", ("vorbis", "opus", "flac")),
+    "mov": (".m4a", ("aac", "mp3")),
+    "flac": (".flac", ("flac",)),
+}
+"""Sounds that browsers play: container, ending, and how the names of their codecs begin."""
 
 
 class VideoInfo(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -122,10 +132,8 @@ def probe(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> V
     """
     where = str(path)
     with open_video(path, limits) as (container, stream):
-        short = cut_off(Path(os.path.abspath(where)))  # noqa: PTH100 - resolve() raises on symlink loops
-        if short:
-            raise UserError(short, where=where, hint="copy the file again; the transfer was interrupted")
-        picture = _first_picture(container, stream, where)
+        _refuse_cut(where)
+        picture = _first_frame(container, stream, where)
     with open_video(path, limits) as (container, stream):
         packets = _packets(container, stream, where)
         _refuse_still(packets, where)
@@ -133,7 +141,44 @@ def probe(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> V
         return _info(where, container, stream, picture, packets, end)
 
 
-def _first_picture(container: InputContainer, stream: VideoStream, where: str) -> VideoFrame:
+def probe_sound(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> tuple[str, float]:
+    """Return how a file of sound ends by its contents (``.mp3``), whatever it is called, and its length in seconds.
+
+    Raises:
+        UserError: as ``probe``; or if there is a video in it, browsers may not play it, or it does not say how long it is.
+        MissingExtraError: when PyAV is not installed.
+    """
+    where = str(path)
+    with open_sound(path, limits) as (container, stream):
+        _refuse_cut(where)
+        _first_frame(container, stream, where)
+        codec = stream.codec_context.codec.canonical_name
+        ending, codecs = _SOUNDS.get(container.format.name.split(",")[0], ("", ()))
+        if not codec.startswith(codecs or "no codec"):
+            raise UserError(
+                f"browsers may not play it: {codec} in {container.format.name}.",
+                where=where,
+                hint="export it as wav, mp3, ogg, m4a or flac",
+            )
+    with open_sound(path, limits) as (container, stream):
+        end = _end(container, stream, _packets(container, stream, where), where)
+        seconds = _duration(container, stream, end)
+    if not seconds or not math.isfinite(seconds) or seconds < 0:
+        raise UserError("it does not say how long it is.", where=where)
+    return ending, seconds
+
+
+def _refuse_cut(where: str) -> None:
+    short = cut_off(Path(os.path.abspath(where)))  # noqa: PTH100 - resolve() raises on symlink loops
+    if short:
+        raise UserError(short, where=where, hint="copy the file again; the transfer was interrupted")
+
+
+@overload
+def _first_frame(container: InputContainer, stream: VideoStream, where: str) -> VideoFrame: ...
+@overload
+def _first_frame(container: InputContainer, stream: AudioStream, where: str) -> AudioFrame: ...
+def _first_frame(container: InputContainer, stream: VideoStream | AudioStream, where: str) -> object:
     try:
         for frame in islice(container.decode(stream), 1):
             return frame
@@ -142,13 +187,13 @@ def _first_picture(container: InputContainer, stream: VideoStream, where: str) -
     else:
         reason = ""
     raise UserError(
-        f"there is a video stream, but no frame of it could be decoded{reason}.",
+        f"there is {'a video' if stream.type == 'video' else 'an audio'} stream, but no frame of it could be decoded{reason}.",
         where=where,
-        hint="the file is damaged or holds no pictures; export it again",
+        hint="the file is damaged or empty; export it again",
     )
 
 
-def _packets(container: InputContainer, stream: VideoStream, where: str) -> _Packets:
+def _packets(container: InputContainer, stream: VideoStream | AudioStream, where: str) -> _Packets:
     shown: list[int] = []
     keys: list[int] = []
     count = 0
@@ -174,7 +219,9 @@ def _packets(container: InputContainer, stream: VideoStream, where: str) -> _Pac
     return _Packets(tuple(sorted(shown)), tuple(sorted(keys)), count, whole)
 
 
-def _end(container: InputContainer, stream: VideoStream, packets: _Packets, where: str) -> Fraction | None:
+def _end(
+    container: InputContainer, stream: VideoStream | AudioStream, packets: _Packets, where: str
+) -> Fraction | None:
     """Return when the last frame ends, in seconds of the stored times; None when it is too far to look.
 
     Raises:
@@ -250,7 +297,9 @@ def _info(
     )
 
 
-def _duration(container: InputContainer, stream: VideoStream, end: Fraction | None) -> float | None:
+def _duration(
+    container: InputContainer, stream: VideoStream | AudioStream, end: Fraction | None
+) -> float | None:
     if stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
     start = Fraction(container.start_time or 0, 1_000_000)

@@ -1,4 +1,4 @@
-"""Open a local video file, and nothing else, within limits on the work that it may cause; write one whole or not at all.
+"""Open a local video or sound file, and nothing else, within limits on the work that it may cause; write one whole or not at all.
 
 FFmpeg opens URLs, playlists and concatenation scripts as readily as files, and a script can name any file of the
 machine. So only regular files are opened, by absolute path, with the protocol list cut down to ``file`` and the
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from proctor.errors import MissingExtraError, UserError
 
@@ -28,8 +28,8 @@ __all__ = [
     "cut_off",
     "import_av",
     "local_file",
+    "open_sound",
     "open_video",
-    "read_failure",
     "write_mp4",
 ]
 
@@ -79,6 +79,7 @@ class Deadline:
 # -- open a local video file, and nothing else ---------------------------------------------------------------------
 
 if TYPE_CHECKING:
+    from av.audio.stream import AudioStream
     from av.container import InputContainer
     from av.video.codeccontext import VideoCodecContext
     from av.video.stream import VideoStream
@@ -103,6 +104,8 @@ _MAGIC: Final[tuple[tuple[bytes, str], ...]] = (
     (b"<html", "a web page"),
     (b"<?xml", "an XML document"),
 )
+_FILES: Final = {"video": "mp4, mov, mkv, webm, avi, ...", "sound": "wav, mp3, ogg, m4a, flac"}
+_SAFE: Final = {"video": "H.264 in an mp4 file", "sound": "a wav or mp3 file"}
 _TEXT = frozenset(range(32, 127)) | {9, 10, 13}
 _MAX_BOXES: Final = 4096
 
@@ -144,7 +147,7 @@ def local_file(path: str | os.PathLike[str]) -> Path:
             f"cannot be opened: {reason}.", where=text, hint="check the path and its spelling"
         ) from None
     if stat.S_ISDIR(state.st_mode):
-        raise UserError("this is a folder, a video file was expected.", where=text)
+        raise UserError("this is a folder, a file was expected.", where=text)
     if not stat.S_ISREG(state.st_mode):
         raise UserError("this is not a regular file (a device, pipe or socket).", where=text)
     if state.st_size == 0:
@@ -166,11 +169,35 @@ def open_video(
     """Open a local file and its first real video stream; close it at the end of the block.
 
     Raises:
-        UserError: if the file is not a readable video; see ``read_failure`` for the reasons told.
+        UserError: if the file is not a readable video; see ``_read_failure`` for the reasons told.
         MissingExtraError: when PyAV is not installed.
     """
-    av = import_av()
     file = local_file(path)
+    with _opened(file, limits, "video") as container:
+        yield container, _video_stream(file, container, limits)
+
+
+@contextmanager
+def open_sound(
+    path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS
+) -> Iterator[tuple[InputContainer, AudioStream]]:
+    """Open a local file of sound alone and its first stream, as ``open_video`` does; the cover of a record is no video.
+
+    Raises:
+        UserError: as ``open_video``, or if there is a video in it.
+        MissingExtraError: when PyAV is not installed.
+    """
+    file = local_file(path)
+    with _opened(file, limits, "sound") as container:
+        if _pictures(container) or not container.streams.audio:
+            seen = "there is a video in it" if _pictures(container) else "there is no sound in it"
+            raise UserError(f"{seen}.", where=str(file), hint="give a file of sound alone")
+        yield container, container.streams.audio[0]
+
+
+@contextmanager
+def _opened(file: Path, limits: Limits, what: Literal["video", "sound"]) -> Iterator[InputContainer]:
+    av = import_av()
     options = {"protocol_whitelist": "file", "format_whitelist": _FORMATS}
     try:
         container = av.open(
@@ -181,14 +208,19 @@ def open_video(
             **_lenient_metadata(av),
         )
     except (av.error.FFmpegError, OSError, ValueError) as error:
-        raise read_failure(file, error) from None
+        raise _read_failure(file, error, what) from None
     with container:
-        yield container, _video_stream(file, container, limits)
+        yield container
+
+
+def _pictures(container: InputContainer) -> list[VideoStream]:
+    """Return the real video streams: cover pictures are none."""
+    cover = import_av().stream.Disposition.attached_pic
+    return [stream for stream in container.streams.video if not stream.disposition & cover]
 
 
 def _video_stream(file: Path, container: InputContainer, limits: Limits) -> VideoStream:
-    av = import_av()
-    pictures = [s for s in container.streams.video if not s.disposition & av.stream.Disposition.attached_pic]
+    pictures = _pictures(container)
     if not pictures:
         others = sorted({str(s.type) for s in container.streams}) or ["nothing"]
         seen = "only a cover picture and " if container.streams.video else "only "
@@ -213,7 +245,7 @@ def _video_stream(file: Path, container: InputContainer, limits: Limits) -> Vide
     return stream
 
 
-def read_failure(file: Path, error: Exception) -> UserError:
+def _read_failure(file: Path, error: Exception, what: Literal["video", "sound"]) -> UserError:
     """Say why FFmpeg could not read a file, from its bytes where they tell more than the error."""
     where = str(file)
     if isinstance(error, import_av().error.ExitError):
@@ -232,15 +264,15 @@ def read_failure(file: Path, error: Exception) -> UserError:
     contents = _contents(file)
     if contents:
         return UserError(
-            f"this is not a video: its contents look like {contents}.",
+            f"this is not a {what}: its contents look like {contents}.",
             where=where,
-            hint="give a video file (mp4, mov, mkv, webm, avi, ...); the name's ending does not matter",
+            hint=f"give a {what} file ({_FILES[what]}); the name's ending does not matter",
         )
     reason = getattr(error, "strerror", None) or str(error)
     return UserError(
-        f"no video could be read from it: {reason}.",
+        f"no {what} could be read from it: {reason}.",
         where=where,
-        hint="does it play elsewhere? Then re-encode it as H.264 in an mp4 file",
+        hint=f"does it play elsewhere? Then re-encode it as {_SAFE[what]}",
     )
 
 
@@ -258,11 +290,16 @@ def _contents(file: Path) -> str | None:
 
 
 def cut_off(file: Path) -> str | None:
-    """Return how an mp4/mov file falls short of its own declared length; None if complete or of another kind."""
+    """Return how an mp4/mov or wav file falls short of its own declared length; None if complete or of another kind."""
     size = file.stat().st_size
     kinds: list[str] = []
     position = 0
     with file.open("rb") as stream:
+        riff = stream.read(12)
+        declared = int.from_bytes(riff[4:8], "little") + 8
+        # A recorder that streamed could not know the length, and wrote the largest number.
+        if riff[:4] == b"RIFF" and riff[8:] == b"WAVE" and size < declared < 2**31:
+            return f"the file is cut off: it should have {declared:,} bytes, and has {size:,}."
         while position + 8 <= size and len(kinds) < _MAX_BOXES:
             stream.seek(position)
             header = stream.read(16)

@@ -7,7 +7,8 @@ weight ``1 / (m - 1)`` to the coincidence matrix, so that every rating counts on
 
 Distances ``d`` of two values: *nominal* 0 or 1; *ordinal* the square of the difference of their mean ranks among all
 pairable ratings (so it depends on how often values are used, and in a bootstrap on the draw); *interval* the square
-of their difference; *ratio* the square of difference over sum.
+of their difference; *ratio* the square of difference over sum. A ``distance`` of one's own stands in the place of these, such as
+that of sets; it is taken as it is, not squared.
 
 Undefined, never 1: when only one value occurs among pairable ratings nothing could have disagreed; when no unit has
 two ratings nothing was compared. (The ``krippendorff`` package raises on the first.) Other limits: alpha may be below
@@ -62,6 +63,7 @@ def krippendorff_alpha(
     *,
     level: Level = "nominal",
     values: Sequence[Label] | None = None,
+    distance: Callable[[Label, Label], float] | None = None,
     clusters: Sequence[str] | None = None,
     confidence: float = 0.95,
     resamples: int = 2_000,
@@ -73,6 +75,7 @@ def krippendorff_alpha(
         ratings: one row a unit, one value a rating; None or nan where there is none, rows may be of different lengths.
         level: of measurement. Interval and ratio need numbers, ordinal numbers or ``values``.
         values: the values in their order, for ordinal texts.
+        distance: of two values, 0 for equal ones; in the place of that of the level.
         clusters: of each unit, what is drawn together (its recording); every unit alone when not given.
         confidence: of the interval.
         resamples: of the bootstrap; 0 for no interval.
@@ -92,7 +95,8 @@ def krippendorff_alpha(
     _require_level(level, known, ordered=values is not None)
     if clusters is not None and len(clusters) != units:
         raise MetricInputError(f"{len(clusters)} cluster names for {units} units")
-    signature = bootstrap_signature("krippendorff_alpha", clusters, confidence, resamples, seed, level=level)
+    of = level if distance is None else getattr(distance, "__name__", "own")
+    signature = bootstrap_signature("krippendorff_alpha", clusters, confidence, resamples, seed, level=of)
     pairable = np.bincount(unit, minlength=units) >= 2
     n, skipped = int(pairable.sum()), int((~pairable).sum())
     use = pairable[unit]
@@ -103,7 +107,7 @@ def krippendorff_alpha(
         return Score(math.nan, signature, n, skipped=skipped, note=why)
     groups = None if clusters is None else [c for c, keep in zip(clusters, pairable, strict=True) if keep]
     renumbered = np.cumsum(pairable) - 1
-    sums, statistic = _prepare(_Pairable(renumbered[unit[use]], code, n, there, groups), level)
+    sums, statistic = _prepare(_Pairable(renumbered[unit[use]], code, n, there, groups), level, distance)
     whole = np.ones((1, sums)) if isinstance(sums, int) else sums.sum(axis=0, keepdims=True)
     value = float(statistic(whole)[0])
     if math.isnan(value):
@@ -160,15 +164,24 @@ class _Pairable:
         return result
 
 
-def _prepare(ratings: _Pairable, level: Level) -> tuple[Floats | int, Statistic]:
+def _prepare(
+    ratings: _Pairable, level: Level, distance: Callable[[Label, Label], float] | None
+) -> tuple[Floats | int, Statistic]:
     """Return what is resampled (clusters x quantities), and alpha of sums of its rows; see ``resampled_interval``."""
+    if distance is not None:
+        apart = [[distance(a, b) for b in ratings.values] for a in ratings.values]
+        return _prepare_distances(ratings, np.array(apart, dtype=np.float64))
     if level == "nominal":
         return _prepare_nominal(ratings)
     if level == "ordinal":
         return _prepare_ordinal(ratings)
     if level == "interval" and len(ratings.values) > _MANY_VALUES:
         return _prepare_moments(ratings)
-    apart, counts = _distances(ratings.numbers(), level), ratings.counts()
+    return _prepare_distances(ratings, _distances(ratings.numbers(), level))
+
+
+def _prepare_distances(ratings: _Pairable, apart: Floats) -> tuple[Floats, Statistic]:
+    counts = ratings.counts()
     observed = ((counts @ apart) * counts).sum(axis=1) / (counts.sum(axis=1) - 1)
 
     def alpha(sums: Floats) -> Floats:

@@ -18,6 +18,7 @@ from typing import Final
 from proctor.procedure.cycles import each_bit, find_cycle, strong_components
 from proctor.procedure.graph import GraphDraft, Step, TaskGraph
 from proctor.procedure.inflect import word_set
+from proctor.said import Said, say
 
 __all__ = [
     "BROKEN_RULES",
@@ -52,7 +53,7 @@ class GraphFinding:
     """One finding: its rule (a key of ``GRAPH_RULES``), the step or edge, and what was seen."""
 
     rule: str
-    where: str
+    where: Said
     seen: str
 
     @property
@@ -61,12 +62,13 @@ class GraphFinding:
         return self.rule in BROKEN_RULES
 
 
-def lint_graph(draft: GraphDraft) -> tuple[GraphFinding, ...]:
+def lint_graph(draft: GraphDraft, quote: str = "'") -> tuple[GraphFinding, ...]:
     """Return every finding of every rule, in the order of ``GRAPH_RULES``.
 
-    The draft builds exactly when no finding is ``broken``.
+    The draft builds exactly when no finding is ``broken``. Ids and texts are set in quotation marks, "" for none. The first
+    value of a place (``where.values``) begins with the first step's id.
     """
-    graph = _Rows(draft)
+    graph = _Rows(draft, quote)
     return tuple(
         GraphFinding(rule, where, seen) for rule, check in _CHECKS.items() for where, seen in check(graph)
     )
@@ -75,8 +77,9 @@ def lint_graph(draft: GraphDraft) -> tuple[GraphFinding, ...]:
 class _Rows:
     """A draft with its usable edges as rows of bits: between known, different steps; of equal ids the first counts."""
 
-    def __init__(self, draft: GraphDraft) -> None:
+    def __init__(self, draft: GraphDraft, quote: str) -> None:
         self.draft = draft
+        self.quote = quote
         self.index: dict[str, int] = {}
         for step in draft.steps:
             self.index.setdefault(step.id, len(self.index))
@@ -89,6 +92,16 @@ class _Rows:
                 self.before[self.index[b]] |= 1 << self.index[a]
         self.components = strong_components(self.after, self.before)
         self.cyclic = len(self.components) < len(self.ids)
+
+    def step(self, id_: str) -> Said:
+        return say("step {id}", id=self.quoted(id_))
+
+    def quoted(self, text: str) -> str:
+        return f"{self.quote}{_cut(text)}{self.quote}"
+
+    def listed(self, words: list[str]) -> str:
+        first, more = ", ".join(map(self.quoted, words[:6])), len(words) - 6
+        return say("{first} and {n} more", first=first, n=more) if more > 0 else first
 
     def reached(self, rows: list[int], root: int) -> int:
         seen, todo = 1 << root, [root]
@@ -107,15 +120,15 @@ class _Rows:
             )
 
 
-_Found = Iterator[tuple[str, str]]
+_Found = Iterator[tuple[Said, str]]
 _Check = Callable[[_Rows], _Found]
 
-GRAPH_RULES: Final[dict[str, str]] = {}
+GRAPH_RULES: Final[dict[str, Said]] = {}
 """Every rule and what it finds, in order; a contributor adds a rule as a check under ``_rule``."""
 _CHECKS: Final[dict[str, _Check]] = {}
 
 
-def _rule(what: str) -> Callable[[_Check], _Check]:
+def _rule(what: Said) -> Callable[[_Check], _Check]:
     """Make a check the rule of its name."""
 
     def add(check: _Check) -> _Check:
@@ -126,101 +139,100 @@ def _rule(what: str) -> Callable[[_Check], _Check]:
     return add
 
 
-def _step(id_: str) -> str:
-    return f"step '{_cut(id_)}'"
-
-
 def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
-def _edge(edge: tuple[str, str]) -> str:
-    return f"edge {_cut(edge[0])} → {_cut(edge[1])}"
+def _edge(edge: tuple[str, str]) -> Said:
+    return say("edge {before} → {after}", before=_cut(edge[0]), after=_cut(edge[1]))
 
 
-@_rule("there is no step that a person performs")
+@_rule(say("there is no step that a person performs"))
 def _empty(g: _Rows) -> _Found:
     if not set(g.ids) - {g.draft.start, g.draft.end}:
-        yield "steps", f"{len(g.ids)} node(s), none to perform"
+        yield say("steps"), say("{n} node(s), none to perform", n=len(g.ids))
 
 
-@_rule("two steps have the same id")
+@_rule(say("two steps have the same id"))
 def _duplicate_id(g: _Rows) -> _Found:
     for id_, n in Counter(s.id for s in g.draft.steps).items():
         if n > 1:
-            yield _step(id_), f"{n} times"
+            yield g.step(id_), say("{n} times", n=n)
 
 
-@_rule("an edge, the start or the end names a step that is not there")
+@_rule(say("an edge, the start or the end names a step that is not there"))
 def _unknown_step(g: _Rows) -> _Found:
-    for role, id_ in (("start", g.draft.start), ("end", g.draft.end)):
+    for role, id_ in ((say("start"), g.draft.start), (say("end"), g.draft.end)):
         if id_ is not None and id_ not in g.index:
-            yield role, f"'{_cut(id_)}' is not among the steps"
+            yield role, say("{id} is not among the steps", id=g.quoted(id_))
     for edge in dict.fromkeys(g.draft.edges):
         for id_ in dict.fromkeys(edge):
             if id_ not in g.index:
-                yield _edge(edge), f"'{_cut(id_)}' is not among the steps"
+                yield _edge(edge), say("{id} is not among the steps", id=g.quoted(id_))
 
 
-@_rule("a step is its own prerequisite")
+@_rule(say("a step is its own prerequisite"))
 def _self_edge(g: _Rows) -> _Found:
     for a, b in dict.fromkeys(g.draft.edges):
         if a == b:
-            yield _edge((a, b)), "from a step to itself"
+            yield _edge((a, b)), say("from a step to itself")
 
 
-@_rule("the same edge is given more than once")
+@_rule(say("the same edge is given more than once"))
 def _duplicate_edge(g: _Rows) -> _Found:
     for edge, n in Counter(g.draft.edges).items():
         if n > 1:
-            yield _edge(edge), f"{n} times"
+            yield _edge(edge), say("{n} times", n=n)
 
 
-@_rule("steps wait for one another")
+@_rule(say("steps wait for one another"))
 def _cycle(g: _Rows) -> _Found:
     for members in sorted(g.components):
         if len(members) > 1:
             ids = [g.ids[i] for i in find_cycle(g.after, members)]
-            more = f"; {len(members)} steps wait for one another" if len(members) > len(ids) else ""
-            yield _step(ids[0]), _cut_path([*ids, ids[0]]) + more
+            path, n = _path([*ids, ids[0]]), len(members)
+            all_ = say("{path}; {n} steps wait for one another", path=path, n=n) if n > len(ids) else path
+            yield g.step(ids[0]), all_
 
 
-def _cut_path(ids: list[str]) -> str:
-    shown = ids if len(ids) <= 12 else [*ids[:6], f"… {len(ids) - 12} more …", *ids[-6:]]
-    return " → ".join(map(_cut, shown))
+def _path(ids: list[str]) -> str:
+    if len(ids) <= 12:
+        return " → ".join(map(_cut, ids))
+    first, last = _path(ids[:6]), _path(ids[-6:])
+    return say("{first} → … {n} more … → {last}", first=first, n=len(ids) - 12, last=last)
 
 
-@_rule("the start does not lead to the step")
+@_rule(say("the start does not lead to the step"))
 def _unreached(g: _Rows) -> _Found:
     for id_ in g.outside(g.after, g.draft.start):
-        yield _step(id_), f"no way from '{_cut(g.draft.start or '')}'"
+        yield g.step(id_), say("no way from {id}", id=g.quoted(g.draft.start or ""))
 
 
-@_rule("the step does not lead to the end")
+@_rule(say("the step does not lead to the end"))
 def _dead_end(g: _Rows) -> _Found:
     for id_ in g.outside(g.before, g.draft.end):
-        yield _step(id_), f"no way to '{_cut(g.draft.end or '')}'"
+        yield g.step(id_), say("no way to {id}", id=g.quoted(g.draft.end or ""))
 
 
-@_rule("no node stands for 'nothing done yet'")
+@_rule(say("no node stands for 'nothing done yet'"))
 def _no_start(g: _Rows) -> _Found:
     if g.draft.start is None:
-        yield "start", f"{sum(not row for row in g.before)} step(s) may come first"
+        yield say("start"), say("{n} step(s) may come first", n=sum(not row for row in g.before))
 
 
-@_rule("no node stands for 'all done'")
+@_rule(say("no node stands for 'all done'"))
 def _no_end(g: _Rows) -> _Found:
     if g.draft.end is None:
-        yield "end", f"{sum(not row for row in g.after)} step(s) may come last"
+        yield say("end"), say("{n} step(s) may come last", n=sum(not row for row in g.after))
 
 
-@_rule("no step waits for another")
+@_rule(say("no step waits for another"))
 def _no_edges(g: _Rows) -> _Found:
     if not g.draft.edges and len(g.ids) > 1:
-        yield "edges", f"{len(g.ids)} steps in any order"
+        yield say("edges"), say("{n} steps in any order", n=len(g.ids))
 
 
-@_rule("the graph falls into parts that no edge joins")
+@_rule(say("the graph falls into parts that no edge joins"))
 def _parts(g: _Rows) -> _Found:
     if not g.draft.edges:
         return
@@ -233,18 +245,18 @@ def _parts(g: _Rows) -> _Found:
     if len(parts) > 1:
         sizes = sorted((p.bit_count() for p in parts), reverse=True)
         shown = ", ".join(map(str, sizes[:8])) + (", …" if len(sizes) > 8 else "")
-        yield "edges", f"{len(parts)} parts of {shown} steps"
+        yield say("edges"), say("{n} parts of {sizes} steps", n=len(parts), sizes=shown)
 
 
-@_rule("no edge leads to or from the step")
+@_rule(say("no edge leads to or from the step"))
 def _alone(g: _Rows) -> _Found:
     if g.draft.edges and len(g.ids) > 1:
         for id_, after, before in zip(g.ids, g.after, g.before, strict=True):
             if not after | before:
-                yield _step(id_), "no edge"
+                yield g.step(id_), say("no edge")
 
 
-@_rule("the edge says only what others say already")
+@_rule(say("the edge says only what others say already"))
 def _implied_edge(g: _Rows) -> _Found:
     if g.cyclic:
         return  # on a cycle every edge is implied by the others
@@ -257,7 +269,7 @@ def _implied_edge(g: _Rows) -> _Found:
         for j in each_bit(g.before[i]):
             indirect |= above[j]
         for j in each_bit(g.before[i] & indirect):
-            yield _edge((g.ids[j], id_)), "other edges say so already"
+            yield _edge((g.ids[j], id_)), say("other edges say so already")
 
 
 def _folded(text: str) -> str:
@@ -276,57 +288,58 @@ def _groups(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]
     yield from ((key, list(members)) for key, members in found.items() if len(members) > 1)
 
 
-def _listed(words: list[str]) -> str:
-    return ", ".join(f"'{_cut(w)}'" for w in words[:6]) + (f" and {len(words) - 6} more" * (len(words) > 6))
+def _parts_of(step: Step) -> Iterator[tuple[Said, str]]:
+    yield say("its id"), step.id
+    yield say("its text"), step.text
 
 
-@_rule("different steps have the same text")
+@_rule(say("different steps have the same text"))
 def _same_text(g: _Rows) -> _Found:
     for text, ids in _groups((s.text, s.id) for s in _actions(g) if s.text.strip()):
-        yield f"steps {_listed(ids)}", f"'{_cut(text)}'"
+        yield say("steps {ids}", ids=g.listed(ids)), g.quoted(text)
 
 
-@_rule("texts differ only in Unicode form, case or spaces")
+@_rule(say("texts differ only in Unicode form, case or spaces"))
 def _alike_text(g: _Rows) -> _Found:
     for _, texts in _groups((_folded(s.text), s.text) for s in _actions(g) if s.text.strip()):
-        yield "texts", _listed([ascii(t)[1:-1] for t in texts])
+        yield say("texts"), g.listed([ascii(t)[1:-1] for t in texts])
 
 
-@_rule("ids differ only in Unicode form, case or spaces")
+@_rule(say("ids differ only in Unicode form, case or spaces"))
 def _alike_id(g: _Rows) -> _Found:
     for _, ids in _groups((_folded(id_), id_) for id_ in g.ids):
-        yield "ids", _listed([ascii(i)[1:-1] for i in ids])
+        yield say("ids"), g.listed([ascii(i)[1:-1] for i in ids])
 
 
-@_rule("not in Unicode normal form C")
+@_rule(say("not in Unicode normal form C"))
 def _unicode_form(g: _Rows) -> _Found:
     for step in g.draft.steps:
-        for what, text in (("id", step.id), ("text", step.text)):
+        for part, text in _parts_of(step):
             if not unicodedata.is_normalized("NFC", text):
-                yield _step(step.id), f"its {what}: {_cut(ascii(text)[1:-1])}"
+                yield g.step(step.id), say("{part}: {text}", part=part, text=_cut(ascii(text)[1:-1]))
 
 
-@_rule("characters that nobody sees")
+@_rule(say("characters that nobody sees"))
 def _hidden_characters(g: _Rows) -> _Found:
     for step in g.draft.steps:
-        for what, text in (("id", step.id), ("text", step.text)):
+        for part, text in _parts_of(step):
             codes = dict.fromkeys(f"U+{ord(c):04X}" for c in _HIDDEN.findall(text))
             if codes:
-                yield _step(step.id), f"its {what} has {', '.join(list(codes)[:6])}"
+                yield g.step(step.id), say("{part} has {codes}", part=part, codes=", ".join(list(codes)[:6]))
 
 
-@_rule("the step says nothing")
+@_rule(say("the step says nothing"))
 def _empty_text(g: _Rows) -> _Found:
     for step in _actions(g):
         if not step.text.strip():
-            yield _step(step.id), "no words"
+            yield g.step(step.id), say("no words")
 
 
-@_rule(f"the text has more than {LONG_TEXT:,} characters")
+@_rule(say("the text has more than {most:,} characters", most=LONG_TEXT))
 def _long_text(g: _Rows) -> _Found:
     for step in g.draft.steps:
         if len(step.text) > LONG_TEXT:
-            yield _step(step.id), f"{len(step.text):,} characters"
+            yield g.step(step.id), say("{n:,} characters", n=len(step.text))
 
 
 # -- shape -----------------------------------------------------------------------------------------------------

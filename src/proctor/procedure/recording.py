@@ -10,18 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["MISTAKE_KINDS", "Action", "Mistake", "Recording", "Segment", "mistake_kind"]
+from proctor.said import Said, say
 
-MISTAKE_KINDS: Final[tuple[str, ...]] = (
-    "missing",
-    "order",
-    "preparation",
-    "measurement",
-    "technique",
-    "temperature",
-    "timing",
-    "other",
-)
+__all__ = ["MISTAKE_KINDS", "MISTAKE_NAMES", "Action", "Mistake", "Recording", "Segment", "mistake_kind"]
+
+MISTAKE_NAMES: Final[Mapping[str, Said]] = {
+    "missing": say("Missing step"),
+    "order": say("Order"),
+    "preparation": say("Preparation"),
+    "measurement": say("Measurement"),
+    "technique": say("Technique"),
+    "temperature": say("Temperature"),
+    "timing": say("Timing"),
+    "other": say("Other"),
+}
+"""What people call the kinds."""
+MISTAKE_KINDS: Final[tuple[str, ...]] = tuple(MISTAKE_NAMES)
 """The kinds every part of Proctor knows. A data set may bring further kinds; they count as mistakes everywhere
 but no question type is derived from them."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Final
 
 from proctor.exam.question import (
@@ -17,13 +18,15 @@ from proctor.exam.question import (
     Question,
     Source,
     gold_texts,
+    type_of,
 )
 from proctor.exam.question import Part as Evidence
 from proctor.metrics.text_statistics import mean_tokens, mean_words
 from proctor.report import charts
 from proctor.report.data import About, Asked, Exam, Stage
-from proctor.report.numbers import count, number, show_value
-from proctor.report.parts import Cell, Fold, Paragraph, Part, Row, Section, Table
+from proctor.report.numbers import count, counted, number, show_value
+from proctor.report.parts import Cell, Fold, Listing, Paragraph, Part, Row, Section, Table
+from proctor.report.plaintext import clip_line
 from proctor.verify.agreement import AgainstPeople
 from proctor.verify.statistics import VerificationStatistics, verification_statistics
 from proctor.verify.verdict import Verdict
@@ -32,6 +35,8 @@ __all__ = ["benchmark_section", "describe_exam", "funnel_section", "verification
 
 _VALUES: Final = 30
 """Values of one facet that a table lists; the rest is counted."""
+_SAID: Final = 160
+"""Characters of a question in a listing."""
 _ABOUT: Final[Mapping[type[Evidence], tuple[str, str]]] = {
     Footage: ("recording", "recordings"),
     Procedure: ("activity", "activities"),
@@ -84,7 +89,7 @@ def benchmark_section(about: About, exams: Sequence[Exam]) -> Section:
 
 
 def _composition(exam: Exam) -> Iterator[Part]:
-    items = exam.items
+    items, whole = exam.items, ("exam", exam.title)
     names = list(dict.fromkeys(name for item in items for name in item.question.facets))
     title = f"Composition: {exam.title}"
     rows: list[Row] = []
@@ -97,30 +102,33 @@ def _composition(exam: Exam) -> Iterator[Part]:
             rows.append(
                 (
                     f"{name}: {value}",
-                    f"{n:,}",
+                    counted(n, whole, (name, value)),
                     f"{100 * n / len(items):.1f}",
                     Cell(drawn=charts.bar(n, len(items))),
                 )
             )
     if rows:
         yield Table(title, ("", "Questions", "per cent", "share"), tuple(rows))
-    yield Table(f"Questions and answers: {exam.title}", ("", "value"), tuple(_figures(items)))
+    yield Table(f"Questions and answers: {exam.title}", ("", "value"), tuple(_figures(items, whole)))
     writers = Counter((g.written_by, g.approved_by) for item in items for g in item.golds)
-    lines = tuple((written, approved, f"{n:,}") for (written, approved), n in sorted(writers.items()))
+    lines = tuple(
+        (written, approved, counted(n, whole, ("answers by", f"{written}, approved by {approved}")))
+        for (written, approved), n in sorted(writers.items())
+    )
     table = Table(
         "Who wrote and who approved the accepted answers",
         ("Written by", "Approved by", "Answers"),
         lines,
         words=frozenset({1}),
     )
-    yield Fold(f"Accepted answers: {exam.title}", (table, *_answers_histogram(items)))
+    yield Fold(f"Accepted answers: {exam.title}", (table, *_answers_histogram(items, whole)))
 
 
-def _figures(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
+def _figures(items: Sequence[Item], whole: tuple[str, str]) -> Iterator[tuple[str, str | Cell]]:
     questions = [item.question.text for item in items]
     answers = [text for item in items for text in gold_texts(item)]
     clusters = {item.question.cluster or item.id for item in items}
-    yield "questions", f"{len(items):,}"
+    yield "questions", counted(len(items), whole)
     yield "different question texts", f"{len(set(questions)):,}"
     yield "clusters (recordings, videos, documents)", f"{len(clusters):,}"
     yield "accepted answers per question, mean", show_value(sum(len(i.golds) for i in items) / len(items), 2)
@@ -131,36 +139,69 @@ def _figures(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
         yield "words per answer, split at white space", show_value(mean_words(answers).value)
 
 
-def _answers_histogram(items: Sequence[Item]) -> Iterator[Table]:
+def _answers_histogram(items: Sequence[Item], whole: tuple[str, str]) -> Iterator[Table]:
     found = sorted(Counter(len(item.golds) for item in items).items())
     if len(found) > 1:
         counts = {str(n): times for n, times in found}
-        yield charts.counts_table(
-            "Questions by number of accepted answers", "accepted answers", counts, "Of all questions."
-        )
+        title, label = "Questions by number of accepted answers", "accepted answers"
+        yield charts.counts_table(title, label, counts, "Of all questions.", find=(whole,))
 
 
 # -- how they came about -------------------------------------------------------------------------------------------
 
 
-def funnel_section(funnel: Sequence[Stage]) -> Section:
+def funnel_section(funnel: Sequence[Stage], exams: Sequence[Exam] = ()) -> Section:
     """Return how many came out of each stage, and who or what dropped the others."""
+    built = [exam for exam in exams if exam.kind == "moment"] or exams
+    whole = (("exam", built[0].title),) if len(built) == 1 else ()
     largest = max((stage.count for stage in funnel), default=0)
     rows = tuple(
         (
-            Cell(stage.name, stage.note), Cell(f"{stage.count:,}", stage.unit, "strong"), Cell(drawn=charts.bar(stage.count, largest)),
-            f"{sum(stage.dropped.values()):,}" if stage.dropped else "–",
-            ", ".join(f"{reason} {n:,}" for reason, n in sorted(stage.dropped.items())),
+            Cell(stage.name, stage.note),
+            Cell(f"{stage.count:,}", stage.unit, "strong", find=whole if stage.name == "built" else (),
+                 among=("funnel", f"{stage.name}: passed on")),
+            Cell(drawn=charts.bar(stage.count, largest)),
+            counted(sum(stage.dropped.values()), among=("funnel", f"{stage.name}: dropped")) if stage.dropped else "–",
+            Cell(parts=tuple(Cell(f"{reason} {n:,}", among=("funnel", f"{stage.name}: {reason}"))
+                             for reason, n in sorted(stage.dropped.items()))),
         )
         for stage in funnel
     )  # fmt: skip
     head = ("Stage", "Passed on", "share", "Dropped", "Why")
-    return Section(
-        "funnel", "Funnel", (Table("How the questions came about", head, rows, words=frozenset({4})),)
-    )
+    table = Table("How the questions came about", head, rows, words=frozenset({4}))
+    return Section("funnel", "Funnel", (table, *_each(funnel, exams)))
 
 
-def verification_section(asked: Mapping[str, Asked], against: Sequence[AgainstPeople]) -> Section | None:
+def _each(funnel: Sequence[Stage], exams: Sequence[Exam]) -> Iterator[Listing]:
+    """Yield what became of each thing that the stages counted, what was dropped first."""
+    items = _items_of(exams)
+    tags: dict[str, dict[str, None]] = {}
+    ends: dict[str, tuple[str, str]] = {}
+    for stage in funnel:
+        for one in stage.gone:
+            own = dict.fromkeys((f"{stage.name}: dropped", f"{stage.name}: {one.reason}"))
+            tags.setdefault(one.id, {}).update(own)
+            ends[one.id] = (f"dropped, {stage.name}: {one.reason}", one.detail)
+    for stage in funnel:
+        for id_ in stage.passed:
+            tags.setdefault(id_, {})[f"{stage.name}: passed on"] = None
+    lines: list[tuple[Row, Iterable[str]]] = []
+    for id_, own in tags.items():
+        end = ends.get(id_, ("in the benchmark" if id_ in items else "passed on", ""))
+        lines.append(((Cell(id_, item=items.get(id_, "")), *end), own))
+    if lines:
+        yield Listing.of("funnel", "What became of each", ("Id", "Outcome", "Detail"), lines)
+
+
+def _items_of(exams: Sequence[Exam]) -> dict[str, str]:
+    """Return the question of the benchmark that each proposed one became, by its id."""
+    items = [item for exam in exams for item in exam.items]
+    return {i.question.provenance.get("candidate", "") or i.question.parent or i.id: i.id for i in items}
+
+
+def verification_section(
+    asked: Mapping[str, Asked], against: Sequence[AgainstPeople], exams: Sequence[Exam] = ()
+) -> Section | None:
     """Return who accepted what, how far annotators agree, and machines against people; None where nobody said anything.
 
     Raises:
@@ -169,7 +210,7 @@ def verification_section(asked: Mapping[str, Asked], against: Sequence[AgainstPe
     parts: list[Part] = []
     for kind, proposed in asked.items():
         if proposed.verdicts:
-            parts += _verified(kind if len(asked) > 1 else "", proposed)
+            parts += _verified(kind if len(asked) > 1 else "", proposed, _items_of(exams))
     if any(machine.pairs for machine in against):
         parts.append(
             Table(
@@ -183,7 +224,7 @@ def verification_section(asked: Mapping[str, Asked], against: Sequence[AgainstPe
                     "Upheld of what it keeps",
                     "US dollars",
                 ),
-                tuple(map(_against, against)),
+                tuple(_against(machine, "asked" if len(asked) == 1 else "") for machine in against),
                 words=frozenset({1}),
                 note="Shares with Wilson's 95 % interval, over judgements of people on the same; dollars where the price of every call is known.",
             )
@@ -191,35 +232,89 @@ def verification_section(asked: Mapping[str, Asked], against: Sequence[AgainstPe
     return Section("verification", "Verification", tuple(parts)) if parts else None
 
 
-def _verified(kind: str, asked: Asked) -> Iterator[Part]:
-    suffix = f": {kind}" if kind else ""
+def _verified(kind: str, asked: Asked, items: Mapping[str, str]) -> Iterator[Part]:
+    suffix, id_ = f": {kind}" if kind else "", f"asked-{kind}" if kind else "asked"
     found = verification_statistics(asked.questions, asked.verdicts)
     if found.candidates:
-        yield Table(f"People{suffix}", ("", "value"), tuple(_people(found)))
+        yield Table(f"People{suffix}", ("", "value"), tuple(_people(found, id_)))
         if found.questions.by_pair:
             rows = tuple(
-                (f"{p.a} and {p.b}", number(p.raw, 2), number(p.kappa, 2), f"{p.raw.n:,}")
+                (pair := f"{p.a} and {p.b}", number(p.raw, 2), number(p.kappa, 2), counted(p.raw.n, among=(id_, pair)))
                 for p in found.questions.by_pair
-            )
+            )  # fmt: skip
             yield Table(
                 f"Agreement of every two people on questions{suffix}",
                 ("Two people", "Same", "Cohen's κ", "Questions"),
                 rows,
             )
         yield Table(f"Answers through verification{suffix}", ("Question type", "Generated", "kept", "Written by people", "kept"),
-                    tuple(_answers_by_type(found)))  # fmt: skip
+                    tuple(_answers_by_type(found, id_)))  # fmt: skip
     yield Table(f"Annotators{suffix}", ("Annotator", "Kind", "Questions", "Accepted", "Rejected", "Unsure", "Why rejected"),
-                tuple(_annotators(asked.verdicts)), words=frozenset({1, 6}))  # fmt: skip
-    dropped = tuple(_dropped(asked.questions, asked.verdicts))
+                tuple(_annotators(asked.verdicts, id_)), words=frozenset({1, 6}))  # fmt: skip
+    dropped = tuple(_dropped(asked, id_))
     if dropped:
         yield Table(
             f"Who dropped what{suffix}",
             ("Question type", "Proposed", "Rejected by people", "Rejected by machines alone"),
             dropped,
         )
+    yield from _judged(id_, suffix, asked, found, items)
 
 
-def _against(machine: AgainstPeople) -> Row:
+def _judged(
+    id_: str, suffix: str, asked: Asked, found: VerificationStatistics, items: Mapping[str, str]
+) -> Iterator[Listing]:
+    """Yield what everybody said of each question that was proposed, rejected ones first."""
+    said: dict[str, list[Verdict]] = defaultdict(list)
+    for verdict in asked.verdicts:
+        said[verdict.candidate_id].append(verdict)
+    states = {one: state for state, ids in found.ids.items() for one in ids}
+    order = sorted(asked.questions, key=lambda q: not any(v.question.value == "wrong" for v in said[q.id]))
+    lines: list[tuple[Row, Iterable[str]]] = []
+    for q in order:
+        end = "in the benchmark" if q.id in items else "not in the benchmark"
+        words = clip_line("; ".join(map(_words, said[q.id])), 2 * _SAID)
+        question = Cell(clip_line(q.text, _SAID), item=items.get(q.id, ""))
+        lines.append(((question, type_of(q), end, words), _tags(q, said[q.id], states.get(q.id, ""))))
+    head = ("Question", "Type", "Outcome", "Said")
+    yield Listing.of(id_, f"Each question that was proposed{suffix}", head, lines)
+
+
+def _tags(question: Question, said: Sequence[Verdict], state: str) -> Iterator[str]:
+    """Yield the tags of the numbers that count a question; a state is what people's verdicts came to."""
+    kind = type_of(question)
+    yield f"{kind}: proposed"
+    if state:
+        yield from ("judged by people", f"{state} by people", f"{kind}: judged by people")
+    for verdict in said:
+        who, value = _who(verdict), verdict.question.value
+        yield from (f"{who}: judged", f"{who}: {value}")
+        if value != "unsure":
+            yield f"{who}: right or wrong"
+        if value == "wrong" and verdict.question.reason:
+            yield f"{who}: wrong, {verdict.question.reason}"
+        if verdict.own_answers:
+            yield "with answers by annotators"
+    wrong = {v.annotator_kind == "human" for v in said if v.question.value == "wrong"}
+    if wrong:
+        yield f"{kind}: rejected by {'people' if True in wrong else 'machines alone'}"
+    people = {v.annotator: v for v in said if v.annotator_kind == "human" and v.role != "adjudicator"}
+    for a, b in combinations(sorted(people), 2):
+        yield f"{a} and {b}"
+        if people[a].question.value == people[b].question.value:
+            yield "judged alike by two people"
+
+
+def _who(verdict: Verdict) -> str:
+    return f"{verdict.annotator} (adjudicator)" if verdict.role == "adjudicator" else verdict.annotator
+
+
+def _words(verdict: Verdict) -> str:
+    reason = f" ({verdict.question.reason})" if verdict.question.reason else ""
+    return f"{_who(verdict)}: {verdict.question.value}{reason}"
+
+
+def _against(machine: AgainstPeople, id_: str) -> Row:
     agreement, precision = (
         Cell("–") if share is None else Cell(f"{share[0]:.2f}", f"{share[1]:.2f} to {share[2]:.2f}")
         for share in (machine.agreement, machine.precision)
@@ -228,34 +323,41 @@ def _against(machine: AgainstPeople) -> Row:
     return (
         machine.annotator,
         machine.of,
-        f"{machine.judged:,}",
-        f"{machine.pairs:,}",
+        counted(machine.judged, among=(id_, f"{machine.annotator}: right or wrong")),
+        counted(machine.pairs, among=(id_, "judged by people")),
         agreement,
         precision,
         cost,
     )
 
 
-def _people(v: VerificationStatistics) -> Iterator[tuple[str, str | Cell]]:
-    yield "candidates judged", f"{v.candidates:,} by {count(len(v.annotators), 'person', 'people')}"
-    states = (v.states.get(name, 0) for name in ("accepted", "rejected", "open"))
-    yield "accepted, rejected, waiting for an adjudicator", ", ".join(f"{n:,}" for n in states)
+def _people(v: VerificationStatistics, id_: str) -> Iterator[tuple[str, str | Cell]]:
+    judged = f"{v.candidates:,} by {count(len(v.annotators), 'person', 'people')}"
+    yield "candidates judged", Cell(judged, among=(id_, "judged by people"))
+    names = ("accepted", "rejected", "open")
+    states = tuple(counted(v.states.get(x, 0), among=(id_, f"{x} by people")) for x in names)
+    yield "accepted, rejected, waiting for an adjudicator", Cell(parts=states)
     for what, agreement in (("questions", v.questions), ("answers, where both kept the question", v.answers)):
         share = f" ({agreement.agreed / agreement.n:.3f})" if agreement.n else ""
-        yield f"judged alike: {what}", f"{agreement.agreed:,} of {agreement.n:,}{share}"
+        alike = (id_, "judged alike by two people") if what == "questions" else None
+        yield f"judged alike: {what}", Cell(f"{agreement.agreed:,} of {agreement.n:,}{share}", among=alike)
         yield f"Cohen's κ: {what}", number(agreement.kappa, 2)
-    yield "generated answers kept", f"{v.machine.kept:,} of {v.machine.proposed:,}"
-    yield "answers of annotators kept", f"{v.human.kept:,} of {v.human.proposed:,}"
+    for whose, counts, tag in (
+        ("generated answers", v.machine, "judged by people"),
+        ("answers of annotators", v.human, "with answers by annotators"),
+    ):
+        yield f"{whose} kept", Cell(f"{counts.kept:,} of {counts.proposed:,}", among=(id_, tag))
     yield "answers added by adjudicators", f"{v.added:,}"
 
 
-def _answers_by_type(v: VerificationStatistics) -> Iterator[tuple[str, ...]]:
+def _answers_by_type(v: VerificationStatistics, id_: str) -> Iterator[Row]:
     for name in sorted({*v.machine.by_type, *v.human.by_type}):
         pairs = (v.machine.by_type.get(name, (0, 0)), v.human.by_type.get(name, (0, 0)))
-        yield (name, *(f"{n:,}" for pair in pairs for n in pair))
+        among = (id_, f"{name}: judged by people")
+        yield (name, *(counted(n, among=among) for pair in pairs for n in pair))
 
 
-def _annotators(verdicts: Sequence[Verdict]) -> Iterator[Row]:
+def _annotators(verdicts: Sequence[Verdict], id_: str) -> Iterator[Row]:
     by_name: dict[tuple[str, str, str], list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         by_name[verdict.annotator_kind, verdict.annotator, verdict.role].append(verdict)
@@ -264,29 +366,27 @@ def _annotators(verdicts: Sequence[Verdict]) -> Iterator[Row]:
         reasons = Counter(
             v.question.reason for v in given if v.question.value == "wrong" and v.question.reason
         )
-        why = ", ".join(f"{reason} {n:,}" for reason, n in reasons.most_common(5))
+        who = _who(given[0])
+        most = reasons.most_common(5)
+        why = tuple(Cell(f"{r} {n:,}", among=(id_, f"{who}: wrong, {r}")) for r, n in most)
         tag = "adjudicator" if role == "adjudicator" else ""
         yield (
             Cell(name, tag=tag),
             kind,
-            f"{len(given):,}",
-            *(f"{values[x]:,}" for x in ("right", "wrong", "unsure")),
-            why,
+            counted(len(given), among=(id_, f"{who}: judged")),
+            *(counted(values[x], among=(id_, f"{who}: {x}")) for x in ("right", "wrong", "unsure")),
+            Cell(parts=why),
         )
 
 
-def _dropped(questions: Sequence[Question], verdicts: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
-    people = {v.candidate_id for v in verdicts if v.annotator_kind == "human" and v.question.value == "wrong"}
-    machines = {
-        v.candidate_id for v in verdicts if v.annotator_kind != "human" and v.question.value == "wrong"
-    } - people
+def _dropped(asked: Asked, id_: str) -> Iterator[Row]:
+    wrong = [v for v in asked.verdicts if v.question.value == "wrong"]
+    people = {v.candidate_id for v in wrong if v.annotator_kind == "human"}
+    machines = {v.candidate_id for v in wrong} - people
     by_type: dict[str, list[str]] = defaultdict(list)
-    for question in questions:
-        by_type[question.facets.get("type", question.kind)].append(question.id)
+    for question in asked.questions:
+        by_type[type_of(question)].append(question.id)
     for name, ids in sorted(by_type.items()):
-        yield (
-            name,
-            f"{len(ids):,}",
-            f"{sum(i in people for i in ids):,}",
-            f"{sum(i in machines for i in ids):,}",
-        )
+        counts = {"proposed": len(ids), "rejected by people": sum(i in people for i in ids)}
+        counts["rejected by machines alone"] = sum(i in machines for i in ids)
+        yield (name, *(counted(n, among=(id_, f"{name}: {what}")) for what, n in counts.items()))

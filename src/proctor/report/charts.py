@@ -42,9 +42,9 @@ def _grid(height: int) -> str:
 
 
 def standing_chart(
-    rows: Sequence[tuple[str, Role, ScoreRow]], low: float | None, high: float | None
-) -> Markup:
-    """Draw scores from 0 to 100 with their intervals, a line each, over bands up to ``low`` and from ``high`` on."""
+    rows: Sequence[tuple[str, Role, ScoreRow]], low: float | None, high: float | None, bound: float | None = None
+) -> Markup:  # fmt: skip
+    """Draw scores from 0 to 100 with their intervals, a line each, over bands up to ``low`` and from ``high`` on, with a line at ``bound``."""
     head = Markup(
         '<tr><th scope="col" class="name"><span class="sr">run</span></th><th scope="col" class="drawn">'
         '<span class="sr">score from 0 to 100</span>{}</th><th scope="col" class="num value">score</th>'
@@ -55,7 +55,7 @@ def standing_chart(
             '<tr><th scope="row" class="name"><bdi>{}</bdi></th><td class="drawn">{}</td>'
             '<td class="num value strong">{}</td><td class="num ends soft">{}</td></tr>'
         ).format(
-            label(name), interval_chart(row, role, low=low, high=high), show_value(row.value),
+            label(name), interval_chart(row, role, low=low, high=high, bound=bound), show_value(row.value),
             "–" if row.low is None else f"{show_value(row.low)} to {show_value(row.high)}",
         )
         for name, role, row in rows
@@ -66,15 +66,18 @@ def standing_chart(
 
 
 def interval_chart(
-    score: ScoreRow, role: Role, *, low: float | None = None, high: float | None = None, height: int = 28
-) -> Markup:
-    """Draw a value between 0 and 100 with its interval, over bands up to ``low`` (the best floor) and from ``high`` on."""
+    score: ScoreRow, role: Role, *, low: float | None = None, high: float | None = None, bound: float | None = None,
+    height: int = 28,
+) -> Markup:  # fmt: skip
+    """Draw a value between 0 and 100 with its interval, over bands up to ``low`` (the best floor) and from ``high`` on, with a line at ``bound``."""
     middle = height / 2
     body = ""
     for start, end, name in ((0.0, low, "low"), (high, 100.0, "high")):
         if start is not None and end is not None and start < end:
             body += f'<rect class="band {name}" x="{percent(start)}" y="-8" width="{percent(end - start)}" height="{height + 16}"/>'
     body += _grid(height)
+    if bound is not None:
+        body += f'<line class="bound" x1="{percent(bound)}" x2="{percent(bound)}" y1="-8" y2="{height + 8}"/>'
     if score.value is not None:
         mark = whisker(score.low, score.high, middle)
         mark += f'<svg class="point" x="{percent(score.value)}" y="{middle:g}">{_SHAPES[role]}</svg>'
@@ -113,8 +116,9 @@ def bar(value: float, largest: float, *, height: int = 10) -> Markup:
 
 
 def counts_table(
-    title: str, label: str, counts: Mapping[str, int], note: str = "", *, whole: int | None = None
-) -> Table:
+    title: str, label: str, counts: Mapping[str, int], note: str = "", *, whole: int | None = None,
+    find: tuple[tuple[str, str], ...] = (), among: str = "",
+) -> Table:  # fmt: skip
     """Return whole numbers as a table with a bar and a share each.
 
     Args:
@@ -123,11 +127,15 @@ def counts_table(
         counts: in the order of the lines.
         note: below the table: of what the shares are.
         whole: of which the shares are; the sum of the counts by default.
+        find: which examples are counted, beside those whose facet called ``label`` is the line's; none where it is empty.
+        among: id of a ``Listing`` that lines lead to, whose tags are such as ``label: name``.
     """
     largest = max(counts.values(), default=0)
     of = sum(counts.values()) if whole is None else whole
     rows = tuple(
-        (name, f"{n:,}", Cell(drawn=bar(n, largest)), f"{100 * n / of:.1f} %" if of else "–")
+        (name, Cell(f"{n:,}", find=(*find, (label, name)) if find else (), among=(among, f"{label}: {name}")),
+         Cell(drawn=bar(n, largest)),
+         f"{100 * n / of:.1f} %" if of else "–")
         for name, n in counts.items()
-    )
+    )  # fmt: skip
     return Table(title, (label, "how many", "", "share"), rows, note)

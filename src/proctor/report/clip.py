@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Final
 
@@ -24,9 +25,10 @@ from proctor.ask.clip.statistics import (
 )
 from proctor.metrics.figure import Histogram
 from proctor.procedure.trim_rules import TrimRules
+from proctor.records import Dropped
 from proctor.report.charts import counts_table
-from proctor.report.numbers import dollars, guessed, number, show_value
-from proctor.report.parts import Cell, Heat, Paragraph, Part, Row, Section, SourceView, Table
+from proctor.report.numbers import counted, dollars, guessed, number, show_value
+from proctor.report.parts import Cell, Heat, Listing, Paragraph, Part, Row, Section, SourceView, Table
 
 __all__ = ["ClipMaking", "PairsSummary", "clip_sections", "clip_steps"]
 
@@ -36,7 +38,11 @@ _WIDTHS: Final = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_60
 """Seconds of a bin: the first with which the clips' lengths take no more than about ``_BINS``."""
 LEVELS: Final = ("coarse", "fine")
 _PLACES: Final = ("early", "middle", "late")
-_FUNNEL: Final = ("tasks", "replied", "read", "entries", "passed", "new", "kept")
+_KEEP: Final[Mapping[bool | None, str]] = {False: "dropped", None: "postponed"}
+_NUMBERED: Final = re.compile(r"#\d+\Z")
+"""How the id of an entry ends that was left out of the reply to a task."""
+_ENTRIES: Final = ("entries", "passed", "new", "kept")
+_FUNNEL: Final = ("tasks", "replied", "read", *_ENTRIES)
 
 
 class PairsSummary(msgspec.Struct):
@@ -62,6 +68,8 @@ class ClipMaking:
         items: questions with options.
         choices: how the options came about.
         training: pairs that were set apart for training.
+        gone: what the writing left out, one by one.
+        built: ids of the benchmark's questions, by those of their pairs.
     """
 
     pairs: Sequence[ClipPair]
@@ -73,6 +81,8 @@ class ClipMaking:
     items: Sequence[ChoiceItem] = ()
     choices: ChoiceSummary | None = None
     training: Sequence[ClipPair] = ()
+    gone: Sequence[Dropped] = ()
+    built: Mapping[str, str] = field(default_factory=dict)
 
 
 def clip_sections(made: ClipMaking) -> Iterator[Section]:
@@ -94,7 +104,7 @@ def clip_steps(clip: ShownClip, cited: Sequence[str] = ()) -> SourceView:
         id=clip.id,
         modality="steps",
         role="",
-        title=clip.task,
+        title=clip.task or "Steps of the clip",
         header=("step", "seconds", "text", "cited"),
         rows=tuple(
             (s.id, f"{s.start:.0f}–{s.end:.0f}", s.text, "yes" if s.id in cited else "") for s in steps
@@ -115,20 +125,28 @@ def _pairs(made: ClipMaking) -> Section:
         Heat(
             "Pairs by level and category", "level", categories,
             tuple((level, tuple(float(counts[level, c]) for c in categories)) for level in LEVELS),
-            high=float(max(counts.values(), default=1)), digits=0,
+            high=float(max(counts.values(), default=1)), digits=0, among="pairs",
         ),
         Table(
             "Pairs by data set and place in the clip", ("data set", *_PLACES, "all"),
             tuple(_by_place(name, pairs) for name in dict.fromkeys(p.dataset for p in pairs)),
         ),
     ]  # fmt: skip
-    passed = tuple((name, f"{n:,}") for name in _FUNNEL if isinstance(n := summary.funnel.get(name), int))
+    listed = Counter(step for one in made.gone for step in _came_through(one))
+    passed = tuple(
+        (name, counted(n, among=("pairs", f"writing: {name}") if n == listed[name] + len(pairs) else None))
+        for name in _FUNNEL
+        if isinstance(n := summary.funnel.get(name), int)
+    )
     if passed:
-        parts.append(Table("How far tasks and entries came", ("", "how many"), passed))
+        note = "A task asks for some pairs about a clip; what stands in its reply are entries."
+        parts.append(Table("How far tasks and entries came", ("", "how many"), passed, note))
     if summary.reasons:
         parts.append(
-            Table("Left out", ("reason", "entries"), tuple((k, f"{n:,}") for k, n in summary.reasons.items()))
-        )
+            Table("Left out", ("reason", "entries"),
+                  tuple((k, counted(n, among=("pairs", f"left out: {k}"))) for k, n in summary.reasons.items()))
+        )  # fmt: skip
+    parts.append(_each(made))
     facts = (
         ("clips", f"{len(clips):,}"),
         ("videos", f"{len({(c.dataset, c.video_id) for c in clips}):,}"),
@@ -139,9 +157,56 @@ def _pairs(made: ClipMaking) -> Section:
     return Section("pairs", "Pairs", tuple(parts), facts)
 
 
-def _by_place(name: str, pairs: Sequence[ClipPair]) -> tuple[str, ...]:
+def _by_place(name: str, pairs: Sequence[ClipPair]) -> Row:
     own = [p for p in pairs if p.dataset == name]
-    return (name, *(f"{sum(p.position == place for p in own):,}" for place in _PLACES), f"{len(own):,}")
+    places = (counted(sum(p.position == x for p in own), among=("pairs", f"{name}: {x}")) for x in _PLACES)
+    return (name, *places, counted(len(own), among=("pairs", f"{name}: all")))
+
+
+def _came_through(gone: Dropped) -> Sequence[str]:
+    """Return which steps of the writing an entry came through before it was left out; none for a task."""
+    if gone.reason == "over_quota":
+        return _ENTRIES[:3]
+    if _NUMBERED.search(gone.id):
+        return _ENTRIES[:1]
+    return _ENTRIES[:2] if gone.reason.startswith("duplicate_") else ()
+
+
+def _each(made: ClipMaking) -> Listing:
+    """Return every pair with what became of it, and what was left out before it was one."""
+    training, lines = {p.id for p in made.training}, list[tuple[Row, Iterable[str]]]()
+    items, opened = {i.id: i for i in made.items}, {p.id for p in made.kept or made.pairs}
+    sets: dict[str, Collection[str]] = {
+        "Multiple choice": items,
+        "Open-ended": opened,
+        "Training": training,
+    }
+    for one in made.gone:
+        came = (f"writing: {step}" for step in _came_through(one))
+        lines.append(
+            ((one.id, "", f"left out: {one.reason}", one.detail), (f"left out: {one.reason}", *came))
+        )
+    said: dict[str, list[FilterVerdict]] = {}
+    for verdict in made.verdicts or ():
+        said.setdefault(verdict.item_id, []).append(verdict)
+    for p in made.pairs:
+        verdicts = said.get(p.id, [])
+        tags = [f"{p.dataset}: {p.position}", f"{p.dataset}: all", f"{p.level}, {p.category}"]
+        tags += [*(f"writing: {step}" for step in _ENTRIES), "after: writing"]
+        tags += [f"{title}: questions" for title, ids in sets.items() if p.id in ids]
+        if item := items.get(p.id):
+            tags += [f"letter: {item.letter}", f"attempts: {item.attempts}"]
+        for v in verdicts:
+            tags += [f"{v.filter}: seen", f"after: {v.filter}" if v.keep else f"{v.filter}: {_KEEP[v.keep]}"]
+            if v.keep is False:
+                tags.append(f"{v.filter}: {v.evidence.get('problem', 'other')}")
+        last = verdicts[-1] if verdicts and not verdicts[-1].keep else None
+        end = "in the benchmark" if p.id in made.built else "for training" if p.id in training else "kept"
+        end, why = (f"{_KEEP[last.keep]} by {last.filter}", last.reason) if last else (end, "")
+        question = Cell(p.question, item=made.built.get(p.id, ""))
+        lines.append(((question, f"{p.level}, {p.category}", end, why), tags))
+    head = ("Pair", "Sort", "Outcome", "Why")
+    return Listing.of("pairs", "Each pair, and what was left out", head, lines)
 
 
 # -- filters -------------------------------------------------------------------------------------------------------
@@ -151,17 +216,24 @@ def _filters(pairs: Sequence[ClipPair], verdicts: Sequence[FilterVerdict]) -> Se
     funnel = count_funnel(results_of(sorted({p.id for p in pairs} | {v.item_id for v in verdicts}), verdicts))
     rows = tuple(
         (
-            row.filter, f"{row.seen:,}", f"{row.kept:,}", f"{row.dropped:,}", f"{row.postponed:,}",
-            ", ".join(f"{n} {problem}" for problem, n in row.problems.items()), f"{row.calls:,}",
+            row.filter,
+            counted(row.seen, among=("pairs", f"{row.filter}: seen")),
+            counted(row.kept, among=("pairs", f"after: {row.filter}")),
+            counted(row.dropped, among=("pairs", f"{row.filter}: dropped")),
+            counted(row.postponed, among=("pairs", f"{row.filter}: postponed")),
+            Cell(parts=tuple(Cell(f"{problem} {n:,}", among=("pairs", f"{row.filter}: {problem}"))
+                             for problem, n in row.problems.items())),
+            f"{row.calls:,}",
             dollars(None if row.cost is None else float(row.cost)),
         )
         for row in funnel.rows
     )  # fmt: skip
     head = ("filter", "seen", "kept", "dropped", "postponed", "problems", "calls", "cost")
-    left = {"before": funnel.asked} | {row.filter: row.kept for row in funnel.rows}
+    left = {"writing": funnel.asked} | {row.filter: row.kept for row in funnel.rows}
     bars = counts_table(
-        "Pairs that are left", "after", left, "Of the pairs before the first filter.", whole=funnel.asked
-    )
+        "Pairs that are left", "after", left, "Of the pairs before the first filter.", whole=funnel.asked,
+        among="pairs",
+    )  # fmt: skip
     facts = tuple(
         (name, f"{n:,}")
         for name, n in (("asked", funnel.asked), ("kept", funnel.kept), ("postponed", funnel.postponed))
@@ -171,7 +243,7 @@ def _filters(pairs: Sequence[ClipPair], verdicts: Sequence[FilterVerdict]) -> Se
         "what cannot be read is dropped."
     )
     return Section(
-        "filters", "Filters", (note, bars, Table("The funnel", head, rows, words=frozenset({5}))), facts
+        "clip-filters", "Filters", (note, bars, Table("The funnel", head, rows, words=frozenset({5}))), facts
     )
 
 
@@ -240,7 +312,9 @@ def _options(items: Sequence[ChoiceItem], summary: ChoiceSummary) -> Section:
 
 def _letters(summary: ChoiceSummary) -> Iterator[Part]:
     letters, tells = summary.letters, summary.tells
-    yield counts_table("Letters of the right options", "letter", letters.counts, "Of all questions.")
+    yield counts_table(
+        "Letters of the right options", "letter", letters.counts, "Of all questions.", among="pairs"
+    )
     n = sum(letters.counts.values())
     longest = tells.longest_right
     rows: tuple[Row, ...] = (
@@ -274,8 +348,9 @@ def _attempts(summary: ChoiceSummary) -> Iterator[Part]:
         yield counts_table("What became of attempts at options", "outcome", spoken, "Of all attempts.")
     needed = {str(n): summary.attempts_needed[str(n)] for n in sorted(map(int, summary.attempts_needed))}
     yield counts_table(
-        "Attempts that a question's options took", "attempts", needed, "Of the questions with options."
-    )
+        "Attempts that a question's options took", "attempts", needed, "Of the questions with options.",
+        among="pairs",
+    )  # fmt: skip
     if summary.kinds:
         yield Table(
             "Wrong answers by kind",
@@ -342,9 +417,10 @@ def _statistics(made: ClipMaking) -> Section:
     parts: list[Part] = []
     for title, statistics in sets:
         rows = tuple(
-            (f"{row.label} ({row.unit})" if row.unit else row.label, _shown(row.ours), _shown(row.published))
+            (f"{row.label} ({row.unit})" if row.unit else row.label,
+             Cell(_shown(row.ours), among=("pairs", f"{title}: {row.label}")), _shown(row.published))
             for row in compare_with_published(statistics)
-        )
+        )  # fmt: skip
         parts += [Table(title, ("", "ours", "published"), rows), *_lengths(title, statistics)]
     return Section("statistics", "Statistics of clips", tuple(parts))
 

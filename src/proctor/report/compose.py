@@ -104,8 +104,8 @@ def _made(data: ReportData) -> Iterator[Section]:
     yield benchmark_section(data.about, data.exams)
     yield from data.making
     if data.funnel:
-        yield funnel_section(data.funnel)
-    verified = verification_section(data.asked, data.against)
+        yield funnel_section(data.funnel, data.exams)
+    verified = verification_section(data.asked, data.against, data.exams)
     if verified is not None:
         yield verified
 

@@ -16,6 +16,7 @@ from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item, Question
 from proctor.exam.self_preference import SelfPreference
 from proctor.exam.table import ScoreTable
+from proctor.records import Dropped
 from proctor.report.parts import ExampleView, Section
 from proctor.verify.agreement import AgainstPeople
 from proctor.verify.verdict import Verdict
@@ -112,6 +113,8 @@ class Stage:
         unit: what is counted (examples, candidates, items).
         dropped: how many were dropped for each reason code.
         note: what a reader should know about the stage.
+        passed: ids of what it passed on, where they are known.
+        gone: what it dropped, one by one, as far as that is known.
     """
 
     name: str
@@ -119,6 +122,8 @@ class Stage:
     unit: str = "examples"
     dropped: Mapping[str, int] = field(default_factory=dict)
     note: str = ""
+    passed: tuple[str, ...] = ()
+    gone: tuple[Dropped, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

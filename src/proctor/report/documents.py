@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
 from proctor.ask.documents.plan import ImpossibleCell
-from proctor.ask.documents.record import OUTCOMES
+from proctor.ask.documents.record import OUTCOMES, AttemptRecord
+from proctor.ask.documents.style import render_combination
 from proctor.ask.documents.summary import Cell as Asked
 from proctor.ask.documents.summary import DocumentsSummary
 from proctor.corpus.source import Source
 from proctor.exam.concur import ConcurrenceTable
-from proctor.exam.kinds.documents_question import document_facts
+from proctor.exam.kinds.documents_question import combination, document_facts
 from proctor.exam.question import Question
 from proctor.exam.retrieval_scores import RetrievalTable
 from proctor.exam.style_overlap import OverlapTable
 from proctor.exam.table import ScoreRow
 from proctor.metrics.figure import IntervalPlot
 from proctor.report.charts import counts_table
+from proctor.report.data import Exam
 from proctor.report.naming import without_address
-from proctor.report.numbers import count, dollars, number, show_p, show_value
-from proctor.report.parts import Cell, Fold, Heat, Paragraph, Part, Row, Section, SourceView, Table
+from proctor.report.numbers import count, counted, dollars, number, show_p, show_value
+from proctor.report.parts import Cell, Fold, Heat, Listing, Paragraph, Part, Row, Section, SourceView, Table
 
 __all__ = [
     "Writing",
@@ -58,7 +61,13 @@ class Writing(msgspec.Struct):
 
 
 def writing_sections(
-    found: Writing, questions: Sequence[Question], warnings: Sequence[str] = ()
+    found: Writing,
+    questions: Sequence[Question],
+    warnings: Sequence[str] = (),
+    *,
+    attempts: Sequence[AttemptRecord] = (),
+    exam: Exam | None = None,
+    modalities: Mapping[str, str] | None = None,
 ) -> Iterator[Section]:
     """Yield what was asked for and made, and what became of attempts.
 
@@ -66,10 +75,13 @@ def writing_sections(
         found: summary of generation.
         questions: as they were made.
         warnings: what changed since.
+        attempts: at all questions.
+        exam: that asks these questions.
+        modalities: of the sources that gave seeds, by id.
     """
     summary = found.summary
     parts: list[Part] = [Paragraph(text, beware=True) for text in filter(None, (*warnings, found.weak))]
-    parts += _grids(summary.cells)
+    parts += _grids(summary.cells, exam)
     if found.impossible:
         rows = tuple((c.style, c.combination, f"{c.questions:,}", c.reason) for c in found.impossible)
         head = ("style", "texts-tables-images", "questions", "why")
@@ -95,34 +107,34 @@ def writing_sections(
         *([("candidates by", found.embedder)] if found.embedder else []),
     )
     yield Section("questions", "Questions about documents", tuple(parts), facts)
-    yield _attempts(found, questions)
+    yield _attempts(found, questions, _each(summary.cells, questions, attempts, modalities or {}))
 
 
-def _grids(cells: Sequence[Asked]) -> Iterator[Part]:
+def _grids(cells: Sequence[Asked], exam: Exam | None) -> Iterator[Part]:
     styles = tuple(dict.fromkeys(c.style for c in cells))
     combos = tuple(dict.fromkeys(c.combination for c in cells))
     at = {(c.style, c.combination): c for c in cells}
 
-    def grid(title: str, value: Callable[[Asked], float | None], high: float = 1.0, digits: int = 2) -> Heat:
+    def grid(
+        title: str, value: Callable[[Asked], float | None], high: float = 1.0, digits: int = 2, **leads: Any
+    ) -> Heat:
         rows = tuple((s, tuple(value(at[s, c]) if (s, c) in at else None for c in combos)) for s in styles)
-        return Heat(title, "style", combos, rows, high=high, digits=digits)
+        return Heat(title, "style", combos, rows, high=high, digits=digits, **leads)
 
-    def made(own: Sequence[Asked]) -> str:
-        return f"{sum(c.achieved for c in own)} of {sum(c.asked for c in own)}" if own else ""
-
-    yield grid(
-        "Share of the questions asked for that were made", lambda c: c.achieved / c.asked if c.asked else None
-    )
-    rows = tuple(
-        (
-            s,
-            *(made([at[s, c]] if (s, c) in at else []) for c in combos),
-            made([c for c in cells if c.style == s]),
-        )
+    made = {
+        s: [_made([c], exam, style=s, combination=combination(c.modalities)) if c else Cell()
+            for c in (at.get((s, name)) for name in combos)]
         for s in styles
+    }  # fmt: skip
+    yield grid(
+        "Share of the questions asked for that were made", lambda c: c.achieved / c.asked if c.asked else None,
+        finds=tuple(tuple(cell.find for cell in row) for row in made.values()),
+    )  # fmt: skip
+    rows: tuple[Row, ...] = tuple(
+        (s, *row, _made([c for c in cells if c.style == s], exam, style=s)) for s, row in made.items()
     )
     yield Table("Asked for and made", ("style", *combos, "all"), rows)
-    yield grid("Yield: questions by attempt", lambda c: c.yield_)
+    yield grid("Yield: questions by attempt", lambda c: c.yield_, among="attempts")
     for title, value, digits in (
         ("Dollars a question", _dollars_each, 4),
         ("Calls a question", _calls_each, 1),
@@ -130,6 +142,18 @@ def _grids(cells: Sequence[Asked]) -> Iterator[Part]:
         known = [x for c in cells if (x := value(c)) is not None]
         if any(known):
             yield grid(title, value, high=max(known), digits=digits)
+
+
+def _made(cells: Sequence[Asked], exam: Exam | None, **facets: str) -> Cell:
+    """Return how many questions were made of those asked for; it opens them where the exam asks them all."""
+    made = sum(c.achieved for c in cells)
+    return Cell(f"{made:,} of {sum(c.asked for c in cells):,}", find=_find(exam, made, facets))
+
+
+def _find(exam: Exam | None, n: int, facets: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return how questions are found among the examples; not at all where the exam asks more or fewer than ``n`` such ones."""
+    asked = sum(facets.items() <= item.question.facets.items() for item in exam.items) if exam else 0
+    return (("exam", exam.title), *facets.items()) if exam and n and n == asked else ()
 
 
 def _dollars_each(cell: Asked) -> float | None:
@@ -140,7 +164,36 @@ def _calls_each(cell: Asked) -> float | None:
     return cell.calls / cell.achieved if cell.achieved else None
 
 
-def _attempts(found: Writing, questions: Sequence[Question]) -> Section:
+def _each(
+    cells: Sequence[Asked],
+    questions: Sequence[Question],
+    attempts: Sequence[AttemptRecord],
+    modalities: Mapping[str, str],
+) -> Listing:
+    """Return every attempt with what became of it, refused ones first."""
+    by_id = {q.id: q for q in questions}
+    planned = {f"{c.style}/{render_combination(c.modalities)}": c for c in cells}
+    lines: list[tuple[Row, Iterable[str]]] = []
+    for a in sorted(attempts, key=lambda a: a.outcome == "accepted"):
+        outcome = a.outcome.replace("_", " ")
+        tags = [f"outcome: {outcome}"]
+        if cell := planned.get(a.target.rpartition("/")[0]):
+            tags += [f"{cell.style}, {cell.combination}", f"{cell.style}, {outcome}"]
+        if a.seed_id in modalities:
+            tags.append(f"seed: {modalities[a.seed_id]}")
+        name = Cell(a.target)
+        if a.outcome == "accepted" and (q := by_id.get(a.target)):
+            name = Cell(q.text, item=q.id)
+            tags.append(f"attempts: {document_facts(q).attempts}")
+            for what, mark in _answered(q).items():
+                tags += [f"answered {what}", f"answered {what}: {mark}"]
+        sort = f"{cell.style}, {cell.combination}" if cell else ""
+        lines.append(((name, sort, f"{a.number + 1}", outcome, a.detail), tags))
+    head = ("Question", "Style and sources", "Attempt", "Outcome", "Detail")
+    return Listing.of("attempts", "Each attempt", head, lines)
+
+
+def _attempts(found: Writing, questions: Sequence[Question], each: Listing) -> Section:
     summary = found.summary
     names = tuple(name for name in OUTCOMES if name in summary.outcomes)
     spoken = tuple(name.replace("_", " ") for name in names)
@@ -158,9 +211,16 @@ def _attempts(found: Writing, questions: Sequence[Question]) -> Section:
             "outcome",
             {n: summary.outcomes[k] for n, k in zip(spoken, names, strict=True)},
             note,
+            among="attempts",
         ),
-        Heat("Outcomes by style, share of its attempts", "style", spoken, by_style),
-        counts_table("Attempts that a question took", "attempts", needed, "Of the questions that were made."),
+        Heat("Outcomes by style, share of its attempts", "style", spoken, by_style, among="attempts"),
+        counts_table(
+            "Attempts that a question took",
+            "attempts",
+            needed,
+            "Of the questions that were made.",
+            among="attempts",
+        ),
         *_difficulty(questions),
         *_seeds(found),
     ]
@@ -171,28 +231,39 @@ def _attempts(found: Writing, questions: Sequence[Question]) -> Section:
         )
         head = ("question", "list", "by", "value", "text")
         parts.append(Table("Near questions that models may have learnt from", head, rows, digits=False))
+    if each.tags:
+        parts.append(each)
     return Section("attempts", "Attempts", tuple(parts))
 
 
 _MARKS: Final = {"2": "right", "1": "partly right", "0": "wrong"}
 _UNKNOWN: Final = "not known"
+_ANSWERED: Final = {
+    "closed_book": "from no source",
+    "one_source": "from a single one of its sources, the best",
+}
+
+
+def _answered(question: Question) -> dict[str, str]:
+    """Return the best mark of answers without the sources, or with less of them, by what was left."""
+    measured = document_facts(question).difficulty
+    return {what: _best_mark(measured[name]) for name, what in _ANSWERED.items() if name in measured}
 
 
 def _difficulty(questions: Sequence[Question]) -> Iterator[Table]:
     measured = [document_facts(q).difficulty for q in questions]
-    answered: list[Row] = []
-    for name, what in (
-        ("closed_book", "from no source"),
-        ("one_source", "from a single one of its sources, the best"),
-    ):
-        marks = Counter(_best_mark(m[name]) for m in measured if name in m)
-        if marks:
-            columns = (*_MARKS.values(), _UNKNOWN)
-            answered.append((what, *(f"{marks[column]:,}" for column in columns), f"{marks.total():,}"))
+    columns = (*_MARKS.values(), _UNKNOWN)
+    best = [_answered(q) for q in questions]
+    answered: tuple[Row, ...] = tuple(
+        (what, *(counted(marks[column], among=("attempts", f"answered {what}: {column}")) for column in columns),
+         counted(marks.total(), among=("attempts", f"answered {what}")))
+        for what in _ANSWERED.values()
+        if (marks := Counter(own[what] for own in best if what in own))
+    )  # fmt: skip
     if answered:
         note = "Numbers of questions: a model answered them without what they cite, or with less of it, and its answer was marked."
-        head = ("answered", *_MARKS.values(), _UNKNOWN, "questions")
-        yield Table("Difficulty: answers without the sources", head, tuple(answered), note)
+        head = ("answered", *columns, "questions")
+        yield Table("Difficulty: answers without the sources", head, answered, note)
     worst = [m["gold_rank"] for m in measured if "gold_rank" in m]
     each = [rank for m in measured for rank in m.get("gold_ranks", "").split()]
     ranked = tuple(
@@ -230,9 +301,10 @@ def _seeds(found: Writing) -> Iterator[Table]:
     coverage, numbers = found.coverage, found.seed_statistics
     if coverage.get("modalities"):
         rows = tuple(
-            (name, f"{m['sources']:,}", _percent(m["share"]), f"{m['seeds']:,}", _percent(m["seed_share"]))
+            (name, counted(m["sources"], among=("corpus", f"modality: {name}")), _percent(m["share"]),
+             counted(m["seeds"], among=("attempts", f"seed: {name}")), _percent(m["seed_share"]))
             for name, m in coverage["modalities"].items()
-        )
+        )  # fmt: skip
         note = (
             f"{coverage['seeds']:,} seeds from {coverage['distinct']:,} sources in {coverage['documents_used']:,} of "
             f"{coverage['documents']:,} documents; the most from one document: {_percent(coverage['largest_share'])}."
@@ -262,14 +334,16 @@ def _percent(value: float | None) -> str:
 # -- retrieval, overlap, concurrence -------------------------------------------------------------------------------
 
 
-def retrieval_section(which: str, table: RetrievalTable, warnings: Sequence[str] = ()) -> Section:
-    """Return how far retrievers found the cited sources of a set of questions."""
+def retrieval_section(
+    which: str, table: RetrievalTable, warnings: Sequence[str] = (), exam: Exam | None = None
+) -> Section:
+    """Return how far retrievers found the cited sources of a set of questions, and where an exam asks them."""
     parts = [Paragraph(table.told, beware=bool(table.lacking))]
     parts += [Paragraph(text, beware=True) for text in (*warnings, *table.notes)]
-    return Section(f"retrieval-{which}", f"Retrieval ({which})", (*parts, *_retrieval(table)))
+    return Section(f"retrieval-{which}", f"Retrieval ({which})", (*parts, *_retrieval(table, exam)))
 
 
-def _retrieval(table: RetrievalTable) -> Iterator[Part]:
+def _retrieval(table: RetrievalTable, exam: Exam | None) -> Iterator[Part]:
     measures = tuple(dict.fromkeys(c.measure for c in table.cells))
     overall = [m for m in measures if " " not in m]
     for measure in (m for m in overall if m.startswith("recall@")):
@@ -280,11 +354,14 @@ def _retrieval(table: RetrievalTable) -> Iterator[Part]:
         )  # fmt: skip
     for kind, title in (("style", "Retrieval by style"), ("modalities", "Retrieval by sources")):
         slices = tuple(dict.fromkeys(c.slice for c in table.cells if c.kind == kind))
-        yield _recalls(title, table, overall, ("all", *slices))
+        yield _recalls(title, table, overall, ("all", *slices), exam)
     if parts := [m for m in measures if " " in m]:
-        yield _recalls("Share of the cited sources of one modality", table, parts, ("all",))
+        yield _recalls("Share of the cited sources of one modality", table, parts, ("all",), exam)
     crossed = tuple(
-        heat for measure in overall if measure.startswith("recall@") for heat in _crossed(measure, table)
+        heat
+        for measure in overall
+        if measure.startswith("recall@")
+        for heat in _crossed(measure, table, exam)
     )
     if crossed:
         yield Fold("Style and sources", crossed)
@@ -296,10 +373,12 @@ def _retrieval(table: RetrievalTable) -> Iterator[Part]:
         )
 
 
-def _recalls(title: str, table: RetrievalTable, measures: Sequence[str], slices: Sequence[str]) -> Table:
+def _recalls(
+    title: str, table: RetrievalTable, measures: Sequence[str], slices: Sequence[str], exam: Exam | None
+) -> Table:
     by: dict[tuple[str, str, str], ScoreRow] = {(c.system, c.measure, c.slice): c for c in table.cells}
     rows = tuple(
-        (Cell(system, measure), *(number(by.get((system, measure, s))) for s in slices))
+        (Cell(system, measure), *(_retrieved(by.get((system, measure, s)), exam) for s in slices))
         for system in table.runs
         for measure in measures
         if any((system, measure, s) in by for s in slices)
@@ -313,26 +392,43 @@ def _recalls(title: str, table: RetrievalTable, measures: Sequence[str], slices:
     return Table(title, head, rows, note)
 
 
-def _crossed(measure: str, table: RetrievalTable) -> Iterator[Heat]:
+def _retrieved(row: ScoreRow | None, exam: Exam | None) -> Cell:
+    return replace(number(row), find=_find(exam, row.n, _facets(row.slice)) if row is not None else ())
+
+
+def _facets(slice_: str) -> dict[str, str]:
+    """Return what questions of a slice such as ``style=numerical/modalities=text`` have in common."""
+    parts = (part.partition("=") for part in slice_.split("/") if slice_ != "all")
+    return {"combination" if kind == "modalities" else kind: value for kind, _, value in parts}
+
+
+def _crossed(measure: str, table: RetrievalTable, exam: Exam | None) -> Iterator[Heat]:
     for system in table.runs:
         own = [
             c
             for c in table.cells
             if c.kind == "style-modalities" and c.measure == measure and c.system == system
         ]
-        places = {tuple(part.partition("=")[2] for part in c.slice.split("/")): c.value for c in own}
+        places = {tuple(part.partition("=")[2] for part in c.slice.split("/")): c for c in own}
         combos = tuple(dict.fromkeys(m for _, m in places))
         rows = tuple(
-            (s, tuple(places.get((s, m)) for m in combos)) for s in dict.fromkeys(s for s, _ in places)
+            (s, tuple(c.value if (c := places.get((s, m))) else None for m in combos))
+            for s in dict.fromkeys(s for s, _ in places)
         )
+        finds = tuple(tuple(_retrieved(places.get((s, m)), exam).find for m in combos) for s, _ in rows)
         if rows:
-            yield Heat(f"{measure} of {system}", "style", combos, rows, high=100.0, digits=1)
+            yield Heat(f"{measure} of {system}", "style", combos, rows, high=100.0, digits=1, finds=finds)
 
 
-def overlap_section(table: OverlapTable, warnings: Sequence[str] = ()) -> Section:
+def overlap_section(table: OverlapTable, warnings: Sequence[str] = (), exam: Exam | None = None) -> Section:
     """Return how far styles overlap: two or more are claimed for a question."""
-    rows = tuple(
-        (row.style, f"{row.n}", *(show_value(x) for x in (row.overlap, row.none, row.own)), f"{row.unread}")
+    rows: tuple[Row, ...] = tuple(
+        (
+            row.style,
+            Cell(f"{row.n}", find=_find(exam, row.n, {"style": row.style} if row.style != "all" else {})),
+            *(show_value(x) for x in (row.overlap, row.none, row.own)),
+            f"{row.unread}",
+        )
         for row in table.rows
     )
     matrix = Heat(

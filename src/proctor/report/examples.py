@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from markupsafe import Markup
@@ -18,11 +18,11 @@ from proctor.metrics.choice.letters import LETTERS
 from proctor.report.highlights import in_order
 from proctor.report.naming import judge_parts, without_address
 from proctor.report.numbers import show_value
-from proctor.report.parts import AnswerView, ExampleView, SourceView
+from proctor.report.parts import AnswerView, ExampleView, SourceView, values_of
 from proctor.report.standing import Standing, slice_label
 from proctor.verify.verdict import Verdict
 
-__all__ = ["Evidence", "example_cards", "take"]
+__all__ = ["Evidence", "example_cards", "item_facets", "take"]
 
 MAX_TEXT: Final = 1_800_000
 """Characters of all examples of a page."""
@@ -49,11 +49,13 @@ class Evidence:
         sources: sources, frames, steps.
         facts: further lines, by name.
         drawing: of a task graph at this moment.
+        facets: further ones that the examples can be filtered by.
     """
 
     sources: tuple[SourceView, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     drawing: Markup | None = None
+    facets: Mapping[str, str] = field(default_factory=dict)
 
 
 def take(cards: Iterable[ExampleView]) -> tuple[ExampleView, ...]:
@@ -123,8 +125,7 @@ def example_cards(
         said = verdicts.get(q.provenance.get("candidate", "") or q.parent or q.id, ())
         facts = (*q.facets.items(), *shown.facts, *_options(item))
         made = (*_approved(item), *map(_verdict, said), *_made(item))
-        procedure = part_of(q, Procedure)
-        facets = {"exam": standing.exam.title, **sliced.get(item.id, {}), **q.facets}
+        facets = {"exam": standing.exam.title, **sliced.get(item.id, {}), **item_facets(item), **shown.facets}
         yield ExampleView(
             id=item.id,
             kind=", ".join([*q.facets.values()][:2]) or q.kind,
@@ -135,23 +136,35 @@ def example_cards(
             sources=shown.sources,
             answers=tuple(answers.of(item)),
             drawing=shown.drawing,
-            facets={
-                **facets,
-                **({"activity": procedure.title or procedure.id} if procedure is not None else {}),
-            },
+            facets=facets,
         )
 
 
-def _slices(standing: Standing) -> dict[str, dict[str, str]]:
+def item_facets(item: Item) -> dict[str, str | tuple[str, ...]]:
+    """Return what a question can be filtered by, whatever its kind is: its own facets, and its accepted answers'."""
+    procedure = part_of(item.question, Procedure)
+    kinds = {g.value.kind: None for g in item.golds if isinstance(g.value, Text) and g.value.kind}
+    by = dict.fromkeys(f"{g.written_by}, approved by {g.approved_by}" for g in item.golds)
+    return {
+        **item.question.facets,
+        **({"activity": procedure.title or procedure.id} if procedure is not None else {}),
+        "accepted answers": str(len(item.golds)),
+        "answers by": tuple(by),
+        **({"kind of answer": tuple(kinds)} if kinds else {}),
+    }
+
+
+def _slices(standing: Standing) -> dict[str, dict[str, str | tuple[str, ...]]]:
     """Return of each item the slices of the tables that it is in, by what they cut by; nothing where its kind is not known here."""
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, str | tuple[str, ...]]] = {}
     try:
-        slices = kind_named(standing.exam.kind).slices(standing.exam.items) if standing.scored else {}
+        slices = kind_named(standing.exam.kind).slices(standing.exam.items) if standing.exam.items else {}
     except UserError:
         return found
     for name, (kind, ids) in slices.items():
         for id_ in ids if kind != "all" else ():
-            found.setdefault(id_, {})[kind] = slice_label(name)
+            own = found.setdefault(id_, {})
+            own[kind] = (*values_of(own[kind]), slice_label(name)) if kind in own else slice_label(name)
     return found
 
 

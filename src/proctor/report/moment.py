@@ -28,8 +28,8 @@ from proctor.procedure.graph import TaskGraph
 from proctor.procedure.progress import progress_after
 from proctor.report.data import Asked
 from proctor.report.examples import Evidence
-from proctor.report.numbers import count, show_value
-from proctor.report.parts import Cell, Drawn, Fold, Paragraph, Part, Section, SourceView, Table
+from proctor.report.numbers import count, counted, show_value
+from proctor.report.parts import Cell, Drawn, Fold, Paragraph, Part, Row, Section, SourceView, Table
 from proctor.verify.statistics import verification_statistics
 
 __all__ = [
@@ -79,7 +79,7 @@ _DRAWN: Final = 6
 
 
 def moment_sections(
-    items: Sequence[Item], graphs: Mapping[str, TaskGraph], asked: Asked | None
+    items: Sequence[Item], graphs: Mapping[str, TaskGraph], asked: Asked | None, title: str = ""
 ) -> Iterator[Section]:
     """Yield the tables of the data set and the task graphs.
 
@@ -87,9 +87,10 @@ def moment_sections(
         items: questions about moments.
         graphs: activity id to task graph.
         asked: all candidates with what was said of them, for approval and agreement.
+        title: of the exam, where all are of one.
     """
     examples = {item.id: moment_example(item.question) for item in items}
-    yield _dataset(items, examples, graphs, asked)
+    yield _dataset(items, examples, graphs, asked, (("exam", title),) if title else ())
     if graphs:
         yield _graphs(examples.values(), graphs)
     yield _first_words(items, examples)
@@ -109,22 +110,24 @@ def _dataset(
     examples: Mapping[str, Example],
     graphs: Mapping[str, TaskGraph],
     asked: Asked | None,
+    whole: tuple[tuple[str, str], ...],
 ) -> Section:
     published = PUBLISHED_PROMQA if is_published_promqa(items) else {}
     offered = (
         Counter(q.facets.get("type", "") for q in asked.questions) if asked is not None else Counter[str]()
     )
-    figures = tuple(
-        (label, text, *([published.get(key, "")] if published else []))
+    figures: tuple[Row, ...] = tuple(
+        (label, Cell(text, find=_leads(key, whole)), *([published.get(key, "")] if published else []))
         for key, label, text in _figures(items, list(examples.values()), graphs, asked)
     )
     head = ("", "here", *(["published"] if published else []))
     types = _ordered({*(e.type for e in examples.values()), *offered})
     rows = [
-        _type_row(name, [i for i in items if examples[i.id].type == name], examples, offered[name], published)
+        _type_row(name, [i for i in items if examples[i.id].type == name], examples, offered[name], published,
+                  (*whole, ("type", name)))
         for name in types
-    ]
-    rows.append(_type_row("all", list(items), examples, offered.total(), published))
+    ]  # fmt: skip
+    rows.append(_type_row("all", list(items), examples, offered.total(), published, whole))
     columns = (
         "Type", "Questions", "Clean", "Noisy", "Something to name", "Kept", *(["Kept, published"] if published else []),
         "Direct", "Suggestion", "Intervention", "Words of question", "Words of answer",
@@ -138,6 +141,11 @@ def _dataset(
         Table("Questions and answers by type", columns, tuple(rows), note),
     )
     return Section("dataset", "Data set", parts)
+
+
+def _leads(key: str, whole: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Return which examples a key figure counts."""
+    return whole if key == "items" else (*whole, ("noise", key)) if key in ("clean", "noisy") else ()
 
 
 def _first_words(items: Sequence[Item], examples: Mapping[str, Example]) -> Section:
@@ -207,14 +215,17 @@ def _type_row(
     examples: Mapping[str, Example],
     offered: int,
     published: Mapping[str, str],
-) -> tuple[str, ...]:
+    find: tuple[tuple[str, str], ...],
+) -> tuple[str | Cell, ...]:
     noisy = sum(examples[i.id].noisy for i in items)
     golds = [g for i in items for g in i.golds]
     kinds = Counter(g.value.kind for g in golds if isinstance(g.value, Text))
     return (
-        name, f"{len(items):,}", f"{len(items) - noisy:,}", f"{noisy:,}", f"{sum(examples[i.id].has_answer for i in items):,}",
-        _kept(items, offered), *([published.get("approved" if name == "all" else name, "")] if published else []),
-        *(f"{kinds[kind]:,}" for kind in ("direct", "suggestion", "intervention")),
+        name, counted(len(items), *find), counted(len(items) - noisy, *find, ("noise", "clean")),
+        counted(noisy, *find, ("noise", "noisy")),
+        counted(sum(examples[i.id].has_answer for i in items), *find, ("something to name", "yes")),
+        Cell(_kept(items, offered), among=("asked", f"{name}: proposed")), *([published.get("approved" if name == "all" else name, "")] if published else []),
+        *(counted(kinds[kind], *find, ("kind of answer", kind)) for kind in ("direct", "suggestion", "intervention")),
         show_value(mean_tokens([i.question.text for i in items]).value if items else None),
         show_value(mean_tokens([_text(g) for g in golds]).value if golds else None),
     )  # fmt: skip
@@ -282,12 +293,14 @@ def _graph(
     position = {step.id: n for n, step in enumerate(listed, start=1)}
     rows = tuple(
         (
-            Cell(f"{n}. {show_step(step)}"),
+            Cell(f"{place}. {show_step(step)}"),
             ", ".join(map(str, sorted(position[i] for i in graph.predecessors(step.id) if i in position)))
             or "–",
-            f"{asked.get((key, step.id), 0) or '–'}",
+            Cell(f"{n:,}", find=(("activity", name), ("step", f"{place}. {show_step(step)}")))
+            if (n := asked.get((key, step.id), 0))
+            else "–",
         )
-        for n, step in enumerate(listed, start=1)
+        for place, step in enumerate(listed, start=1)
     )
     yield Table(f"Steps of {name}", ("Step", "After", "Asked here"), rows)
 
@@ -319,9 +332,16 @@ def moment_evidence(
                 drawn.append(item.id)
                 label = f"Task graph: {graph.name or graph.id}"[:200]
                 drawing = Markup(draw_layout(layout, graph, mark_states(states), label=label, noun="mistake"))  # noqa: S704 - ours
-        return Evidence(tuple(sources), tuple(_facts(example)), drawing)
+        return Evidence(tuple(sources), tuple(_facts(example)), drawing, _facets(example, graph))
 
     return find
+
+
+def _facets(example: Example, graph: TaskGraph | None) -> dict[str, str]:
+    step = example.current.step_id if example.current is not None else ""
+    steps = list_steps(graph) if graph is not None else ()
+    places = [f"{n}. {show_step(one)}" for n, one in enumerate(steps, 1) if one.id == step]
+    return {"something to name": "yes" if example.has_answer else "no", **({"step": places[0]} if places else {})}  # fmt: skip
 
 
 def _facts(example: Example) -> Iterator[tuple[str, str]]:

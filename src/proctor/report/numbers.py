@@ -7,7 +7,7 @@ from typing import Protocol
 
 from proctor.report.parts import Cell
 
-__all__ = ["Estimate", "count", "dollars", "guessed", "number", "show_p", "show_value", "signed"]
+__all__ = ["Estimate", "count", "counted", "dollars", "guessed", "number", "show_p", "show_value", "signed"]
 
 
 class Estimate(Protocol):
@@ -73,6 +73,11 @@ def count(n: int, word: str, plural: str = "") -> str:
         ('1 video', '1,200 activities')
     """
     return f"{n:,} {word if n == 1 else plural or word + 's'}"
+
+
+def counted(n: int, *find: tuple[str, str], among: tuple[str, str] | None = None, tone: str = "") -> Cell:
+    """Return a number of questions that opens them: as examples of the page, or as lines of a listing."""
+    return Cell(f"{n:,}", tone=tone, find=find if n else (), among=among if n else None)
 
 
 def guessed(chance: float | None, n: int, level: float = 0.95) -> Cell:

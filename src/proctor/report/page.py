@@ -25,16 +25,19 @@ from markupsafe import Markup, escape
 from proctor.records import atomic_write
 from proctor.report.figures import draw_figure, figure_guide
 from proctor.report.parts import (
+    RARE,
     Cell,
     Drawn,
     ExampleView,
     Fold,
     Heat,
+    Listing,
     Page,
     Paragraph,
     Part,
     SourceView,
     Table,
+    values_of,
 )
 from proctor.report.plaintext import clip_line, clip_text, show_text
 
@@ -78,7 +81,9 @@ def render_page(page: Page) -> str:
     style = asset("base.css") + asset("figures.css") + asset("page.css")
     sortable = any(isinstance(p, Table) and p.sortable for section in page.sections for p in section.parts)
     tables = page.sections and (page.examples or sortable)  # a page without either runs nothing
-    scripts = [asset(name) for name, used in (("page.js", page.examples), ("tables.js", tables)) if used]
+    lists = {p.id: p for section in page.sections for p in section.parts if isinstance(p, Listing)}
+    used = (("page.js", page.examples), ("tables.js", tables), ("lists.js", lists))
+    scripts = [asset(name) for name, needed in used if needed]
     examples = {example.id: example for example in page.examples}
     picked = [h for h in (page.striking, *page.gallery) if h is not None]
     frames = {h.item: _last_frame(examples[h.item]) for h in picked}
@@ -107,6 +112,7 @@ def render_page(page: Page) -> str:
             places=places,
             sections=sections,
             found=found,
+            lists={key: part.counts for key, part in lists.items()},
             charts=_parts(page.charts, said),
             open_examples=_OPEN,
             policy=content_policy(style, scripts),
@@ -144,6 +150,7 @@ class _Finder:
 
     Attributes:
         facets: of which there are some, but not one for each question: values by name.
+        rare: names of those that only numbers lead to; their fields are folded.
         systems: that answered.
         codes: their marks.
     """
@@ -153,17 +160,27 @@ class _Finder:
         self._all: dict[str, set[str]] = {}
         for example in page.examples:
             for name, value in example.facets.items():
-                self._all.setdefault(name, set()).add(value)
-        self.facets = {name: sorted(v) for name, v in self._all.items() if 1 < len(v) <= 60}
+                self._all.setdefault(name, set()).update(values_of(value))
+        most = {name: 400 if name in RARE else 60 for name in self._all}
+        self.facets = {name: sorted(v) for name, v in self._all.items() if 1 < len(v) <= most[name]}
+        self.rare = RARE & self.facets.keys()
         self.systems = list(dict.fromkeys(name for a in answers for name in (a.system, *a.also)))
         self.codes = sorted({a.code for a in answers if a.code})
+
+    def number(self, facet: str) -> int:
+        """Return which facet of the page it is."""
+        return list(self.facets).index(facet)
+
+    def places(self, facet: str, value: str | tuple[str, ...]) -> str:
+        """Return the places of an example's values among those of its facet."""
+        return " ".join(str(self.facets[facet].index(one)) for one in values_of(value))
 
     def key(self, facet: str) -> str:
         """Return what a facet is called in the page's address."""
         return str(_line(facet + "_" if facet in _KEYS else facet))
 
-    def query(self, find: Sequence[tuple[str, str]]) -> str:
-        """Return the filters as they stand in the page's address; empty where the page has no such examples."""
+    def query(self, find: Sequence[tuple[str, str]]) -> str | None:
+        """Return the filters as they stand in the page's address, empty for all examples; None where there are no such ones."""
         named = []
         for name, value in find:
             if name in _KEYS:
@@ -171,12 +188,12 @@ class _Finder:
                     name, ()
                 )
                 if value not in known:
-                    return ""
+                    return None
                 named.append((name, _line(value).unescape()))
             elif value in self.facets.get(name, ()):
                 named.append((self.key(name), _line(value).unescape()))
             elif self._all.get(name) != {value}:
-                return ""
+                return None
         return urlencode(named)
 
 
@@ -201,6 +218,8 @@ def _part(part: Part, said: set[str]) -> dict[str, Any]:
             return {"kind": "table", "part": part}
         case Heat():
             return {"kind": "heat", "part": part}
+        case Listing():
+            return {"kind": "listing", "part": part, "tags": list(part.counts)}
         case Fold():
             return {"kind": "fold", "part": part, "parts": _parts(part.parts, said)}
         case Drawn():

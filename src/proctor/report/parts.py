@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -12,6 +13,7 @@ from markupsafe import Markup
 from proctor.metrics.figure import Figure
 
 __all__ = [
+    "RARE",
     "AnswerView",
     "Cell",
     "Drawn",
@@ -19,6 +21,7 @@ __all__ = [
     "Fold",
     "Heat",
     "Highlight",
+    "Listing",
     "Page",
     "Paragraph",
     "Part",
@@ -26,7 +29,16 @@ __all__ = [
     "Section",
     "SourceView",
     "Table",
+    "values_of",
 ]
+
+RARE: Final = frozenset({"step", "something to name", "accepted answers", "kind of answer", "answers by"})
+"""Facets that numbers lead to and few readers filter by."""
+
+
+def values_of(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the values of a facet of one example."""
+    return value if isinstance(value, tuple) else (value,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +56,16 @@ class Cell:
     Attributes:
         text: what it says.
         small: a second line: an interval, what a run was shown.
-        tone: class of the style sheet: ``soft``, ``warn``, ``strong``, ``better``, ``worse``, ``tie``, ``own``, ``floor``.
+        tone: class of the style sheet: ``soft``, ``warn``, ``strong``, ``better``, ``worse``, ``tie``, ``own``, ``floor``,
+            ``upper``.
         drawn: a small chart, drawn by this room; hidden from screen readers, since ``text`` says the same.
         tag: a word set apart, such as ``floor`` or ``chosen``.
         title: in full, as a tooltip.
         item: id of the question that it leads to, where the page shows that as an example.
         find: which examples it leads to: values by the name of a facet, ``run``, ``mark``, ``other`` (a second run) or ``than``
             (``better``, ``equal``, ``worse``: the first run's mark against the second one's).
+        among: id of a ``Listing`` that it leads to, and the tag of its lines.
+        parts: further numbers in the same cell.
     """
 
     text: str = ""
@@ -61,6 +76,8 @@ class Cell:
     title: str = ""
     item: str = ""
     find: tuple[tuple[str, str], ...] = ()
+    among: tuple[str, str] | None = None
+    parts: tuple[Cell, ...] = ()
 
 
 Row: TypeAlias = "tuple[str | Cell, ...]"
@@ -95,6 +112,45 @@ class Table:
             raise ValueError(f"a line of the table {self.title!r} has not {len(self.head)} cells")
 
 
+LINES: Final = 500
+"""Lines that a listing holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A folded table, one line for each of the things that numbers of the page count.
+
+    Attributes:
+        id: of this listing; letters and hyphens.
+        table: its lines.
+        tags: of each line, the tags of the numbers that count it.
+    """
+
+    id: str
+    table: Table
+    tags: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        """See that every line has its tags."""
+        if len(self.tags) != len(self.table.rows):
+            raise ValueError(f"{self.table.title!r} has not tags for every line")
+
+    @classmethod
+    def of(
+        cls, id: str, title: str, head: tuple[str, ...], lines: Sequence[tuple[Row, Iterable[str]]]
+    ) -> Listing:
+        """Return the first ``LINES`` lines, each given with its tags, and say how many more there are."""
+        left = len(lines) - LINES
+        note = f"And {left:,} more, for which the page has no room." if left > 0 else ""
+        table = Table(title, head, tuple(row for row, _ in lines[:LINES]), note, digits=False)
+        return cls(id, table, tuple(tuple(dict.fromkeys(tags)) for _, tags in lines[:LINES]))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Tag to the number of lines that have it, in order of appearance."""
+        return dict(Counter(tag for tags in self.tags for tag in tags))
+
+
 FEW: Final = 10
 """Values of fewer questions are grey in a table of shades."""
 
@@ -114,6 +170,7 @@ class Heat:
         note: below it.
         counts: how many questions stand behind each value, where that is said; values of fewer than ``FEW`` are grey.
         finds: as ``Cell.find``, of each value.
+        among: id of a ``Listing`` that values lead to, whose tags are names of row and column.
     """
 
     title: str
@@ -126,6 +183,7 @@ class Heat:
     note: str = ""
     counts: tuple[tuple[int, ...], ...] = ()
     finds: tuple[tuple[tuple[tuple[str, str], ...], ...], ...] = ()
+    among: str = ""
 
     def __post_init__(self) -> None:
         """See that every line has all its cells."""
@@ -169,7 +227,7 @@ class Fold:
     shown: bool = False
 
 
-Part: TypeAlias = Paragraph | Table | Heat | Figure | Drawn | Fold
+Part: TypeAlias = Paragraph | Table | Heat | Figure | Drawn | Fold | Listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +322,7 @@ class ExampleView:
         answers: of the systems.
         drawing: of a task graph at this moment, or of what ``drawing_label`` says.
         drawing_label: what it shows, for screen readers.
-        facets: what the examples can be filtered by, as name and value.
+        facets: what the examples can be filtered by, as name and value, or several values.
     """
 
     id: str
@@ -276,7 +334,7 @@ class ExampleView:
     answers: tuple[AnswerView, ...] = ()
     drawing: Markup | None = None
     drawing_label: str = "Drawing of the task graph at this moment; the list of steps says the same"
-    facets: Mapping[str, str] = field(default_factory=dict)
+    facets: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     made: tuple[tuple[str, str], ...] = ()
 
 

@@ -67,7 +67,7 @@ _MEASURES: Final[Mapping[str, str]] = {
 def run_cell(line: Line, *, flat: bool = False) -> Cell:
     """Return the name of a run as the label of a table's line."""
     role = line.run.role
-    tone = "" if role in ("system", "human") else "floor"
+    tone = "" if role in ("system", "human") else role
     tag = "" if role == "system" or flat else ROLES[role]
     if flat:
         return Cell(line.name.label, tone=tone, title=line.run.name)
@@ -180,7 +180,8 @@ def _board(
         "From 0 to 100; a judge's marks count 100 for a match, 50 for a partial answer and 0 for a wrong one, shares are per cent.",
         (
             f"Below each number its {100 * level:g} % interval, by a bootstrap over clusters (recordings, videos), because questions "
-            "of one share its difficulty. A floor answers without looking; an upper bound is given what others must not know."
+            "of one share its difficulty. A floor answers without looking; an upper bound, with an upright line, is given "
+            "what others must not know."
         ),
     ]
     if chance:
@@ -230,26 +231,23 @@ def standing_plot(standing: Standing) -> Drawn | None:
     shown = [line for line in standing.board if line.value is not None]
     rivals = [line for line in shown if line.run.role in ("system", "human")] or shown
     judge = standing.judge or rivals[0].judge if rivals else ""
-    floor, upper = (
-        row if (row := standing.best(role)) is not None and row.judge == judge else None
-        for role in ("floor", "upper")
-    )
+    floor, upper = standing.best("floor"), standing.best("upper")
+    low, high = (row.value if row is not None and row.judge == judge else None for row in (floor, upper))
     if not rivals or rivals[0].row() is None or rivals[0].rows[("all", rivals[0].main)].raw:
         return None
     rows = [(line.name.label, line.run.role, row) for line in rivals if (row := line.row()) is not None]
-    low, high = (None if row is None else row.value for row in (floor, upper))
     guide = ["The mark is the score, the line its interval."]
     guide += (
         [f"Shaded from the left: what the best floor reaches without looking ({show_value(low)})."]
         if low
         else []
     )
-    guide += (
-        [f"Shaded from the right: beyond the upper bound ({show_value(high)})."]
-        if high and high < 100
-        else []
-    )
-    return Drawn(f"Scores: {standing.exam.title}", charts.standing_chart(rows, low, high), " ".join(guide))
+    if upper is not None:
+        by = "" if high is not None else f", by {judge_parts(JudgeSetup(upper.judge))[0].partition('(')[0]}"
+        beyond = "; shaded beyond" if high and high < 100 else ""
+        guide.append(f"The upright line: the upper bound ({show_value(upper.value)}{by}){beyond}.")
+    chart = charts.standing_chart(rows, low, high, upper.value if upper is not None else None)
+    return Drawn(f"Scores: {standing.exam.title}", chart, " ".join(guide))
 
 
 def _guessing(line: Line, level: float) -> Cell:

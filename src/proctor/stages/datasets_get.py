@@ -79,9 +79,10 @@ def _wanted(dataset: Dataset, source: str | None) -> tuple[Wanted, ...]:
         return tuple(Wanted(d.url, d.path, d.size, d.sha256, d.unpack) for d in dataset.downloads)
     if source is None:
         needed = ", ".join(f.path for f in dataset.files if f.required) or "see its page"
+        access = (dataset.access or "get it yourself").rstrip(".")
         raise UserError(
             f"no address is known from which {dataset.title} may be fetched.",
-            hint=f"{dataset.access or 'get it yourself.'} See {dataset.homepage}. Needed: {needed}. "
+            hint=f"{access[:1].upper()}{access[1:]}. See {dataset.homepage}. Needed: {needed}. "
             "Files that you have, or a mirror has, are checked and copied with --from FOLDER-OR-ADDRESS",
         )
     if "://" in source:

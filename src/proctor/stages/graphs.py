@@ -186,7 +186,7 @@ def lint_graphs(sources: Iterable[Path], format_: str | None = None) -> Linted:
         warnings += [f"{path}: {w}" for w in found.warnings]
         warnings += [f"{path}: not read: {d.id} ({d.reason}: {d.detail})" for d in found.dropped]
         for draft in found.objects:
-            findings = [Found(f.rule, f.where, f.seen, f.broken) for f in lint_graph(draft)]
+            findings = [Found(f.rule, str(f.where), str(f.seen), f.broken) for f in lint_graph(draft)]
             broken = any(f.broken for f in findings)
             shape = None if broken else measure_graph(draft.build())
             graphs.append(LintedGraph(str(path), name, draft.id, draft.name, broken, shape, findings))

@@ -12,7 +12,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.question import Question
-from proctor.records import is_there
+from proctor.records import Dropped, is_there, read_jsonl
 from proctor.report.compose import write_report
 from proctor.report.data import About, Asked, Exam, Judging, ReportData, ReportOptions, Stage
 from proctor.report.examples import example_cards, take
@@ -109,7 +109,7 @@ def report(
         exams=exams,
         title=settings.title,
         about=_about(workspace),
-        funnel=tuple(_funnel(workspace.stages())),
+        funnel=tuple(_funnel(workspace)),
         asked=asked,
         against=machines_against_people(questions, verdicts, costs_of(workspace)) if verdicts else (),
         judging=judging,
@@ -170,8 +170,10 @@ def _with_captions(exam: Exam, captions: Mapping[str, Mapping[str, tuple[str, ..
 
 def _moments(workspace: Workspace, exams: Sequence[Exam], asked: Mapping[str, Asked]) -> Iterator[Section]:
     items = [item for exam in exams if exam.kind == "moment" for item in exam.items]
+    titles = [exam.title for exam in exams if exam.kind == "moment"]
     if items:
-        yield from moment_sections(items, workspace.graphs(), asked.get("moment"))
+        title = titles[0] if len(titles) == 1 else ""
+        yield from moment_sections(items, workspace.graphs(), asked.get("moment"), title)
 
 
 def _asked(questions: Sequence[Question], verdicts: Sequence[Verdict]) -> dict[str, Asked]:
@@ -201,12 +203,12 @@ def _beside(
     if is_there(workspace.file(PAIRS)):
         from proctor.stages.report_clips import clip_making
 
-        making += clip_making(workspace)
+        making += clip_making(workspace, exams)
     if is_there(workspace.file(CORPUS)) or any(exam.kind == "documents" for exam in exams):
         from proctor.stages.report_documents import document_results, document_writing, documents_made_as
 
-        making += document_writing(workspace)
-        results += document_results(workspace)
+        making += document_writing(workspace, exams)
+        results += document_results(workspace, exams)
         method += documents_made_as(workspace)
     return tuple(making), tuple(results), tuple(method)
 
@@ -259,16 +261,52 @@ def _about(workspace: Workspace) -> About:
     )  # fmt: skip
 
 
-def _funnel(stages: Mapping[str, StageRecord]) -> Iterator[Stage]:
+def _funnel(workspace: Workspace) -> Iterator[Stage]:
     """Yield the stages of the making with what each dropped."""
+    stages = workspace.stages()
+    examples = dict.fromkeys(one.id for one in _named(workspace.file("examples.jsonl")))
+    candidates = _named(workspace.file("candidates.jsonl"))
+    sampled = dict.fromkeys(one.example_id for one in candidates)
     if (derive := stages.get("derive")) is not None:
-        yield Stage("derived", derive.counts.get("examples", 0), "examples", _dropped(derive))
+        n, gone = derive.counts.get("examples", 0), _gone(workspace, "derive")
+        yield Stage("derived", n, "examples", _dropped(derive), passed=tuple(examples), gone=gone)
     if (generate := stages.get("generate")) is not None:
         excluded = generate.counts.get("sampling", {}).get("left_out", {})
-        yield Stage("sampled", generate.counts.get("sampled", 0), "examples", excluded, "chosen by quota")
-        yield Stage("generated", generate.counts.get("candidates", 0), "candidates", _dropped(generate))
+        n, gone = generate.counts.get("sampled", 0), _gone(workspace, "generate")
+        sampled |= dict.fromkeys(one.id for one in gone if one.id in examples)
+        told = len(sampled) == n and len(examples) - n == sum(excluded.values())  # else some left no trace
+        reason = next(iter(excluded)) if len(excluded) == 1 else "left out"
+        left = [Dropped(id_, reason) for id_ in examples if id_ not in sampled] if told else []
+        yield Stage(
+            "sampled", n, "examples", excluded, "chosen by quota",
+            passed=tuple(sampled) if told else (), gone=tuple(left),
+        )  # fmt: skip
+        n = generate.counts.get("candidates", 0)
+        yield Stage(
+            "generated",
+            n,
+            "candidates",
+            _dropped(generate),
+            passed=tuple(c.id for c in candidates),
+            gone=gone,
+        )
     if (build := stages.get("build")) is not None:
-        yield Stage("built", build.counts.get("items", 0), "items", _dropped(build))
+        n, gone = build.counts.get("items", 0), _gone(workspace, "build")
+        yield Stage("built", n, "items", _dropped(build), gone=gone)
+
+
+def _named(path: Path) -> list[_Named]:
+    return read_jsonl(path, _Named) if is_there(path) else []
+
+
+def _gone(workspace: Workspace, stage: str) -> tuple[Dropped, ...]:
+    path = workspace.file(f"{stage}.dropped.jsonl")
+    return tuple(read_jsonl(path, Dropped)) if is_there(path) else ()
+
+
+class _Named(msgspec.Struct):
+    id: str
+    example_id: str = ""
 
 
 def _dropped(record: StageRecord) -> dict[str, int]:

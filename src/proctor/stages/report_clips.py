@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from proctor.ask.clip.choice_run import ChoiceSummary
 from proctor.errors import UserError
-from proctor.records import is_there, read_json
+from proctor.records import Dropped, is_there, read_json, read_jsonl
 from proctor.report.clip import ClipMaking, PairsSummary, clip_sections
+from proctor.report.data import Exam
 from proctor.report.parts import Section
 from proctor.stages.clip.audit import load_audit
 from proctor.stages.clip.reading import (
@@ -38,7 +39,7 @@ class _Choices(msgspec.Struct):
     summary: ChoiceSummary
 
 
-def clip_making(workspace: Workspace) -> Iterator[Section]:
+def clip_making(workspace: Workspace, exams: Sequence[Exam]) -> Iterator[Section]:
     """Yield how questions about clips came about, in a workspace that has pairs."""
     filtered = is_there(workspace.file(VERDICTS))
     summary = workspace.file(PAIRS_SUMMARY)
@@ -61,5 +62,7 @@ def clip_making(workspace: Workspace) -> Iterator[Section]:
         items=load_choices(workspace) if choices is not None else (),
         choices=choices.summary if choices is not None else None,
         training=load_training(workspace),
+        gone=read_jsonl(gone, Dropped) if is_there(gone := workspace.file("pairs.dropped.jsonl")) else (),
+        built={id_: i.id for exam in exams for i in exam.items for id_ in (i.id, i.question.parent)},
     )
     yield from clip_sections(made)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from proctor.ask.documents.record import AttemptRecord
+from proctor.corpus.collection import Corpus
 from proctor.errors import UserError
 from proctor.exam.concur import ConcurrenceTable, concur
 from proctor.exam.kinds.documents_question import ROLES
-from proctor.records import is_there, iter_jsonl, read_json
+from proctor.records import Dropped, is_there, iter_jsonl, read_json, read_jsonl
+from proctor.report.data import Exam
 from proctor.report.documents import (
     Writing,
     concurrence_section,
@@ -17,7 +19,8 @@ from proctor.report.documents import (
     retrieval_section,
     writing_sections,
 )
-from proctor.report.parts import Paragraph, Section, Table
+from proctor.report.numbers import counted
+from proctor.report.parts import Cell, Listing, Paragraph, Part, Row, Section, Table
 from proctor.stages.documents.concur import sheets_of
 from proctor.stages.documents.corpus import describe
 from proctor.stages.documents.generate import ATTEMPTS_FILE, SUMMARY
@@ -31,11 +34,12 @@ __all__ = ["document_results", "document_writing", "documents_made_as"]
 _COMMANDS: Final = {"documents": "generate documents", "overlap": "experiment documents"}
 
 
-def document_writing(workspace: Workspace) -> Iterator[Section]:
+def document_writing(workspace: Workspace, exams: Sequence[Exam]) -> Iterator[Section]:
     """Yield the corpus, and how questions about it came about."""
     if not is_there(workspace.file(CORPUS)):
         return
-    yield _corpus(workspace)
+    corpus = corpus_of(workspace)
+    yield _corpus(workspace, corpus)
     if is_there(workspace.file(WRITTEN)):
         path = workspace.file(SUMMARY)
         if not is_there(path):
@@ -44,18 +48,26 @@ def document_writing(workspace: Workspace) -> Iterator[Section]:
                 where=str(workspace.root),
                 hint=f"run again: proctor generate documents {workspace.root}",
             )
+        questions, attempts = load_written(workspace), workspace.file(ATTEMPTS_FILE)
+        ids = {q.id for q in questions}
         yield from writing_sections(
-            read_json(path, Writing), load_written(workspace), _outdated(workspace, "documents")
+            read_json(path, Writing),
+            questions,
+            _outdated(workspace, "documents"),
+            attempts=read_jsonl(attempts, AttemptRecord) if is_there(attempts) else (),
+            exam=next((e for e in exams if any(item.id in ids for item in e.items)), None),
+            modalities={source.id: source.modality for source in corpus},
         )
 
 
-def document_results(workspace: Workspace) -> Iterator[Section]:
+def document_results(workspace: Workspace, exams: Sequence[Exam]) -> Iterator[Section]:
     """Yield retrieval, overlap of styles and concurrence, each where it was measured."""
+    asked = {i.question.provenance.get("set", ""): exam for exam in exams for i in exam.items}
     for which in QUESTION_SETS:
         if (table := load_table(workspace, which)) is not None:
-            yield retrieval_section(which, table, _outdated(workspace, f"retrieve/{which}"))
+            yield retrieval_section(which, table, _outdated(workspace, f"retrieve/{which}"), asked.get(which))
     if (overlap := load_overlap(workspace)) is not None:
-        yield overlap_section(overlap, _outdated(workspace, "overlap"))
+        yield overlap_section(overlap, _outdated(workspace, "overlap"), asked.get("styled"))
     ours, theirs = sheets_of(workspace, "styled"), sheets_of(workspace, "data")
     found: dict[str, ConcurrenceTable | str] = {}
     for by in sorted(ours.keys() & theirs.keys()):
@@ -80,29 +92,46 @@ def _outdated(workspace: Workspace, stage: str) -> list[str]:
     )
 
 
-def _corpus(workspace: Workspace) -> Section:
+def _corpus(workspace: Workspace, corpus: Corpus) -> Section:
     found = describe(workspace.root)
     facts = (
         *((f"{name}s", f"{n:,}") for name, n in found.modalities.items()),
         ("documents", f"{found.documents:,}"),
         ("duplicates", f"{found.aliases:,}"),
     )
-    spreads = tuple(
-        (name, *(f"{spread[key]:,.0f}" for key in ("min", "median", "mean", "max")))
+    spreads: tuple[Row, ...] = tuple(
+        (name, counted(found.modalities[name], among=("corpus", f"modality: {name}")),
+         *(f"{spread[key]:,.0f}" for key in ("min", "median", "mean", "max")))
         for name, spread in found.characters.items()
-    )
-    parts: list[Paragraph | Table] = []
+    )  # fmt: skip
+    parts: list[Part] = []
     if found.images.drawn:
         text = f"{found.images.drawn:,} pictures are drawn cards in place of pixels that were not at hand."
         parts.append(Paragraph(text, beware=True))
-    parts.append(Table("Characters of sources", ("modality", "min", "median", "mean", "max"), spreads))
-    for title, counts, head in (
-        ("Licences of sources", found.licences, ("licence", "sources")),
-        ("Left out of the corpus", found.dropped, ("reason", "entries")),
+    columns = ("modality", "sources", "min", "median", "mean", "max")
+    parts.append(Table("Sources, and how many characters they have", columns, spreads))
+    for title, counts, head, tag in (
+        ("Licences of sources", found.licences, ("licence", "sources"), "licence"),
+        ("Left out of the corpus", found.dropped, ("reason", "entries"), "left out"),
     ):
         if counts:
-            parts.append(Table(title, head, tuple((k, f"{n:,}") for k, n in counts.items())))
+            rows = tuple((k, counted(n, among=("corpus", f"{tag}: {k}"))) for k, n in counts.items())
+            parts.append(Table(title, head, rows))
+    parts.append(_each(workspace, corpus))
     return Section("corpus", "Corpus", tuple(parts), facts)
+
+
+def _each(workspace: Workspace, corpus: Corpus) -> Listing:
+    """Return what was left out of the corpus, and every source."""
+    path = workspace.file(CORPUS) / "dropped.jsonl"
+    gone: list[Dropped] = read_jsonl(path, Dropped) if is_there(path) else []
+    lines: list[tuple[Row, Iterable[str]]] = [
+        *(((one.id, "", f"left out: {one.reason}", one.detail), (f"left out: {one.reason}",)) for one in gone),
+        *(((Cell(s.title or s.id, s.id), s.modality, s.licence or "unknown", s.doc_id),
+           (f"modality: {s.modality}", f"licence: {s.licence or 'unknown'}")) for s in corpus),
+    ]  # fmt: skip
+    head = ("Source", "Modality", "Licence, or why it was left out", "Document, or detail")
+    return Listing.of("corpus", "Each source, and what was left out", head, lines)
 
 
 def documents_made_as(workspace: Workspace) -> Iterator[tuple[str, str]]:

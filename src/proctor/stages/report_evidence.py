@@ -152,7 +152,8 @@ class EvidenceFinder:
         found: dict[str, list[str]] = {}
         if is_there(self._workspace.file(VERDICTS)):
             for verdict in load_verdicts(self._workspace):
-                found.setdefault(verdict.item_id, []).append(f"{verdict.filter}: {verdict.reason or 'kept'}")
+                said = f"{verdict.filter}: {verdict.reason.rstrip('.') or 'kept'}"
+                found.setdefault(verdict.item_id, []).append(said)
         return found
 
     @cached_property

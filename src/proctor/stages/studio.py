@@ -22,20 +22,19 @@ from proctor.exam.library import Library
 from proctor.exam.question import Footage, Question, part_of
 from proctor.exam.question import Source as Cited
 from proctor.llm.media import MediaStore
-from proctor.records import Dropped, iter_jsonl
+from proctor.records import iter_jsonl
 from proctor.stages.clip.reading import CHOICES, CLIPS, KEPT, PAIRS
 from proctor.stages.documents.reading import CORPUS, WRITTEN, corpus_of
 from proctor.stages.questions import IMPORTED, PEOPLE, required_questions, workspace_questions
 from proctor.stages.verify import DEFAULTS
 from proctor.stages.videos import workspace_videos
-from proctor.verify.adjudicate import open_case
-from proctor.verify.desk import documents, items, people, rounds, tasks
+from proctor.verify.desk import documents, items, people, rounds, tasks, tokens
 from proctor.verify.desk.cases import take_over_verdicts
 from proctor.verify.desk.desk import Desk
+from proctor.verify.desk.intake import read_verdicts, take_in
 from proctor.verify.desk.items import Synced
+from proctor.verify.desk.records import Person, at_least
 from proctor.verify.schema import tables
-from proctor.verify.store import alike_versions, append_verdicts, split_stale
-from proctor.verify.verdict import Verdict
 from proctor.workspace import Workspace, is_there
 
 if TYPE_CHECKING:
@@ -49,6 +48,7 @@ __all__ = [
     "open_desk",
     "open_studio",
     "prepare_clips",
+    "program_token",
     "sign_in_link",
     "sync_desk",
 ]
@@ -92,20 +92,22 @@ def open_desk(
         UserError: if the workspace is not there, the desk cannot be opened, or its key is gone.
     """
     workspace = Workspace(root)
-    if create:
-        workspace.require_folder()
+    workspace.require_folder()
     with Desk.open(desk_target(workspace, database), secret=b"", create=create, seed=seed) as desk:
         desk.secret = _secret(desk, workspace, key)
         yield desk
 
 
-def sync_desk(root: Path, desk: Desk, *, seen: Callable[[], None] | None = None) -> Synced | None:
+def sync_desk(
+    root: Path, desk: Desk, *, seen: Callable[[], None] | None = None, language: str = "en"
+) -> Synced | None:
     """Bring the desk's items in line with the workspace's candidates; None when nothing has changed since.
 
     Args:
         root: of the workspace.
         desk: open.
         seen: called once for each candidate that is looked at.
+        language: of the texts that a new project begins with.
 
     Raises:
         UserError: if the workspace's files are missing, broken or do not fit each other. A workspace with rounds needs no
@@ -125,7 +127,7 @@ def sync_desk(root: Path, desk: Desk, *, seen: Callable[[], None] | None = None)
             desk, connection, questions, graphs, sources=sources, actor="proctor", seen=seen
         )
         take_over_verdicts(desk, connection)
-        documents.ensure_defaults(desk, connection, sorted({q.kind for q in questions}))
+        documents.ensure_defaults(desk, connection, sorted({q.kind for q in questions}), language=language)
         _set_meta(desk, connection, _SYNCED, signs)
         return result
 
@@ -256,7 +258,7 @@ def open_studio(
 
     workspace = Workspace(root)
     with open_desk(root, database, seed=seed) as desk:
-        sync_desk(root, desk, seen=seen)
+        sync_desk(root, desk, seen=seen, language=settings.language)
         library = _library(workspace, desk)
         layouts, graphs = Layouts(workspace.file("studio") / "drawings"), library.graphs
         threading.Thread(target=layouts.prepare, args=(list(graphs.values()),), daemon=True).start()
@@ -402,58 +404,12 @@ def import_verdicts(root: Path, file: Path, *, database: str | None = None) -> T
     Raises:
         UserError: if the file cannot be read, or a line is no verdict. Nothing is written then.
     """
-    given = list(_read_verdicts(file))
+    given = list(read_verdicts(iter_jsonl(file, dict[str, Any]), str(file)))
     with open_desk(root, database) as desk:
         sync_desk(root, desk)
-        questions = {q.id: q for q in desk.read(lambda c: list(items.iter_questions(c)))}
-        current, stale = split_stale(given, questions, desk.read(alike_versions))
-        good: list[Verdict] = []
-        for verdict in current:
-            if _fits(verdict, questions[verdict.candidate_id]):
-                good.append(verdict)
-            else:
-                stale.append(Dropped(verdict.candidate_id, "answers-do-not-fit", verdict.annotator))
-        dropped = Workspace(root).write_dropped("studio.import", stale)
-
-        def job(connection: Any) -> tuple[int, int]:
-            before = _count_verdicts(connection)
-            append_verdicts(desk.database, connection, good)
-            return _count_verdicts(connection) - before, take_over_verdicts(desk, connection)
-
-        new, told = desk.write(job).result()
-    return Taken(len(given), new, dropped, told)
-
-
-def _fits(verdict: Verdict, question: Question) -> bool:
-    """True when a case can be opened from a verdict; one that cannot would stand in the way of all others."""
-    try:
-        open_case(question, [verdict])
-    except UserError:
-        return False
-    return True
-
-
-def _read_verdicts(file: Path) -> Iterator[Verdict]:
-    rows: Iterator[dict[str, Any]] = iter_jsonl(file, dict[str, Any])
-    for number, row in enumerate(rows, start=1):
-        if "table" in row and row["table"] != "verdict":
-            continue
-        body = row.get("verdict", row) if "table" in row else row
-        try:
-            verdict = msgspec.convert(body, Verdict)
-        except msgspec.ValidationError as error:
-            raise UserError(
-                f"this is no verdict: {error}.",
-                where=f"{file}:{number}",
-                hint="each line holds a verdict, as 'proctor studio export WORKSPACE rows FILE' writes them",
-            ) from None
-        yield verdict
-
-
-def _count_verdicts(connection: Any) -> int:
-    from sqlalchemy import func, select
-
-    return int(connection.execute(select(func.count()).select_from(tables().verdicts)).scalar_one())
+        taken = take_in(desk, given)
+        dropped = Workspace(root).write_dropped("studio.import", taken.dropped)
+    return Taken(len(given), taken.new, dropped, taken.items)
 
 
 def export_desk(root: Path, kind: str, file: Path, *, database: str | None = None) -> Exported:
@@ -505,12 +461,32 @@ def sign_in_link(desk: Desk, origin: str, handle: str) -> str:
     """
     from proctor.studio.auth import hash_token, new_token
 
-    person = desk.read(lambda c: people.by_handle(desk, c, handle))
-    if person is None or person.state != "active":
-        known = [p.handle for p in desk.read(lambda c: people.list_people(desk, c, state="active"))]
-        raise UserError(f"nobody signs in as '{handle}'.", hint=f"known: {', '.join(known) or 'nobody yet'}")
-    token = new_token()
+    person, token = _active(desk, handle), new_token()
     desk.write(
         lambda c: people.create_link(desk, c, hash_token(token), person, actor=people.COMMAND_LINE)
     ).result()
     return f"{origin}/start/{token}"
+
+
+def program_token(desk: Desk, handle: str, scope: str, days: int) -> str:
+    """Return a new token for programs that use the HTTP interface in somebody's name; it is shown this once.
+
+    Raises:
+        UserError: if there is nobody of that name, or they are no coordinator.
+    """
+    from proctor.studio.auth import hash_token
+
+    person, secret, actor = _active(desk, handle), tokens.new_secret(), people.COMMAND_LINE
+    if not at_least(person.role, "coordinator"):
+        raise UserError(f"'{handle}' is {person.role}: only coordinators and owners have tokens.")
+    desk.write(lambda c: tokens.create(desk, c, hash_token(secret), person, name="command line", scope=scope, days=days, actor=actor)).result()  # fmt: skip
+    return secret
+
+
+def _active(desk: Desk, handle: str) -> Person:
+    """Return who signs in under a name; ``UserError`` if nobody does."""
+    person = desk.read(lambda c: people.by_handle(desk, c, handle))
+    if person is None or person.state != "active":
+        known = [p.handle for p in desk.read(lambda c: people.list_people(desk, c, state="active"))]
+        raise UserError(f"nobody signs in as '{handle}'.", hint=f"known: {', '.join(known) or 'nobody yet'}")
+    return person

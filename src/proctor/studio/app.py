@@ -18,9 +18,11 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
 from proctor.errors import UserError
+from proctor.said import say
 from proctor.studio.bundles import Bundles, bundle
 from proctor.studio.context import Studio
 from proctor.studio.guard import guarded
+from proctor.studio.language import LANGUAGES
 from proctor.studio.pages.demo import DEMO_ROUTES
 from proctor.studio.rendering import STATIC, compile_templates, problem, render, static_version, wants_page
 from proctor.studio.routes import ROUTES, build_routes
@@ -80,7 +82,12 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
 def _warm_up() -> None:
     """Do beside the first requests what one of them would wait for: templates, and the import that clips need."""
     compile_templates()
-    for name in ("all.css", "site.js", "work.js"):
+    for name in (
+        "all.css",
+        "site.js",
+        "work.js",
+        *(f"words-{code}.js" for code in LANGUAGES if code != "en"),
+    ):
         bundle(STATIC, name)
     with suppress(ImportError):
         import av  # noqa: F401
@@ -107,20 +114,23 @@ async def _health(_request: Request) -> Response:
 
 async def _gone(request: Request, _error: Exception) -> Response:
     return _answer(
-        request, 404, "There is nothing here", "The address is wrong, or what it names is not yours to see."
+        request,
+        404,
+        say("There is nothing here"),
+        say("The address is wrong, or what it names is not yours to see."),
     )
 
 
 async def _conflict(request: Request, error: Exception) -> Response:
     assert isinstance(error, ConflictError)
     more = {"rev": error.rev, "version": error.version, "theirs": error.theirs}
-    return _answer(request, 409, "Changed in the meantime", error.message, **more)
+    return _answer(request, 409, say("Changed in the meantime"), error.message, **more)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, InvalidError)
     errors = [{"field": name, "message": text} for name, text in error.errors]
-    return _answer(request, 422, "Not complete", error.message, errors=errors)
+    return _answer(request, 422, say("Not complete"), error.message, errors=errors)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -129,24 +139,25 @@ async def _refused(request: Request, error: Exception) -> Response:
     if "cannot be used" in error.message:
         _LOG.error("%s", error.render())
         full = "full" in error.message
-        status, title = (507, "The server's disk is full") if full else (503, "The store cannot be reached")
-        detail = "Nothing that was saved is lost. Tell the coordinator; this page tries again by itself."
+        status, title = (
+            (507, say("The server's disk is full")) if full else (503, say("The store cannot be reached"))
+        )
+        detail = say("Nothing that was saved is lost. Tell the coordinator; this page tries again by itself.")
         return _answer(request, status, title, detail)
-    return _answer(request, 400, "That did not work", error.message, hint=error.hint or "")
+    return _answer(request, 400, say("That did not work"), error.message, hint=error.hint or "")
 
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     titles = {
-        404: "There is nothing here",
-        405: "This cannot be done here",
-        413: "Too large",
-        429: "Too fast",
+        404: say("There is nothing here"),
+        405: say("This cannot be done here"),
+        413: say("Too large"),
+        429: say("Too fast"),
     }
-    title = titles.get(error.status_code, "That did not work")
-    detail = {404: "Check the address.", 405: "The address knows no such request."}.get(
-        error.status_code, str(error.detail)
-    )
+    title = titles.get(error.status_code, say("That did not work"))
+    details = {404: say("Check the address."), 405: say("This address does not accept such a request.")}
+    detail = details.get(error.status_code, error.detail)
     response = _answer(request, error.status_code, title, detail)
     response.headers.update(error.headers or {})
     return response
@@ -157,12 +168,16 @@ async def _broken(request: Request, error: Exception) -> Response:
     route = getattr(request.state, "route", None)
     where = route.path if route is not None else "an unknown address"
     _LOG.error("error %s at %s %s", number, request.method, where, exc_info=error)
-    detail = f"This is a mistake of Proctor. Its number is {number}; the server's log says more."
-    return _answer(request, 500, "Something broke", detail)
+    detail = say(
+        "This is an error in Proctor. Its number is {number}; the server's log says more.", number=number
+    )
+    return _answer(request, 500, say("Something broke"), detail)
 
 
 def _answer(request: Request, status: int, title: str, detail: str, **more: Any) -> Response:
     if not wants_page(request):
         return problem(status, title, detail, **more)
-    view = ErrorView(status=status, sentence=title, cause=detail, action="Go to your work list", href="/")
+    view = ErrorView(
+        status=status, sentence=title, cause=detail, action=say("Go to your work list"), href="/"
+    )
     return render(request, "error", view, status=status)

@@ -23,11 +23,13 @@ from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 
 from proctor.errors import UserError
+from proctor.said import say
 from proctor.studio.guard import SAFE_METHODS
 from proctor.studio.passwords import LONGEST, Passwords
-from proctor.verify.desk import people
+from proctor.verify.desk import people, tokens
 from proctor.verify.desk.people import Session
 from proctor.verify.desk.records import GoneError, InvalidError, Person
+from proctor.verify.desk.tokens import Token
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -48,7 +50,7 @@ __all__ = [
     "new_token",
 ]
 
-REFUSED: Final = "The name or the password is not right."
+REFUSED: Final = say("The name or the password is not right.")
 """Said for a wrong password, an unknown name, somebody who left, and an account without a password alike."""
 SEEN_EVERY: Final = 60.0
 """Seconds between notes that a session is in use; a write for each request would be dear."""
@@ -59,6 +61,8 @@ _MARKS: Final = 8
 """People whom a device remembers."""
 _DEVICE_SECONDS: Final = 400 * 24 * 3600
 _DEVICE: Final = re.compile(r"[0-9a-f]{16}(?:\.[0-9a-f]{32}){0,8}", re.ASCII)
+_BRING_ONE: Final = say("Send a valid token from My account: Authorization: Bearer proctor_…")
+_PASS: Final = re.compile(r"([0-9a-f]{64})\.([0-9]{1,12})\.[0-9a-f]{64}", re.ASCII)
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
@@ -84,7 +88,7 @@ class RefusedError(UserError):
     """Nobody signs in with that."""
 
     def __init__(self) -> None:
-        super().__init__(REFUSED, hint="ask your coordinator for a sign-in link if you forgot it")
+        super().__init__(REFUSED, hint=say("ask your coordinator for a sign-in link if you forgot it"))
 
 
 class SlowDownError(UserError):
@@ -92,7 +96,9 @@ class SlowDownError(UserError):
 
     def __init__(self, seconds: float) -> None:
         self.seconds = max(1, round(seconds + 0.5))
-        super().__init__("Too many attempts.", hint=f"try again in {self.seconds} seconds")
+        super().__init__(
+            say("Too many attempts."), hint=say("try again in {seconds} seconds", seconds=self.seconds)
+        )
 
 
 # -- tokens --------------------------------------------------------------------------------------------------
@@ -253,6 +259,35 @@ class Auth:
             self._allow_write(known.person.pid if known else _address(request))
         return known.person if known else None
 
+    async def find_program(self, request: Request) -> tuple[Token, Person]:
+        """Return the token that a request brings, and in whose name it works; cookies are not looked at.
+
+        Raises:
+            HTTPException: 401 for none that works; 429 after many wrong ones from an address, or too many changes.
+        """
+        given = request.headers.getlist("authorization")
+        scheme, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        known, desk = None, self.desk
+        if scheme.lower() == "bearer":
+            hashed = hash_token(secret)
+            known = await to_thread.run_sync(desk.read, lambda c: tokens.find(desk, c, hashed))
+        if known is None:
+            try:
+                if given:
+                    self.take_try(request, "token")
+            except SlowDownError as error:
+                raise HTTPException(429, error.hint, headers={"Retry-After": str(error.seconds)}) from None
+            raise HTTPException(401, _BRING_ONE, headers={"WWW-Authenticate": 'Bearer realm="proctor"'})
+        token, person = known
+        if request.method not in SAFE_METHODS:
+            self._allow_write(person.pid)
+        key = f"token {token.pid}"
+        if desk.now() - max(token.used_at or 0.0, self._seen.get(key, 0.0)) >= SEEN_EVERY:
+            self._seen[key] = desk.now()
+            with suppress(UserError):
+                desk.write(lambda c: tokens.touch(desk, c, token))
+        return known
+
     def token_of(self, request: Request) -> str:
         """Return the token in the request's cookie; "" when there is none, or two that differ: one may be planted."""
         values = {
@@ -314,6 +349,18 @@ class Auth:
         self._attempts.give_back(limits)
         return person, hashed
 
+    def take_try(self, request: Request, what: str) -> Callable[[], None]:
+        """Note a try by something else than a password, and return what takes it back if it was right.
+
+        Raises:
+            SlowDownError: after as many wrong ones of an address in a minute as for passwords of all names.
+        """
+        key = f"{what} from {_address(request)}"
+        wait = self._attempts.take({key: self._limits.sign_ins_together})
+        if wait > 0:
+            raise SlowDownError(wait)
+        return lambda: self._attempts.give_back([key])
+
     async def open(self, request: Request, person: Person, *, keep_hash: str = "") -> str:
         """Open a session and return its token; the one that the request came with ends.
 
@@ -368,24 +415,42 @@ class Auth:
         device, *marks = self._device_of(request) or [secrets.token_hex(8)]
         mine = self._mark(device, handle)
         marks = [mine, *(mark for mark in marks if mark != mine)][:_MARKS]
-        name = self.cookie.replace("proctor", "proctor-device", 1)
         response.set_cookie(
-            name, ".".join((device, *marks)), max_age=_DEVICE_SECONDS, path="/", secure=self.secure, httponly=True,
+            self.cookie_for("device"), ".".join((device, *marks)), max_age=_DEVICE_SECONDS, path="/", secure=self.secure, httponly=True,
             samesite="lax",
         )  # fmt: skip
 
     def _device_of(self, request: Request) -> list[str]:
         """Return the number of a device and the marks of those who signed in on it; [] for a new one."""
-        text = request.cookies.get(self.cookie.replace("proctor", "proctor-device", 1), "")
+        text = request.cookies.get(self.cookie_for("device"), "")
         return text.split(".") if _DEVICE.fullmatch(text) else []
 
     def _mark(self, device: str, handle: str) -> str:
         text = f"device {device} {_handle_key(handle)}".encode()
         return hmac.digest(self.desk.secret, text, "sha256").hex()[:32]
 
+    def cookie_for(self, what: str) -> str:
+        """Return the name of a cookie beside that of the session."""
+        return self.cookie.replace("proctor", f"proctor-{what}", 1)
+
     def clear_cookie(self, response: Response) -> None:
         """Take the token from the browser."""
         response.delete_cookie(self.cookie, path="/", secure=self.secure, httponly=True, samesite="lax")
+
+    # -- beside other projects -------------------------------------------------------------------------------
+
+    def make_pass(self, token_hash: str, at: float) -> str:
+        """Return a text by which the list of projects shows what is a session's; it opens nothing."""
+        mark = hmac.digest(self.desk.secret, f"pass {token_hash} {at:.0f}".encode(), "sha256").hex()
+        return f"{token_hash}.{at:.0f}.{mark}"
+
+    async def find_by_pass(self, text: str, *, within: float = float("inf")) -> Person | None:
+        """Return whose pass this is while their session lasts; None for any other text, or one made more than so many seconds ago."""
+        parts = _PASS.fullmatch(text)
+        if parts is None or not hmac.compare_digest(self.make_pass(parts[1], at := float(parts[2])), text):
+            return None
+        known = await self._look_up(parts[1]) if self.desk.now() - at < within else None
+        return known.person if known else None
 
     # -- inside ----------------------------------------------------------------------------------------------
 
@@ -433,7 +498,9 @@ class Auth:
         if wait > 0:
             seconds = max(1, round(wait + 0.5))
             raise HTTPException(
-                429, f"Wait {seconds} seconds and send it again.", headers={"Retry-After": str(seconds)}
+                429,
+                say("Wait {seconds} seconds and send it again.", seconds=seconds),
+                headers={"Retry-After": str(seconds)},
             )
 
 

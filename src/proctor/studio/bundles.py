@@ -19,6 +19,8 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from proctor.studio.language import LANGUAGES, script_words
+
 __all__ = ["SHEETS", "Bundles", "accepts_gzip", "bundle"]
 
 SHEETS: Final = ("graph.css", *(f"css/{name}.css" for name in ("tokens", "base", "desk", "work", "print")))
@@ -30,18 +32,21 @@ _IMPORT: Final = re.compile(r"^import\s*(?:\{([^}]*)\}\s*from\s*)?\"\./([a-z_]+\
 _EXPORT: Final = re.compile(
     r"^export (?=(?:async )?(?:function|class|const) ?\*? ?([A-Za-z_$][\w$]*))", re.MULTILINE
 )
+_WORDS: Final = re.compile(r"words-([a-z]{2})\.js")
 _COMMENT: Final = re.compile(r"^[ \t]*(?://.*|/\*(?:[^*]|\*(?!/))*\*/)[ \t]*\n", re.MULTILINE)
 
 
 @cache
 def bundle(folder: Path, name: str) -> bytes:
-    """Return ``all.css``, or a script of ``js`` with all that it imports, the site's own first.
+    """Return ``all.css``, the words of a language, or a script of ``js`` with all that it imports, the site's own first.
 
     Raises:
         KeyError: if there is no such script.
     """
     if name == "all.css":
         return "".join(_COMMENT.sub("", (folder / path).read_text("utf-8")) for path in SHEETS).encode()
+    if (words := _WORDS.fullmatch(name)) and words[1] in LANGUAGES:
+        return script_words(words[1])
     scripts: dict[str, str] = {}
     for entry in dict.fromkeys(("site.js", name)):
         _add(folder / "js", entry, scripts)

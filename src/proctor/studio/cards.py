@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -13,7 +13,9 @@ from proctor.drawing.view import view_graph
 from proctor.errors import MissingExtraError
 from proctor.exam.kind import kind_named
 from proctor.exam.question import Footage, part_of
+from proctor.said import say
 from proctor.studio.context import Studio, studio_of
+from proctor.studio.language import translated
 from proctor.studio.rendering import clock_text, problem
 from proctor.studio.views import CardView
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from proctor.exam.question import Question
     from proctor.studio.clips import ClipState
 
-__all__ = ["card_of", "clip_state", "picture_of", "send_clip", "send_picture"]
+__all__ = ["card_of", "clip_state", "picture_of", "send_clip", "send_picture", "send_sound"]
 
 
 def card_of(studio: Studio, question: Question, address: str) -> CardView:
@@ -39,14 +41,16 @@ def card_of(studio: Studio, question: Question, address: str) -> CardView:
         parts=parts,
         span=_span(footage) if footage is not None else "",
         clip=clip.state if clip is not None else "",
-        graph=view_graph(moment, graphs.get(moment.activity_id), studio.layouts) if moment else None,
+        graph=view_graph(moment, graphs.get(moment.activity_id), studio.layouts, tell=translated)
+        if moment
+        else None,
     )
 
 
 def _span(footage: Footage) -> str:
     if footage.start <= 0:
-        return f"up to {clock_text(footage.end)}"
-    return f"from {clock_text(footage.start)} to {clock_text(footage.end)}"
+        return say("up to {end}", end=clock_text(footage.end))
+    return say("from {start} to {end}", start=clock_text(footage.start), end=clock_text(footage.end))
 
 
 def clip_state(
@@ -79,12 +83,18 @@ def send_clip(
     studio = studio_of(request)
     state = clip_state(studio, footage, rate=rate)
     if state is None or studio.clips is None:
-        return problem(404, "No recording", "There is no recording of this item on the server.")
+        return problem(404, say("No recording"), say("There is no recording of this item on the server."))
     if state.clip is None:
         if state.state == "failed":
-            return problem(404, "No clip", f"The clip could not be made: {state.reason}")
+            return problem(
+                404, say("No clip"), say("The clip could not be made: {reason}", reason=state.reason)
+            )
         return problem(
-            503, "Not ready yet", "The clip is being cut.", headers={"Retry-After": "2"}, share=state.progress
+            503,
+            say("Not ready yet"),
+            say("The clip is being cut."),
+            headers={"Retry-After": "2"},
+            share=state.progress,
         )
     kind, digest = (
         ("video/mp4", state.clip.sha256) if ending == "mp4" else ("image/jpeg", state.clip.poster_sha256)
@@ -101,19 +111,38 @@ async def send_picture(file: Path | None) -> Response:
     What is sent has been decoded, so it is a JPEG, PNG or WebP picture whatever the file is called.
     """
     if file is None:
-        return problem(404, "No picture", "There is no such picture.")
+        return problem(404, say("No picture"), say("There is no such picture."))
     try:
         found = await to_thread.run_sync(read_picture, file)
     except PictureError as error:  # where the file is and how it begins is nobody's business
-        return problem(404, "No picture", f"It cannot be shown: {error.reason.replace('_', ' ')}.")
+        return problem(
+            404,
+            say("No picture"),
+            say("It cannot be shown: {reason}.", reason=error.reason.replace("_", " ")),
+        )
     except MissingExtraError as error:
-        return problem(404, "No picture", f"It cannot be shown: {error.message}")
+        return problem(404, say("No picture"), say("It cannot be shown: {reason}", reason=error.message))
     headers = {
         "Cache-Control": "private, max-age=3600",
         "X-Content-Type-Options": "nosniff",
         "Cross-Origin-Resource-Policy": "same-origin",
     }
     return Response(found.data, headers=headers, media_type=found.mime)
+
+
+_SOUNDS: Final = {
+    ".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".m4a": "audio/mp4", ".flac": "audio/flac",
+}  # fmt: skip
+
+
+def send_sound(request: Request, file: Path | None) -> Response:
+    """Send a sound; who may hear it was asked before. It was read and named by its contents when it came into the workspace."""
+    from proctor.studio.serving import find_file, send_file
+
+    if file is None or file.suffix not in _SOUNDS or find_file(file.parent, file.name) is None:
+        return problem(404, say("No sound"), say("There is no such sound."))
+    kind = _SOUNDS[file.suffix]
+    return send_file(request, file.parent, file.name, sha256=file.stem, media_type=kind)
 
 
 def picture_of(studio: Studio, question: Question, number: int) -> Path | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from proctor.studio.clips import ClipShop
+    from proctor.studio.oidc import Provider
     from proctor.studio.serving import Header
 
 __all__ = [
@@ -53,6 +54,9 @@ class Settings:
         proxies: addresses whose forwarded headers are believed.
         folder: for clips, exports and drawings.
         accel: header by which the web server in front sends clips itself; None where there is none that could.
+        provider: by which people may sign in instead of a password; None for none.
+        language: of the pages for whoever chose none; "auto" for what the browser asks for.
+        together: address of the list of all projects of this server; "" where there is one alone.
     """
 
     project: str
@@ -61,6 +65,9 @@ class Settings:
     proxies: tuple[str, ...] = ()
     folder: Path = field(default_factory=Path)
     accel: Header | None = None
+    provider: Provider | None = None
+    language: str = "en"
+    together: str = ""
 
 
 @dataclass(slots=True, kw_only=True)

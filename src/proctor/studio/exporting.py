@@ -20,6 +20,7 @@ from proctor.exam.question import proposed_texts, type_of
 from proctor.records import atomic_write, canonical_json, file_sha256
 from proctor.release.build import RULES, build_items
 from proctor.release.promqa import export_promqa, render_promqa
+from proctor.said import say
 from proctor.spreadsheet import safe_cell
 from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.events import add_event
@@ -34,18 +35,20 @@ ExportKind = Literal["published", "rows", "csv"]
 
 EXPORTS: Final[dict[ExportKind, tuple[str, str, str]]] = {
     "published": (
-        "Published shape (JSON)",
-        "accepted items as ProMQA publishes them: judges, adjudication, answers with who wrote and approved them",
+        say("Published shape (JSON)"),
+        say(
+            "accepted items as ProMQA publishes them: judges, adjudication, answers with who wrote and approved them"
+        ),
         "json",
     ),
     "rows": (
-        "Raw rows (JSON Lines)",
-        "every response, verdict, case, final answer and event, void ones too, to compute anything from",
+        say("Raw rows (JSON Lines)"),
+        say("every response, verdict, case, final answer and event, void ones too, to compute anything from"),
         "jsonl",
     ),
     "csv": (
-        "Judgements (CSV)",
-        "one line for each judgement of a question or an answer, for a spreadsheet",
+        say("Judgements (CSV)"),
+        say("one line for each judgement of a question or an answer, for a spreadsheet"),
         "csv",
     ),
 }
@@ -96,7 +99,7 @@ def make_export(desk: Desk, kind: str, folder: Path, *, actor: str, project: str
     """
     known = next((k for k in EXPORTS if k == kind), None)
     if known is None:
-        raise InvalidError([("kind", "Choose what to export.")])
+        raise InvalidError([("kind", say("Choose what to export."))])
     pid, ending = new_pid(), EXPORTS[known][2]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{pid}.{ending}"
@@ -222,6 +225,9 @@ def _rows(connection: Connection) -> Iterator[dict[str, Any]]:
         for row in _stream(connection, table.select().order_by(*table.primary_key.columns)):
             never = frozenset[str]() if name in ("round", "task") else _NEVER
             yield {"table": name, **_plain(row, by_person, by_item, never)}
+    for row in _stream(connection, t.comments.select().order_by(t.comments.c.id)):
+        known = _plain(row, by_person, by_item, _NEVER | {"body", "thread"})
+        yield {"table": "comment", **known, "thread": by_person.get(row.thread), "text": row.body}
     for row in _stream(connection, t.verdicts.select().order_by(t.verdicts.c.sequence)):
         body = msgspec.json.decode(row.body)
         yield {"table": "verdict", "sequence": row.sequence, "digest": row.digest, "verdict": body}

@@ -7,18 +7,23 @@ browsers strict. It costs some microseconds (``benchmarks/studio``).
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from proctor.errors import UserError
+from proctor.said import say
 from proctor.studio.context import Settings
+from proctor.studio.language import PROGRAMS, choose, encoded, speak
 
 __all__ = [
     "CAMERA",
@@ -99,12 +104,14 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         origins: where our own pages come from (``http://127.0.0.1:8642``).
         proxies: addresses or networks whose forwarded headers are believed.
         max_body: bytes of a body.
+        language: of the pages; see ``Settings``.
     """
 
     hosts: tuple[str, ...]
     origins: tuple[str, ...]
     proxies: tuple[str, ...] = ()
     max_body: int = MAX_BODY
+    language: str = "en"
 
 
 def guarded(app: ASGIApp, settings: Settings) -> Guard:
@@ -121,6 +128,7 @@ def guarded(app: ASGIApp, settings: Settings) -> Guard:
         hosts=(*map(_bracketed, settings.hosts), place),
         origins=(settings.origin, *sorted(ours)),
         proxies=settings.proxies,
+        language=settings.language,
     )
     return Guard(app, rules)
 
@@ -144,6 +152,7 @@ class Guard:
         self._origins = frozenset(origin.lower().rstrip("/").encode("latin-1") for origin in rules.origins)
         self._proxies = _networks(rules.proxies)
         self._max_body = rules.max_body
+        self._language = rules.language
         own = any(o.startswith("https://") and not _LOOPBACK.match(o) for o in rules.origins[:1])
         self._more = (_TLS_ONLY,) if own else ()
 
@@ -159,6 +168,11 @@ class Guard:
 
     async def _guard(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         headers = _known(scope["headers"])
+        speak(choose(Request(scope), None, self._language))
+        body = _Body(receive, self._allowed(scope)[0], answer)
+        client = scope.get("client")
+        if scope["method"] not in SAFE_METHODS and client is not None and self._is_proxy(client[0]):
+            answer.unread = body
         refusal = self._refusal(scope, headers)
         if refusal is _NOT_OURS and scope["method"] in SAFE_METHODS:
             # People mistype addresses: they get the application's own page, which never sees what they typed.
@@ -166,7 +180,6 @@ class Guard:
         elif refusal is not None:
             await send_problem(answer, *refusal)
             return
-        body = _Body(receive, self._allowed(scope)[0], answer)
         try:
             await self._app(self._believed(scope, headers), body, answer)
         except _TooLargeError:
@@ -175,19 +188,21 @@ class Guard:
             await send_problem(answer, *_TOO_LARGE)
         except Exception:
             if not answer.started:
-                await send_problem(answer, 500, "Something went wrong", "What was saved before is safe.")
+                await send_problem(
+                    answer, 500, say("Something went wrong"), say("What was saved before is safe.")
+                )
             raise
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str, str] | None:
         if not self._is_our_host(headers.get(b"host", b"")):
-            return 400, "Unknown host", "This server does not answer under that name."
+            return 400, say("Unknown host"), say("This server does not answer under that name.")
         path = scope["path"]
         if len(path) > _LONGEST_PATH or not _PATH.fullmatch(path):
             return _NOT_OURS
         if scope["method"] in SAFE_METHODS:
             return None
-        if not self._is_our_page(headers):
-            return 403, "Refused", "This request did not come from one of our own pages."
+        if not self._is_our_page(headers) and not self._is_program(scope, headers):
+            return 403, say("Refused"), say("This request did not come from one of our own pages.")
         return self._body_refusal(headers, *self._allowed(scope))
 
     def _allowed(self, scope: Scope) -> tuple[int, tuple[bytes, ...]]:
@@ -202,13 +217,13 @@ class Guard:
     ) -> tuple[int, str, str] | None:
         length = headers.get(b"content-length", b"0")
         if not length.isdigit():
-            return 400, "Bad request", "The length of the body is not a number."
+            return 400, say("Bad request"), say("The length of the body is not a number.")
         if int(length) > most:
             return _TOO_LARGE
         if length.strip(b"0") or b"transfer-encoding" in headers:
             kind = headers.get(b"content-type", b"").split(b";", 1)[0].strip().lower()
             if kind not in types:
-                return 415, "Unsupported type", "Send JSON or a form; sound as WebM, Ogg or MP4."
+                return 415, say("Unsupported type"), say("Send JSON or a form; sound as WebM, Ogg or MP4.")
         return None
 
     def _is_our_host(self, host: bytes) -> bool:
@@ -220,6 +235,10 @@ class Guard:
         if site is not None:
             return site in (b"same-origin", b"none")
         return headers.get(b"origin", b"").lower() in self._origins
+
+    def _is_program(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
+        """True for a program's request: no browser sent it, and cookies, which a page elsewhere could use, do not count there."""
+        return scope["path"].startswith(PROGRAMS) and not {b"sec-fetch-site", b"origin"} & headers.keys()
 
     def _believed(self, scope: Scope, headers: dict[bytes, bytes]) -> Scope:
         """Return the scope with the client's own address, and without headers that only proxies may set."""
@@ -275,7 +294,7 @@ async def send_problem(
         detail: a sentence.
         headers: more of them.
     """
-    body = msgspec.json.encode({"title": title, "status": status, "detail": detail})
+    body = encoded({"title": title, "status": status, "detail": detail})
     start = [
         (b"content-type", b"application/problem+json"),
         (b"content-length", str(len(body)).encode()),
@@ -287,10 +306,11 @@ async def send_problem(
 
 # -- inside --------------------------------------------------------------------------------------------------
 
-_TOO_LARGE: Final = (413, "Too large", "The body is larger than this server takes.")
+_TOO_LARGE: Final = (413, say("Too large"), say("The body is larger than this server takes."))
+_SKIPPING_S: Final = 60.0
+_PAUSE_S: Final = 5.0
 
-
-_NOT_OURS: Final = (404, "Not found", "There is nothing here.")
+_NOT_OURS: Final = (404, say("Not found"), say("There is nothing here."))
 _NOWHERE: Final = "/-/nowhere"
 
 
@@ -299,9 +319,13 @@ class _TooLargeError(Exception):
 
 
 class _Answer:
-    """``send``, with our headers on the first message."""
+    """``send``, with our headers on the first message.
 
-    __slots__ = ("_begun", "_clock", "_more", "_send", "refused", "started")
+    A proxy is still sending a body that nobody reads; a connection closed under its hands is a 502 to it, and a server that
+    is down. What it sends is therefore read first, within limits.
+    """
+
+    __slots__ = ("_begun", "_clock", "_more", "_send", "refused", "started", "unread")
 
     def __init__(
         self, send: Send, clock: Callable[[], float], more: Sequence[tuple[bytes, bytes]] = ()
@@ -312,9 +336,13 @@ class _Answer:
         self._begun = clock()
         self.started = False
         self.refused = False
+        self.unread: _Body | None = None
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            if self.unread is not None:
+                unread, self.unread = self.unread, None
+                await unread.skip()
             if self.refused and message["status"] != 413:
                 raise _TooLargeError  # an application that caught the first one and answers something else
             self.started = True
@@ -339,15 +367,27 @@ class _Answer:
 class _Body:
     """``receive``, which stops when more comes than was declared or allowed."""
 
-    __slots__ = ("_answer", "_left", "_receive")
+    __slots__ = ("_answer", "_left", "_more", "_receive")
 
     def __init__(self, receive: Receive, most: int, answer: _Answer) -> None:
         self._receive = receive
         self._left = most
         self._answer = answer
+        self._more = True
+
+    async def skip(self) -> None:
+        """Read what is left of it and keep nothing."""
+        left, end = MAX_SOUND, asyncio.get_running_loop().time() + _SKIPPING_S
+        with suppress(TimeoutError):
+            while self._more and left > 0:
+                async with asyncio.timeout_at(min(end, asyncio.get_running_loop().time() + _PAUSE_S)):
+                    message = await self._receive()
+                left -= len(message.get("body", b""))
+                self._more = message.get("more_body", False)
 
     async def __call__(self) -> Message:
         message = await self._receive()
+        self._more = message.get("more_body", False)
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
             if self._left < 0:

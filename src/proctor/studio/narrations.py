@@ -5,6 +5,7 @@ Both parts of a name are random ids, checked for their form, so a name is no pat
 
 from __future__ import annotations
 
+import errno
 import re
 import shutil
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.records import atomic_write
+from proctor.said import say
 
 __all__ = ["Sound", "forget_sounds", "heard_in", "keep_heard", "keep_sound", "list_sounds"]
 
@@ -56,17 +58,17 @@ def keep_sound(folder: Path, pid: str, name: str, data: bytes) -> bool:
     ending = next((e for e, (_, magic, at) in _KINDS.items() if data[at : at + len(magic)] == magic), None)
     known = {sound.id: sound.path for sound in list_sounds(folder, pid)}
     if not (ending and _ID.fullmatch(name) and _PID.fullmatch(pid)):
-        raise UserError("this is no sound that browsers record (WebM, Ogg or MP4).")
+        raise UserError(say("This is not sound as browsers record it (WebM, Ogg or MP4)."))
     if name in known:
         if known[name].read_bytes() == data:
             return False
-        raise UserError("another sound is kept under this id.")
+        raise UserError(say("Another sound is kept under this id."))
     if len(known) >= _MOST:
-        raise UserError(f"there are {_MOST} narrations of this recording already.")
+        raise UserError(say("There are {most} narrations of this recording already.", most=_MOST))
     place = folder / "narrations" / pid
     place.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(place).free < _RESERVE + len(data):
-        raise OSError("the disk is nearly full")
+        raise OSError(errno.ENOSPC, say("the disk is nearly full"))
     with atomic_write(place / f"{name}{ending}") as file:
         file.write(data)
     return True

@@ -14,6 +14,7 @@ from argon2 import PasswordHasher, Type
 from argon2.exceptions import Argon2Error, InvalidHashError
 from argon2.low_level import ARGON2_VERSION
 
+from proctor.said import say
 from proctor.verify.desk.records import InvalidError
 
 __all__ = ["LONGEST", "SHORTEST", "Passwords", "check_password"]
@@ -87,15 +88,15 @@ def check_password(password: str, *known: str) -> None:
     """
     text = _normal(password)
     plain = text.casefold().strip()
-    message = ""
+    message: str = ""
     if len(text) < SHORTEST:
-        message = f"Use {SHORTEST} characters or more; a sentence is fine."
+        message = say("Use {n} characters or more; a sentence is fine.", n=SHORTEST)
     elif len(text) > LONGEST:
-        message = f"Use at most {LONGEST} characters."
+        message = say("Use at most {n} characters.", n=LONGEST)
     elif plain in _COMMON or len(set(plain)) < 4:
-        message = "This password is among those that are tried first. Choose another one."
+        message = say("This password is among those that are tried first. Choose another one.")
     elif plain in {_normal(word).casefold().strip() for word in known}:
-        message = "A password must not be your name."
+        message = say("A password must not be your name.")
     if message:
         raise InvalidError([("password", message)])
 

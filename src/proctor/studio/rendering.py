@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
@@ -13,10 +14,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from proctor.drawing.text import show_text
 from proctor.errors import UserError
+from proctor.said import Said, capital, say
 from proctor.studio.context import studio_of
+from proctor.studio.language import (
+    CATALOGS,
+    PROGRAMS,
+    encoded,
+    figures,
+    language,
+    look_up,
+    translated,
+    when_text,
+)
 from proctor.studio.views import NavLink, Shell, Viewer
 from proctor.verify.desk.records import InvalidError, Person, at_least
 
@@ -43,35 +56,38 @@ __all__ = [
 
 _AGAIN_SECONDS: Final = 2
 STATIC: Final = Path(str(files("proctor.studio"))) / "static"
+_DIRECTION: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _TEMPLATES: Final = Path(str(files("proctor.studio"))) / "templates"
 
 FLASHES: Final[Mapping[str, str]] = {
-    "saved": "Saved.",
-    "invited": "The invitation is made. Copy its link now; it is not shown again.",
-    "dealt": "The items are dealt.",
-    "moved": "The open items have been given to the others.",
-    "left": "This person has left the project.",
-    "let-in": "They can begin.",
-    "returned": "Given back to the queue.",
-    "resolved": "Resolved.",
-    "given-out": "Given out again to those who returned it.",
-    "released": "The case is free again.",
-    "annulled": "Their judgements no longer count.",
-    "done": "Done.",
-    "cant": "Given back to the coordinator.",
-    "added": "Added.",
-    "removed": "Removed.",
-    "signed-out": "You are signed out.",
-    "exported": "The file is ready.",
-    "frozen": "The stage is closed.",
-    "thawed": "The stage is open again.",
-    "undone": "Taken back; it is open again.",
-    "invite-gone": "The invitation no longer works.",
-    "joined": "They have their share of the open items.",
-    "ended": "They are signed out everywhere.",
-    "withdrawn": "Nothing says any more who they were.",
-    "kept": "Kept as a new version.",
-    "stopped": "What you submitted is kept. The rest has gone to others.",
+    "saved": say("Saved."),
+    "invited": say("The invitation is made. Copy its link now; it is not shown again."),
+    "dealt": say("The items are dealt."),
+    "moved": say("The open items have been given to the others."),
+    "left": say("This person has left the project."),
+    "let-in": say("They can begin."),
+    "returned": say("Given back to the queue."),
+    "resolved": say("Resolved."),
+    "given-out": say("Given out again to those who returned it."),
+    "released": say("The case is free again."),
+    "annulled": say("Their judgements no longer count."),
+    "done": say("Done."),
+    "cant": say("Given back to the coordinator."),
+    "added": say("Added."),
+    "removed": say("Removed."),
+    "signed-out": say("You are signed out."),
+    "exported": say("The file is ready."),
+    "frozen": say("The stage is closed."),
+    "thawed": say("The stage is open again."),
+    "undone": say("Taken back; it is open again."),
+    "invite-gone": say("The invitation no longer works."),
+    "joined": say("They have their share of the open items."),
+    "ended": say("They are signed out everywhere."),
+    "withdrawn": say("Nothing shows any more who they were."),
+    "kept": say("Kept as a new version."),
+    "asked": say("Sent to the coordinators."),
+    "connected": say("Your login is connected."),
+    "stopped": say("What you submitted is kept. The rest has gone to others."),
 }
 """Sentences that an address may ask for (``?said=saved``): words of the address itself are never shown."""
 
@@ -100,7 +116,8 @@ def static_url(path: str) -> str:
 def static_version() -> str:
     """Return a hash of all static files, and of how they are bundled."""
     made = files("proctor.studio").joinpath("bundles.py").read_bytes()
-    return hashlib.sha256(repr(sorted(_hashes().items())).encode() + made).hexdigest()[:12]
+    words = b"".join(path.read_bytes() for path in sorted(CATALOGS.glob("*.po")))
+    return hashlib.sha256(repr(sorted(_hashes().items())).encode() + made + words).hexdigest()[:12]
 
 
 @cache
@@ -119,12 +136,51 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    made.policies["ext.i18n.trimmed"] = True
+    made.extend(newstyle_gettext=True)
+    made.add_extension("jinja2.ext.i18n")
+    made.globals.update(
+        gettext=_gettext, ngettext=_ngettext, pgettext=_pgettext, npgettext=_npgettext, say=say
+    )
+    made.filters["figures"] = figures
     made.globals["static"] = static_url
+    made.globals["marks_hint"] = _marks_hint
     return made
 
 
 def _shown(value: object) -> object:
-    return show_text(value) if type(value) is str else value  # Markup is escaped already, and ours
+    """Return a value as pages show it; Markup is escaped already, and ours."""
+    if isinstance(value, Said):
+        value = translated(value)
+    return show_text(value) if type(value) is str else value
+
+
+def _filled(pattern: str, values: Mapping[str, object]) -> Markup:
+    """Return a sentence of a template, which is HTML, with its values as pages show them."""
+    return Markup(pattern) % {name: _shown(value) for name, value in values.items()}  # noqa: S704 - ours
+
+
+def _gettext(pattern: str, /, **values: object) -> Markup:
+    return _filled(look_up(pattern), values)
+
+
+def _ngettext(one: str, many: str, n: int, /, **values: object) -> Markup:
+    return _filled(look_up(one, many, n), {"num": n, **values})
+
+
+def _pgettext(about: str, pattern: str, /, **values: object) -> Markup:
+    return _filled(look_up(pattern, about=about), values)
+
+
+def _npgettext(about: str, one: str, many: str, n: int, /, **values: object) -> Markup:
+    return _filled(look_up(one, many, n, about), {"num": n, **values})
+
+
+def _marks_hint(text: str) -> Markup:
+    """Return a line under a field that says which direction marks its text hides; nothing where there are none (js/direction.js)."""
+    found = ", ".join(f"U+{ord(sign):04X}" for sign in sorted(set(_DIRECTION.findall(text))))
+    said = translated(say("Contains hidden direction marks: {marks}.", marks=found))
+    return Markup('<p class="marks-hint">{}</p>').format(said) if found else Markup()
 
 
 def compile_templates() -> None:
@@ -162,18 +218,23 @@ def shell_of(request: Request) -> Shell:
     url = studio.settings.origin + request.url.path
     flash = FLASHES.get(request.query_params.get("said", ""), "")
     protocol = str(studio.more.get("protocol_hash", ""))
+    provider = studio.settings.provider.name if studio.settings.provider is not None else ""
     if person is None:
-        return Shell(studio.settings.project, url, protocol, flash=flash)
+        return Shell(
+            studio.settings.project, url, protocol, flash=flash, language=language(), provider=provider
+        )
     theme = person.settings.get("theme", "auto")
     return Shell(
         project=studio.settings.project,
         url=url,
         protocol=protocol,
         viewer=Viewer(person.pid, person.name, person.role),
-        nav=_nav(request.url.path, person.role),
+        nav=_nav(request.url.path, person.role, studio.settings.together),
         theme=theme if theme in ("auto", "light", "dark") else "auto",
         flash=flash,
         keys=_keys(person),
+        language=language(),
+        provider=provider,
     )
 
 
@@ -187,23 +248,25 @@ def _keys(person: Person) -> str:
 
 
 _COORDINATION: Final = (
-    ("Progress", "/dashboard"),
-    ("Items", "/items"),
-    ("Disagreements", "/disagreements"),
-    ("People", "/people"),
-    ("Deal", "/deal"),
-    ("Training set", "/training"),
-    ("Texts", "/guidelines"),
-    ("Rounds", "/rounds"),
-    ("Exports", "/exports"),
-    ("Log", "/events"),
+    (say("Progress"), "/dashboard"),
+    (say("Items"), "/items"),
+    (say("Disagreements"), "/disagreements"),
+    (say("People"), "/people"),
+    (say("Deal"), "/deal"),
+    (say("Training set"), "/training"),
+    (say("Texts"), "/guidelines"),
+    (say("Rounds"), "/rounds"),
+    (say("Exports"), "/exports"),
+    (say("Log"), "/events"),
 )
 
 
-def _nav(path: str, role: str) -> tuple[NavLink, ...]:
-    links = [("Work", "/" if role != "worker" else "/r")]
+def _nav(path: str, role: str, together: str) -> tuple[NavLink, ...]:
+    links = [(say("Work"), "/" if role != "worker" else "/r")]
     if at_least(role, "coordinator"):
         links += _COORDINATION
+    if together and role != "worker":
+        links.append((say("All projects"), "/projects"))
     return tuple(NavLink(label, href, current=_is_current(path, href)) for label, href in links)
 
 
@@ -225,19 +288,19 @@ def problem(
     from starlette.responses import Response
 
     body = {"title": title, "status": status, "detail": detail, **more}
-    return Response(
-        msgspec.json.encode(body), status, headers=dict(headers or {}), media_type="application/problem+json"
-    )
+    return Response(encoded(body), status, headers=dict(headers or {}), media_type="application/problem+json")
 
 
 def wants_page(request: Request) -> bool:
     """True when a person navigates, false when one of our modules fetches."""
-    return "text/html" in request.headers.get("accept", "")
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(PROGRAMS)
 
 
 def explain(error: UserError) -> str:
     """Return a message with its hint as one paragraph."""
-    return f"{error.message} {error.hint[0].upper()}{error.hint[1:]}." if error.hint else error.message
+    if not error.hint:
+        return error.message
+    return f"{translated(error.message)} {capital(str(translated(error.hint)))}."
 
 
 def looking_again(page: Response, address: str) -> Response:
@@ -251,7 +314,7 @@ def data_of(value: object) -> Response:
     """Return a value as JSON."""
     from starlette.responses import Response
 
-    return Response(msgspec.json.encode(value), media_type="application/json")
+    return Response(encoded(value), media_type="application/json")
 
 
 async def json_body(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
@@ -261,7 +324,7 @@ async def json_body(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any
         InvalidError: if it is no JSON, or not of this shape.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise InvalidError([("body", "JSON was expected.")])
+        raise InvalidError([("body", say("JSON was expected."))])
     try:
         return decoder.decode(await request.body())
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -283,8 +346,3 @@ def clock_text(seconds: float) -> str:
 def time_text(at: float) -> str:
     """Return a time of day, ``12:04``."""
     return datetime.fromtimestamp(at).astimezone().strftime("%H:%M")
-
-
-def when_text(at: float) -> str:
-    """Return a day and a time, ``20 Nov 2026, 12:04``."""
-    return datetime.fromtimestamp(at).astimezone().strftime("%-d %b %Y, %H:%M")

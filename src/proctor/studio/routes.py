@@ -16,6 +16,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from proctor.errors import UserError
+from proctor.said import say
+from proctor.studio.context import studio_of
+from proctor.studio.language import choose, speak
 from proctor.studio.pages import account, home, tasks, work
 from proctor.studio.rendering import problem, see_other, wants_page
 from proctor.verify.desk.records import GoneError, Person, Role, at_least
@@ -23,12 +26,13 @@ from proctor.verify.desk.records import GoneError, Person, Role, at_least
 __all__ = ["ROUTES", "Permission", "StudioRoute", "build_routes"]
 
 Permission = Literal[
-    "public", "signed-in", "own-assignment", "worker", "annotator", "adjudicator", "coordinator", "owner"
-]
+    "public", "signed-in", "own-assignment", "worker", "annotator", "adjudicator", "coordinator", "owner", "read", "write"
+]  # fmt: skip
 """``public``: everybody. ``signed-in``: whoever has an account, consent given or not. ``own-assignment``: the person whom
 the assignment in the address belongs to; the desk checks it, and everybody else reads that there is nothing. The
 others: at least this role, with consent given and the guideline read. People without an account (``worker``) have the tasks
-of a round, and nothing else."""
+of a round, and nothing else. ``read`` and ``write``: a program with a token of that scope, which only coordinators and owners
+have; cookies are not looked at, so that no page elsewhere can use them."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -39,7 +43,7 @@ class StudioRoute:
 
     Attributes:
         path: with parameters in braces.
-        method: of HTTP; GET stands for HEAD, too, and changes nothing.
+        method: of HTTP; GET stands for HEAD, too, and changes nothing that people work on.
         endpoint: what answers.
         permission: see ``Permission``.
     """
@@ -55,6 +59,7 @@ def _routes() -> list[StudioRoute]:
 
     return [
         StudioRoute("/", "GET", home.show_home, "annotator"),
+        StudioRoute("/projects", "GET", home.show_projects, "annotator"),
         StudioRoute("/next", "POST", work.start_next, "annotator"),
         StudioRoute("/w/{pid}", "GET", work.show_work, "own-assignment"),
         StudioRoute("/w/{pid}/state", "GET", work.work_state, "own-assignment"),
@@ -67,6 +72,7 @@ def _routes() -> list[StudioRoute]:
         StudioRoute("/w/{pid}/clip.mp4", "GET", work.clip, "own-assignment"),
         StudioRoute("/w/{pid}/poster.jpg", "GET", work.poster, "own-assignment"),
         StudioRoute("/w/{pid}/picture", "GET", work.picture, "own-assignment"),
+        StudioRoute("/w/{pid}/sound", "GET", work.sound, "own-assignment"),
         StudioRoute("/w/{pid}/look", "POST", tasks.look, "own-assignment"),
         *(StudioRoute(*row) for row in account.ROUTES),
         *(StudioRoute(*row) for row in more_routes()),
@@ -112,9 +118,12 @@ class _Request(Request):
 def _guarded(route: StudioRoute) -> Endpoint:
     async def answer(request: Request) -> Response:
         request = _Request(request.scope, request.receive)
+        if route.permission in ("read", "write"):
+            return await _for_program(route, request)
         person: Person | None = await request.app.state.studio.auth.find(request)
         request.state.person = person
         request.state.route = route
+        speak(choose(request, person, studio_of(request).settings.language))
         if route.permission == "public":
             return await route.endpoint(request)
         if person is None:
@@ -123,7 +132,10 @@ def _guarded(route: StudioRoute) -> Endpoint:
         if other is not None and other != person.pid:
             # A page of somebody else sends what it holds: it must not be taken for this person's.
             return problem(
-                401, "Somebody else is signed in", "This page belongs to another person.", person=person.pid
+                401,
+                say("Somebody else is signed in"),
+                say("This page belongs to another person."),
+                person=person.pid,
             )
         if route.permission == "signed-in":
             return await route.endpoint(request)
@@ -139,10 +151,20 @@ def _guarded(route: StudioRoute) -> Endpoint:
         if missing and (route.method == "GET" and wants_page(request)):
             return see_other(missing)
         if missing:
-            return problem(403, "Not yet", "Give your consent and read the guideline first.", go=missing)
+            return problem(
+                403, say("Not yet"), say("Give your consent and read the guideline first."), go=missing
+            )
         return await route.endpoint(request)
 
     return answer
+
+
+async def _for_program(route: StudioRoute, request: Request) -> Response:
+    request.state.route = route
+    request.state.token, request.state.person = await request.app.state.studio.auth.find_program(request)
+    if route.permission == "write" and request.state.token.scope != "write":
+        return problem(403, say("Not allowed"), say("This token may only read."))
+    return await route.endpoint(request)
 
 
 def _needed(permission: Permission) -> Role:
@@ -157,4 +179,4 @@ def _sign_in(request: Request) -> Response:
     if wants_page(request):
         here = request.url.path if request.method == "GET" else "/"
         return see_other(f"{_SIGN_IN}?next={quote(here, safe='/')}")
-    return problem(401, "Signed out", "Sign in again; what you filled in is kept.")
+    return problem(401, say("Signed out"), say("Sign in again; what you filled in is kept."))

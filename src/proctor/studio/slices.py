@@ -6,6 +6,7 @@ what is there is kept beside it as a conflict. Names are checked for their form,
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
 import shutil
@@ -17,6 +18,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.records import append_jsonl, atomic_write, file_sha256, read_json, write_json
+from proctor.said import say
 
 __all__ = ["INDEX", "MissingSliceError", "SliceRow", "hold_lease", "keep_slice", "list_parts"]
 
@@ -65,9 +67,9 @@ def keep_slice(
     ending = kind.partition(";")[0].rpartition("/")[2]
     place, known = folder / "slices" / pid / part, list_parts(folder, pid)
     if not (_PID.fullmatch(pid) and _PART.fullmatch(part) and ending in _ENDINGS and 0 < seq <= _MOST_SLICES):
-        raise UserError("this is no slice of a recording.")
+        raise UserError(say("This is not a slice of a recording."))
     if hashlib.sha256(data).hexdigest() != sha256 or not data:
-        raise UserError("this slice was damaged on the way: its hash is another one.")
+        raise UserError(say("This slice was damaged on the way: its hash is another one."))
     there = {int(path.stem): path for path in known.get(part, ())}
     if seq in there:
         if file_sha256(there[seq]) == sha256:
@@ -78,7 +80,7 @@ def keep_slice(
         raise MissingSliceError(len(there) + 1)
     magic, at = _ENDINGS[ending]
     if seq == 1 and (data[at : at + len(magic)] != magic or len(known) >= _MOST_PARTS):
-        raise UserError("this begins like no recording of a browser (WebM, Ogg or MP4), or there are too many.")  # fmt: skip
+        raise UserError(say("This does not begin like a recording from a browser (WebM, Ogg or MP4), or there are too many."))  # fmt: skip
     _write(place / f"{seq:06d}.{ending}", data)
     row = SliceRow(seq=seq, sha256=sha256, bytes=len(data), perf_ns=perf_ns, host_ns=time.monotonic_ns(), wall=wall[:40])  # fmt: skip
     append_jsonl(place / INDEX, row)
@@ -88,7 +90,7 @@ def keep_slice(
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(path.parent).free < _RESERVE + len(data):
-        raise OSError("the disk is nearly full")
+        raise OSError(errno.ENOSPC, say("the disk is nearly full"))
     with atomic_write(path) as file:
         file.write(data)
 

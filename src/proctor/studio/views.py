@@ -19,6 +19,7 @@ from msgspec import Struct, field
 from proctor.drawing.view import GraphView
 from proctor.exam.card import Criterion, Exhibited
 from proctor.procedure.language import find_faults
+from proctor.said import say
 from proctor.verify.rounds.form import Field as FormField
 from proctor.verify.rounds.kind import Offer
 
@@ -27,7 +28,7 @@ Judged = Literal["right", "wrong", ""]
 
 
 def judged(value: object) -> Judged:
-    """Return a judgment or a field of a form as a radio pair has it."""
+    """Return a judgement or a field of a form as a radio pair has it."""
     return "right" if value == "right" else "wrong" if value == "wrong" else ""
 
 
@@ -60,6 +61,8 @@ class Shell(Struct, frozen=True):
         theme: ``auto`` follows the system.
         keys: the person's keys as JSON (``{"single": true, "map": {}}``), for ``js/keys.js``; empty for the usual ones.
         flash: one sentence on what has just been done, said once.
+        language: of the page, as HTML has it.
+        provider: what the provider by which one can sign in is called; empty where there is none.
     """
 
     project: str
@@ -70,6 +73,8 @@ class Shell(Struct, frozen=True):
     theme: Literal["auto", "light", "dark"] = "auto"
     keys: str = ""
     flash: str = ""
+    language: str = "en"
+    provider: str = ""
 
 
 class Choice(Struct, frozen=True):
@@ -125,7 +130,7 @@ class DocumentVersion(Struct, frozen=True):
 
 
 class SigninView(Struct, frozen=True):
-    """``signin``: posts ``handle``, ``password`` and ``next`` to ``/signin``."""
+    """``signin``: posts ``handle``, ``password`` and ``next`` to ``/signin``; ``next`` to ``/signin/provider``, where there is one."""
 
     handle: str = ""
     next: str = "/"
@@ -142,6 +147,7 @@ class InviteView(Struct, frozen=True):
         duties: one sentence on what people in this role do.
         expires: when the link stops working.
         errors: messages by field.
+        token: of the invitation, posted to ``/signin/provider`` where there is one.
     """
 
     action: str
@@ -152,16 +158,18 @@ class InviteView(Struct, frozen=True):
     handle: str = ""
     name: str = ""
     errors: tuple[Field, ...] = ()
+    token: str = ""
 
 
 class SetupView(Struct, frozen=True):
-    """``setup``: the first owner's one-time link; posts ``handle``, ``name``, ``password`` to ``action``."""
+    """``setup``: the first owner's one-time link; posts as ``invite`` does, always with a password."""
 
     action: str
     expires: str
     handle: str = ""
     name: str = ""
     errors: tuple[Field, ...] = ()
+    token: str = ""
 
 
 class ConsentView(Struct, frozen=True):
@@ -241,6 +249,7 @@ class ItemRow(Struct, frozen=True):
         detail: a second line, such as what the readers disagree on.
         people: display names, for coordinators only.
         at: time of the last change.
+        questions: to the coordinators that wait, for them only.
     """
 
     href: str
@@ -252,6 +261,28 @@ class ItemRow(Struct, frozen=True):
     detail: str = ""
     people: str = ""
     at: str = ""
+    questions: int = 0
+
+
+class CommentLine(Struct, frozen=True):
+    """A comment: who wrote it, when, its text ("" after a withdrawal), and whether the reader wrote it."""
+
+    who: str
+    at: str
+    text: str
+    mine: bool = False
+
+
+class ThreadView(Struct, frozen=True):
+    """A thread of questions to the coordinators; its state is empty before the first comment, and in notes of coordinators.
+
+    ``person`` (a pid) and ``name`` are those of who asks, for coordinators alone.
+    """
+
+    lines: tuple[CommentLine, ...] = ()
+    state: Literal["", "waiting", "answered"] = ""
+    person: str = ""
+    name: str = ""
 
 
 class NextStep(Struct, frozen=True):
@@ -293,6 +324,7 @@ class HomeView(Struct, frozen=True):
         rounds: of tasks beside verification, that they may take part in.
         todo: what a coordinator does next, with a sentence each; empty for others.
         steps: a checklist from texts to deal for who sets a project up, or the way to the first item for who waits for one.
+        answers: of coordinators to the person's questions.
     """
 
     name: str
@@ -304,6 +336,27 @@ class HomeView(Struct, frozen=True):
     rounds: tuple[RoundRow, ...] = ()
     todo: tuple[NextStep, ...] = ()
     steps: tuple[Step, ...] = ()
+    answers: tuple[NextStep, ...] = ()
+
+
+class ProjectRow(Struct, frozen=True):
+    """A project in the list of a server: its address, "" where it is not available. The rest is empty where nobody is known to be signed in.
+
+    Attributes:
+        name: of the project.
+        href: of its first page.
+        person: display name.
+        role: in words.
+        waiting: a sentence on the items that wait for the person.
+        progress: how far the project is, for coordinators and owners.
+    """
+
+    name: str
+    href: str
+    person: str = ""
+    role: str = ""
+    waiting: str = ""
+    progress: str = ""
 
 
 # -- tasks of rounds ----------------------------------------------------------------------------------------
@@ -329,6 +382,7 @@ class JoinView(Struct, frozen=True):
         again: they may take another batch.
         minutes: for a batch; 0 for any time.
         offers: tasks that they choose among, with their pids; ``Offer`` of ``verify.rounds.kind``.
+        answers: of coordinators to the person's questions.
     """
 
     address: str
@@ -346,6 +400,7 @@ class JoinView(Struct, frozen=True):
     again: bool = False
     minutes: int = 0
     offers: tuple[tuple[str, Offer], ...] = ()
+    answers: tuple[NextStep, ...] = ()
 
 
 class RoundRow(Struct, frozen=True):
@@ -362,10 +417,11 @@ class RoundRow(Struct, frozen=True):
 
 
 class RoundsView(Struct, frozen=True):
-    """``rounds``: all rounds for a coordinator, or those that somebody takes part in (``mine``)."""
+    """``rounds``: all rounds for a coordinator, or those that somebody takes part in (``mine``), with ``answers`` to their questions."""
 
     rows: tuple[RoundRow, ...]
     mine: bool = False
+    answers: tuple[NextStep, ...] = ()
 
 
 class HeldTask(Struct, frozen=True):
@@ -387,6 +443,7 @@ class RoundView(Struct, frozen=True):
         held: tasks that somebody could not do.
         settings: name and value, in words.
         review: address of the reviewer's page; empty where the kind has none.
+        questions: about its tasks that wait for an answer.
     """
 
     row: RoundRow
@@ -396,6 +453,7 @@ class RoundView(Struct, frozen=True):
     held: tuple[HeldTask, ...]
     settings: tuple[Field, ...]
     review: str = ""
+    questions: tuple[NextStep, ...] = ()
 
 
 # -- the work page ------------------------------------------------------------------------------------------
@@ -478,6 +536,7 @@ class WorkView(Struct, frozen=True):
         following: address of the item after, empty at the last.
         guideline: version that this sheet is judged under.
         guideline_changed: True when a newer one is out, which the next item uses.
+        thread: the person's own questions about it, and the answers.
     """
 
     pid: str
@@ -506,6 +565,7 @@ class WorkView(Struct, frozen=True):
     following: str = ""
     guideline: int = 1
     guideline_changed: bool = False
+    thread: ThreadView = ThreadView()
 
     @property
     def objections(self) -> str:
@@ -566,9 +626,20 @@ class SessionRow(Struct, frozen=True):
     here: bool = False
 
 
+class TokenRow(Struct, frozen=True):
+    """A token of a program: what it is for, what it may do, when it ends, and when it was used last."""
+
+    pid: str
+    name: str
+    scope: str
+    ends: str
+    used: str
+
+
 class MyView(Struct, frozen=True):
     """``my``: settings. Posts to ``/my/settings``, ``/my/password``, ``/my/sessions/{pid}/end``,
-    ``/my/sessions/end-all`` and ``/my/withdraw``.
+    ``/my/sessions/end-all``, ``/my/withdraw``; with a provider to ``/my/provider`` and ``/my/provider/end`` (``connected``
+    since when); of who may have tokens to ``/my/tokens`` and ``/my/tokens/{pid}/end`` (``made``: one, shown this once).
     """  # noqa: D205
 
     handle: str
@@ -576,11 +647,16 @@ class MyView(Struct, frozen=True):
     theme: Literal["auto", "light", "dark"]
     single_keys: bool
     keys: tuple[KeyBinding, ...]
+    languages: tuple[Choice, ...]
     sessions: tuple[SessionRow, ...]
     consent_version: int
     consent_at: str
     has_password: bool
     errors: tuple[Field, ...] = ()
+    connected: str = ""
+    may_have_tokens: bool = False
+    tokens: tuple[TokenRow, ...] = ()
+    made: str = ""
 
 
 # -- coordination -------------------------------------------------------------------------------------------
@@ -704,7 +780,7 @@ class MachineRow(Struct, frozen=True):
         name: of the annotator.
         kind: "task graph" or "model".
         what: "question" or "answer".
-        n: pairs of a machine's and a person's judgment.
+        n: pairs of a machine's and a person's judgement.
         raw: share that says the same; Wilson's interval beside it.
         kappa: Cohen's, None when undefined (``why``).
         people: raw agreement of people among themselves.
@@ -760,7 +836,7 @@ class DashboardView(Struct, frozen=True):
     todo: tuple[NavLink, ...]
     headline: str = ""
     next: NextStep | None = None
-    population: str = "No numbers yet."
+    population: str = say("No numbers yet.")
     as_of: str = ""
     overall: tuple[Agreement, ...] = ()
     types: tuple[TypeAgreement, ...] = ()
@@ -797,7 +873,7 @@ class ItemsView(Struct, frozen=True):
 
 
 class JudgementAnswer(Struct, frozen=True):
-    """What one judge says of one statement; ``value`` is a judgment or empty where none was given."""
+    """What one judge says of one statement; ``value`` is a judgement or empty where none was given."""
 
     value: Literal["right", "wrong", "unsure", ""]
     reason: str = ""
@@ -884,6 +960,7 @@ class ItemView(Struct, frozen=True):
         before: address of the item before in the list one came from.
         after: the next.
         card: what is shown beside the question.
+        threads: of questions to the coordinators; their own notes stand last, begun or not.
     """
 
     pid: str
@@ -911,6 +988,7 @@ class ItemView(Struct, frozen=True):
     repeats: tuple[str, ...] = ()
     may_train: bool = False
     may_give_out: bool = False
+    threads: tuple[ThreadView, ...] = ()
 
     def objections(self, text: str) -> str:
         """What the linter of the language objects to in the question or a statement, in words; empty when nothing."""
@@ -1160,10 +1238,15 @@ class GuidelinesView(Struct, frozen=True):
 
 
 class FieldView(FormField, frozen=True, kw_only=True):
-    """One field of a form with what is filled in (``values`` are texts, several for ``texts`` alone) and what is wrong with it."""
+    """One field of a form with what is filled in and what is wrong with it.
+
+    Of spans ``marked`` are value, label and words of each, ``typed`` label and words of those that could not be looked up.
+    """
 
     values: tuple[str, ...] = ()
     error: str = ""
+    marked: tuple[tuple[str, str, str], ...] = ()
+    typed: tuple[tuple[str, str], ...] = ()
 
 
 class TaskView(Struct, frozen=True):
@@ -1203,6 +1286,7 @@ class TaskView(Struct, frozen=True):
     sheet: str = "{}"
     body: object = None
     round: str = "/r"
+    thread: ThreadView = ThreadView()
 
 
 class Setting(Struct, frozen=True):
@@ -1273,4 +1357,4 @@ class MessageView(Struct, frozen=True):
     title: str
     text: str
     href: str = "/"
-    action: str = "Go on"
+    action: str = say("Go on")

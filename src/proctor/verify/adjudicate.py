@@ -60,13 +60,13 @@ Settled = Literal["right", "wrong"]
 
 
 class Acceptance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Whose judgments count, and when they settle something.
+    """Whose judgements count, and when they settle something.
 
     Attributes:
         by: kinds of annotators that have a vote.
         quorum: see ``Quorum``.
         at_least: votes below this number settle nothing.
-        min_confidence: in [0, 1]; a judgment that states a lower confidence counts as unsure. Judgments without
+        min_confidence: in [0, 1]; a judgement that states a lower confidence counts as unsure. Judgements without
             a stated confidence (people's) are taken at their word.
     """
 
@@ -76,7 +76,7 @@ class Acceptance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     min_confidence: float = 0.0
 
     def vote(self, verdict: AnswerVerdict) -> Judgment:
-        """Return what a judgment counts as."""
+        """Return what a judgement counts as."""
         unsure = verdict.confidence is not None and not verdict.confidence >= self.min_confidence
         return "unsure" if unsure else verdict.value
 

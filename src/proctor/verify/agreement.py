@@ -1,7 +1,7 @@
 """How far annotators agree: one report for the dashboard, with intervals.
 
-What is compared: every two judgments of the same thing by two people. A *thing* is a candidate's question or one of
-its generated answers. "Unsure" is no judgment: it is counted and left out. Everything is counted over the whole
+What is compared: every two judgements of the same thing by two people. A *thing* is a candidate's question or one of
+its generated answers. "Unsure" is no judgement: it is counted and left out. Everything is counted over the whole
 population of candidates, accepted or not; where the caller's population holds accepted ones only, or looks like it,
 the report carries a warning, because then question agreement is high and alpha near 0 by construction.
 
@@ -80,7 +80,7 @@ class Estimate(msgspec.Struct, frozen=True):
         value: the number, None when undefined.
         low: lower end of the interval, None when there is none.
         high: upper end.
-        n: pairs of judgments behind it.
+        n: pairs of judgements behind it.
         undefined: share of the bootstrap's draws in which it was undefined; they are left out of the interval.
         note: why it or its interval is undefined, or what to beware of.
     """
@@ -97,16 +97,16 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     """Agreement of people on one group of things.
 
     Attributes:
-        things: questions or answers with two or more judgments.
+        things: questions or answers with two or more judgements.
         recordings: from so many recordings.
-        n: pairs of judgments; as many as ``things`` where each was judged by two.
+        n: pairs of judgements; as many as ``things`` where each was judged by two.
         both_yes: pairs that both say right.
         both_no: pairs that both say wrong.
         mixed: pairs that differ.
         raw: share of pairs that say the same, Wilson's interval.
         positive: how often the other says yes, too, when one says yes.
         negative: the same of no.
-        prevalence: share of yes among the judgments.
+        prevalence: share of yes among the judgements.
         alpha: Krippendorff's, nominal.
         mean_of_pairs: mean over pairs of *people* of their raw agreement, each alike whatever its size. Its interval is
             computed for the whole topic only.
@@ -134,7 +134,7 @@ class PairLine(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         a: who; their names sort ``a`` before ``b`` where both are people.
         b: the other; empty for all people together.
-        n: pairs of judgments.
+        n: pairs of judgements.
         both_yes: both say right.
         a_only: only ``a`` says right.
         b_only: only ``b`` says right.
@@ -174,9 +174,9 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
         condition: which things were compared, as a sentence for people.
         overall: all of them.
         by_type: question type to its own agreement; sorted by name.
-        by_week: ISO week ("2026-W03") of a thing's last judgment (UTC) to its agreement, in order.
-        undated: things that are in no week because a judgment carries no readable time.
-        unsure: judgments "unsure", which were left out.
+        by_week: ISO week ("2026-W03") of a thing's last judgement (UTC) to its agreement, in order.
+        undated: things that are in no week because a judgement carries no readable time.
+        unsure: judgements "unsure", which were left out.
         pairs: every two people who judged the same thing.
         matrix: the same as a table.
     """
@@ -197,7 +197,7 @@ class PersonLine(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: as in the verdicts.
         items: candidates judged.
-        questions: share of the question judgments that another person shares.
+        questions: share of the question judgements that another person shares.
         answers: the same of answers.
         main: the same of both together; the score of the main work that stands beside ``training``.
         training: score of the training set, 0 to 1; None where none was given.
@@ -218,7 +218,7 @@ class MachineTopic(msgspec.Struct, frozen=True, kw_only=True):
         condition: which things were compared.
         judged: things on which the machine says right or wrong.
         unsure: things on which it is unsure.
-        overall: against every person's judgment; a thing that two people judged is two pairs, so that the figure
+        overall: against every person's judgement; a thing that two people judged is two pairs, so that the figure
             compares with that of people among themselves.
         by_type: the same for each question type.
         by_person: the same for each person.
@@ -461,7 +461,7 @@ class _Read:
 
     Attributes:
         people: names, sorted.
-        bags: judgments of people on ``questions`` and on ``answers``.
+        bags: judgements of people on ``questions`` and on ``answers``.
         judged: person to number of items.
         judged_by: item id to number of people.
         machines: name to kind.
@@ -676,7 +676,7 @@ def _why_one_label(both_yes: int, n: int) -> str:
     if not n:
         return "nothing was judged by both"
     label = "right" if both_yes else "wrong"
-    return f"every judgment is '{label}': chance is certain, so nothing can be corrected for it"
+    return f"every judgement is '{label}': chance is certain, so nothing can be corrected for it"
 
 
 # -- people among themselves ---------------------------------------------------------------------------------
@@ -687,11 +687,11 @@ class _Things:
     """Things that two or more people judged; one row each.
 
     Attributes:
-        columns: both yes, both no, mixed (pairs); yes, no (judgments); disagreement (coincidences).
+        columns: both yes, both no, mixed (pairs); yes, no (judgements); disagreement (coincidences).
         recording: of each.
         type: of each.
-        week: of the last judgment of each, -1 when unknown.
-        crowded: True when one has more than two judgments.
+        week: of the last judgement of each, -1 when unknown.
+        crowded: True when one has more than two judgements.
     """
 
     columns: Floats
@@ -703,7 +703,7 @@ class _Things:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Every two judgments of one thing by people; one row each, ``a`` sorts before ``b``.
+    """Every two judgements of one thing by people; one row each, ``a`` sorts before ``b``.
 
     Attributes:
         row: of the thing in ``_Things``.
@@ -849,7 +849,7 @@ class _PlannedTopic:
         both_yes, both_no, mixed = (round(x) for x in block.total[:3].tolist())
         n = both_yes + both_no + mixed
         crowd = (
-            "some things have more than two judgments; their pairs are not independent"
+            "some things have more than two judgements; their pairs are not independent"
             if self.things.crowded
             else ""
         )
@@ -895,7 +895,7 @@ def _one_sided(prevalence: float | None) -> str:
         return ""
     share, label = (prevalence, "yes") if prevalence > 0.5 else (1 - prevalence, "no")
     return (
-        f"{100 * share:.0f} % of the judgments are {label}: alpha and kappa fall there whatever people do; "
+        f"{100 * share:.0f} % of the judgements are {label}: alpha and kappa fall there whatever people do; "
         "read raw and specific agreement beside them"
     )
 
@@ -1040,9 +1040,9 @@ class AgainstPeople(msgspec.Struct, frozen=True, kw_only=True):
         kind: model, oracle or filter.
         of: ``questions`` or ``answers``.
         judged: things of which it says right or wrong.
-        pairs: judgments of people on these.
+        pairs: judgements of people on these.
         agreement: share of the pairs in which both say the same, with Wilson's interval; None where there are none.
-        precision: of what it keeps (calls right), the share of people's judgments that call it right, with Wilson's interval.
+        precision: of what it keeps (calls right), the share of people's judgements that call it right, with Wilson's interval.
         cost: dollars of its calls; None where it has none or a price is not known.
     """
 

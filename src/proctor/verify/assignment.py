@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proctor.errors import UserError
+from proctor.said import say, say_count
 
 if TYPE_CHECKING:
     from proctor.verify.transport import Shortage
@@ -134,8 +135,12 @@ def _check(ids: Sequence[str], annotators: Sequence[str], per_item: int) -> None
             raise UserError(f"{what} '{twice[0]}' occurs more than once.")
     if not 1 <= per_item <= len(annotators):
         raise UserError(
-            f"{per_item} verdicts for each candidate were asked for, there are {len(annotators)} annotators.",
-            hint="name more annotators or ask for fewer verdicts",
+            say(
+                "{per_item} verdicts for each candidate were asked for, there are {annotators} annotators.",
+                per_item=per_item,
+                annotators=len(annotators),
+            ),
+            hint=say("name more annotators or ask for fewer verdicts"),
         )
 
 
@@ -167,11 +172,11 @@ class Constraints:
     def reason(self, annotator: str, item: str) -> str:
         """Say why the person must not judge the item; empty when they may."""
         if (annotator, item) in self.forbidden:
-            return "must not judge it"
+            return say("must not judge it")
         language = self.item_language.get(item)
         known = self.languages.get(annotator)
         if language is not None and known is not None and language.casefold() not in _folded(known):
-            return f"does not know its language ({language})"
+            return say("does not know its language ({language})", language=language)
         return ""
 
     def allows(self, annotator: str, item: str) -> bool:
@@ -507,16 +512,21 @@ def _check_enough(
         )
         listed = "; ".join(f"'{item}': {_listed(who) or 'nobody'}" for item, who in told[:5])
         raise UserError(
-            f"{len(told)} of {sum(map(len, rows))} items have fewer than {per_item} people who may judge them "
-            f"({listed}{'; ...' if len(told) > 5 else ''}).",
-            hint="name more annotators, or leave these items out",
+            say(
+                "{n} of {total} items have fewer than {per_item} people who may judge them ({listed}).",
+                n=len(told),
+                total=sum(map(len, rows)),
+                per_item=per_item,
+                listed=listed + ("; ..." if len(told) > 5 else ""),
+            ),
+            hint=say("name more annotators, or leave these items out"),
         )
     sizes = [len(row) for row in rows]
     short = find_shortage([size * per_item for size in sizes], may, sizes, room)
     if short is not None:
         raise UserError(
             _shortage(short, rows, people),
-            hint="raise their capacity, name more annotators, or deal fewer items",
+            hint=say("raise their capacity, name more annotators, or deal fewer items"),
         )
 
 
@@ -524,10 +534,16 @@ def _shortage(short: Shortage, rows: Sequence[Sequence[str]], people: Sequence[s
     items = sorted(item for n in short.rows for item in rows[n])
     listed = _listed(items[:5]) + (", ..." if len(items) > 5 else "")
     who = sorted(people[p] for p in short.columns)
-    verb = "has" if len(who) == 1 else "have"
-    return (
-        f"{len(items)} items ({listed}) need {short.wanted} judgements of {_listed(who)}, who {verb} room for "
-        f"{short.room}; {short.wanted - short.room} would have nobody."
+    return say_count(
+        len(who),
+        "{items} items ({listed}) need {wanted} judgements of {who}, who has room for {room}; {rest} would have nobody.",
+        "{items} items ({listed}) need {wanted} judgements of {who}, who have room for {room}; {rest} would have nobody.",
+        items=len(items),
+        listed=listed,
+        wanted=short.wanted,
+        who=_listed(who),
+        room=short.room,
+        rest=short.wanted - short.room,
     )
 
 

@@ -187,7 +187,7 @@ class Minutes(msgspec.Struct, frozen=True):
     """What a person's work takes: medians of active time, and how many pieces of work they rest on.
 
     Attributes:
-        judgement: minutes for one judgment, None when not known.
+        judgement: minutes for one judgement, None when not known.
         adjudication: minutes for one adjudication, None when not known.
         judgements: how many were timed.
         adjudications: how many were timed.
@@ -262,7 +262,7 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
         items: how many.
         reasons: reason to number of items, sorted by name.
         to_people: items that people judge.
-        judgements: judgments of people needed.
+        judgements: judgements of people needed.
         adjudications: adjudications needed.
         minutes: of people's work, None when a time that it needs is not known.
         saved_minutes: against everything judged by people.
@@ -309,7 +309,7 @@ class PolicyComparison(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         population: a sentence.
-        items: how many people finished: enough judgments, and adjudicated where needed.
+        items: how many people finished: enough judgements, and adjudicated where needed.
         unfinished: the others, which are left out.
         warnings: what to say beside the numbers.
         minutes: the times that the costs rest on.

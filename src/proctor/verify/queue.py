@@ -62,7 +62,7 @@ class Queue:
     Attributes:
         order: ids of the pending items.
         seen_future: of these, in the same order, the ones whose clip ends before one that the person has watched
-            already: their judgment is not blind to the future, and nothing can be done but say so.
+            already: their judgement is not blind to the future, and nothing can be done but say so.
     """
 
     order: tuple[str, ...]

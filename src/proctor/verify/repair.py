@@ -16,6 +16,7 @@ from itertools import combinations
 from typing import Literal
 
 from proctor.errors import UserError
+from proctor.said import say
 from proctor.verify.assignment import Constraints, Pair, count_pairs
 
 __all__ = ["Move", "Repair", "Seat", "Stuck", "annul", "apply_repair", "join", "leave"]
@@ -213,8 +214,12 @@ def apply_repair(seats: Iterable[Seat], repair: Repair) -> tuple[Seat, ...]:
         changed = seat is None or seat.annotator != move.old or seat.submitted != move.voids
         if changed or (repair.kind == "join" and seat is not None and seat.started):
             raise UserError(
-                f"slot {move.slot} of item '{move.item}' has changed since the plan was made.",
-                hint="look at the new plan and apply that",
+                say(
+                    "slot {slot} of item '{item}' has changed since the plan was made.",
+                    slot=move.slot,
+                    item=move.item,
+                ),
+                hint=say("look at the new plan and apply that"),
             )
     return _after(before.values(), repair.moves, repair.stuck)
 
@@ -281,8 +286,9 @@ class _Givers:
     def reasons(self, seat: Seat) -> tuple[tuple[str, str], ...]:
         def why(name: str) -> str:
             if name in self.desk.on[seat.item]:
-                return "judges it already"
-            return self.rules.reason(name, seat.item) or f"has no room left ({self.rules.capacity.get(name)})"
+                return say("judges it already")
+            most = self.rules.capacity.get(name)
+            return self.rules.reason(name, seat.item) or say("has no room left ({most})", most=most)
 
         return tuple((name, why(name)) for name in self.staying)
 
@@ -337,7 +343,7 @@ def _hand_out(
     ordered = _checked(seats, person, staying)
     theirs = [seat for seat in ordered if seat.annotator == person]
     if not theirs:
-        raise UserError(f"'{person}' has no items here.")
+        raise UserError(say("'{person}' has no items here.", person=person))
     moving = [seat for seat in theirs if kind == "annul" or not seat.submitted]
     desk = _Desk(ordered)
     for seat in moving:

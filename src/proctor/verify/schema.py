@@ -3,7 +3,8 @@
 Revision 1 had verdicts alone. Revision 2 adds what the studio needs: people and their sessions, items, assignments,
 drafts, responses with their typed rows, cases, and the chain of events. Revision 3 adds what people see of each version of a
 candidate. Revision 4 lets items be questions of any kind: what cards look up is in a library, and who may begin, and which
-guideline they read, is kept for each kind. Whatever people wrote is appended, never changed: ``verdicts``, ``responses`` with their rows, ``events``. What is void is listed in a table of its own. The rest
+guideline they read, is kept for each kind. Revision 5 adds rounds, revision 6 comments, sign-in by a provider and tokens of
+programs. Whatever people wrote is appended, never changed: ``verdicts``, ``responses`` with their rows, ``events``. What is void is listed in a table of its own. The rest
 is state, which can be told again from those.
 
 Times are float seconds since 1970 (UTC). Ids that others see (``pid``) are random; numbers stay inside.
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIRST_KIND", "SCHEMA_VERSION", "Tables", "tables"]
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 FIRST_KIND: Final = "moment"
 """Kind of the questions in what was stored before kinds were named."""
 
@@ -54,6 +55,9 @@ class Tables(NamedTuple):
     batches: Table
     reviews: Table
     platform_ids: Table
+    comments: Table
+    identities: Table
+    tokens: Table
 
 
 _COLUMNS: Final = {
@@ -153,6 +157,19 @@ _COLUMNS: Final = {
     ),
     # What a platform calls its workers: apart from everything else, and not for ever.
     "platform_ids": ("person_id integer key, platform_id text, study text, session text, keep_until real"),
+    # About an item or a task of a round. Thread: the person who began it (people.id), each has one of their own; 0 for notes among
+    # coordinators. Closed: when a coordinator found it answered.
+    "comments": (
+        "id serial, pid text unique, item_id integer null, task_id integer null, thread integer, "
+        "person_id integer, body text, created_at real, closed_at real null"
+    ),
+    # Who signs in by OpenID Connect: the provider's address and its name for the person.
+    "identities": "id serial, issuer text, subject text, person_id integer, created_at real",
+    # Of programs that use the HTTP interface in a person's name. Scope: read, write.
+    "tokens": (
+        "id serial, pid text unique, token_hash text unique, person_id integer, name text, scope text, "
+        "created_at real, expires_at real null, used_at real null, ended_at real null"
+    ),
 }
 """By table: ``name type [key | unique | null] [=default | stored=default]``; a default is stored where the database itself has it.
 
@@ -174,6 +191,7 @@ _UNIQUE: Final = {
     "documents": ("kind, version",),
     "responses": ("assignment_id, idem_key", "assignment_id, rev"),
     "tasks": ("round_id, name",),
+    "identities": ("issuer, subject",),
 }
 _INDEXES: Final = {
     "verdicts": {"key": "candidate_id, annotator, role"},
@@ -195,6 +213,9 @@ _INDEXES: Final = {
     "events": {"subject": "subject"},
     "batches": {"person": "person_id, round_id", "round": "round_id, state"},
     "reviews": {"batch": "batch_id"},
+    "comments": {"item": "item_id", "task": "task_id", "thread": "thread"},
+    "identities": {"person": "person_id"},
+    "tokens": {"person": "person_id"},
 }
 _OF_LIVE: Final = {
     "slot": "item_id, stage, slot",

@@ -1,7 +1,7 @@
 """How verification went: who accepted what, what adjudication changed, and how far annotators agree.
 
 The numbers are those of the published benchmark's verification (ProMQA), for any number of
-annotators. Agreement is counted on pairs of annotators: two judgments of the same thing by two people are one pair.
+annotators. Agreement is counted on pairs of annotators: two judgements of the same thing by two people are one pair.
 Answers can be compared only where both accepted the question. "Unsure" is a label like the others.
 """
 
@@ -27,8 +27,8 @@ class Agreement:
     """Agreement of annotators on one thing (questions or answers).
 
     Attributes:
-        agreed: pairs of judgments that are the same.
-        n: pairs of judgments.
+        agreed: pairs of judgements that are the same.
+        n: pairs of judgements.
         raw: ``agreed / n`` with its interval.
         kappa: Cohen's, over all pairs pooled; the first of a pair is the one whose name sorts first.
         by_pair: of every two annotators.
@@ -83,6 +83,7 @@ class VerificationStatistics:
         questions: agreement on questions.
         answers: agreement on generated answers.
         annotators: name to how many candidates they judged.
+        ids: state to its candidates.
     """
 
     candidates: int
@@ -95,6 +96,7 @@ class VerificationStatistics:
     questions: Agreement
     answers: Agreement
     annotators: Mapping[str, int]
+    ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def verification_statistics(
@@ -109,7 +111,7 @@ def verification_statistics(
     Args:
         candidates: those without verdicts do not count.
         verdicts: the latest of each annotator and role, on these candidates (``verify.store.split_stale``).
-        acceptance: whose judgments count, and when they settle something; all people by default.
+        acceptance: whose judgements count, and when they settle something; all people by default.
         seed: of the bootstrap of kappa.
 
     Raises:
@@ -143,6 +145,10 @@ def verification_statistics(
         questions=_agreement(_question_labels(named), seed),
         answers=_agreement(_answer_labels(named), seed),
         annotators=_counted(v.annotator for v in named),
+        ids={
+            state: tuple(candidate.id for candidate, _, result in outcomes if result.state == state)
+            for state in ("accepted", "rejected", "open")
+        },
     )
 
 

@@ -21,7 +21,7 @@ FILTER_PREFIX: Final = "filter:"
 
 
 class AnswerVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is said of one answer (or of the question): the judgment, how sure, and why.
+    """What is said of one answer (or of the question): the judgement, how sure, and why.
 
     Attributes:
         value: right, wrong or unsure ("cannot tell").

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from tests.capture.sensors.sensing import Kept, counter, stored
+from tests.patience import PATIENCE
 
 from proctor.capture.segments import load_index, read_payload
 from proctor.capture.sensors.ffmpeg import Camera, rtsp, v4l2
@@ -69,7 +70,7 @@ def test_packets_of_a_camera_in_the_network_are_stored_as_they_come_and_play(tmp
     pusher = _push(url, 75)
     with pytest.raises(ConnectionError, match="ended"):
         asyncio.run(camera.run(kept))
-    assert pusher.wait(20) == 0
+    assert pusher.wait(PATIENCE) == 0
     spec = camera.spec
     assert (spec.codec, spec.width, spec.height, spec.tick) == ("h264", 640, 360, "1/90000")
     assert len(kept.samples) >= 70
@@ -125,7 +126,8 @@ def test_a_camera_that_dies_raises_and_can_be_opened_again(tmp_path: Path) -> No
         np.flatnonzero(np.diff(shown[:again]))[-1] + 1
     )  # where the picture before the pause begins to stand
     pause = (kept.samples[before][2] - kept.samples[before - 1][2]) / 1e9
-    assert (again - last) / 30 == pytest.approx(pause, abs=0.1)
+    seen = (again - last) / 30
+    assert abs(seen - pause) < 0.3, (seen, pause)  # packets may wait for a busy machine
 
 
 def test_what_cannot_be_opened_is_told_before_without_the_password() -> None:

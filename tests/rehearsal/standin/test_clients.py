@@ -17,6 +17,7 @@ from google import genai
 from google.genai import errors as google_errors
 from google.genai import types as google_types
 from PIL import Image as Picture
+from tests.patience import PATIENCE
 
 from proctor_rehearsal.standin import Answer, Call, Fault, Match, Rule, Standin
 
@@ -44,13 +45,13 @@ def b64(data: bytes) -> str:
 
 @pytest.fixture
 def chat(standin: Standin) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=f"{standin.url}/v1", api_key="k", max_retries=0, timeout=20) as client:
+    with openai.OpenAI(base_url=f"{standin.url}/v1", api_key="k", max_retries=0, timeout=PATIENCE) as client:
         yield client
 
 
 @pytest.fixture
 def claude(standin: Standin) -> Iterator[anthropic.Anthropic]:
-    with anthropic.Anthropic(base_url=standin.url, api_key="k", max_retries=0, timeout=20) as client:
+    with anthropic.Anthropic(base_url=standin.url, api_key="k", max_retries=0, timeout=PATIENCE) as client:
         yield client
 
 

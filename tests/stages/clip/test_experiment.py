@@ -88,7 +88,7 @@ def test_videos_without_steps_are_listed_and_the_report_has_its_sections(finishe
     root, _, done, _ = finished
     assert len(read_jsonl(root / "clips.dropped.jsonl", dict)) >= 1
     page = Path(done.report).read_text(encoding="utf-8")
-    for section in ("pairs", "filters", "options", "clip-choice", "clip", "statistics"):
+    for section in ("pairs", "clip-filters", "options", "clip-choice", "clip", "statistics"):
         assert f'id="{section}"' in page, section
     assert "This is a rehearsal" in page
 

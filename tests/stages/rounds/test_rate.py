@@ -23,8 +23,9 @@ from proctor.stages.rounds.settings import Collect, RateSettings
 from proctor.stages.studio import open_desk
 from proctor.verify.desk import documents, people, reviews, rounds, work
 from proctor.verify.desk.records import GoneError, InvalidError
+from proctor.verify.rounds.checked import BatchChecks, checked_options
 from proctor.verify.rounds.form import FormSheet
-from proctor.verify.rounds.rate import BatchChecks, RateTask, options_of, read_form, scales_of
+from proctor.verify.rounds.rate import RateTask, read_form, scales_of
 from proctor.verify.rounds.records import RoundSettings
 from proctor.verify.schema import tables
 from proctor.workspace import Workspace
@@ -60,7 +61,7 @@ class Study:
         )
 
     def rate(self, person: Any, row: Any, **values: str) -> None:
-        right = self.desk.read(lambda _: options_of(self.round).rights).get(row.name, {})
+        right = self.desk.read(lambda _: checked_options(self.round).rights).get(row.name, {})
         sheet = FormSheet(values={**YES, **right, **values})
         protocol = self.desk.read(documents.protocol)
         self.do(work.submit, row.pid, person, sheet=sheet, rev=0, key=f"key-{row.pid}", protocol=protocol)
@@ -178,14 +179,14 @@ def test_work_is_set_aside_for_two_failed_attention_checks_alone_and_then_rated_
         readings = found.desk.read(lambda c: list(rounds.read_readings(c, found.round)))
         assert Counter(r.counts for r in readings if r.role == "real") == {True: 7, False: 7}
         bad, good = found.review()
-        with pytest.raises(InvalidError, match="Others have got"):
+        with pytest.raises(InvalidError, match="Others already have"):
             found.decide(bad, "accept")
         with pytest.raises(
             InvalidError, match="0 of 2 attention checks failed, and work is set aside for 2 or more"
         ):
             found.decide(good, "refuse", reason="I do not like it.")
         found.decide(good, "bonus")
-        with pytest.raises(InvalidError, match="and once"):
+        with pytest.raises(InvalidError, match="is paid once"):
             found.decide(found.review()[1], "bonus")
 
 
@@ -222,7 +223,7 @@ def test_what_a_round_is_made_of(tmp_path: Path) -> None:
         ('right = "no"', 'right = "maybe"', "quiz: its right answer for outside is 'maybe'"),
         ('name = "look-2"', 'name = "look-1"', "named twice"),
         ("instructions =", "instruction =", "unknown field `instruction`"),
-        ("[[quiz]]", "[[quiz", "no rating form"),
+        ("[[quiz]]", "[[quiz", "this is no form"),
         ("[[quiz]]", '[[fields]]\nname = "note"\nlabel = "?"\n[[quiz]]', "the name of a column"),
     ],
 )  # fmt: skip

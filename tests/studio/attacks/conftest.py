@@ -109,6 +109,12 @@ class House:
         assert found is not None, handle
         return found
 
+    def set_role(self, handle: str, role: str) -> None:
+        """Give a role at once, whoever is left as owner."""
+        t = tables().people
+        change = t.update().where(t.c.handle == handle).values(role=role)
+        self.desk.write(lambda c: c.execute(change)).result()
+
     def hire(self, handle: str, role: str = "annotator", name: str = "") -> Person:
         """Somebody new who has agreed and read everything."""
         added = self.do(people.add, handle=handle, name=name or handle, role=role, actor="cli", gate="open")

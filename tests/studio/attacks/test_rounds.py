@@ -79,6 +79,12 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+OWN: tuple[Any, ...] = (
+    *({"things": [bad], "risks": ["a"]} for bad in ("0:99:tool", "3:0:tool", "0:3:gold", "0:3:", "-1:3:tool", "٠:٣:tool", "?:tool:gone", "?:gold:Saw", {}, 3)),
+    {"things": ["0:3:tool"] * 501, "risks": ["a"]}, {"things": ["0:3:tool"], "risks": ["a", "zz"]}, {"things": "0:3:tool", "risks": []},
+)  # fmt: skip
+
+
 def _mark(**more: Any) -> list[dict[str, Any]]:
     return [{"id": "a", "step": "s0", "start_s": 0, "end_s": 1, **more}]
 
@@ -98,11 +104,13 @@ def test_sheets_that_no_page_of_a_task_sends(route: str, house: Any, says: Any) 
     """Refused with the names of their fields, or kept as a draft that was never complete; nothing is submitted."""
     house.hire(f"tries-{route}")
     visitor = house.visitor(f"tries-{route}")
-    order, rate, line = (house.task_of(f"tries-{route}", kind) for kind in ("order", "rate", "timeline"))
+    kinds = ("order", "rate", "timeline", "own")
+    order, rate, line, own = (house.task_of(f"tries-{route}", kind) for kind in kinds)
     whole = roundwork.sheet_of("order")
     sheets = [(order, {**whole, "order": value}) for value in ORDERS]
     sheets += [(order, {**whole, "moves": value}) for value in MOVES]
     sheets += [(rate, {"values": value}) for value in VALUES]
+    sheets += [(own, {"values": value}) for value in OWN]
     sheets += [(line, {**roundwork.sheet_of("timeline"), **value}) for value in TIMELINES]
     sheets += [(pid, {**roundwork.sheet_of(k), "gold": 1}) for pid, k in ((order, "order"), (rate, "rate"))]
     for number, (pid, sheet) in enumerate(sheets):
@@ -116,7 +124,7 @@ def test_sheets_that_no_page_of_a_task_sends(route: str, house: Any, says: Any) 
             answer = visitor.send("POST", f"/w/{pid}/look", json=sheet, headers=says.data)
         assert answer.status_code in (200, 404, 422), (sheet, answer.text)
     t = tables()
-    for pid in (order, rate, line):
+    for pid in (order, rate, line, own):
         (row,) = house.desk.read(
             lambda c, p=pid: c.execute(t.assignments.select().where(t.assignments.c.pid == p)).all()
         )

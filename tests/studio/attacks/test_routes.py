@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import statistics
 from typing import Any
 
@@ -17,7 +18,7 @@ from proctor.studio.exporting import make_export
 from proctor.studio.pages import registry
 from proctor.studio.pages.demo import DEMO_ROUTES
 from proctor.studio.routes import ROUTES, StudioRoute, build_routes
-from proctor.verify.desk import people
+from proctor.verify.desk import people, tokens
 from proctor.verify.desk.people import COMMAND_LINE
 from proctor.verify.desk.records import at_least
 from proctor.verify.schema import tables
@@ -47,13 +48,16 @@ MAY_BE_EMPTY = {
     "/r/{round}/join",
     "/r/{round}/start",
     "/r/{round}/stop",
-    "/rounds/{round}/review/{batch}/{sample}/picture",
+    *(f"/rounds/{{round}}/review/{{batch}}/{{sample}}/{file}" for file in ("picture", "sound", "clip.mp4")),
     "/items/{pid}/clip.mp4",
     "/items/{pid}/picture",
     "/w/{pid}/picture",
+    "/w/{pid}/sound",
     "/items/{pid}/poster.jpg",
+    "/my/provider",
+    "/my/provider/end",
 }
-"""Of one's own assignment they say 404 where there is no recording, no training item, no case, no task, no batch."""
+"""They say 404 where there is no recording, no training item, no case, no task, no batch, no provider (``test_sso``)."""
 
 FORMS = {
     "/guidelines": {"kind": "guideline", "body": "# Read", "base": "1"},
@@ -113,6 +117,7 @@ class Ids:
         if "{" not in path:
             return path
         path = path.replace("{name}", "said1").replace("{part}", "tablet-1").replace("{seq}", "1")
+        path = path.replace("{kind}", "csv")
         if "{round}" in path:
             names = zip(("{round}", "{batch}", "{sample}"), self._round(), strict=True)
             return functools.reduce(lambda told, pair: told.replace(*pair), names, path)
@@ -139,6 +144,13 @@ class Ids:
                 return "aaaaaaaaaaaaaaaa"
             person = self.house.person(HANDLES[who])
             return self.house.desk.read(lambda c: people.list_sessions(self.house.desk, c, person))[0].pid
+        if path.startswith("/my/tokens/"):
+            person = self.house.person(HANDLES.get(who, "gita"))
+            if not at_least(person.role, "coordinator"):
+                return "aaaaaaaaaaaaaaaa"
+            more = {"name": "x", "scope": "read", "days": 1, "actor": "cli"}
+            self.house.do(tokens.create, hash_token(new_token()), person, **more)
+            return self.house.desk.read(lambda c: tokens.list_tokens(self.house.desk, c, person))[0].pid
         if path.startswith("/people/invites/"):
             return self.house.do(
                 people.create_invite, hash_token(new_token()), "annotator", actor=COMMAND_LINE
@@ -180,7 +192,11 @@ def _judge(route: StudioRoute, who: str, page: bool, address: str, response: Any
     told = (name_of(route), who, "page" if page else "data", response.status_code, response.text[:300])
     assert response.status_code < 500, told
     assert "content-security-policy" in response.headers, told
-    if route.permission == "public":
+    if route.permission in ("read", "write"):
+        assert response.status_code == 401, told  # whoever comes with a cookie, and asks for a page or not
+        assert response.headers["www-authenticate"].startswith("Bearer"), told
+        assert response.headers["content-type"] == "application/problem+json", told
+    elif route.permission == "public":
         assert response.status_code != 403, told
         assert response.status_code != 401 or route.path == "/signin", told
     elif who == "nobody":
@@ -209,7 +225,36 @@ def test_the_table_has_all_kinds_of_permissions() -> None:
 def test_only_these_routes_are_public() -> None:
     public = {route.path for route in TABLE if route.permission == "public"}
     accounts = {"/signin", "/signout", "/invite/{token}", "/setup/{token}", "/start/{token}"}
+    accounts |= {"/signin/provider", "/signin/provider/done"}
     assert public == {*accounts, "/r/{round}", "/r/{round}/join", "/tablet.js", "/ahead.js", "/ca.pem"}
+
+
+@pytest.mark.parametrize("route", [r for r in TABLE if r.permission in ("read", "write")], ids=name_of)
+def test_every_address_for_programs_with_tokens_of_everybody(
+    route: StudioRoute, house: Any, ids: Ids
+) -> None:
+    """Whoever has a token keeps it when the role goes; it opens nothing then."""
+    program = house.visitor(None)
+    for who, scope in itertools.product(("gita", "farid"), ("read", "write")):
+        person, secret = house.person(who), tokens.new_secret()
+        more = {"name": "x", "scope": scope, "days": 1, "actor": "cli"}
+        house.do(tokens.create, hash_token(secret), person, **more)
+        headers = {"Authorization": f"Bearer {secret}"}
+        try:
+            for role in (person.role, "adjudicator", "annotator"):
+                house.set_role(who, role)
+                address = ids.fill(route.path, who).replace("said1", "study")
+                answer = program.send(route.method, address, headers=headers, **body_for(route))
+                told = (who, scope, role, answer.status_code, answer.text[:200])
+                if role != person.role:
+                    assert answer.status_code == 401, told
+                elif scope not in (route.permission, "write"):
+                    assert answer.status_code == 403, told
+                else:
+                    assert answer.status_code in (200, 422), told
+        finally:
+            house.set_role(who, person.role)
+            house.desk.write(lambda c: c.execute(tables().rounds.update().values(state="open"))).result()
 
 
 # -- objects of others ---------------------------------------------------------------------------------------------

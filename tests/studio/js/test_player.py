@@ -110,6 +110,17 @@ def test_choosing_a_step_seeks_to_its_start(page: Any, how: str) -> None:
     assert page.get_attribute("svg [data-step=s2]", "aria-current") == "step"
 
 
+def test_the_list_of_steps_follows_the_clip_as_it_plays(page: Any) -> None:
+    page.evaluate("""() => { const list = document.getElementById('steps'), box = document.createElement('div');
+        box.className = 'steps-scroll'; list.replaceWith(box); box.append(list); box.style = 'height: 40px; overflow: auto';
+        for (const row of list.children) row.style.height = '90px'; }""")
+    seen = "[document.querySelector('.steps-scroll').scrollTop > 50, document.querySelector('#steps .is-now')?.dataset.step]"
+    page.mouse.move(0, 0)
+    page.keyboard.press("Space")
+    wait_until(lambda: page.evaluate(seen) == [False, "s1"], what="the first step")
+    wait_until(lambda: page.evaluate(seen) == [True, "s2"], what="the second step, in view")
+
+
 def test_a_step_lights_up_everywhere(page: Any) -> None:
     lit = "[...document.querySelectorAll('.is-lit')].map(e => e.tagName + e.dataset.step)"
     page.hover("svg [data-step=s1]")

@@ -6,11 +6,11 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.axe import DEPENDS_ON_LOOK, run_axe
 from tests.patience import wait_until
 from tests.studio.chromium import Chromium
 from tests.studio.walk.conftest import Site, Visit
@@ -456,19 +456,11 @@ LOOKS = {
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_every_state_is_accessible_and_fits(kitchen: Kitchen, visit: Visit, name: str) -> None:
-    pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
-    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     person, address = kitchen.task(paragraph=name == "dark")
     page = open_(visit, kitchen, person, address, **LOOKS[name])
 
     def look() -> None:
-        page.evaluate(axe)
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-        assert [
-            (v["id"], [n["target"] for n in v["nodes"]])
-            for v in found
-            if v["impact"] in ("serious", "critical")
-        ] == []
+        assert run_axe(page, () if name in ("tablet", "dark") else DEPENDS_ON_LOOK, serious=True) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
     page.click("#script li:nth-child(3) > button")

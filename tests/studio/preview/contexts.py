@@ -676,8 +676,8 @@ def _doors() -> dict[str, tuple[str, v.Shell, object]]:
     from proctor.studio.pages.demo import Cast, DemoView
 
     cast = (
-        Cast("ana", "Ana Ruiz", "annotator", "has judged half of her items"),
-        Cast("farid", "Farid Haddad", "owner", "sees progress and agreement, invites people, deals items"),
+        Cast("ana", "Ana Ruiz", "Annotator", "has judged half of her items"),
+        Cast("farid", "Farid Haddad", "Owner", "sees progress and agreement, invites people, deals items"),
     )
     return {
         "start": ("start", PUBLIC, StartView("/start/x", "Ana Ruiz", "13:04 today")),
@@ -793,7 +793,7 @@ def pages() -> dict[str, tuple[str, v.Shell, object]]:
                 steps=(
                     v.Step("Texts", "As Proctor brings them.", "done", "/guidelines", "Read the texts"),
                     v.Step("People", "Nobody else is here yet.", "next", "/people", "Invite people"),
-                    v.Step("Deal", "248 items are given to nobody.", "later", "/deal", "Deal items"),
+                    v.Step("Deal", "248 of 248 items have not been dealt.", "later", "/deal", "Deal items"),
                 ),
             ),
         ),
@@ -833,7 +833,19 @@ def pages() -> dict[str, tuple[str, v.Shell, object]]:
         "my": (
             "my",
             ANA,
-            v.MyView("ana", "Ana Ruiz", "auto", True, keys, sessions, 2, "3 Nov 2026", True, False),
+            v.MyView(
+                "ana",
+                "Ana Ruiz",
+                "auto",
+                True,
+                keys,
+                (v.Choice("", "As the project has it", True), v.Choice("de", "Deutsch")),
+                sessions,
+                2,
+                "3 Nov 2026",
+                True,
+                False,
+            ),
         ),
         "dashboard": ("dashboard", CARLA, _dashboard()),
         "dashboard-empty": (

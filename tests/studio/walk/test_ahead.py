@@ -5,9 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from tests.patience import wait_until
 from tests.studio.chromium import let_it_act
 
+# What the server keeps of this is tested on both databases in verify/desk; here it is the page that acts.
+pytestmark = pytest.mark.parametrize("site", ["sqlite"], indirect=True, scope="module")
 KEPT = "caches.open('proctor-ahead').then(c => c.keys()).then(keys => keys.map(k => new URL(k.url).pathname))"
 
 

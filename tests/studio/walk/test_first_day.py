@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.axe import DARK, LIGHT, look_with_axe
 from tests.studio.walk.conftest import PASSWORD, Site
 
 from proctor.stages.studio import first_link
@@ -41,11 +41,7 @@ class Hand:
         self.page.wait_for_load_state()
 
     def look(self) -> str:
-        for scheme in ("light", "dark"):
-            self.page.emulate_media(color_scheme=scheme)
-            self.page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
-            found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-            self.problems += [f"{self.page.url} {scheme}: {v['id']} {v['nodes'][0]['target']}" for v in found]
+        self.problems += look_with_axe(self.page, (LIGHT, DARK))
         return str(self.page.inner_text("main"))
 
     def join(self, handle: str) -> None:
@@ -55,7 +51,6 @@ class Hand:
 
 
 def test_from_an_empty_project_to_the_first_judged_item(new_site: Site, visit: Any) -> None:
-    pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
     link = first_link(new_site.desk, new_site.url)
     assert link is not None
     # The owner: account, checklist, training from the list, an invitation.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any
 
 import pytest
+from tests.axe import DEPENDS_ON_LOOK, look_with_axe, run_axe
 
 PAGES = {
     "": ["/demo", "/signin", "/no-such-page"],
@@ -17,12 +17,6 @@ PAGES = {
         "/events",
     ],
 }  # fmt: skip
-DEPENDS_ON_LOOK = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
-LOOKS: list[tuple[str, dict[str, str], list[str]]] = [
-    ("light", {"color_scheme": "light", "forced_colors": "none"}, []),
-    ("dark", {"color_scheme": "dark", "forced_colors": "none"}, DEPENDS_ON_LOOK),
-    ("forced", {"color_scheme": "light", "forced_colors": "active"}, DEPENDS_ON_LOOK),
-]
 
 
 def address(site: Any, handle: str, page: str) -> str:
@@ -52,8 +46,6 @@ def reserve(site: Any, row: Any) -> str:
 
 @pytest.mark.parametrize("handle", list(PAGES), ids=lambda handle: handle or "nobody")
 def test_c7_axe_and_c10_narrow_screens(demo: Any, visit: Any, handle: str) -> None:
-    pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
-    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     person = demo.rows("people", handle=handle)[0] if handle else None
     context = visit.context(demo, person)
     problems = []
@@ -63,19 +55,9 @@ def test_c7_axe_and_c10_narrow_screens(demo: Any, visit: Any, handle: str) -> No
         if (width := page.evaluate("document.documentElement.scrollWidth")) > 320:
             problems.append(f"{handle} {name}: {width} px wide on a screen of 320")
         page.set_viewport_size({"width": 1280, "height": 900})
-        page.evaluate(axe)
-        for look, media, rules in LOOKS:
-            page.emulate_media(**media)
-            result = page.evaluate(
-                "rules => axe.run(document, {resultTypes: ['violations'], ...(rules.length ? {runOnly: rules} : {})})",
-                rules,
-            )
-            problems += [
-                f"{handle} {name} {look}: {v['id']} ({v['impact']}) {n['target']}"
-                for v in result["violations"]
-                if v["impact"] in ("serious", "critical")
-                for n in v["nodes"]
-            ]
+        problems += look_with_axe(page, serious=True)
+        page.set_viewport_size({"width": 820, "height": 1180})
+        problems += run_axe(page, DEPENDS_ON_LOOK, serious=True)
         page.close()
     assert not problems, "\n".join(problems)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.axe import look_with_axe
 from tests.patience import wait_until
 from tests.studio.walk.conftest import Site
 from tests.study import open_study
@@ -149,15 +149,9 @@ def test_b6_the_code_is_shown_once_a_batch_and_the_same_on_reload(study: Site, v
     assert [row.code for row in study.rows("batches", person_id=person.id)] == [code]
 
 
-def sound(page: Any) -> list[Any]:
+def sound(page: Any) -> list[str]:
     """What axe has to say in three looks, and whether the page is too wide for a phone."""
-    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-    found: list[Any] = []
-    page.evaluate(axe)
-    for look in ({"color_scheme": "light"}, {"color_scheme": "dark"}, {"forced_colors": "active"}):
-        page.emulate_media(**look)
-        violations = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-        found += [(v["id"], v["nodes"][0]["html"][:120]) for v in violations]
+    found = look_with_axe(page)
     page.set_viewport_size({"width": 320, "height": 640})
     found += ["too wide"] * (page.evaluate("document.documentElement.scrollWidth") > 320)
     page.set_viewport_size({"width": 1280, "height": 900})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from tests.axe import look_with_axe
 from tests.studio import roundwork
 from tests.studio.walk.conftest import Site
 
@@ -251,17 +251,10 @@ def test_c9_text_is_text_and_a_task_that_cannot_be_done_is_handed_back(
 @pytest.mark.parametrize("kind", ["rate", "mark", "answer", "write"])
 def test_c7_c8_and_c10_of_every_form(hall: Site, visit: Any, kind: str) -> None:
     """Axe in three looks, 320 px, targets, and the whole form by keys."""
-    pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
-    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     person = hall.hire()
     pid = take(hall, kind, person)[0]
     page = visit.open(visit.context(hall, person), f"/w/{pid}")
-    page.evaluate(axe)
-    for scheme, forced in (("light", "none"), ("dark", "none"), ("light", "active")):
-        page.emulate_media(color_scheme=scheme, forced_colors=forced)
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-        assert [(v["id"], [n["target"] for n in v["nodes"]]) for v in found] == [], (scheme, forced)
-    page.emulate_media(color_scheme="light", forced_colors="none")
+    assert look_with_axe(page) == []
     page.set_viewport_size({"width": 320, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     small = page.evaluate(

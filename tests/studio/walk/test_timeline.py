@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.axe import look_with_axe
 from tests.media.make_video import Recipe, make_video
 from tests.patience import wait_until
 from tests.studio.chromium import Chromium
@@ -301,11 +302,13 @@ def test_an_order_mistake_is_proposed_and_decided(kitchen: Kitchen, visit: Visit
 def test_a_mark_is_of_the_frame_shown_though_the_browsers_own_controls_overtook_a_step(
     kitchen: Kitchen, visit: Visit
 ) -> None:
+    """A step that is on its way, and one that waits for an earlier seek."""
     page, _ = start(kitchen, visit)
     for n in range(8):
         go(page, 60 + n)
         page.evaluate(
             """frame => {
+              if (frame % 2) document.querySelector("#clip").currentTime = 4;
               document.body.dispatchEvent(new KeyboardEvent("keydown", {key: ".", bubbles: true}));
               document.querySelector("#clip").currentTime = (frame + .5) / 30;
             }""",
@@ -315,6 +318,20 @@ def test_a_mark_is_of_the_frame_shown_though_the_browsers_own_controls_overtook_
         page.wait_for_function("!document.querySelector('#clip').seeking")
         page.keyboard.press("i")
         assert page.text_content("#marks-said") == f"Start 0:0{(240 + n) / 30:.3f}: 1 {STEPS[0]}."
+
+
+def test_the_frame_is_known_though_the_browser_does_not_tell_it(kitchen: Kitchen, visit: Visit) -> None:
+    """Chromium leaves out the callback of a frame that comes while that of another is at work."""
+    page, _ = start(kitchen, visit)
+    page.evaluate("document.querySelector('#clip').requestVideoFrameCallback = () => 0")
+    for frame in (100, 300):  # one callback may still be on its way
+        go(page, frame)
+    page.keyboard.press(".")
+    wait_until(lambda: page.text_content("#clip-frame") == "301", what="the next frame")
+    page.keyboard.press("i")
+    assert page.text_content("#marks-said") == f"Start 0:10.033: 1 {STEPS[0]}."
+    page.evaluate("document.querySelector('#clip').currentTime = 1e6")  # the end
+    wait_until(lambda: page.text_content("#clip-frame") == str(FRAMES - 1), what="the last frame")
 
 
 def test_segments_are_split_removed_and_reviewed(kitchen: Kitchen, visit: Visit) -> None:
@@ -383,19 +400,13 @@ def test_two_hundred_steps_stay_usable(kitchen: Kitchen, visit: Visit) -> None:
     assert page.locator("#steps-list [aria-current]").is_visible()
 
 
-@pytest.mark.parametrize(
-    "look", [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"forced_colors": "active"}]
-)
-def test_c7_axe_finds_nothing(kitchen: Kitchen, visit: Visit, look: dict[str, Any]) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
+def test_c7_axe_finds_nothing(kitchen: Kitchen, visit: Visit) -> None:
     page, _ = start(kitchen, visit)
-    page.emulate_media(**look)
     for frame, key in ((30, "i"), (90, "o"), (60, "i"), (200, "o")):
         press(page, frame, key)
     page.click("#steps-list .time >> nth=0")
     page.keyboard.press("2")
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true })")
-    assert Axe().run(page).response["violations"] == []
+    assert look_with_axe(page) == []
     page.set_viewport_size({"width": 320, "height": 700})  # C10
     assert page.evaluate("document.documentElement.scrollWidth") <= 320

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stores import copy_database, copy_store
 
 from proctor.ask.moment.candidate import Answer, Candidate, Provenance
 from proctor.ask.moment.question import moment_question
@@ -203,6 +205,16 @@ class Bench:
     def final(self, name: str) -> list[tuple[str, str, str]]:
         rows = sorted(self.rows("final_answers", item_id=self.item(name).id), key=lambda row: row.position)
         return [(row.text, row.source, row.approved_by) for row in rows]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A store with nothing in it: an SQLite file, then a PostgreSQL database."""
+    if request.param == "sqlite":
+        yield str(copy_store(tmp_path / "store.sqlite"))
+    else:
+        with copy_database(request.getfixturevalue("postgres_server")) as url:
+            yield url
 
 
 @pytest.fixture

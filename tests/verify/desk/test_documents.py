@@ -97,6 +97,16 @@ def test_a_new_project_has_texts_and_old_ones_stay(desk: Desk) -> None:
     assert len(desk.read(documents.protocol_hash)) == 8
 
 
+def test_a_new_german_project_has_german_texts(desk: Desk) -> None:
+    kinds = ("moment", "clip")
+    desk.write(lambda c: documents.ensure_defaults(desk, c, kinds, language="de")).result()
+    for kind, words in (("guideline", "Sie verlangt beide Quellen"), ("guideline/clip", "aus denen eine Prüfung"), ("consent", "Ihre Rechte")):  # fmt: skip
+        with desk.reading() as connection:
+            text = documents.latest(connection, kind)
+        assert text is not None
+        assert words in text.body
+
+
 def test_the_consent_names_release_and_withdrawal_and_nothing_that_is_not_kept() -> None:
     text = " ".join(documents.DEFAULT_CONSENT.split())
     assert "may be released as part of a public data set" in text

@@ -83,7 +83,7 @@ def test_who_had_a_changed_item_gets_it_again_under_another_address(
     assert {row.slot for row in live.values()} == {0, 1}
     assert {row.queue_pos for row in live.values()} == {7}
     assert not {row.pid for row in live.values()} & {first, second}
-    # A page that is still open with the old text must not be taken for a judgment of the new one.
+    # A page that is still open with the old text must not be taken for a judgement of the new one.
     for pid, person in ((first, ana), (second, ben)):
         with pytest.raises(GoneError):
             bench.submit(pid, person, "+ --", rev=0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 
 from proctor.database import Database
 from proctor.errors import UserError
@@ -115,7 +116,7 @@ def test_what_the_database_cannot_take_refuses_nobody_else(room: Room) -> None:
     with pytest.raises(UserError, match="cannot be used"):
         bad.result(60)
     assert room.keys() == {"a", "b"}
-    assert room.writer.submit(room.note("later")).result(10) == "later"
+    assert room.writer.submit(room.note("later")).result(PATIENCE) == "later"
 
 
 def test_a_commit_that_fails_acknowledges_nobody_and_keeps_nothing(room: Room) -> None:
@@ -138,7 +139,7 @@ def test_a_commit_that_fails_acknowledges_nobody_and_keeps_nothing(room: Room) -
             future.result(60)
     room.database.transaction = whole  # type: ignore[method-assign]
     assert room.keys() == set()
-    assert room.writer.submit(room.note("a")).result(10) == "a"
+    assert room.writer.submit(room.note("a")).result(PATIENCE) == "a"
 
 
 def test_no_turn_in_time_is_told_to_all_at_once(tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_no_turn_in_time_is_told_to_all_at_once(tmp_path: Path) -> None:
     )  # the one that held the writer, and one for all: nobody waited for a turn alone
     other.execute("ROLLBACK")
     other.close()
-    assert room.writer.submit(room.note("after")).result(10) == "after"
+    assert room.writer.submit(room.note("after")).result(PATIENCE) == "after"
     room.writer.close()
     room.database.close()
 
@@ -192,7 +193,7 @@ def test_who_asked_may_go_away(room: Room) -> None:
     assert gone.cancel()
     gate.set()
     assert stays.result(60) == "stays"
-    assert room.writer.submit(room.note("next")).result(10) == "next"
+    assert room.writer.submit(room.note("next")).result(PATIENCE) == "next"
 
 
 def test_many_threads_at_once_lose_nothing(room: Room) -> None:

@@ -118,7 +118,7 @@ def test_every_fault_is_told_at_its_field() -> None:
     assert "too long" in said(errors=(ErrorMark(step="1", tag="other", text="x" * 10_000),))["error-0"]
     assert "no verb" in said(actions=(ActionMark(id="x", start_s=1, end_s=2, verb=" "),))["action-x"]
     assert "outside" in said(narrations=(Narration(id="n", video_s=math.nan),))["narration-n"]
-    assert "no text" in said(note="\x00")["note"]
+    assert "not text" in said(note="\x00")["note"]
 
 
 def test_unknown_fields_tags_and_floods_are_refused() -> None:

@@ -60,6 +60,7 @@ from proctor.llm.outcome import Outcome, Reply, Truncated
 from proctor.media.sampling import TIME_TOLERANCE, thin
 from proctor.metrics.choice.letters import LETTERS
 from proctor.metrics.choice.reading import PARSER
+from proctor.said import say
 
 __all__ = [
     "ANSWER",
@@ -153,7 +154,7 @@ class _Clip(Kind[ClipAsking]):
         steps = msgspec.convert(question.facts, ClipFacts).steps
         lines = tuple(Line(str(n), step) for n, step in enumerate(steps, 1))
         card = super().card(question, library)
-        return (*card, Exhibited("Steps as annotated", lines=lines)) if steps else card
+        return (*card, Exhibited(say("Steps as annotated"), lines=lines)) if steps else card
 
     def lines(self, question: Question, library: Library) -> tuple[Line, ...]:
         """Return the annotated steps: when, what, of which kind, and what is said meanwhile."""

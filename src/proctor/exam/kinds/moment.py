@@ -57,6 +57,7 @@ from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply
 from proctor.llm.prompt import Rendered
 from proctor.media.sampling import published_ids
+from proctor.said import say
 
 if TYPE_CHECKING:
     from proctor.exam.frames import ShownFrame
@@ -103,7 +104,7 @@ class _Moment(Kind[View]):
     def card(self, question: Question, library: Library) -> tuple[Exhibited, ...]:
         """Return the recording up to the moment, and the procedure with what was done of it."""
         played = (part for part in super().card(question, library) if part.footage is not None)
-        return (*played, Exhibited("Procedure", progress=moment_example(question)))
+        return (*played, Exhibited(say("Procedure"), progress=moment_example(question)))
 
     def blind(self, question: Question) -> Question:
         """Return the question with an example of which nothing was done yet: its card shows the procedure as such."""

@@ -14,6 +14,7 @@ from proctor.exam.card import Criterion, Judging
 from proctor.exam.kinds.example import Example, shown_example
 from proctor.exam.library import Library
 from proctor.exam.question import Footage, Open, Procedure, Proposed, Question, seen_hash
+from proctor.said import say
 
 __all__ = [
     "FLOOR_NAMES",
@@ -150,32 +151,38 @@ judgement.
 JUDGING: Final = Judging(
     criteria=(
         Criterion(
-            "It needs both the recording and the instructions",
-            "“Which step should I do next?” does: you must see what was done and know what the recipe asks for. "
-            "“What colour is the bowl?” needs only the recording.",
+            say("It needs both the recording and the instructions"),
+            say(
+                "“Which step should I do next?” does: you must see what was done and know what the recipe asks for. "
+                "“What colour is the bowl?” needs only the recording."
+            ),
         ),
         Criterion(
-            "It is about the procedure",
-            "Steps, their order, amounts, tools, timing or mistakes. “Does this look tasty?” is not.",
+            say("It is about the procedure"),
+            say("Steps, their order, amounts, tools, timing or mistakes. “Does this look tasty?” is not."),
         ),
         Criterion(
-            "It needs no knowledge from outside",
-            "“Is olive oil healthier than butter?” cannot be answered from the recording and the instructions.",
+            say("It needs no knowledge from outside"),
+            say(
+                "“Is olive oil healthier than butter?” cannot be answered from the recording and the instructions."
+            ),
         ),
         Criterion(
-            "It is natural, clear and grammatical",
-            "Someone in the middle of the work would say it like this, and you know at once what they mean.",
+            say("It is natural, clear and grammatical"),
+            say(
+                "Someone in the middle of the work would say it like this, and you know at once what they mean."
+            ),
         ),
     ),
     reasons={
-        "one-source": "It can be answered without the recording, or without the instructions",
-        "not-procedural": "It is not about carrying out the procedure",
-        "outside-knowledge": "It needs knowledge from elsewhere",
-        "unclear": "It is unclear or can be read in two ways",
-        "language": "The language is wrong or not natural",
-        "mismatch": "It does not fit this moment of the recording",
+        "one-source": say("It can be answered without the recording, or without the instructions"),
+        "not-procedural": say("It is not about carrying out the procedure"),
+        "outside-knowledge": say("It needs knowledge from elsewhere"),
+        "unclear": say("It is unclear or can be read in two ways"),
+        "language": say("The language is wrong or not natural"),
+        "mismatch": say("It does not fit this moment of the recording"),
     },
     guideline=_GUIDELINE,
-    ask="Are these right answers, at this moment?",
+    ask=say("Are these right answers, at this moment?"),
 )
 """The published criteria (ProMQA), in our own words."""

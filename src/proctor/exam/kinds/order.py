@@ -31,6 +31,7 @@ from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply
 from proctor.metrics.ordering.decoding import decode_pairwise
 from proctor.procedure.order_heuristics import HEURISTICS
+from proctor.said import say
 
 __all__ = ["KIND", "OrderView"]
 
@@ -83,10 +84,12 @@ class _Order(Kind[OrderView]):
 
     def card(self, question: Question, library: Library) -> tuple[Exhibited, ...]:
         """Return the goal, and the steps as they are presented, each under the id by which proposals name it."""
-        shown = [Exhibited("Goal", goal)] if (goal := _goal(question)) else []
+        shown = [Exhibited(say("Goal"), goal)] if (goal := _goal(question)) else []
         for part, made in zip(question.evidence, evidence_parts(question, library), strict=True):
             shown.append(
-                made._replace(heading=f"Step {part.id}") if isinstance(part, Words | Picture) else made
+                made._replace(heading=say("Step {id}", id=part.id))
+                if isinstance(part, Words | Picture)
+                else made
             )
         return tuple(shown)
 

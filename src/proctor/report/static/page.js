@@ -28,7 +28,7 @@
     let shown = 0;
     cards.forEach((card, n) => {
       let fits = (!wanted || texts[n].includes(wanted))
-        && facets.every((one) => !one.value || card.dataset["f" + one.dataset.facet] === one.value)
+        && facets.every((one) => !one.value || (card.dataset["f" + one.dataset.facet] ?? "").split(" ").includes(one.value))
         && runs.every((_, k) => answered(said[n], k));
       if (fits && beside) {
         const sign = against(said[n]);
@@ -51,6 +51,8 @@
       if (field === word) field.value = value;
       else field.selectedIndex = Math.max(0, [...field.options].findIndex((option) => value && option.text === value));
     }
+    const rare = form.querySelector(".rare");
+    if (rare && [...rare.querySelectorAll("select")].some((field) => field.value)) rare.open = true;
     filter();
   };
   const keep = () => {
@@ -81,7 +83,7 @@
   large.addEventListener("click", (event) => { if (event.target === large) large.close(); });
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a.find, a.enlarge");
-    if (!link || event.ctrlKey || event.metaKey) return;
+    if (!link || "tag" in link.dataset || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     if (link.matches(".find")) location.hash = "#find?" + link.dataset.find;
     else {

@@ -34,7 +34,7 @@
     const text = first || cell.textContent.trim();
     return more.length ? `${text} (${more.join("; ")})` : text;
   };
-  const grid = (table) => [...table.rows].map((row) => [...row.cells].map(said));
+  const grid = (table) => [...table.rows].filter((row) => !row.hidden).map((row) => [...row.cells].map(said));
   // a text that a spreadsheet would take for a formula stays a text
   const field = (text) => {
     const safe = /^[=+@\t\r-]/.test(text) && !/^[+-][\d.,]+( [\u25b2\u25bc\u2248])?( \(.*\))?$/.test(text) ? "'" + text : text;
@@ -121,9 +121,9 @@
   status.className = "sr";
   status.setAttribute("role", "status");
   document.getElementById("main").append(status);
-  for (const region of document.querySelectorAll("main > section:not(#examples) .scroll")) {
+  const equip = (region) => {
     const part = region.querySelector("table") ?? region.querySelector("svg");
-    if (!part || region.parentElement.closest(".scroll")) continue;
+    if (!part || region.parentElement.closest(".scroll")) return;
     const title = region.getAttribute("aria-label");
     const bar = document.createElement("p");
     bar.className = "tools";
@@ -136,11 +136,22 @@
       button.addEventListener("click", async () => { await act(); status.textContent = `${what}: done`; });
       bar.append(button);
     };
-    if (part.matches("table") && !part.matches(".plot, .cells, .orders")) {
+    if (part.matches("table") && !part.matches(".plot, .orders, .cells:not(.source-card *)")) {
       offer("CSV", "Copy as CSV", () => copy(csv(part)));
       offer("LaTeX", "Copy as LaTeX", () => copy(latex(part)));
     }
     offer("PNG", "Save as PNG", () => save(part, title));
     region.after(bar);
+  };
+  document.querySelectorAll("main > section:not(#examples) .scroll").forEach(equip);
+  // hundreds of examples are equipped when they are first open
+  const open = (card) => {
+    if (!card.open || card.dataset.equipped) return;
+    card.dataset.equipped = "yes";
+    card.querySelectorAll(".scroll").forEach(equip);
+  };
+  for (const card of document.querySelectorAll(".example")) {
+    open(card);
+    card.addEventListener("toggle", () => open(card));
   }
 })();

@@ -14,6 +14,7 @@ from proctor.datasets.golden import Ballot
 from proctor.datasets.sequence_files import write_sequences
 from proctor.metrics.order_agreement import AlternativeInstance, alternative_order_agreement, majority_vote
 from proctor.records import write_jsonl
+from proctor.said import say_in
 from proctor.stages.naming import file_name
 from proctor.stages.order_people import OrderRecord, read_people
 from proctor.stages.rounds.opening import Collected, Made
@@ -26,10 +27,13 @@ from proctor.workspace import Workspace
 
 __all__ = ["collect", "make"]
 
-_INSTRUCTIONS: Final = """\
+_INSTRUCTIONS: Final = say_in(
+    "a shipped round",
+    """\
 Each page shows the steps of a manual in the order in which they were written. Name every other order in which they could be done just
 as well: copy the order and rearrange it, or link neighbours that may swap. If there is no other order, say so.
-"""
+""",
+)
 
 
 def make(workspace: Workspace, settings: AlternativesSettings) -> Made:

@@ -15,6 +15,7 @@ from proctor.exam.kind import kind_named
 from proctor.exam.predict import item_rng
 from proctor.exam.question import Choice, Item
 from proctor.records import content_hash, write_jsonl
+from proctor.said import say_in
 from proctor.stages.inputs import load_all_items, load_judgements
 from proctor.stages.naming import file_name
 from proctor.stages.predict import form_of, import_predictions
@@ -33,11 +34,14 @@ __all__ = ["collect", "draw_evenly", "make"]
 
 _CUTS: Final = ("noise", "level", "style")
 """What strata are cut by, of all that tables slice by (``Kind.slices``)."""
-_INSTRUCTIONS: Final = """\
+_INSTRUCTIONS: Final = say_in(
+    "a shipped round",
+    """\
 You sit the exam that systems sit. Watch the clip to its end, read what stands beside it, and answer from that and nothing else; if you are
 unsure, give the answer that is most likely. One sentence is enough. *Can't do this* is for pages that are broken. Work alone, and do not
 ask a chat assistant.
-"""
+""",
+)
 
 
 def make(workspace: Workspace, settings: AnswerSettings) -> Made:

@@ -18,6 +18,7 @@ from proctor.llm.outcome import Reply
 from proctor.llm.structured import read_object
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, atomic_write, read_bytes, read_jsonl, write_json
+from proctor.said import say_in
 from proctor.spreadsheet import csv_text
 from proctor.stages.graph_review import ReviewRow, review_rows, write_rows
 from proctor.stages.models import open_models
@@ -37,10 +38,13 @@ __all__ = ["collect", "make"]
 
 _STAGE: Final = "round graph"
 _ID: Final = re.compile(r"\w(?:[\w .-]{0,98}[\w.-])?")
-_INSTRUCTIONS: Final = """Read the text. Choose the words of each action and make them a step; a step is one thing that is done.
+_INSTRUCTIONS: Final = say_in(
+    "a shipped round",
+    """Read the text. Choose the words of each action and make them a step; a step is one thing that is done.
 Then say which steps must come before which: only what *must* wait, not what happens to stand later. Accept a proposal only where
 you would have written it yourself.
-"""
+""",
+)
 
 
 def make(workspace: Workspace, settings: GraphRoundSettings) -> Made:

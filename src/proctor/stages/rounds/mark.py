@@ -12,6 +12,7 @@ from proctor.errors import UserError
 from proctor.exam.kind import kind_named
 from proctor.exam.question import Item, gold_texts, type_of
 from proctor.records import content_hash, write_jsonl
+from proctor.said import say_in
 from proctor.stages.inputs import load_all_items, load_predictions
 from proctor.stages.judge import chosen_runs
 from proctor.stages.predict import items_of_run, read_run_info
@@ -26,10 +27,13 @@ from proctor.workspace import Workspace
 
 __all__ = ["collect", "make"]
 
-_INSTRUCTIONS: Final = """\
+_INSTRUCTIONS: Final = say_in(
+    "a shipped round",
+    """\
 Each page shows a question, the answers that are known to be right, and one answer to be marked. Mark each answer on its own, whatever you
 said of another one to the same question: several systems and people may have answered it.
-"""
+""",
+)
 
 
 def _answers(workspace: Workspace, runs: Sequence[str]) -> Iterator[tuple[str, Item, str, str]]:

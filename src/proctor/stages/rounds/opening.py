@@ -18,7 +18,7 @@ from proctor.stages.studio import open_desk
 from proctor.verify.desk import documents, rounds
 from proctor.verify.rounds.kind import task_kind
 from proctor.verify.rounds.records import QuizItem, Round, RoundSettings, Task
-from proctor.workspace import Workspace
+from proctor.workspace import Workspace, is_there
 
 __all__ = [
     "Collected", "Made", "Opened", "RoundLine", "collect_round", "folder_of", "list_rounds", "open_round",
@@ -39,6 +39,7 @@ class Made:
         quiz: on the instructions.
         tests: test tasks in each batch.
         attention: attention checks in each batch.
+        title: of the work.
     """
 
     tasks: Sequence[Task]
@@ -49,6 +50,7 @@ class Made:
     quiz: tuple[QuizItem, ...] = ()
     tests: int = 0
     attention: int = 0
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +63,16 @@ class Collected:
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
-    """A round that was begun: its name, the end of its address, tasks by role, what was left out by reason."""
+    """A round that was begun: its name, the end of its address, tasks by role, what was left out by reason.
+
+    ``new``: its workspace was made for it.
+    """
 
     round: str
     address: str
     tasks: dict[str, int]
     dropped: dict[str, int] = {}
+    new: bool = False
 
 
 class RoundLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,11 +95,14 @@ def open_round(root: Path, kind: str, settings: Given) -> Opened:
         UserError: if the workspace has nothing to make tasks of, a file of the settings cannot be read, or the name is taken.
     """
     workspace = Workspace(root)
-    workspace.require_folder()
+    new = not is_there(root)
+    if kind != "own":  # the one kind that needs nothing of a workspace
+        workspace.require_folder()
     made: Made = _stage(kind).make(workspace, settings)
     name = settings.name or kind
     dropped = workspace.write_dropped(f"round-{kind}", made.dropped)
     given = RoundSettings(
+        title=made.title,
         wanted=settings.people,
         batch=settings.batch,
         tests=made.tests,
@@ -104,7 +113,7 @@ def open_round(root: Path, kind: str, settings: Given) -> Opened:
         workers=settings.workers,
         not_rounds=settings.not_round,
         seed=settings.seed,
-        instructions=_text(settings.instructions) or made.instructions,
+        instructions=_text(settings.instructions) or str(made.instructions),
         consent=_text(settings.consent) or made.consent,
         quiz=made.quiz,
         code=settings.code,
@@ -125,7 +134,7 @@ def open_round(root: Path, kind: str, settings: Given) -> Opened:
     roles: dict[str, int] = {}
     for task in made.tasks:
         roles[task.role] = roles.get(task.role, 0) + 1
-    return Opened(round=added.name, address=f"/r/{added.pid}", tasks=roles, dropped=dropped)
+    return Opened(round=added.name, address=f"/r/{added.pid}", tasks=roles, dropped=dropped, new=new)
 
 
 def collect_round(root: Path, settings: Collect) -> tuple[Round, Collected]:

@@ -20,6 +20,7 @@ from proctor.exam.question import Item, Order, Picture, Words
 from proctor.metrics.order_agreement import order_agreement
 from proctor.procedure import manual
 from proctor.records import Dropped, content_hash, write_jsonl
+from proctor.said import say_in
 from proctor.stages.inputs import load_all_items
 from proctor.stages.naming import file_name
 from proctor.stages.order_exchange import write_label_studio_orders
@@ -36,10 +37,13 @@ from proctor.workspace import Workspace
 __all__ = ["SHOWN", "authored", "collect", "line_of", "make", "ordered_items", "sequence_of", "still_asked", "tasks_of"]  # fmt: skip
 
 SHOWN: Final[Mapping[str, Shows]] = {"multimodal": "both", "text": "text", "image": "image"}
-_INSTRUCTIONS: Final = """\
+_INSTRUCTIONS: Final = say_in(
+    "a shipped round",
+    """\
 Each page shows the steps of a manual in a random order. Put them into the order in which they happen: what is done first is at the top.
 Then say how sure you are and, where texts and pictures are shown, what helped you. Work alone, and do not look for the manual.
-"""
+""",
+)
 
 
 def ordered_items(workspace: Workspace, only: Sequence[str] = ()) -> dict[str, Item]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,11 +18,12 @@ from proctor.stages.rounds.opening import Collected, Made, folder_of, task_of
 from proctor.stages.rounds.settings import RateSettings
 from proctor.stages.study import read_key
 from proctor.verify.rounds import rate
-from proctor.verify.rounds.form import FormSheet
+from proctor.verify.rounds.checked import CheckedOptions, Done, batch_checks, checked_options
+from proctor.verify.rounds.form import FormSheet, as_text
 from proctor.verify.rounds.records import Reading, Round
 from proctor.workspace import Workspace
 
-__all__ = ["collect", "make"]
+__all__ = ["cells", "checks_text", "collect", "make", "write_texts"]
 
 
 def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 - as every kind
@@ -67,13 +68,12 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
         question = msgspec.structs.replace(body.question, id=check.name, text=check.text)
         body = msgspec.structs.replace(body, question=question)
         tasks.append(task_of(check.name, body, role="attention"))
-    examples = (f"## Example {n}\n\n{text}" for n, text in enumerate(form.examples, 1))
     rights |= {check.name: check.right for check in form.attention}
     return Made(
         tasks=tasks,
         options=rate.RateOptions(fields=form.fields, styles=styles, rights=rights),
         dropped=dropped,
-        instructions="\n\n".join((form.instructions, *examples)),
+        instructions=form.guide,
         quiz=form.quiz,
         tests=len(key),
         attention=len(form.attention),
@@ -85,35 +85,24 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
 
     What a reviewer set aside is left out of the ratings; attention checks are no ratings.
     """
-    folder, options = out or folder_of(workspace, round_, "studies"), rate.options_of(round_)
+    folder, options = out or folder_of(workspace, round_, "studies"), checked_options(round_)
     names = tuple(field.name for field in options.fields)
     ratings: list[tuple[object, ...]] = []
     corrections: list[tuple[object, ...]] = []
-    batches: dict[tuple[str, str, bool], list[rate.Done]] = {}
     for r in readings:
         sheet = msgspec.json.decode(r.sheet, type=FormSheet)
-        batches.setdefault((r.batch, r.person, r.counts), []).append((r.task, r.role, sheet))
         if r.counts and r.role != "attention":
-            ratings.append((r.person, r.task, *_cells(sheet, names), round(r.seconds, 1), sheet.note))
+            ratings.append((r.person, r.task, *cells(sheet, names), round(r.seconds, 1), sheet.note))
             if r.corrected is not None:
                 fixed = msgspec.json.decode(r.corrected, type=FormSheet)
-                corrections.append((r.person, r.task, *_cells(fixed, names)))
-    checks = [
-        (batch, person, "counts" if counts else "set aside", len(done), *c, "yes" if c.has_bonus else "no")
-        for (batch, person, counts), done in batches.items()
-        for c in (rate.batch_checks(done, options.rights),)
-    ]
+                corrections.append((r.person, r.task, *cells(fixed, names)))
     head = ("worker", "sample", *names)
-    checked = ("batch", "worker", "state", "done", "attention", "failed", "tests", "right", "bonus")
     files = {
         folder / "ratings.csv": csv_text((*head, "seconds", "note"), ratings),
         **({folder / "corrections.csv": csv_text(head, corrections)} if corrections else {}),
-        folder / "checks.csv": csv_text(checked, checks),
+        folder / "checks.csv": checks_text(readings, options),
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, text in files.items():
-        with atomic_write(path) as file:
-            file.write(text.encode())
+    write_texts(files)
     given = f" --corrections {folder / 'corrections.csv'}" if corrections else ""
     said = (
         f"{len(ratings):,} ratings by {len({r[0] for r in ratings}):,} people, {len(corrections):,} corrected"
@@ -123,5 +112,29 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     )
 
 
-def _cells(sheet: FormSheet, names: Sequence[str]) -> list[str]:
-    return ["; ".join(v) if isinstance(v := sheet.values.get(name, ""), list) else v for name in names]
+def cells(sheet: FormSheet, names: Sequence[str]) -> list[str]:
+    """Return what a sheet holds as cells of a table."""
+    return [as_text(sheet.values.get(name, "")) for name in names]
+
+
+def checks_text(readings: Iterable[Reading], options: CheckedOptions) -> str:
+    """Return ``checks.csv``: how every batch did on its attention checks and test tasks."""
+    batches: dict[tuple[str, str, bool], list[Done]] = {}
+    for r in readings:
+        sheet = msgspec.json.decode(r.sheet, type=FormSheet)
+        batches.setdefault((r.batch, r.person, r.counts), []).append((r.task, r.role, sheet))
+    head = ("batch", "worker", "state", "done", "attention", "failed", "tests", "right", "bonus")
+    rows = [
+        (batch, person, "counts" if counts else "set aside", len(done), *c, "yes" if c.has_bonus else "no")
+        for (batch, person, counts), done in batches.items()
+        for c in (batch_checks(done, options.rights),)
+    ]
+    return csv_text(head, rows)
+
+
+def write_texts(files: Mapping[Path, str]) -> None:
+    """Write files, each whole or not at all."""
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path) as file:
+            file.write(text.encode())

@@ -15,6 +15,7 @@ from proctor.errors import UserError
 from proctor.media.streams import write_length
 from proctor.records import Dropped, atomic_write, file_sha256, is_there, read_json, write_json, write_jsonl
 from proctor.release.recordings import withdrawals
+from proctor.said import say_in
 from proctor.stages.rounds.opening import Collected, Made, task_of
 from proctor.stages.rounds.settings import RecordRoundSettings
 from proctor.studio.narrations import forget_sounds
@@ -25,11 +26,14 @@ from proctor.workspace import Workspace
 
 __all__ = ["collect", "make"]
 
-_INSTRUCTIONS = """\
+_INSTRUCTIONS = say_in(
+    "a shipped round",
+    """\
 Choose a recording and confirm the list. The tablet counts down, flashes for the cameras, and shows one step at a time: *Done* goes on
 (Space or a pedal), *Oops* (`O`) notes that something went wrong, holding *Stop* for a second (Escape) ends it. Then say of each step
 whether it was done as planned. Without a network everything stays on the tablet and is sent later; leave it on until nothing waits.
-"""
+""",
+)
 _change = msgspec.structs.replace
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from proctor.settings import Settings, argument, option
 
 __all__ = [
-    "AlternativesSettings", "AnswerSettings", "Collect", "Database", "Given", "GraphRoundSettings", "MarkSettings", "OrderSettings",
+    "AlternativesSettings", "AnswerSettings", "Collect", "Database", "Given", "GraphRoundSettings", "MarkSettings", "OrderSettings", "OwnSettings",
     "RateSettings", "RecordRoundSettings", "SampleSettings", "Stored", "TimelineSettings", "Transcribe", "Which", "WriteSettings",
 ]  # fmt: skip
 
@@ -107,6 +107,17 @@ class RateSettings(Given, frozen=True, kw_only=True):
     batch: Annotated[int, option("Questions of a batch, beside its tests and checks; 0 for all.", ge=0)] = 17
     batches: Annotated[int, option("Batches that a person may do; 0 for any number.", ge=0)] = 1
     lease_minutes: Annotated[float, option("Minutes for a batch; 0 for any time.", ge=0)] = 90
+
+
+class OwnSettings(Given, frozen=True, kw_only=True):
+    """Which rows are tasks, and what of them is shown and asked."""
+
+    tasks: Annotated[Path, argument("Table of the tasks, a row each: .csv, .tsv, .json or .jsonl.", "TASKS")]
+    form: Annotated[Path, option("What is shown and asked (TOML, JSON).")]
+    tests: Annotated[int | None, option("Rows with known answers in each batch; default: all.", ge=0, le=100)] = None  # fmt: skip
+    media: Annotated[Path | None, option("Folder of pictures and videos; that of the tasks by default.")] = (
+        None
+    )
 
 
 class TimelineSettings(Given, frozen=True, kw_only=True):

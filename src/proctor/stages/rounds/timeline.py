@@ -17,6 +17,7 @@ from proctor.media.steady import check_steady
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Recording, Segment
 from proctor.records import Dropped, is_there, read_bytes, read_json, read_jsonl, write_jsonl
+from proctor.said import say_in
 from proctor.stages.rounds.opening import Collected, Made, folder_of, task_of
 from proctor.stages.rounds.settings import TimelineSettings
 from proctor.stages.rounds.transcribe import write_narrations
@@ -37,11 +38,14 @@ from proctor.workspace import Workspace
 
 __all__ = ["collect", "make"]
 
-_INSTRUCTIONS = """\
+_INSTRUCTIONS = say_in(
+    "a shipped round",
+    """\
 Mark each step from its first movement to its last: `I` is the start, `O` the end. A step that is done in two stretches has two
 segments, and steps may overlap. A step that was left out has no segment and the tag *Missing step*. A step may have several
 tags, each with a sentence about what was seen. Review the boundaries before you submit (`R`).
-"""
+""",
+)
 
 
 def make(workspace: Workspace, settings: TimelineSettings) -> Made:

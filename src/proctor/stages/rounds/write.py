@@ -18,6 +18,7 @@ from proctor.exam.question import Question
 from proctor.llm.store import CallStore, Selection
 from proctor.metrics.text_statistics import drawn_variety
 from proctor.records import content_hash, read_jsonl, write_jsonl
+from proctor.said import say_in
 from proctor.stages.generate import sample_examples
 from proctor.stages.inputs import load_all_items, some_examples
 from proctor.stages.models import CALLS
@@ -34,11 +35,14 @@ from proctor.workspace import Workspace, is_there
 
 __all__ = ["collect", "make"]
 
-_INSTRUCTIONS: Final = """\
+_INSTRUCTIONS: Final = say_in(
+    "a shipped round",
+    """\
 You see somebody carrying out a procedure. Watch the clip to its end, read the steps, and write one question that this person could ask at
 this moment, of the sort that the page names, with all its right answers. It needs both the recording and the instructions, and nothing from
 outside. Write alone, and do not ask a chat assistant.
-"""
+""",
+)
 
 
 def make(workspace: Workspace, settings: WriteSettings) -> Made:

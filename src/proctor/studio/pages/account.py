@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
+from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -16,9 +16,12 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
+from proctor.said import say
 from proctor.studio.auth import Auth, RefusedError, SlowDownError, hash_token
 from proctor.studio.context import desk_of, number_in, person_of, read, studio_of, text_in, write
+from proctor.studio.language import LANGUAGES, date_text
 from proctor.studio.markdown import render_markdown
+from proctor.studio.oidc import ProviderError, openid_of
 from proctor.studio.pages.narrations import forget_voice
 from proctor.studio.pages.tasks import find_task
 from proctor.studio.pages.work import cut_ahead
@@ -36,42 +39,56 @@ from proctor.studio.views import (
     SessionRow,
     SetupView,
     SigninView,
+    TokenRow,
 )
-from proctor.verify.desk import documents, flow, people
+from proctor.verify.desk import documents, flow, identities, people, tokens
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.events import list_events
 from proctor.verify.desk.items import get_item
 from proctor.verify.desk.people import COMMAND_LINE, Invite, Session
 from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, Person, Stage, at_least
+from proctor.verify.desk.tokens import Token
 from proctor.verify.desk.withdrawal import withdraw_consent
 from proctor.verify.desk.work import find_assignment, is_begun
 from proctor.verify.schema import FIRST_KIND
 
-__all__ = ["ROUTES", "StartView", "first_step", "keys_of"]
+__all__ = [
+    "AT_PROVIDER",
+    "ROUTES",
+    "StartView",
+    "first_step",
+    "keys_of",
+    "led_away",
+    "local_address",
+    "show_my",
+    "signed_in",
+]
 
+AT_PROVIDER: Final = "at-provider"
+"""What the cookie is for by which a browser knows that somebody has signed in at the provider on it."""
 _LOCAL: Final = re.compile(r"/(?![/\\])[A-Za-z0-9._~/-]*", re.ASCII)
 _KEY: Final = re.compile(r"(?:Mod\+|Alt\+|Shift\+)*(?:[!-~]|[A-Z][A-Za-z0-9]{1,15})", re.ASCII)
 _THEMES: Final = ("auto", "light", "dark")
 _VERSIONS_SECONDS: Final = 2.0
 _OWN: Final[tuple[Stage, ...]] = ("training", "judge")
 _DUTIES: Final[Mapping[str, str]] = {
-    "annotator": "You watch short clips and judge questions and answers about them.",
-    "adjudicator": "You decide where two people who judged alone did not agree.",
-    "coordinator": "You invite people, give out the work and follow how far they agree.",
-    "owner": "You own this project: you give roles and can do everything in it.",
+    "annotator": say("You watch short clips and judge questions and answers about them."),
+    "adjudicator": say("You decide where two people who judged alone did not agree."),
+    "coordinator": say("You invite people, give out the work and follow how far they agree."),
+    "owner": say("You own this project: you give roles and can do everything in it."),
 }
 _KEYS: Final[tuple[tuple[str, str, str], ...]] = (
-    ("submit", "Submit", "Mod+Enter"),
-    ("yes", "Yes", "y"),
-    ("no", "No", "n"),
-    ("own", "Add an own answer", "a"),
-    ("undo", "Undo", "z"),
-    ("flag", "Can't judge", "f"),
-    ("prev", "Previous item", "Alt+ArrowLeft"),
-    ("next", "Next item", "Alt+ArrowRight"),
-    ("play", "Play or pause", "Space"),
-    ("graph", "Graph on the full screen", "g"),
-    ("steps", "Go to the list of steps", "t"),
+    ("submit", say("Submit"), "Mod+Enter"),
+    ("yes", say("Yes"), "y"),
+    ("no", say("No"), "n"),
+    ("own", say("Add an own answer"), "a"),
+    ("undo", say("Undo"), "z"),
+    ("flag", say("Can't judge"), "f"),
+    ("prev", say("Previous item"), "Alt+ArrowLeft"),
+    ("next", say("Next item"), "Alt+ArrowRight"),
+    ("play", say("Play or pause"), "Space"),
+    ("graph", say("Graph on the full screen"), "g"),
+    ("steps", say("Go to the list of steps"), "t"),
 )
 """Actions of ``static/js/work.js`` whose keys can be changed here; the sheet behind ``?`` changes all."""
 
@@ -160,7 +177,7 @@ async def _versions(request: Request) -> tuple[int, dict[str, int]]:
 
 async def show_signin(request: Request) -> Response:
     """Show the form; whoever is signed in goes on."""
-    address = _next(request.query_params.get("next", ""))
+    address = local_address(request.query_params.get("next", ""))
     if request.state.person is not None:
         return see_other(address)
     return render(request, "signin", SigninView(next=address))
@@ -169,14 +186,14 @@ async def show_signin(request: Request) -> Response:
 async def sign_in(request: Request) -> Response:
     """Check name and password; the dialog above a page asks for data, the page for a redirect."""
     form = await _form(request)
-    handle, address = text_in(form, "handle"), _next(text_in(form, "next"))
+    handle, address = text_in(form, "handle"), local_address(text_in(form, "next"))
     auth = _auth(request)
     try:
         person, token = await auth.sign_in(request, handle, str(form.get("password", "")))
     except RefusedError as error:
         return _refused(request, handle, address, 401, error.message, {})
     except SlowDownError as error:
-        text = f"{error.message} Try again in {error.seconds} seconds."
+        text = say("Too many attempts. Try again in {seconds} seconds.", seconds=error.seconds)
         return _refused(request, handle, address, 429, text, {"Retry-After": str(error.seconds)})
     response = see_other(address) if wants_page(request) else data_of({"person": person.pid, "next": address})
     auth.set_cookie(response, token)
@@ -188,7 +205,7 @@ def _refused(
     request: Request, handle: str, address: str, status: int, text: str, headers: Mapping[str, str]
 ) -> Response:
     if not wants_page(request):
-        return problem(status, "Not signed in", text, headers=headers)
+        return problem(status, say("Not signed in"), text, headers=headers)
     view = SigninView(handle=handle[:80], next=address, error=text)
     response = render(request, "signin", view, status=status)
     response.headers.update(headers)
@@ -197,20 +214,49 @@ def _refused(
 
 async def sign_out(request: Request) -> Response:
     """End this session."""
-    auth = _auth(request)
-    await auth.sign_out(request)
-    response = see_other("/signin?said=signed-out") if wants_page(request) else Response(status_code=204)
-    auth.clear_cookie(response)
-    return response
+    await _auth(request).sign_out(request)
+    return await _signed_out(request)
 
 
 async def end_everywhere(request: Request) -> Response:
     """End all sessions of the person, this one too."""
     person, desk = person_of(request), desk_of(request)
     await write(request, lambda c: people.end_all_sessions(desk, c, person, actor=person.pid))
-    response = see_other("/signin?said=signed-out")
-    _auth(request).clear_cookie(response)
+    return await _signed_out(request)
+
+
+async def _signed_out(request: Request) -> Response:
+    """Go on after a session has ended: to the provider's log-out, if somebody signed in there on this browser and it has one."""
+    auth = _auth(request)
+    response = see_other("/signin?said=signed-out") if wants_page(request) else Response(status_code=204)
+    if auth.cookie_for(AT_PROVIDER) in request.cookies and wants_page(request):
+        with suppress(
+            GoneError, SlowDownError, ProviderError
+        ):  # here they are signed out, whatever it answers
+            openid, was_right = openid_of(request), auth.take_try(request, "provider")
+            if address := await openid.end():
+                request.state.person = None
+                text = say("{name} asks you next whether you sign out there, too.", name=openid.provider.name)
+                response = led_away(request, say("You are signed out here"), text, address)
+            was_right()
+    auth.clear_cookie(response)
+    response.delete_cookie(auth.cookie_for(AT_PROVIDER), secure=auth.secure, httponly=True, samesite="lax")
     return response
+
+
+def led_away(request: Request, title: str, text: str, address: str) -> Response:
+    """Lead to the provider by a page that goes on by itself: a form may lead to our own pages alone (``form-action``)."""
+    action = say("Go on with {name}", name=openid_of(request).provider.name)
+    response = render(request, "message", MessageView(title, text, address, action))
+    response.headers["Refresh"] = f"0; url={address}"
+    return response
+
+
+async def show_again(request: Request) -> Response:
+    """Say where the work goes on: it waits in the tab from which somebody came to sign in (js/signin.js)."""
+    text = say("Go back to the page in your other tab: it goes on by itself. You can close this one.")
+    view = MessageView(say("You are signed in"), text, "/", say("To your work list"))
+    return render(request, "message", view)
 
 
 async def end_one(request: Request) -> Response:
@@ -251,7 +297,7 @@ async def accept_invite(request: Request) -> Response:
         return render(request, template, view, status=422)
     except GoneError:
         return _used_link(request)
-    return await _signed_in(request, person)
+    return await signed_in(request, person)
 
 
 async def _make_account(request: Request, invite: Invite, handle: str, name: str, password: str) -> Person:
@@ -262,7 +308,6 @@ async def _make_account(request: Request, invite: Invite, handle: str, name: str
     hashed = await auth.passwords.hash(password) if password else ""
 
     def work(connection: Connection) -> Person:
-        trained = documents.protocol(connection).training_required and invite.role == "annotator"
         return people.consume_invite(
             desk,
             connection,
@@ -270,7 +315,7 @@ async def _make_account(request: Request, invite: Invite, handle: str, name: str
             handle=handle,
             name=name,
             password=hashed,
-            gate="training" if trained else "open",
+            gate=identities.gate_for(connection, invite.role),
         )
 
     return await write(request, work)
@@ -318,12 +363,13 @@ async def use_start(request: Request) -> Response:
         person = await write(request, lambda c: people.consume_link(desk, c, token))
     except GoneError:
         return _used_link(request)
-    return await _signed_in(request, person)
+    return await signed_in(request, person)
 
 
-async def _signed_in(request: Request, person: Person) -> Response:
+async def signed_in(request: Request, person: Person, address: str = "/") -> Response:
+    """Open a session, which ends the one that the request came with, and go on."""
     auth = _auth(request)
-    response = see_other("/")
+    response = see_other(address)
     auth.set_cookie(response, await auth.open(request, person))
     auth.know_device(request, response, person.handle)
     return response
@@ -347,30 +393,29 @@ def _is_setup(invite: Invite) -> bool:
 
 
 def _invite_view(request: Request, invite: Invite, by: str) -> tuple[str, InviteView | SetupView]:
-    action, expires = request.url.path, date_text(invite.expires_at)
+    action, expires, token = request.url.path, date_text(invite.expires_at), request.path_params["token"]
     if _is_setup(invite):
-        return "setup", SetupView(action, expires)
-    role = ("an " if invite.role[0] in "ao" else "a ") + invite.role
-    return "invite", InviteView(action, by, role, _DUTIES[invite.role], expires)
+        return "setup", SetupView(action, expires, token=token)
+    return "invite", InviteView(action, by, invite.role, _DUTIES[invite.role], expires, token=token)
 
 
 def _used_link(request: Request) -> Response:
     view = MessageView(
-        "This link does not work",
-        "It was used already, is too old, or was taken back. Ask your coordinator for a new one.",
+        say("This link does not work"),
+        say("It was used already, is too old, or was taken back. Ask your coordinator for a new one."),
         "/signin",
-        "To the sign-in page",
+        say("To the sign-in page"),
     )
     return render(request, "message", view, status=404)
 
 
 def _signed_in_already(request: Request) -> Response:
     person: Person = request.state.person
-    text = (
-        f"You are signed in as {person.name}. An invitation makes a new account: sign out first if it is for "
-        "somebody else."
+    text = say(
+        "You are signed in as {name}. An invitation makes a new account: sign out first if it is for somebody else.",
+        name=person.name,
     )
-    view = MessageView("You have an account", text, "/", "To your work list")
+    view = MessageView(say("You have an account"), text, "/", say("To your work list"))
     return render(request, "message", view, status=409)
 
 
@@ -381,7 +426,7 @@ async def give_consent(request: Request) -> Response:
     """Note that the person agrees to the version that they were shown."""
     form, person, desk = await _form(request), person_of(request), desk_of(request)
     if text_in(form, "agree") != "1":
-        return await show_consent(request, "Press the button if you want to take part.")
+        return await show_consent(request, say("Press the button if you want to take part."))
     asked = number_in(text_in(form, "version"))
 
     def work(connection: Connection) -> str:
@@ -416,7 +461,7 @@ async def tick_guideline(request: Request) -> Response:
     """Note that the person has read the version that they were shown; a newcomer goes on with their first item."""
     form, person, desk = await _form(request), person_of(request), desk_of(request)
     if text_in(form, "read") != "1":
-        return await show_guideline(request, "Press the button when you have read it.")
+        return await show_guideline(request, say("Press the button when you have read it."))
     asked = number_in(text_in(form, "version"))
 
     def work(connection: Connection) -> str:
@@ -484,13 +529,13 @@ async def _noted(
 def _check_version(connection: Connection, kind: documents.Kind, asked: int) -> None:
     text = documents.latest(connection, kind)
     if text is None or text.version != asked:
-        raise ConflictError("A newer version has just come out. Please read this one.")
+        raise ConflictError(say("A newer version has just come out. Please read this one."))
 
 
 def _when(connection: Connection, person: Person, what: str, of: str = "") -> str:
     events = list_events(connection, subject=person.pid, limit=200)
     mine = (e for e in events if e.kind == what and (not of or e.body.get("of", FIRST_KIND) == of))
-    return next((date_text(event.at) for event in mine), "an earlier day")
+    return next((date_text(event.at) for event in mine), say("an earlier day"))
 
 
 # -- one's own settings --------------------------------------------------------------------------------------
@@ -500,13 +545,21 @@ async def save_settings(request: Request) -> Response:
     """Keep theme and keys; what is not as it should be is said, and nothing is kept."""
     form, person, desk = await _form(request), person_of(request), desk_of(request)
     theme = text_in(form, "theme")
-    errors = [] if theme in _THEMES else [("theme", "There is no such theme.")]
+    errors: list[tuple[str, str]] = []
+    if theme not in _THEMES:
+        errors.append(("theme", say("There is no such theme.")))
+    spoken = text_in(form, "language")
+    if spoken and spoken not in LANGUAGES:
+        errors.append(("language", say("There is no such language.")))
     keys: dict[str, list[str]] = {}
     for name, label, usual in _KEYS:
         key = text_in(form, f"key-{name}") if f"key-{name}" in form else usual
         if key and not _KEY.fullmatch(key):
             errors.append(
-                (f"key-{name}", f"“{label}”: write one key, such as y, Mod+Enter or Alt+ArrowLeft.")
+                (
+                    f"key-{name}",
+                    say("“{label}”: write one key, such as y, Mod+Enter or Alt+ArrowLeft.", label=label),
+                )
             )
         elif key != usual:
             keys[name] = [key] if key else []
@@ -515,6 +568,7 @@ async def save_settings(request: Request) -> Response:
     settings: dict[str, object] = {
         **person.settings,
         "theme": theme,
+        "language": spoken,
         "keys": {"single": text_in(form, "single_keys") == "1", "map": keys},
     }
     await write(request, lambda c: people.set_settings(desk, c, person, settings))
@@ -530,7 +584,7 @@ async def change_password(request: Request) -> Response:
             # The same limit as at the door: an unlocked screen is no place to guess from.
             await auth.check(request, person, str(form.get("current", "")))
         except RefusedError:
-            return await show_my(request, [("current", "The password now is not right.")])
+            return await show_my(request, [("current", say("The current password is not right."))])
         except SlowDownError as error:
             response = await show_my(request, [("current", error.message)], 429)
             response.headers["Retry-After"] = str(error.seconds)
@@ -551,7 +605,7 @@ async def withdraw(request: Request) -> Response:
     """Take the consent back; see ``withdraw_consent``."""
     form, person, desk = await _form(request), person_of(request), desk_of(request)
     if text_in(form, "sure") != "1":
-        return await show_my(request, [("sure", "Tick the box if you are sure: this cannot be undone.")])
+        return await show_my(request, [("sure", say("Tick the box if you are sure: this cannot be undone."))])
     try:
         await write(request, lambda c: withdraw_consent(desk, c, person, actor=person.pid))
     except ConflictError as error:
@@ -559,10 +613,12 @@ async def withdraw(request: Request) -> Response:
     await forget_voice(request, person.pid)
     request.state.person = None
     view = MessageView(
-        "You have withdrawn",
-        "Your name and address are removed and your judgements no longer count. Thank you for your time.",
+        say("You have withdrawn"),
+        say(
+            "Your name and address are removed and your judgements no longer count. Thank you for your time."
+        ),
         "/signin",
-        "To the sign-in page",
+        say("To the sign-in page"),
     )
     response = render(request, "message", view)
     _auth(request).clear_cookie(response)
@@ -570,28 +626,33 @@ async def withdraw(request: Request) -> Response:
 
 
 async def show_my(
-    request: Request, errors: list[tuple[str, str]] | None = None, status: int = 422
+    request: Request, errors: list[tuple[str, str]] | None = None, status: int = 422, *, made: str = ""
 ) -> Response:
-    """Show settings, sessions, password and the way out."""
+    """Show settings, sessions, password, tokens (one that was just made, this once) and the way out."""
     person, desk = person_of(request), desk_of(request)
     here: Session | None = request.state.session
 
-    def look(connection: Connection) -> tuple[list[Session], str]:
-        agreed = _when(connection, person, "consent") if person.consent_version else ""
-        return people.list_sessions(desk, connection, person), agreed
+    provider = studio_of(request).settings.provider
 
-    sessions, agreed = await read(request, look)
+    def look(connection: Connection) -> tuple[list[Session], str, float | None, list[Token]]:
+        agreed = _when(connection, person, "consent") if person.consent_version else ""
+        since = identities.connected_since(connection, person, provider.issuer) if provider else None
+        mine = tokens.list_tokens(desk, connection, person)
+        return people.list_sessions(desk, connection, person), agreed, since, mine
+
+    sessions, agreed, since, mine = await read(request, look)
     keys, theme = keys_of(person), person.settings.get("theme")
     view = MyView(
         handle=person.handle,
         name=person.name,
         theme=theme if theme in ("light", "dark") else "auto",
+        languages=_languages(str(person.settings.get("language") or "")),
         single_keys=keys["single"],
         keys=tuple(KeyBinding(n, label, _first(keys["map"].get(n), usual)) for n, label, usual in _KEYS),
         sessions=tuple(
             SessionRow(
                 s.pid,
-                s.agent,
+                _agent_words(s.agent),
                 date_text(s.created_at),
                 date_text(s.seen_at),
                 bool(here and s.pid == here.pid),
@@ -601,9 +662,33 @@ async def show_my(
         consent_version=person.consent_version,
         consent_at=agreed,
         has_password=person.has_password,
+        connected=date_text(since) if since is not None else "",
+        may_have_tokens=at_least(person.role, "coordinator"),
+        tokens=tuple(_token_row(token) for token in mine),
+        made=made,
         errors=tuple(Field(field, message) for field, message in errors or ()),
     )
     return render(request, "my", view, status=status if errors else 200)
+
+
+def _languages(own: str) -> tuple[Choice, ...]:
+    usual = Choice("", say("As the project or the browser has it"), own not in LANGUAGES)
+    return usual, *(Choice(code, name, code == own) for code, name in LANGUAGES.items())
+
+
+def _token_row(t: Token) -> TokenRow:
+    ends = date_text(t.expires_at) if t.expires_at is not None else ""
+    return TokenRow(
+        t.pid, t.name, t.scope, ends, date_text(t.used_at) if t.used_at is not None else say("never")
+    )
+
+
+def _agent_words(agent: str) -> str:
+    """Return a browser as people read it; ``auth.agent_name`` has a name for one that it does not know."""
+    browser, _, system = agent.partition(", ")
+    if browser != "A browser":
+        return agent
+    return say("A browser, {system}", system=system) if system else say("A browser")
 
 
 def _first(keys: list[str] | None, usual: str) -> str:
@@ -613,17 +698,12 @@ def _first(keys: list[str] | None, usual: str) -> str:
 # -- small things --------------------------------------------------------------------------------------------
 
 
-def date_text(at: float) -> str:
-    """Return day and time in the server's zone."""
-    return datetime.fromtimestamp(at).astimezone().strftime("%-d %B %Y, %H:%M")
-
-
 def _auth(request: Request) -> Auth:
     auth: Auth = studio_of(request).auth
     return auth
 
 
-def _next(address: str) -> str:
+def local_address(address: str) -> str:
     """Return where to go on: only an address of ours."""
     return address if _LOCAL.fullmatch(address) else "/"
 
@@ -636,6 +716,7 @@ async def _form(request: Request) -> FormData:
 ROUTES: Final[tuple[tuple[str, Any, Callable[[Request], Awaitable[Response]], Any], ...]] = (
     ("/signin", "GET", show_signin, "public"),
     ("/signin", "POST", sign_in, "public"),
+    ("/signin/again", "GET", show_again, "signed-in"),
     ("/signout", "POST", sign_out, "public"),
     ("/invite/{token}", "GET", show_invite, "public"),
     ("/invite/{token}", "POST", accept_invite, "public"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 from sqlalchemy import Connection, func, select
 
+from proctor.said import say, say_count
 from proctor.studio.views import Step
 from proctor.verify.desk import people
 from proctor.verify.desk.desk import Desk
@@ -17,8 +18,6 @@ from proctor.verify.desk.records import Person, Role
 from proctor.verify.schema import tables
 
 __all__ = ["Standing", "owner_steps", "reader_steps", "standing"]
-
-_NAMED: Final[tuple[Role, ...]] = ("annotator", "adjudicator")
 
 
 class Standing(NamedTuple):
@@ -57,45 +56,61 @@ def owner_steps(now: Standing, protocol: Protocol) -> tuple[Step, ...]:
     dealt = now.items > undealt
     begun = bool(now.written or lessons or roles or now.invited or dealt)
     training = (
-        "Switched off in the settings."
+        say("Switched off in the settings.")
         if not protocol.training_required
-        else f"{_count(lessons, 'item')}. Newcomers judge them first and see the reference after each."
+        else say_count(
+            lessons,
+            "{n:,} item. Newcomers judge them first and see the reference after each.",
+            "{n:,} items. Newcomers judge them first and see the reference after each.",
+        )
         if lessons
-        else "Pick about ten items; newcomers judge them first and see what is right. Without any, people begin "
-        "with the work itself."
+        else say(
+            "Pick about ten items; newcomers judge them first and see what is right. Without any, people begin "
+            "with the work itself."
+        )
     )
     steps = (
-        Step("Texts", _texts(now, begun), _done(begun), "/guidelines", "Read the texts"),
-        Step("Training", training, _done(lessons or not protocol.training_required or dealt), "/training", "Pick training items"),
-        Step("People", _people(roles, now.invited, protocol.per_item), _done(roles["annotator"] >= protocol.per_item), "/people", "Invite people"),
-        Step("Deal", _deal(undealt, now.items), _done(not undealt), "/deal", "Deal items"),
+        Step(say("Texts"), _texts(now, begun), _done(begun), "/guidelines", say("Read the texts")),
+        Step(say("Training"), training, _done(lessons or not protocol.training_required or dealt), "/training", say("Pick training items")),
+        Step(say("People"), _people(roles, now.invited, protocol.per_item), _done(roles["annotator"] >= protocol.per_item), "/people", say("Invite people")),
+        Step(say("Deal"), _deal(undealt, now.items), _done(not undealt), "/deal", say("Deal items")),
     )  # fmt: skip
     return _with_next(steps) if any(s.state != "done" for s in steps) else ()
 
 
 def reader_steps(now: Standing, me: Person, protocol: Protocol, training: int) -> tuple[Step, ...]:
     """Return what lies between somebody with ``training`` items to do and their first item: why nothing is there, what is next."""
-    steps = [Step("Account and texts", "Your account is made, and you have read the texts.", "done")]
+    steps = [
+        Step(say("Account and texts"), say("Your account is made, and you have read the texts."), "done")
+    ]
     if protocol.training_required and now.states.get("training", 0):
         waits = "waiting" in me.gates.values()
         words = (
-            f"{_count(training, 'item')} to do; after each you see what is right."
+            say_count(
+                training,
+                "{n:,} item to do; after each you see what is right.",
+                "{n:,} items to do; after each you see what is right.",
+            )
             if training
-            else "Done. A coordinator looks at it and lets you begin."
+            else say("Done. A coordinator looks at it and lets you begin.")
             if waits
-            else "Done."
+            else say("Done.")
         )
-        steps.append(Step("Training", words, _done(not training and not waits)))
+        steps.append(Step(say("Training"), words, _done(not training and not waits)))
     undealt = now.states.get("undealt", 0)
     if not now.items:
-        words = "The project has no items yet. A coordinator adds them, then shares them out."
+        words = say("The project has no items yet. A coordinator adds them, then shares them out.")
     elif undealt:
-        words = "The items are there, and a coordinator has not shared them out yet. You need do nothing."
+        words = say(
+            "The items are there, and a coordinator has not shared them out yet. You need do nothing."
+        )
     else:
-        words = "All items were shared out before you came. A coordinator can give you a share of them."
-    steps.append(Step("Your items", words))
+        words = say("All items were shared out before you came. A coordinator can give you a share of them.")
+    steps.append(Step(say("Your items"), words))
     steps.append(
-        Step("Judge", "A button “Begin judging” then stands on this page. You need not keep it open.")
+        Step(
+            say("Judge"), say("A button “Begin judging” then stands on this page. You need not keep it open.")
+        )
     )
     return _with_next(tuple(steps))
 
@@ -109,26 +124,40 @@ def _done(value: object) -> Literal["done", "later"]:
     return "done" if value else "later"
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
 def _texts(now: Standing, begun: bool) -> str:
     if now.written:
-        return "Guideline, consent and settings: the project has its own."
+        return say("Guideline, consent and settings: the project has its own.")
     if begun:
-        return "Guideline, consent and settings: as Proctor brings them."
-    return "Guideline, consent and settings are there. Read them; change what your project needs, or keep them and go on."
+        return say("Guideline, consent and settings: as Proctor brings them.")
+    return say(
+        "Guideline, consent and settings are there. Read them; change what your project needs, or keep them and go on."
+    )
 
 
 def _people(roles: Mapping[Role, int], invited: int, per_item: int) -> str:
-    here = ", ".join(_count(roles[role], role) for role in _NAMED if roles.get(role))
-    open_ = f"{_count(invited, 'invitation')} not used yet" if invited else ""
-    known = "; ".join(text for text in (here, open_) if text) or "Nobody else is here yet"
-    return f"{known}. Each item is judged by {_count(per_item, 'person').replace('persons', 'people')}."
+    some = say_count(roles.get("annotator", 0), "{n:,} annotator", "{n:,} annotators")
+    others = say_count(roles.get("adjudicator", 0), "{n:,} adjudicator", "{n:,} adjudicators")
+    unused = say_count(invited, "{n:,} invitation not used yet", "{n:,} invitations not used yet")
+    here = some if roles.get("annotator") else others if roles.get("adjudicator") else None
+    if roles.get("annotator") and roles.get("adjudicator"):
+        here = say("{one}, {other}", one=some, other=others)
+    if invited:
+        known = unused if here is None else say("{here}; {unused}", here=here, unused=unused)
+    else:
+        known = here or say("Nobody else is here yet")
+    return say_count(
+        per_item,
+        "{known}. Each item is judged by {n:,} person.",
+        "{known}. Each item is judged by {n:,} people.",
+        known=known,
+    )
 
 
 def _deal(undealt: int, items: int) -> str:
     if not undealt:
-        return f"All {items:,} items are dealt."
-    return f"{undealt:,} of {items:,} items are given to nobody. You see the plan before it counts."
+        return say_count(items, "{n:,} item, and it is dealt.", "All {n:,} items are dealt.")
+    return say(
+        "{undealt:,} of {items:,} items have not been dealt. You see the plan before it takes effect.",
+        undealt=undealt,
+        items=items,
+    )

@@ -7,7 +7,7 @@ of.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -18,7 +18,11 @@ from sqlalchemy import Connection, func, select
 from starlette.requests import Request
 from starlette.responses import Response
 
-from proctor.studio.context import Studio, read, studio_of
+from proctor.said import say, say_count, say_in
+from proctor.studio.context import Studio, studio_of
+from proctor.studio.language import figures
+from proctor.studio.pages.comments import waits_words
+from proctor.studio.pages.events import in_a_row
 from proctor.studio.rendering import looking_again, render, see_other, when_text
 from proctor.studio.views import (
     Agreement,
@@ -33,7 +37,7 @@ from proctor.studio.views import (
     TypeAgreement,
     Week,
 )
-from proctor.verify.desk import items
+from proctor.verify.desk import comments, items
 from proctor.verify.desk.records import gate_in
 from proctor.verify.desk.snapshot import Look, Snapshot, Snapshots
 from proctor.verify.policy import PolicyName, PolicyOutcome, Rate
@@ -42,37 +46,54 @@ from proctor.verify.schema import tables
 if TYPE_CHECKING:
     from proctor.verify import agreement
 
-__all__ = ["ROUTES", "recompute", "show_dashboard", "snapshots_of", "type_words"]
+__all__ = ["ROUTES", "headline", "recompute", "show_dashboard", "snapshots_of", "summary", "type_words"]
 
-_TYPE_WORDS: Final[Mapping[str, str]] = {"next": "next step", "missing": "missing step"}
-"""Question types that people would not understand by their names alone."""
+_TYPE_WORDS: Final[Mapping[str, str]] = {
+    "next": say("next step"),
+    "missing": say("missing step"),
+    "order": say_in("question type", "order"),
+    "preparation": say_in("question type", "preparation"),
+    "measurement": say_in("question type", "measurement"),
+    "timing": say_in("question type", "timing"),
+    "technique": say_in("question type", "technique"),
+    "temperature": say_in("question type", "temperature"),
+}
+"""Question types that are no names of somebody's own."""
 
 _WAIT_SECONDS: Final = 1.5
 """How long a page of a small project waits for numbers that are being computed."""
 _COUNTS_SECONDS: Final = 2.0
 _ENOUGH: Final = 10
-"""Pairs of judgments from which a share says something; types with fewer are folded away."""
-_RARE: Final = (
-    "settled by machines",
-    "held",
-    "could not be judged",
-    "waiting for you",
-    "in training",
-    "not dealt",
-)
-"""Parts of a stage that are not named where there are none."""
-_KINDS: Final = {"oracle": "task graph", "model": "model"}
+"""Pairs of judgements from which a share says something; types with fewer are folded away."""
+_KINDS: Final = {"oracle": say("task graph"), "model": say("model"), "filter": say("filter")}
 _POLICIES: Final[Mapping[PolicyName, tuple[str, str]]] = {
-    "everything": ("Everything", "The published protocol: people judge every item."),
+    "everything": (say("Everything"), say("The published protocol: people judge every item.")),
     "doubted": (
-        "What machines doubt",
-        "People judge an item when no machine judged it, one is unsure, or they differ.",
+        say("What machines doubt"),
+        say("People judge an item when no machine judged it, one is unsure, or they differ."),
     ),
     "audit": (
-        "What machines doubt, and a blind audit",
-        "Of what machines settle, one item in ten goes to people, who are not told which.",
+        say("What machines doubt, and a blind audit"),
+        say("Of what machines settle, one item in ten goes to people, who are not told which."),
     ),
 }
+_TOLD: Final = (
+    say("questions that two or more people judged, accepted or not"),
+    say("generated answers whose question both people call valid; the others say nothing about answers"),
+    say("raw agreement: Wilson; all others: percentile bootstrap over recordings"),
+    say("nothing was judged by both"),
+    say("every judgement is 'right': chance is certain, so nothing can be corrected for it"),
+    say("every judgement is 'wrong': chance is certain, so nothing can be corrected for it"),
+    say("Agreement needs two people who judge the same items; one person has judged."),
+    say("Agreement needs two people who judge the same items; nobody has judged."),
+    *(say("Only {n} recordings: the bootstrap intervals are too narrow.", n=n) for n in range(2, 10)),
+    say(
+        "People rejected none of these items: that machines accept a question which people reject cannot be seen "
+        "here, so their error is too low."
+    ),
+)
+_SENTENCES: Final[Mapping[str, str]] = {str(sentence): sentence for sentence in _TOLD}
+"""What reports of ``verify`` say: they are kept as plain text."""
 
 
 class Counts(NamedTuple):
@@ -84,6 +105,7 @@ class Counts(NamedTuple):
         training: people who are in training, who wait for the coordinator, and who were let in.
         policy: name of the policy that was dealt last; empty before.
         names: pid to display name.
+        asked: questions to the coordinators that wait for an answer.
     """
 
     states: Mapping[str, int]
@@ -91,16 +113,29 @@ class Counts(NamedTuple):
     training: tuple[int, int, int]
     policy: str
     names: Mapping[str, str]
+    asked: int = 0
 
 
 async def show_dashboard(request: Request) -> Response:
     """Show where the project stands."""
     studio = studio_of(request)
-    counts = await _counts(request, studio)
+    counts = await _counts(studio)
     look = await to_thread.run_sync(lambda: snapshots_of(studio).look(wait=_WAIT_SECONDS))
     return looking_again(
         render(request, "dashboard", _view(counts, look)), "/dashboard" if look.computing else ""
     )
+
+
+async def summary(request: Request) -> tuple[Counts, str, float | None]:
+    """Return what is counted, what the page says first, and as of when it says how far people agree."""
+    counts = await _counts(studio_of(request))
+    look = await to_thread.run_sync(lambda: snapshots_of(studio_of(request)).look(wait=_WAIT_SECONDS))
+    return counts, _view(counts, look).headline, look.snapshot.at if look.snapshot is not None else None
+
+
+async def headline(studio: Studio) -> str:
+    """Say how far the work of a studio is."""
+    return _headline(await _counts(studio))
 
 
 async def recompute(request: Request) -> Response:
@@ -120,11 +155,11 @@ def snapshots_of(studio: Studio) -> Snapshots:
 # -- counts ----------------------------------------------------------------------------------------------------
 
 
-async def _counts(request: Request, studio: Studio) -> Counts:
+async def _counts(studio: Studio) -> Counts:
     """Count, at most every two seconds: at 100,000 items it takes 30 ms."""
     at, known = studio.more.get("dashboard_counts", (float("-inf"), None))
     if known is None or time.monotonic() - at > _COUNTS_SECONDS:
-        known = await read(request, _count)
+        known = await to_thread.run_sync(studio.desk.read, _count)
         studio.more["dashboard_counts"] = (time.monotonic(), known)
     counted: Counts = known
     return counted
@@ -150,6 +185,7 @@ def _count(connection: Connection) -> Counts:
         training=(gates.count("training"), gates.count("waiting"), gates.count("open")),
         policy=_last_policy(connection),
         names={row.pid: row.name for row in people},
+        asked=comments.count_open(connection),
     )
 
 
@@ -174,18 +210,20 @@ def _last_policy(connection: Connection) -> str:
 def _view(counts: Counts, look: Look) -> DashboardView:
     made = look.snapshot
     todo = (
-        NavLink("To adjudicate", "/items?state=case", count=_many(counts.states.get("case", 0))),
-        NavLink("Held", "/items?state=held", count=_many(counts.states.get("held", 0))),
-        NavLink("Left open", "/items?state=judging", count=_many(counts.states.get("judging", 0))),
+        NavLink(say("To adjudicate"), "/items?state=case", count=_many(counts.states.get("case", 0))),
+        NavLink(say("Held"), "/items?state=held", count=_many(counts.states.get("held", 0))),
+        NavLink(say("Left open"), "/items?state=judging", count=_many(counts.states.get("judging", 0))),
         NavLink(
-            "Could not be judged", "/items?state=returned", count=_many(counts.states.get("returned", 0))
+            say("Could not be judged"), "/items?state=returned", count=_many(counts.states.get("returned", 0))
         ),
-        NavLink("To let in", "/people", count=_many(counts.training[1])),
+        NavLink(say("To let in"), "/people", count=_many(counts.training[1])),
+        NavLink(say_in("to the coordinators", "Questions"), "/comments", count=_many(counts.asked)),
     )
     view = DashboardView(
         stages=_stages(counts),
         headline=_headline(counts),
         next=_next(counts),
+        population=say("No numbers yet."),
         todo=tuple(link for link in todo if link.count != "0"),
         computing=_computing(look),
         problem=look.problem,
@@ -199,17 +237,24 @@ def _with_numbers(view: DashboardView, made: Snapshot, counts: Counts) -> Dashbo
     people, pairs = _pairs(report, counts.names)
     types = _types(made) if judged else ()
     warnings = (*report.warnings, *(made.policies.warnings if made.policies is not None else ()))
+    agreed = _agreed(report) if judged else ""
     return replace(
         view,
-        population=f"{report.population}." if report.double_judged else "No item has been judged twice yet.",
+        population=say_count(
+            report.double_judged,
+            "{n} double-judged item, accepted or not.",
+            "{n} double-judged items, accepted or not.",
+        )
+        if report.double_judged
+        else say("No item has been judged twice yet."),
         as_of=when_text(made.at),
         overall=(
-            _agreement("Question", report.questions.overall),
-            _agreement("Answer", report.answers.overall),
+            _agreement(say("Question"), report.questions.overall),
+            _agreement(say("Answer"), report.answers.overall),
         )
         if judged
         else (),
-        headline=" ".join((view.headline, *((_agreed(report),) if judged else ()))),
+        headline=in_a_row((view.headline, agreed)),
         types=tuple(t for t in types if t.question.n >= _ENOUGH),
         few=tuple(t for t in types if t.question.n < _ENOUGH),
         people=people,
@@ -223,7 +268,7 @@ def _with_numbers(view: DashboardView, made: Snapshot, counts: Counts) -> Dashbo
         methods=_methods(report),
         training=_training(made, counts.names),
         machines=_machines(report),
-        warnings=tuple(dict.fromkeys(warnings)),
+        warnings=tuple(_warning(text, report) for text in dict.fromkeys(warnings)),
     )
 
 
@@ -233,24 +278,68 @@ def _headline(counts: Counts) -> str:
     done = sum(s.get(name, 0) for name in ("settled", "rejected", "machine"))
     dealt = sum(n for state, n in s.items() if state not in ("gone", "training", "undealt"))
     if not dealt:
-        return f"Nothing is dealt yet; {_many(s.get('undealt', 0))} items are there."
+        return say_count(
+            s.get("undealt", 0),
+            "Nothing is dealt yet; {n:,} item is there.",
+            "Nothing is dealt yet; {n:,} items are there.",
+        )
     rest = s.get("undealt", 0)
-    more = f", and {_many(rest)} more are not dealt" if rest else ""
-    return f"{_many(done)} of {_many(dealt)} dealt items are finished{more}."
+    if rest:
+        return say(
+            "{done:,} of {dealt:,} dealt items are finished, and {rest:,} more are not dealt.",
+            done=done,
+            dealt=dealt,
+            rest=rest,
+        )
+    return say("{done:,} of {dealt:,} dealt items are finished.", done=done, dealt=dealt)
 
 
 def _agreed(report: agreement.AgreementReport) -> str:
     """Say how far people agree; too few pairs are no finding."""
-    parts = []
-    for what, topic in (("questions", report.questions.overall), ("answers", report.answers.overall)):
-        raw = topic.raw
-        if topic.n and raw.value is not None:
-            ends = f" [{raw.low:.0%}, {raw.high:.0%}]" if raw.low is not None and raw.high is not None else ""
-            parts.append(f"{raw.value:.0%} of {_many(topic.n)} {what}{ends}")
-    text = "Two readers agree on " + " and ".join(parts) + "."
-    if report.questions.overall.n < _ENOUGH:
-        text += " That is too little to judge by."
-    return text.replace("%", " %")
+    questions, answers = report.questions.overall, report.answers.overall
+    first, second = _share(questions), _share(answers)
+    if second:
+        text = say(
+            "Two readers agree on {share} of {n:,} questions{ends} and {share_of_answers} of {answers:,} answers{ends_of_answers}.",
+            share=first,
+            n=questions.n,
+            ends=_ends(questions),
+            share_of_answers=second,
+            answers=answers.n,
+            ends_of_answers=_ends(answers),
+        )
+    else:
+        text = say(
+            "Two readers agree on {share} of {n:,} questions{ends}.",
+            share=first,
+            n=questions.n,
+            ends=_ends(questions),
+        )
+    few = say("That is too little to judge by.") if questions.n < _ENOUGH else ""
+    return in_a_row((text, few))
+
+
+def _share(topic: agreement.Agreement) -> str:
+    return f"{topic.raw.value:.0%}".replace("%", " %") if topic.n and topic.raw.value is not None else ""
+
+
+def _ends(topic: agreement.Agreement) -> str:
+    low, high = topic.raw.low, topic.raw.high
+    return f" [{low:.0%}, {high:.0%}]".replace("%", " %") if low is not None and high is not None else ""
+
+
+def _told(text: str) -> str:
+    """Return what a report says as a sentence that can be translated, if it is a known one."""
+    return _SENTENCES.get(text, text)
+
+
+def _warning(text: str, report: agreement.AgreementReport) -> str:
+    none_rejected = say(
+        "None of the {n} questions was rejected by both. If the items come from a file that holds accepted ones only, "
+        "agreement on questions is too high and its alpha near 0 by construction.",
+        n=report.questions.overall.things,
+    )
+    return none_rejected if text == none_rejected else _told(text)
 
 
 def _next(counts: Counts) -> NextStep | None:
@@ -258,59 +347,69 @@ def _next(counts: Counts) -> NextStep | None:
     s = counts.states
     back, held, cases, rest = (s.get(name, 0) for name in ("returned", "held", "case", "undealt"))
     steps = (
-        (counts.training[1], "/people", "Let people begin", "They have finished the training and wait for you."),
-        (back, "/items?state=returned", "Decide what came back", f"{_many(back)} items could not be judged."),
-        (held, "/items?state=held", "Decide what is held", f"{_many(held)} items are disputed, or have no answer."),
-        (cases, "/items?state=case", "Look at the cases", f"{_many(cases)} items wait for an adjudicator."),
-        (rest, "/deal", "Deal items", f"{_many(rest)} items are given to nobody."),
-        (not s.get("judging", 0) and s.get("settled", 0), "/exports", "Export", "Everything that was dealt is finished."),
+        (counts.training[1], "/people", say("Let people begin"), say("They have finished the training and wait for you.")),
+        (counts.asked, "/comments", say_in("to the coordinators", "Answer questions"), waits_words(counts.asked)),
+        (back, "/items?state=returned", say("Decide what came back"), say_count(back, "{n:,} item could not be judged.", "{n:,} items could not be judged.")),
+        (held, "/items?state=held", say("Decide what is held"), say_count(held, "{n:,} item is disputed, or has no answer.", "{n:,} items are disputed, or have no answer.")),
+        (cases, "/items?state=case", say("Look at the cases"), say_count(cases, "{n:,} item waits for an adjudicator.", "{n:,} items wait for an adjudicator.")),
+        (rest, "/deal", say("Deal items"), say_count(rest, "{n:,} item has not been dealt.", "{n:,} items have not been dealt.")),
+        (not s.get("judging", 0) and s.get("settled", 0), "/exports", say_in("button", "Export"), say("Everything that was dealt is finished.")),
     )  # fmt: skip
     return next((NextStep(href, label, detail) for n, href, label, detail in steps if n), None)
 
 
 def _computing(look: Look) -> str:
     if look.computing:
-        return "Newer numbers are being computed; this page looks again by itself."
+        return say("Newer numbers are being computed; this page looks again by itself.")
     if look.snapshot is not None and not look.fresh:
-        return "More has been said since."
+        return say("More has been said since.")
     return ""
 
 
 def _many(n: int) -> str:
-    return f"{n:,}"
+    return figures(f"{n:,}")
 
 
 def _stages(counts: Counts) -> tuple[Stage, ...]:
     s = counts.states
     waiting, done = counts.readings
     judging = Stage(
-        "Items",
+        say("Items"),
         (
-            Bar("accepted", s.get("settled", 0), "done", "/items?state=settled"),
-            Bar("rejected", s.get("rejected", 0), "done", "/items?state=rejected"),
-            Bar("settled by machines", s.get("machine", 0), "done", "/items?state=machine"),
-            Bar("with an adjudicator", s.get("case", 0), "current", "/items?state=case"),
-            Bar("held", s.get("held", 0), "error", "/items?state=held"),
-            Bar("could not be judged", s.get("returned", 0), "error", "/items?state=returned"),
-            Bar("being judged", s.get("judging", 0), "current", "/items?state=judging"),
-            Bar("not dealt", s.get("undealt", 0), "todo", "/items?state=undealt"),
+            Bar(say("accepted"), s.get("settled", 0), "done", "/items?state=settled"),
+            Bar(say("rejected"), s.get("rejected", 0), "done", "/items?state=rejected"),
+            *_rare(Bar(say("settled by machines"), s.get("machine", 0), "done", "/items?state=machine")),
+            Bar(say("with an adjudicator"), s.get("case", 0), "current", "/items?state=case"),
+            *_rare(
+                Bar(say("held"), s.get("held", 0), "error", "/items?state=held"),
+                Bar(say("could not be judged"), s.get("returned", 0), "error", "/items?state=returned"),
+            ),
+            Bar(say("being judged"), s.get("judging", 0), "current", "/items?state=judging"),
+            *_rare(Bar(say("not dealt"), s.get("undealt", 0), "todo", "/items?state=undealt")),
         ),
-        f"{_many(sum(n for state, n in s.items() if state not in ('gone', 'training')))} in all",
+        say("{n:,} in all", n=sum(n for state, n in s.items() if state not in ("gone", "training"))),
     )
-    readings = Stage("Readings", (Bar("submitted", done, "done"), Bar("open", waiting, "todo")))
+    readings = Stage(
+        say("Readings"),
+        (Bar(say("submitted"), done, "done"), Bar(say_in("readings", "open"), waiting, "todo")),
+    )
     learning, before, let_in = counts.training
     people = Stage(
-        "People",
+        say("People"),
         (
-            Bar("let in", let_in, "done", "/people"),
-            Bar("waiting for you", before, "current", "/people"),
-            Bar("in training", learning, "todo", "/people"),
+            Bar(say("let in"), let_in, "done", "/people"),
+            *_rare(
+                Bar(say("waiting for you"), before, "current", "/people"),
+                Bar(say("in training"), learning, "todo", "/people"),
+            ),
         ),
     )
-    return tuple(
-        replace(stage, parts=tuple(part for part in stage.parts if part.count or part.label not in _RARE))
-        for stage in (judging, readings, people)
-    )
+    return judging, readings, people
+
+
+def _rare(*bars: Bar) -> Iterable[Bar]:
+    """Return parts of a stage that are not named where there are none."""
+    return (bar for bar in bars if bar.count)
 
 
 def _agreement(label: str, a: agreement.Agreement) -> Agreement:
@@ -324,7 +423,7 @@ def _agreement(label: str, a: agreement.Agreement) -> Agreement:
         alpha_low=a.alpha.low,
         alpha_high=a.alpha.high,
         yes=a.prevalence.value,
-        why=a.alpha.note,
+        why=_told(a.alpha.note),
     )
 
 
@@ -339,8 +438,8 @@ def _types(made: Snapshot) -> tuple[TypeAgreement, ...]:
         TypeAgreement(
             type_words(kind),
             "/disagreements?" + urlencode({"type": kind}),
-            _agreement("Question", questions[kind]),
-            _agreement("Answer", answers[kind]),
+            _agreement(say("Question"), questions[kind]),
+            _agreement(say("Answer"), answers[kind]),
         )
         for kind in sorted(set(questions) & set(answers))
         if questions[kind].n
@@ -369,8 +468,8 @@ def _machines(report: agreement.AgreementReport) -> tuple[MachineRow, ...]:
     rows = []
     for machine in report.machines:
         for what, topic, people in (
-            ("question", machine.questions, report.questions.overall),
-            ("answer", machine.answers, report.answers.overall),
+            (say("question"), machine.questions, report.questions.overall),
+            (say("answer"), machine.answers, report.answers.overall),
         ):
             line = topic.overall
             rows.append(
@@ -389,7 +488,7 @@ def _machines(report: agreement.AgreementReport) -> tuple[MachineRow, ...]:
                     unsure=topic.unsure,
                     too_kind=line.a_only,
                     too_strict=line.b_only,
-                    why=line.kappa.note,
+                    why=_told(line.kappa.note),
                 )
             )
     return tuple(rows)
@@ -414,10 +513,12 @@ def _policy(outcome: PolicyOutcome, whole: PolicyOutcome | None, active: str) ->
         detail=detail,
         minutes="–" if outcome.minutes is None else f"{outcome.minutes:,.0f}",
         share=share if share is not None else 0.0,
-        changed="–" if everything else f"{differ:,} of {whole.answers if whole else outcome.answers:,}",
+        changed="–"
+        if everything
+        else say("{n:,} of {total:,}", n=differ, total=whole.answers if whole else outcome.answers),
         active=outcome.policy.name == active,
-        judgements=f"{outcome.judgements:,}",
-        adjudications=f"{outcome.adjudications:,}",
+        judgements=figures(f"{outcome.judgements:,}"),
+        adjudications=figures(f"{outcome.adjudications:,}"),
         items="–" if everything else _rate(outcome.changed),
         error="–" if everything else _rate(outcome.machine.items),
     )
@@ -427,44 +528,94 @@ def _rate(rate: Rate) -> str:
     if rate.rate is None:
         return "–"
     ends = "" if rate.low is None or rate.high is None else f" [{rate.low:.1%}, {rate.high:.1%}]"
-    return f"{rate.errors:,} of {rate.n:,} · {rate.rate:.1%}{ends}".replace("%", " %")
+    share = figures(f"{rate.rate:.1%}{ends}".replace("%", " %"))
+    return say("{n:,} of {total:,} · {share}", n=rate.errors, total=rate.n, share=share)
 
 
 def _policy_note(made: Snapshot) -> str:
     if made.policies is None:
-        return f"The policies cannot be compared: {made.problem}"
+        return say("The policies cannot be compared: {problem}", problem=made.problem)
     minutes = made.policies.minutes
-    parts = [f"Computed from {made.policies.population}."]
+    parts = [
+        say_count(
+            made.policies.items,
+            "Computed from {n} item that people finished, accepted or not.",
+            "Computed from {n} items that people finished, accepted or not.",
+        )
+    ]
     if made.policies.unfinished:
-        parts.append(f"{made.policies.unfinished:,} are not finished and left out.")
+        parts.append(
+            say_count(
+                made.policies.unfinished,
+                "{n:,} is not finished and left out.",
+                "{n:,} are not finished and left out.",
+            )
+        )
     if minutes.judgement is not None:
-        parts.append(f"A judgement takes {minutes.judgement:.1f} minutes (median of {minutes.judgements:,}).")
+        parts.append(
+            say(
+                "A judgement takes {minutes:.1f} minutes (median of {timed:,}).",
+                minutes=minutes.judgement,
+                timed=minutes.judgements,
+            )
+        )
     if minutes.adjudication is not None:
         parts.append(
-            f"An adjudication takes {minutes.adjudication:.1f} (median of {minutes.adjudications:,})."
+            say(
+                "An adjudication takes {minutes:.1f} (median of {timed:,}).",
+                minutes=minutes.adjudication,
+                timed=minutes.adjudications,
+            )
         )
     if minutes.judgement is None:
-        parts.append("No active times are known yet, so there are no minutes.")
-    return " ".join(parts)
+        parts.append(say("No active times are known yet, so there are no minutes."))
+    return in_a_row(parts)
 
 
 def _methods(report: agreement.AgreementReport) -> tuple[str, ...]:
-    mean = report.questions.overall.mean_of_pairs.value, report.answers.overall.mean_of_pairs.value
+    mean_of_questions, mean_of_answers = (
+        "–" if topic.overall.mean_of_pairs.value is None else f"{topic.overall.mean_of_pairs.value:.3f}"
+        for topic in (report.questions, report.answers)
+    )
     unsure = report.questions.unsure + report.answers.unsure
     left_out = sum(report.left_out.values())
+    level = f"{report.confidence:.0%}".replace("%", " %")
     return tuple(
         text
         for text in (
-            f"Questions: {report.questions.condition}. Answers: {report.answers.condition}.",
-            f"Intervals of {report.confidence:.0%}: {report.method}; {report.draws:,} draws, seed {report.seed}.".replace("%", " %"),
-            "Mean of the pairs' raw agreement, as the published benchmark reports it: "
-            + ", ".join(f"{what} {'–' if v is None else f'{v:.3f}'}" for what, v in zip(("questions", "answers"), mean, strict=True))
-            + ".",
-            f"{unsure:,} judgements “unsure” are left out." if unsure else "",
-            f"{left_out:,} verdicts do not fit their item and are left out." if left_out else "",
+            say(
+                "Questions: {questions}. Answers: {answers}.",
+                questions=_told(report.questions.condition),
+                answers=_told(report.answers.condition),
+            ),
+            say(
+                "Intervals of {confidence}: {method}; {draws:,} draws, seed {seed}.",
+                confidence=level,
+                method=_told(report.method),
+                draws=report.draws,
+                seed=report.seed,
+            ),
+            say(
+                "Mean of the pairs' raw agreement, as the published benchmark reports it: "
+                "questions {questions}, answers {answers}.",
+                questions=mean_of_questions,
+                answers=mean_of_answers,
+            ),
+            say_count(
+                unsure, "{n:,} judgement “unsure” is left out.", "{n:,} judgements “unsure” are left out."
+            )
+            if unsure
+            else "",
+            say_count(
+                left_out,
+                "{n:,} verdict does not fit its item and is left out.",
+                "{n:,} verdicts do not fit their item and are left out.",
+            )
+            if left_out
+            else "",
         )
         if text
-    )  # fmt: skip
+    )
 
 
 def _training(made: Snapshot, names: Mapping[str, str]) -> tuple[tuple[str, float | None, float | None], ...]:

@@ -19,7 +19,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.errors import UserError
+from proctor.said import listed, say, say_count
 from proctor.studio.context import beside_of, desk_of, person_of, read, studio_of, text_in, write
+from proctor.studio.pages.dashboard import type_words
+from proctor.studio.pages.events import in_a_row, role_words
 from proctor.studio.rendering import explain, looking_again, render, see_other, when_text
 from proctor.studio.views import Choice, DealRow, DealView, Moved
 from proctor.verify.desk import documents, people, roster
@@ -34,18 +37,24 @@ from proctor.verify.schema import tables
 __all__ = ["ROUTES", "show_deal"]
 
 _POLICIES: Final[dict[PolicyName, tuple[str, str]]] = {
-    "everything": ("Everything", "People judge every item: the published protocol."),
-    "doubted": ("What machines doubt", "People judge what machines did not judge, or are not sure of."),
-    "audit": ("Doubted, and a blind share", "The same, and a share of the others. Nobody is told which."),
+    "everything": (say("Everything"), say("People judge every item: the published protocol.")),
+    "doubted": (
+        say("What machines doubt"),
+        say("People judge what machines did not judge, or are not sure of."),
+    ),
+    "audit": (
+        say("Doubted, and a blind share"),
+        say("The same, and a share of the others. Nobody is told which."),
+    ),
 }
-_OVER: Final[dict[Over, str]] = {"type": "Question types", "activity": "Activities"}
+_OVER: Final[dict[Over, str]] = {"type": say("Question types"), "activity": say("Activities")}
 _REASONS: Final[dict[str, str]] = {
-    "everything": "to people: the policy sends everything",
-    "not-judged": "to people: no machine judged them",
-    "doubted": "to people: machines doubt or disagree",
-    "no-answer": "to people: machines let the question pass and no answer",
-    "audit": "to people: the blind share of what machines settled",
-    "settled": "to machines: they settled them",
+    "everything": say("to people: the policy sends everything"),
+    "not-judged": say("to people: no machine judged them"),
+    "doubted": say("to people: machines doubt or disagree"),
+    "no-answer": say("to people: machines let the question pass and no answer"),
+    "audit": say("to people: the blind share of what machines settled"),
+    "settled": say("to machines: they settled them"),
 }
 _MAX_TEXT: Final = 100_000
 SMALL: Final = 500
@@ -83,7 +92,7 @@ async def deal(request: Request) -> Response:
         wish = _wish_of(form)
         plan = await read(request, lambda c: _plan(desk, c, wish))
         if roster.deal_digest(plan) != str(form.get("digest", "")):
-            raise ConflictError("The plan is no longer the one that was shown. This is the new one.")
+            raise ConflictError(say("The plan is no longer the one that was shown. This is the new one."))
         await write(request, lambda c: roster.apply_deal(desk, c, plan, actor=me.pid))
     except ConflictError as error:
         return await _page(request, form, preview=True, error=error.message, status=409)
@@ -216,21 +225,23 @@ def _wish_of(form: FormData | QueryParams, *, strict: bool = True) -> _Wish:
         except ValueError:
             value = float("nan")
         if not low <= value <= high:
-            errors.append((name, f"{label}: a number from {low:g} to {high:g}."))
+            errors.append(
+                (name, say("{field}: a number from {low:g} to {high:g}.", field=label, low=low, high=high))
+            )
             return default
         return value
 
     policy = next((p for p in get_args(PolicyName) if p == text_in(form, "policy")), None)
     if policy is None:
-        errors.append(("policy", "Choose what reaches people."))
+        errors.append(("policy", say("Choose what reaches people.")))
     wish = _Wish(
         policy=policy or usual.policy,
-        audit_share=number("audit_share", 0, 100, 10, "The blind share in percent") / 100,
+        audit_share=number("audit_share", 0, 100, 10, say("The blind share in percent")) / 100,
         people=tuple(dict.fromkeys(str(p) for p in form.getlist("person"))),
         over=tuple(o for o in get_args(Over) if o in form.getlist("stratum")),
-        per_item=int(number("per_item", 1, 9, usual.per_item, "People for each item")),
-        capacity=int(number("capacity", 0, 10_000_000, 0, "At most for each person")),
-        limit=int(number("limit", 0, 10_000_000, 0, "Deal at most")),
+        per_item=int(number("per_item", 1, 9, usual.per_item, say("People for each item"))),
+        capacity=int(number("capacity", 0, 10_000_000, 0, say("At most for each person"))),
+        limit=int(number("limit", 0, 10_000_000, 0, say("Deal at most"))),
         barred=text_in(form, "barred")[:_MAX_TEXT],
         most=text_in(form, "most")[:_MAX_TEXT],
     )
@@ -243,9 +254,13 @@ def _plan(desk: Desk, connection: Connection, wish: _Wish) -> DealPlan:
     every = people.list_people(desk, connection, state="active")
     chosen = [p for p in every if p.pid in wish.people]
     if len(chosen) != len(wish.people):
-        raise InvalidError([("person", "One of these people is not in the project any more. Choose again.")])
+        raise InvalidError(
+            [("person", say("One of these people is not in the project any more. Choose again."))]
+        )
     if len(chosen) < wish.per_item:
-        raise InvalidError([("person", f"Choose at least {wish.per_item} people: so many judge each item.")])
+        raise InvalidError(
+            [("person", say("Choose at least {n} people: that many judge each item.", n=wish.per_item))]
+        )
     handles = {p.handle: p.pid for p in every}
     most = {p.pid: wish.capacity for p in chosen} if wish.capacity else {}
     most |= _limits(wish.most, handles)
@@ -268,7 +283,9 @@ def _lines(text: str, handles: dict[str, str], field: str) -> list[tuple[str, st
         handle, colon, rest = line.partition(":")
         pid = handles.get(handle.strip().lower())
         if not colon or pid is None or not rest.strip():
-            raise InvalidError([(field, f"'{line[:80]}' does not begin with a sign-in name and a colon.")])
+            raise InvalidError(
+                [(field, say("'{line}' does not begin with a sign-in name and a colon.", line=line[:80]))]
+            )
         found.append((pid, rest.strip()))
     return found
 
@@ -277,7 +294,7 @@ def _limits(text: str, handles: dict[str, str]) -> dict[str, int]:
     limits = {}
     for pid, rest in _lines(text, handles, "most"):
         if not rest.isdecimal() or len(rest) > 8:
-            raise InvalidError([("most", f"'{rest[:40]}' is no number of items.")])
+            raise InvalidError([("most", say("'{text}' is not a number of items.", text=rest[:40]))])
         limits[pid] = int(rest)
     return limits
 
@@ -292,7 +309,7 @@ def _barred(connection: Connection, text: str, handles: dict[str, str]) -> list[
     for name in sorted({name for _, name in pairs}):
         one = i.select().with_only_columns(i.c.id).where(i.c.cluster == name).limit(1)
         if connection.execute(one).first() is None:
-            raise InvalidError([("barred", f"There is no item of a recording '{name[:80]}'.")])
+            raise InvalidError([("barred", say("There is no item of a recording '{name}'.", name=name[:80]))])
     return pairs
 
 
@@ -321,27 +338,32 @@ def _view(desk: Desk, connection: Connection, wish: _Wish, waiting: int, error: 
 
 def _person(person: Person, wish: _Wish, load: int) -> Choice:
     chosen = person.pid in wish.people if wish.people else person.role == "annotator"
-    role = "" if person.role == "annotator" else person.role
-    notes = [role, f"{load:,} items so far" if load else "", "" if person.gate == "open" else "in training"]
-    return Choice(person.pid, person.name, chosen, ", ".join(filter(None, notes)))
+    role = "" if person.role == "annotator" else role_words(person.role)
+    so_far = say_count(load, "{n:,} item so far", "{n:,} items so far") if load else ""
+    notes = (role, so_far, "" if person.gate == "open" else say("in training"))
+    return Choice(person.pid, person.name, chosen, listed(filter(None, notes)))
 
 
 def _pairs(plan: DealPlan, names: dict[str, str]) -> tuple[tuple[str, ...], tuple[DealRow, ...]]:
     """Return question types, and for each pair its items, all and by type."""
     if plan.deal is None:
         return (), ()
-    headers = tuple(sorted(set(plan.kinds.values())))
-    place = {kind: n for n, kind in enumerate(headers)}
+    kinds = sorted(set(plan.kinds.values()))
+    place = {kind: n for n, kind in enumerate(kinds)}
     counts: dict[tuple[str, ...], list[int]] = {}
     for name, group in plan.deal.assignment.items():
         for pair in _pairs_of(group):
-            counts.setdefault(pair, [0] * len(headers))[place[plan.kinds[name]]] += 1
+            counts.setdefault(pair, [0] * len(kinds))[place[plan.kinds[name]]] += 1
     every = plan.deal.pair_counts if plan.deal.per_item > 1 else {(p,): n for p, n in plan.deal.loads.items()}
     rows = tuple(
-        DealRow(" and ".join(names.get(p, p) for p in pair), n, tuple(counts.get(pair, [0] * len(headers))))
+        DealRow(_pair([names.get(p, p) for p in pair]), n, tuple(counts.get(pair, [0] * len(kinds))))
         for pair, n in every.items()
     )
-    return headers, rows
+    return tuple(map(type_words, kinds)), rows
+
+
+def _pair(names: Sequence[str]) -> str:
+    return say("{one} and {other}", one=names[0], other=names[1]) if len(names) > 1 else names[0]
 
 
 def _pairs_of(group: Sequence[str]) -> list[tuple[str, ...]]:
@@ -352,29 +374,51 @@ def _pairs_of(group: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _spread(plan: DealPlan) -> str:
     if plan.deal is None:
-        return "No item would go to people."
+        return say("No item would go to people.")
     deal = plan.deal
-    parts = [f"{len(deal.assignment):,} items, {deal.per_item} people each."]
+    parts = [say("{n:,} items, {people} people each.", n=len(deal.assignment), people=deal.per_item)]
     if deal.per_item > 1 and deal.pair_counts:
         low, high = min(deal.pair_counts.values()), max(deal.pair_counts.values())
-        parts.append(f"Every pair gets {low}." if low == high else f"Pairs get {low} to {high}.")
+        parts.append(
+            say("Every pair gets {n}.", n=low)
+            if low == high
+            else say("Pairs get {low} to {high}.", low=low, high=high)
+        )
     low, high = min(deal.loads.values()), max(deal.loads.values())
-    parts.append(f"Every person gets {low}." if low == high else f"People get {low} to {high}.")
+    parts.append(
+        say("Every person gets {n}.", n=low)
+        if low == high
+        else say("People get {low} to {high}.", low=low, high=high)
+    )
     inside = max((s.pairs[1] - s.pairs[0] for s in deal.strata), default=0)
     if len(deal.strata) > 1 and deal.per_item > 1:
-        parts.append(f"Inside each of {len(deal.strata)} groups pairs differ by {inside} at most.")
+        parts.append(
+            say(
+                "Inside each of {groups} groups pairs differ by {most} at most.",
+                groups=len(deal.strata),
+                most=inside,
+            )
+        )
     if deal.constrained:
-        parts.append("Your limits are kept; they make it less even than it could be.")
+        parts.append(say("Your limits are kept; they make it less even than it could be."))
     if plan.skipped:
-        parts.append(f"{plan.skipped:,} more items wait for a later deal.")
-    return " ".join(parts)
+        parts.append(
+            say_count(
+                plan.skipped,
+                "{n:,} more item waits for a later deal.",
+                "{n:,} more items wait for a later deal.",
+            )
+        )
+    return in_a_row(parts)
 
 
 def _reasons(plan: DealPlan) -> tuple[str, ...]:
     counts: dict[str, int] = {}
     for planned in plan.planned.values():
         counts[planned.reason] = counts.get(planned.reason, 0) + 1
-    return tuple(f"{counts[key]:,} {text}" for key, text in _REASONS.items() if key in counts)
+    return tuple(
+        say("{n:,} {whither}", n=counts[key], whither=text) for key, text in _REASONS.items() if key in counts
+    )
 
 
 ROUTES: Final = (("/deal", "GET", show_deal, "coordinator"), ("/deal", "POST", deal, "coordinator"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from proctor.said import say
 from proctor.studio.context import desk_of, read, studio_of
 from proctor.studio.rendering import render, see_other
 from proctor.studio.routes import StudioRoute
@@ -17,12 +19,19 @@ from proctor.verify.desk.records import GoneError
 __all__ = ["DEMO_ROUTES"]
 
 _STORIES: Final = {
-    "ana": "has judged most of her items",
-    "ben": "has judged most of his items",
-    "chloe": "has judged most of her items",
-    "dev": "is new; gives consent, reads the guideline and begins with the training",
-    "edda": "decides what the annotators see differently, without knowing who said what",
-    "farid": "sees progress and agreement, invites people, deals items, exports",
+    "ana": say("has judged most of her items"),
+    "ben": say("has judged most of his items"),
+    "chloe": say("has judged most of her items"),
+    "dev": say("is new; gives consent, reads the guideline and begins with the training"),
+    "edda": say("decides what the annotators see differently, without knowing who said what"),
+    "farid": say("sees progress and agreement, invites people, deals items, exports"),
+}
+_ROLES: Final[Mapping[str, str]] = {
+    "annotator": say("Annotator"),
+    "adjudicator": say("Adjudicator"),
+    "coordinator": say("Coordinator"),
+    "owner": say("Owner"),
+    "worker": say("Worker"),
 }
 
 
@@ -45,7 +54,10 @@ async def show_cast(request: Request) -> Response:
     """Show everybody in the sample."""
     desk = desk_of(request)
     everybody = await read(request, lambda c: people.list_people(desk, c, state="active"))
-    cast = tuple(Cast(p.handle, p.name, p.role, _STORIES.get(p.handle, "was made by you")) for p in everybody)
+    cast = (
+        Cast(p.handle, p.name, _ROLES[p.role], _STORIES.get(p.handle, say("was made by you")))
+        for p in everybody
+    )
     return render(request, "demo", DemoView(tuple(sorted(cast, key=lambda one: one.handle))))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import reduce
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -10,6 +11,7 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
+from proctor.said import listed, say, say_in
 from proctor.studio.context import Studio, beside_of, number_in, read, studio_of
 from proctor.studio.rendering import looking_again, render, when_text
 from proctor.studio.views import Choice, EventsView, Filter, Page
@@ -18,65 +20,117 @@ from proctor.verify.desk import people
 from proctor.verify.desk.events import Checked, Event, check_events, is_short, look_back
 from proctor.verify.desk.people import COMMAND_LINE
 
-__all__ = ["ROUTES", "check", "show_events", "words_of"]
+__all__ = ["ROUTES", "check", "in_a_row", "role_words", "show_events", "words_of"]
 
 _LINES: Final = 100
 _WORK: Final = "chain"
 _KNOWN: Final = "chain"
 
 _GROUPS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "work": ("Work", ("training.", "judge.", "adjudicate.")),
-    "people": ("People", ("person", "role", "gate", "left", "rejoined", "withdrawn", "name")),
-    "account": ("Accounts", ("password", "invite", "link", "signed", "session", "consent", "guideline-read")),
+    "work": (say("Work"), ("training.", "judge.", "adjudicate.")),
+    "people": (say("People"), ("person", "role", "gate", "left", "rejoined", "withdrawn", "name")),
+    "account": (
+        say("Accounts"),
+        ("password", "invite", "link", "signed", "session", "identity", "token", "consent", "guideline-read"),
+    ),
     "items": (
-        "Items and deals",
+        say("Items and deals"),
         ("items.", "item.", "training.added", "training.changed", "training.removed"),
     ),
-    "texts": ("Texts and settings", ("document",)),
-    "export": ("Exports", ("export",)),
+    "texts": (say("Texts and settings"), ("document",)),
+    "comments": (say("Comments"), ("comment",)),
+    "export": (say("Exports"), ("export",)),
 }
 """What can be looked for: label, and how the kinds of its events begin."""
 
 _WORDS: Final[Mapping[str, str]] = {
-    "training.submitted": "submitted a training item",
-    "training.returned": "could not judge a training item",
-    "training.added": "put an item into the training set",
-    "training.changed": "changed a reference of the training set",
-    "training.removed": "took an item out of the training set",
-    "judge.submitted": "submitted an item",
-    "judge.undone": "took a submitted item back",
-    "judge.returned": "could not judge an item",
-    "adjudicate.reserved": "opened a case",
-    "adjudicate.expired": "a case went back: its time ran out",
-    "adjudicate.released": "released a case that somebody had open",
-    "adjudicate.submitted": "decided a case",
-    "adjudicate.undone": "took a decision back",
-    "adjudicate.returned": "disputed a case",
-    "items.synced": "brought the items in line with the candidates",
-    "items.dealt": "dealt items",
-    "item.given-out-again": "gave a returned item out again",
-    "item.resolved": "resolved a held item",
-    "person-added": "made an account",
-    "person.leave": "moved open items of somebody who leaves",
-    "person.join": "gave somebody a share of the open items",
-    "person.annul": "annulled somebody's work",
-    "person.withdraw": "withdrew somebody's consent for them",
-    "role": "gave a role",
-    "gate": "changed who may begin",
-    "left": "marked somebody as left",
-    "rejoined": "took somebody back in",
-    "withdrawn": "removed what says who somebody is",
-    "name": "changed the display name",
-    "password": "set a password",
-    "invited": "made an invitation",
-    "invite-revoked": "took an invitation back",
-    "link": "made a sign-in link",
-    "signed-out-everywhere": "signed somebody out everywhere",
-    "consent": "gave consent",
-    "guideline-read": "read the guideline",
-    "document": "kept a new version of a text",
-    "document-frozen": "froze a text",
-    "document-thawed": "opened a text for new versions",
+    "training.submitted": say("submitted a training item"),
+    "training.returned": say("could not judge a training item"),
+    "training.added": say("put an item into the training set"),
+    "training.changed": say("changed a reference of the training set"),
+    "training.removed": say("took an item out of the training set"),
+    "judge.submitted": say("submitted an item"),
+    "judge.undone": say("took a submitted item back"),
+    "judge.returned": say("could not judge an item"),
+    "adjudicate.reserved": say("opened a case"),
+    "adjudicate.expired": say("a case went back: its time ran out"),
+    "adjudicate.released": say("released a case that somebody had open"),
+    "adjudicate.submitted": say("decided a case"),
+    "adjudicate.undone": say("took a decision back"),
+    "adjudicate.returned": say("disputed a case"),
+    "items.synced": say("brought the items in line with the candidates"),
+    "items.dealt": say("dealt items"),
+    "items.brought": say("brought verdicts in from elsewhere"),
+    "item.given-out-again": say("gave a returned item out again"),
+    "item.resolved": say("resolved a held item"),
+    "person-added": say("made an account"),
+    "person.leave": say("moved open items of somebody who leaves"),
+    "person.join": say("gave somebody a share of the open items"),
+    "person.annul": say("annulled somebody's work"),
+    "person.withdraw": say("withdrew somebody's consent for them"),
+    "role": say("gave a role"),
+    "gate": say("changed who may begin"),
+    "left": say("marked somebody as left"),
+    "rejoined": say("took somebody back in"),
+    "withdrawn": say("removed what says who somebody is"),
+    "name": say("changed the display name"),
+    "password": say("set a password"),
+    "invited": say("made an invitation"),
+    "invite-revoked": say("took an invitation back"),
+    "link": say("made a sign-in link"),
+    "identity.connected": say("connected a login of an institution"),
+    "identity.disconnected": say("disconnected a login of an institution"),
+    "token.made": say("made a token for a program"),
+    "token.ended": say("ended a token of a program"),
+    "signed-out-everywhere": say("signed somebody out everywhere"),
+    "consent": say("gave consent"),
+    "guideline-read": say("read the guideline"),
+    "document": say("kept a new version of a text"),
+    "document-frozen": say("froze a text"),
+    "document-thawed": say("opened a text for new versions"),
+    "comment.added": say("wrote a comment"),
+    "comment.closed": say("marked a question as answered"),
+    "adjudicate.outdated": say("a case went back: what is to be decided has changed"),
+    "round.added": say("made a round"),
+    "round.open": say("opened a round again"),
+    "round.closed": say("closed a round"),
+    "task.submitted": say("submitted a task"),
+    "task.undone": say("took a submitted task back"),
+    "task.returned": say("could not do a task"),
+    "task.given-out-again": say("gave a returned task out again"),
+    "batch.taken": say("took a batch"),
+    "batch.open": say("opened a batch again"),
+    "batch.complete": say("finished a batch"),
+    "batch.expired": say("a batch went back: its time ran out"),
+    "batch.review-accept": say("accepted a batch"),
+    "batch.review-refuse": say("set a batch aside"),
+    "batch.review-bonus": say("paid a bonus"),
+    "batch.review-correct": say("corrected a rating"),
+    "export": say("made an export"),
+}
+
+
+_ROLES: Final[Mapping[str, str]] = {
+    "annotator": say_in("role", "annotator"),
+    "adjudicator": say_in("role", "adjudicator"),
+    "coordinator": say_in("role", "coordinator"),
+    "owner": say_in("role", "owner"),
+    "worker": say_in("role", "worker"),
+}
+_GATES: Final[Mapping[str, str]] = {
+    "waiting": say_in("of a person", "waiting"),
+    "training": say_in("of a person", "training"),
+    "open": say_in("of a person", "open"),
+}
+_POLICIES: Final[Mapping[str, str]] = {
+    "everything": say_in("policy", "everything"),
+    "doubted": say_in("policy", "doubted"),
+    "audit": say_in("policy", "audit"),
+}
+_TEXTS: Final[Mapping[str, str]] = {
+    "guideline": say_in("text", "guideline"),
+    "consent": say_in("text", "consent"),
+    "protocol": say_in("text", "protocol"),
 }
 
 
@@ -154,23 +208,37 @@ async def show_events(request: Request) -> Response:
 
 def _chain(known: _Chain | None) -> tuple[str, bool]:
     if known is None:
-        return "Each event is bound to the one before it by a digest. The chain was not checked yet.", True
+        return (
+            say("Each event is bound to the one before it by a digest. The chain was not checked yet."),
+            True,
+        )
     at = when_text(known.at)
     if known.found is None:
-        return f"The chain could not be checked ({at}): {known.problem}", False
+        return say("The chain could not be checked ({at}): {problem}", at=at, problem=known.problem), False
     events, broken = known.found
     if broken is not None:
         return (
-            f"The chain breaks at event {broken}: somebody has changed the store by hand (checked {at}).",
+            say(
+                "The chain breaks at event {broken}: somebody has changed the store by hand (checked {at}).",
+                broken=broken,
+                at=at,
+            ),
             False,
         )
-    return f"The chain of {events:,} events holds from the first to the last (checked {at}).", True
+    return (
+        say(
+            "The chain of {events:,} events holds from the first to the last (checked {at}).",
+            events=events,
+            at=at,
+        ),
+        True,
+    )
 
 
 def _line(event: Event, names: Mapping[str, str]) -> Line:
     return Line(
         at=when_text(event.at),
-        who=names.get(event.actor, {COMMAND_LINE: "the command line"}.get(event.actor, event.actor)),
+        who=names.get(event.actor, {COMMAND_LINE: say("the command line")}.get(event.actor, event.actor)),
         what=words_of(event, names),
         href=_href(event),
         hash=str(event.id),
@@ -182,30 +250,71 @@ def words_of(event: Event, names: Mapping[str, str]) -> str:
     words = _WORDS.get(event.kind, event.kind.replace("-", " ").replace(".", " "))
     about = names.get(event.subject, "")
     if about and event.subject != event.actor:
-        words += f": {about}"
+        words = say("{event}: {whom}", event=words, whom=about)
     details = _details(event)
-    return f"{words} ({details})" if details else words
+    return say("{event} ({details})", event=words, details=details) if details else words
+
+
+def role_words(role: str) -> str:
+    """Return a role in words."""
+    return _ROLES.get(role, role)
+
+
+def in_a_row(sentences: Iterable[str]) -> str:
+    """Return sentences as one paragraph; empty ones are left out."""
+    return reduce(
+        lambda before, after: say("{before} {after}", before=before, after=after) if before else after,
+        filter(None, sentences),
+        "",
+    )
 
 
 def _details(event: Event) -> str:
     body = event.body
     if event.kind == "items.dealt":
-        return f"{body['items']:,} to people, {body['to_machines']:,} to machines, {body['policy']}"
-    if event.kind in ("role", "gate"):
-        return f"{body['before']} → {body['after']}"
+        return say(
+            "{items:,} to people, {machines:,} to machines, {policy}",
+            items=body["items"],
+            machines=body["to_machines"],
+            policy=_POLICIES.get(body["policy"], body["policy"]),
+        )
+    if event.kind == "role":
+        before, after = (role_words(body[k]) for k in ("before", "after"))
+        return say("{before} → {after}", before=before, after=after)
+    if event.kind == "gate":
+        before, after = (_GATES.get(body[k], body[k]) for k in ("before", "after"))
+        return say("{before} → {after}", before=before, after=after)
     if event.kind in ("person.leave", "person.join", "person.annul"):
-        reason = f"; {body['reason']}" if body.get("reason") else ""
-        return f"{body['moved']} moved, {body['voided']} void, {body['stuck']} that nobody can take{reason}"
+        moved = say(
+            "{moved} moved, {voided} void, {stuck} that nobody can take",
+            moved=body["moved"],
+            voided=body["voided"],
+            stuck=body["stuck"],
+        )
+        return _with_note(moved, body.get("reason"))
     if event.kind == "document":
-        note = f"; {body['note']}" if body.get("note") else ""
-        return f"{event.subject}, version {body['version']}{note}"
+        return _with_note(_version(event), body.get("note"))
     if event.kind.startswith("document-"):
-        return f"{event.subject}, version {body['version']}"
+        return _version(event)
     if event.kind == "items.synced":
-        return ", ".join(f"{body[k]:,} {k}" for k in ("new", "changed", "gone") if body.get(k))
+        changes = (
+            (body.get("new"), say("{n:,} new", n=body.get("new") or 0)),
+            (body.get("changed"), say("{n:,} changed", n=body.get("changed") or 0)),
+            (body.get("gone"), say("{n:,} gone", n=body.get("gone") or 0)),
+        )
+        return listed(text for n, text in changes if n)
     if event.kind == "person.withdraw":
-        return "judgements kept" if body.get("judgements") == "keep" else "judgements void"
+        return say("judgements kept") if body.get("judgements") == "keep" else say("judgements void")
     return ""
+
+
+def _version(event: Event) -> str:
+    text = _TEXTS.get(event.subject, event.subject)
+    return say("{text}, version {version}", text=text, version=event.body["version"])
+
+
+def _with_note(words: str, note: object) -> str:
+    return say("{words}; {note}", words=words, note=note) if note else words
 
 
 def _href(event: Event) -> str:
@@ -226,12 +335,12 @@ def _href(event: Event) -> str:
 
 
 def _filters(names: Mapping[str, str], group: str, who: str) -> tuple[Filter, ...]:
-    kinds = [Choice("", "everything", not group)]
+    kinds = [Choice("", say("everything"), not group)]
     kinds += [Choice(key, label, key == group) for key, (label, _) in _GROUPS.items()]
-    actors = [Choice("", "everybody", not who)]
+    actors = [Choice("", say("everybody"), not who)]
     actors += [Choice(pid, name, pid == who) for pid, name in names.items()]
-    actors.append(Choice(COMMAND_LINE, "the command line", who == COMMAND_LINE))
-    return Filter("kind", "What", tuple(kinds)), Filter("who", "Who", tuple(actors))
+    actors.append(Choice(COMMAND_LINE, say("the command line"), who == COMMAND_LINE))
+    return Filter("kind", say("What"), tuple(kinds)), Filter("who", say("Who"), tuple(actors))
 
 
 def _address(group: str, who: str, before: int | None) -> str:

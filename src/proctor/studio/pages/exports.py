@@ -10,8 +10,10 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
+from proctor.said import say_count
 from proctor.studio.context import desk_of, person_of, read, studio_of
 from proctor.studio.exporting import EXPORTS, Export, find_export, list_exports, make_export
+from proctor.studio.language import figures
 from proctor.studio.rendering import render, see_other, when_text
 from proctor.studio.views import Choice, ExportRow, ExportsView
 from proctor.verify.desk import items, people
@@ -32,7 +34,7 @@ async def show_exports(request: Request) -> Response:
                 Choice(kind, title, kind == "published", note) for kind, (title, note, _) in EXPORTS.items()
             ),
             rows=tuple(_row(export, names, folder) for export in list_exports(connection)),
-            ready=f"{settled:,} items are accepted so far",
+            ready=say_count(settled, "{n:,} item is accepted so far", "{n:,} items are accepted so far"),
         )
 
     return render(request, "exports", await read(request, look))
@@ -44,7 +46,13 @@ def _row(export: Export, names: dict[str, str], folder: Path) -> ExportRow:
     return ExportRow(
         at=when_text(export.created_at),
         who=names.get(export.made_by, export.made_by),
-        what=f"{EXPORTS[export.kind][0]}, {export.rows:,} {'items' if export.kind == 'published' else 'lines'}",
+        what=say_count(
+            export.rows, "{export}, {n:,} item", "{export}, {n:,} items", export=EXPORTS[export.kind][0]
+        )
+        if export.kind == "published"
+        else say_count(
+            export.rows, "{export}, {n:,} line", "{export}, {n:,} lines", export=EXPORTS[export.kind][0]
+        ),
         size=_size_text(path.stat().st_size) if there else "",
         digest=export.sha256[:12],
         href=f"/exports/{export.pid}",
@@ -53,7 +61,7 @@ def _row(export: Export, names: dict[str, str], folder: Path) -> ExportRow:
 
 
 def _size_text(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{max(1, round(count / 1e3)):,} kB"
+    return figures(f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{max(1, round(count / 1e3)):,} kB")
 
 
 async def make(request: Request) -> Response:

@@ -16,8 +16,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.exam.question import Footage, part_of
+from proctor.said import listed, say, say_in
 from proctor.studio.cards import card_of, picture_of, send_clip, send_picture
 from proctor.studio.context import Studio, desk_of, number_in, person_of, read, studio_of, write
+from proctor.studio.language import figures
+from proctor.studio.pages.comments import threads_of
 from proctor.studio.pages.dashboard import type_words
 from proctor.studio.pages.events import words_of
 from proctor.studio.rendering import render, see_other, when_text
@@ -37,24 +40,25 @@ from proctor.studio.views import (
     judged,
 )
 from proctor.verify.adjudicate import Case, Merge
-from proctor.verify.desk import browse, documents, items, people, roster
+from proctor.verify.desk import browse, comments, documents, items, people, roster
 from proctor.verify.desk.browse import Listing, Narrow, Reading
 from proctor.verify.desk.cases import standing
 from proctor.verify.desk.desk import Desk
-from proctor.verify.desk.records import ConflictError, InvalidError, Item
+from proctor.verify.desk.records import CANT_REASONS, ConflictError, InvalidError, Item
 from proctor.verify.store import latest_verdicts
 from proctor.verify.verdict import AnswerVerdict, Verdict
 
 __all__ = ["ROUTES"]
 
 _LINES: Final = 50
+_KEPT: Final = frozenset({"state", "type", "kind", "pair", "asked", "q"})
 _KNOWN_SECONDS: Final = 2.0
 _DIFFER: Final[Mapping[str, str]] = {
-    "any": "questions or answers",
-    "question": "the question",
-    "answers": "answers only",
+    "any": say("questions or answers"),
+    "question": say("the question"),
+    "answers": say("answers only"),
 }
-_STAGES: Final = {"training": "training", "judge": "reading", "adjudicate": "adjudication"}
+_STAGES: Final = {"training": say("training"), "judge": say("reading"), "adjudicate": say("adjudication")}
 _TONES: Final[Mapping[str, Literal["todo", "current", "done", "error"]]] = {
     "case": "current",
     "judging": "current",
@@ -64,7 +68,23 @@ _TONES: Final[Mapping[str, Literal["todo", "current", "done", "error"]]] = {
     "held": "error",
     "returned": "error",
 }
-_SAYS: Final = {"right": "Yes", "wrong": "No", "unsure": "unsure"}
+_SAYS: Final[Mapping[str, str]] = {"right": say("Yes"), "wrong": say("No"), "unsure": say("unsure")}
+_REASONS: Final[Mapping[str, str]] = {
+    "a reader is missing, and nobody can take their place": say(
+        "a reader is missing, and nobody can take their place"
+    ),
+    "accepted without any answer": say("accepted without any answer"),
+    "annul": say("annulled"),
+    "could not be judged": say("could not be judged"),
+    "held": say("held"),
+    "join": say("moved to somebody who joined"),
+    "judged again": say("judged again"),
+    "leave": say("moved from somebody who left"),
+    "taken back": say("taken back"),
+    "withdrawn": say("withdrawn"),
+    **{words: words for words in CANT_REASONS.values()},
+}
+"""Reasons that the desk keeps, in words."""
 
 
 class _Known(NamedTuple):
@@ -83,22 +103,30 @@ async def show_items(request: Request) -> Response:
     query = request.query_params
     known = await _known(request)
     narrow = Narrow(
-        state=_one_of(query, "state", items.ITEM_STATES), stratum=_one_of(query, "type", known.strata)
+        state=_one_of(query, "state", items.ITEM_STATES),
+        stratum=_one_of(query, "type", known.strata),
+        asked=query.get("asked") == "1",
     )
     search = query.get("q", "").strip()[:200]
 
-    def look(connection: Connection) -> tuple[list[Listing], Page, dict[str, _Said]]:
+    def look(connection: Connection) -> tuple[list[Listing], Page, dict[str, _Said], dict[int, int]]:
         if search:
             found, page = _search(connection, request, search, narrow)
         else:
             found, page = _turn(connection, request, narrow, known.strata)
-        return found, page, _said(connection, found, known.names)
+        asked = comments.open_by_item(connection, (one.id for one in found))
+        return found, page, _said(connection, found, known.names), asked
 
-    found, page, said = await read(request, look)
+    found, page, said, asked = await read(request, look)
+    choices = Choice("", say("all"), not narrow.asked), Choice("1", say("with questions"), narrow.asked)
     view = ItemsView(
-        filters=(_states(narrow.state), _types(known.strata, narrow.stratum)),
+        filters=(
+            _states(narrow.state),
+            _types(known.strata, narrow.stratum),
+            Filter("asked", say_in("to the coordinators", "Questions"), choices),
+        ),
         search=search,
-        rows=tuple(_row(one, said[one.candidate_id]) for one in found),
+        rows=tuple(_row(one, said[one.candidate_id], asked.get(one.id, 0)) for one in found),
         page=page,
     )
     return render(request, "items", view)
@@ -126,7 +154,7 @@ async def show_disagreements(request: Request) -> Response:
             _types(known.strata, narrow.stratum),
             Filter(
                 "kind",
-                "They differ on",
+                say("They differ on"),
                 tuple(Choice(name, words, name == narrow.differ) for name, words in _DIFFER.items()),
             ),
             _pair_filter(known, narrow.pair),
@@ -134,7 +162,9 @@ async def show_disagreements(request: Request) -> Response:
         ),
         rows=tuple(_row(one, said[one.candidate_id]) for one in found),
         page=page,
-        population=f"{'more than ' if page.more else ''}{page.total:,} items on which people differ",
+        population=say("more than {n:,} items on which people differ", n=page.total)
+        if page.more
+        else say("{n:,} items on which people differ", n=page.total),
     )
     return render(request, "disagreements", view)
 
@@ -211,9 +241,7 @@ def _search(
 
 
 def _address(request: Request, **more: object) -> str:
-    kept = {
-        k: v for k, v in request.query_params.items() if k in ("state", "type", "kind", "pair", "q") and v
-    }
+    kept = {k: v for k, v in request.query_params.items() if k in _KEPT and v}
     return f"{request.url.path}?{urlencode({**kept, **more})}"
 
 
@@ -243,16 +271,29 @@ def _said(connection: Connection, found: Sequence[Listing], names: Mapping[str, 
 
 def _difference(one: Listing, judges: Sequence[Verdict], names: Mapping[str, str]) -> str:
     if one.agreement == "question":
-        said = (f"{names.get(v.annotator, v.annotator)} {_SAYS[v.question.value]}" for v in judges)
-        return "On the question: " + ", ".join(said)
+        said = (
+            say("{name} {verdict}", name=names.get(v.annotator, v.annotator), verdict=_SAYS[v.question.value])
+            for v in judges
+        )
+        return say("On the question: {said}", said=listed(said))
     if one.agreement == "answers":
         judging = [v.answers for v in judges if v.answers]
         differ = sum(len({a.value for a in place}) > 1 for place in zip(*judging, strict=False))
-        return f"On {differ} of {len(one.body.proposals)} answers"
-    return one.reason
+        return say("On {n} of {total} answers", n=differ, total=len(one.body.proposals))
+    return _reason_words(one.reason)
 
 
-def _row(one: Listing, said: _Said) -> ItemRow:
+def _reason_words(reason: str) -> str:
+    """Return why an item or a reading is where it is, in words; what somebody wrote stands behind a colon."""
+    first, colon, rest = reason.partition(": ")
+    if colon and first == "dispute":
+        return say("dispute: {reason}", reason=_reason_words(rest))
+    if colon and first in _REASONS:
+        return say("{reason}: {note}", reason=_REASONS[first], note=rest)
+    return _REASONS.get(reason, reason)
+
+
+def _row(one: Listing, said: _Said, asked: int = 0) -> ItemRow:
     return ItemRow(
         href=f"/items/{one.pid}",
         question=one.body.text,
@@ -263,17 +304,18 @@ def _row(one: Listing, said: _Said) -> ItemRow:
         detail=said.detail,
         people=said.people,
         at=when_text(one.changed_at),
+        questions=asked,
     )
 
 
 def _states(chosen: str) -> Filter:
     some = tuple(Choice(name, words, name == chosen) for name, words in items.ITEM_STATES.items())
-    return Filter("state", "State", (Choice("", "all", not chosen), *some))
+    return Filter("state", say("State"), (Choice("", say("all"), not chosen), *some))
 
 
 def _types(strata: Sequence[str], chosen: str) -> Filter:
     some = tuple(Choice(kind, type_words(kind), kind == chosen) for kind in strata)
-    return Filter("type", "Question type", (Choice("", "all", not chosen), *some))
+    return Filter("type", say("Question type"), (Choice("", say("all"), not chosen), *some))
 
 
 def _pair_filter(known: _Known, chosen: tuple[str, str] | None) -> Filter:
@@ -281,10 +323,14 @@ def _pair_filter(known: _Known, chosen: tuple[str, str] | None) -> Filter:
     if chosen is not None and chosen not in pairs and chosen[::-1] not in pairs:
         pairs.append(chosen)
     some = tuple(
-        Choice(f"{a}~{b}", " and ".join(known.names.get(p, p) for p in (a, b)), chosen in ((a, b), (b, a)))
+        Choice(
+            f"{a}~{b}",
+            say("{one} and {other}", one=known.names.get(a, a), other=known.names.get(b, b)),
+            chosen in ((a, b), (b, a)),
+        )
         for a, b in pairs
     )
-    return Filter("pair", "Between", (Choice("", "anybody", chosen is None), *some))
+    return Filter("pair", say("Between"), (Choice("", say("anybody"), chosen is None), *some))
 
 
 def _one_of(query: QueryParams, name: str, known: Any) -> str:
@@ -297,12 +343,13 @@ def _one_of(query: QueryParams, name: str, known: Any) -> str:
 
 async def show_item(request: Request) -> Response:
     """Show everything of an item."""
-    pid, desk = request.path_params["pid"], desk_of(request)
+    pid, desk, person = request.path_params["pid"], desk_of(request), person_of(request)
     studio = studio_of(request)
 
     def look(connection: Connection) -> ItemView:
         item = items.find_item(connection, pid)
-        return _view(studio, desk, connection, item)
+        view = _view(studio, desk, connection, item)
+        return msgspec.structs.replace(view, threads=threads_of(connection, pid, person))
 
     return render(request, "item", await read(request, look))
 
@@ -325,10 +372,12 @@ def _view(studio: Studio, desk: Desk, connection: Connection, item: Item) -> Ite
         statements=(*(row.text for row in rows), *(adjudication.own_answers if adjudication else ())),
         sources=(
             *(
-                "generated" if r.source == "machine" else f"written by {names.get(r.annotator, r.annotator)}"
+                say("generated")
+                if r.source == "machine"
+                else say("written by {name}", name=names.get(r.annotator, r.annotator))
                 for r in rows
             ),
-            *("written by the adjudicator" for _ in (adjudication.own_answers if adjudication else ())),
+            *(say("written by the adjudicator") for _ in (adjudication.own_answers if adjudication else ())),
         ),
         final=_final(stands.case, stands.outcome, adjudication),
         final_question=JudgementAnswer(_question_now(stands.outcome, stands.case)),
@@ -342,10 +391,10 @@ def _view(studio: Studio, desk: Desk, connection: Connection, item: Item) -> Ite
             for e in browse.item_events(connection, item, readings)
         ),
         card=card,
-        held=item.reason.removeprefix("dispute: ") if item.state == "held" else "",
+        held=_reason_words(item.reason.removeprefix("dispute: ")) if item.state == "held" else "",
         disputed=item.reason.startswith("dispute"),
         returned=tuple(
-            Event(when_text(r.created_at), names.get(r.person, r.person), r.reason)
+            Event(when_text(r.created_at), names.get(r.person, r.person), _reason_words(r.reason))
             for r in readings
             if r.state == "returned" and r.live and r.stage == "judge"
         ),
@@ -438,12 +487,12 @@ def _moment(text: str) -> str:
 
 
 def _answer(said: AnswerVerdict) -> JudgementAnswer:
-    sure = "" if said.confidence is None else f"{said.confidence:.2f}"
+    sure = "" if said.confidence is None else figures(f"{said.confidence:.2f}")
     return JudgementAnswer(said.value, said.reason, sure)
 
 
 def _minutes(milliseconds: int) -> str:
-    return f"{milliseconds / 60_000:.1f} min" if milliseconds else ""
+    return say("{n:.1f} min", n=milliseconds / 60_000) if milliseconds else ""
 
 
 def _question_now(outcome: Merge, case: Case) -> Literal["right", "wrong", ""]:
@@ -470,18 +519,22 @@ def _facts(
     dealt = [names.get(r.person, r.person) for r in readings if r.stage == "judge" and r.live]
     guidelines = sorted({str(rev.guideline) for r in readings for rev in r.revisions if rev.guideline})
     facts = [
-        *([Field("Recording", f"{item.question.cluster}, {span}")] if span else []),
-        Field("Question type", type_words(item.stratum)),
-        Field("Candidate", item.question.id),
-        Field("Given to", ", ".join(dealt) or "nobody"),
-        Field("Generated by", item.question.provenance.get("generator", "")),
+        *(
+            [Field(say("Recording"), say("{recording}, {span}", recording=item.question.cluster, span=span))]
+            if span
+            else []
+        ),
+        Field(say("Question type"), type_words(item.stratum)),
+        Field(say("Candidate"), item.question.id),
+        Field(say("Given to"), ", ".join(dealt) or say("nobody")),
+        Field(say("Generated by"), item.question.provenance.get("generator", "")),
     ]
     if guidelines:
-        facts.append(Field("Guideline", "version " + ", ".join(guidelines)))
+        facts.append(Field(say("Guideline"), say("version {versions}", versions=", ".join(guidelines))))
     if item.in_training:
-        facts.append(Field("Training", "in the training set"))
+        facts.append(Field(say("Training"), say("in the training set")))
     if outdated:
-        facts.append(Field("Left out", f"{outdated} verdicts on an older text"))
+        facts.append(Field(say("Left out"), say("{n} verdicts on an older text", n=outdated)))
     return tuple(facts)
 
 
@@ -493,7 +546,9 @@ def _revisions(readings: Sequence[Reading], names: Mapping[str, str]) -> list[Re
             RevisionRow(
                 at=when_text(revision.at),
                 who=names.get(reading.person, reading.person),
-                stage="blind repeat" if reading.blind_repeat else _STAGES.get(reading.stage, reading.stage),
+                stage=say("blind repeat")
+                if reading.blind_repeat
+                else _STAGES.get(reading.stage, reading.stage),
                 rev=revision.rev,
                 what=_summary(revision.sheet.question, revision.answers),
                 own=revision.sheet.own_answers,
@@ -510,23 +565,30 @@ def _revisions(readings: Sequence[Reading], names: Mapping[str, str]) -> list[Re
 
 
 def _summary(question: str | None, answers: Mapping[int, str]) -> str:
-    parts = [f"question {_SAYS[question]}"] if question else []
-    parts += [f"{n + 1} {_SAYS.get(answers[n], answers[n])}" for n in sorted(answers)]
-    return ", ".join(parts)
+    parts = [say("question {verdict}", verdict=_SAYS[question])] if question else []
+    parts += [
+        say("{number} {verdict}", number=n + 1, verdict=_SAYS.get(answers[n], answers[n]))
+        for n in sorted(answers)
+    ]
+    return listed(parts)
 
 
 def _fate(reading: Reading, revision: browse.Revision) -> str:
     if revision.void:
-        return f"void: {revision.void}"
+        return say("void: {reason}", reason=_reason_words(revision.void))
     if reading.stage == "training" or reading.blind_repeat:
-        return "not a verdict"
-    return "counts" if revision is reading.revisions[-1] and reading.live else "replaced"
+        return say("not a verdict")
+    return (
+        say_in("a verdict", "counts")
+        if revision is reading.revisions[-1] and reading.live
+        else say("replaced")
+    )
 
 
 def _repeats(readings: Sequence[Reading], outcome: Merge, case: Case, names: Mapping[str, str]) -> list[str]:
     """Say how a decision that was asked for blindly a second time compares with what holds."""
     holds = dict(enumerate(judged(row.init) for row in case.rows))
-    told = []
+    told: list[str] = []
     for reading in readings:
         if not reading.blind_repeat or not reading.revisions:
             continue
@@ -534,9 +596,23 @@ def _repeats(readings: Sequence[Reading], outcome: Merge, case: Case, names: Map
         compared = [(n, v) for n, v in sorted(last.answers.items()) if holds.get(n)]
         same = sum(holds[n] == v for n, v in compared)
         on_question = judged(last.sheet.question) == _question_now(outcome, case)
+        values = {
+            "name": names.get(reading.person, reading.person),
+            "same": same,
+            "total": len(compared),
+        }
         told.append(
-            f"{names.get(reading.person, reading.person)}, without knowing that it was settled: the question "
-            f"{'as it holds' if on_question else 'otherwise'}, {same} of {len(compared)} answers as they hold."
+            say(
+                "{name}, without knowing that it was settled: the question as it holds, "
+                "{same} of {total} answers as they hold.",
+                **values,
+            )
+            if on_question
+            else say(
+                "{name}, without knowing that it was settled: the question otherwise, "
+                "{same} of {total} answers as they hold.",
+                **values,
+            )
         )
     return told
 
@@ -589,13 +665,13 @@ async def resolve(request: Request) -> Response:
     form, actor = await request.form(), person_of(request).pid
     decision, note = form.get("decision"), str(form.get("note", "")).strip()[:4_000]
     if decision not in ("adjudicate", "again"):
-        raise InvalidError([("decision", "Choose who is asked again.")])
+        raise InvalidError([("decision", say("Choose who is asked again."))])
     again = decision == "again"
 
     def job(desk: Desk, connection: Connection, item: Item) -> None:
         stage = "judge" if again else "adjudicate"
         if stage in documents.protocol(connection).frozen_stages:
-            raise ConflictError("This stage is closed: open it first, or nobody could submit anything.")
+            raise ConflictError(say("This stage is closed: open it first, or nobody could submit anything."))
         roster.dispute_resolved(desk, connection, item.id, reopen=again, actor=actor, note=note)
 
     return await _change(request, "resolved", job)

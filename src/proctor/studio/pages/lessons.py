@@ -11,7 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.exam.question import proposed_texts
+from proctor.said import say
 from proctor.studio.context import desk_of, person_of, read, text_in, write
+from proctor.studio.pages.dashboard import type_words
 from proctor.studio.rendering import render, see_other
 from proctor.studio.views import FeedbackRow, FeedbackView, Suggested, TrainingItem, TrainingView, judged
 from proctor.verify.desk import browse, documents, flow, people, training, work
@@ -58,7 +60,7 @@ async def _page(
             pass_at=protocol.pass_at,
             note=""
             if protocol.training_required or not lessons
-            else "Training is not required by the settings: nobody is given this set.",
+            else say("Training is not required by the settings: nobody is given this set."),
             adding=_proposed(connection, adding, given) if adding and adding not in inside else None,
             error=error,
             automatic=protocol.gate == "automatic",
@@ -92,22 +94,26 @@ def _suggestion(connection: Connection, item: Item) -> Suggested:
     texts = proposed_texts(item.question)
     answers = tuple((text, judged(said[n] if n < len(said) else None)) for n, text in enumerate(texts))
     sure = reference.sheet.question == "right" and all(value for _, value in answers)
-    return Suggested(item.pid, item.question.text, item.title, item.stratum, answers, sure)
+    return Suggested(item.pid, item.question.text, item.title, type_words(item.stratum), answers, sure)
 
 
 def _note(lesson: training.Lesson) -> str:
     if lesson.item.state == "gone":
-        return "This item is no longer among the candidates; nobody is given it."
-    return "The item's text changed after this was written: look at the reference." if lesson.is_stale else ""
+        return say("This item is no longer among the candidates; nobody is given it.")
+    return (
+        say("The item's text changed after this was written: look at the reference.")
+        if lesson.is_stale
+        else ""
+    )
 
 
 def _proposed(connection: Connection, pid: str, given: Reference | None) -> TrainingItem:
     item = find_item(connection, pid)
     reference, by_oracle = training.proposed_reference(connection, item)
     source = (
-        "This is what the task graph says. Look at every line, and say why in words for a newcomer."
+        say("This is what the task graph says. Look at every line, and say why in words for a newcomer.")
         if by_oracle
-        else "Nothing is known of this item yet: fill in the reference."
+        else say("Nothing is known of this item yet: fill in the reference.")
     )
     return _shown(item, given or reference, (0, 0, 0), source)
 
@@ -119,7 +125,7 @@ def _shown(item: Item, reference: Reference, counts: tuple[int, int, int], note:
         pid=item.pid,
         question=item.question.text,
         activity=item.title,
-        kind=item.stratum,
+        kind=type_words(item.stratum),
         reference=judged(sheet.question),
         why=reference.why,
         answers=tuple(
@@ -146,9 +152,13 @@ async def add(request: Request) -> Response:
         one = i.select().with_only_columns(i.c.pid, i.c.state)
         row = connection.execute(one.where((i.c.pid == pid) | (i.c.candidate_id == asked)).limit(1)).first()
         if row is None:
-            raise InvalidError([("item", "There is no such item. Copy its address from the list of items.")])
+            raise InvalidError(
+                [("item", say("There is no such item. Copy its address from the list of items."))]
+            )
         if row.state not in ("undealt", "machine", "training"):
-            raise ConflictError("This item is dealt as work; choose one that nobody has been asked about.")
+            raise ConflictError(
+                say("This item is dealt as work; choose one that nobody has been asked about.")
+            )
         return str(row.pid)
 
     try:
@@ -169,7 +179,7 @@ async def pick(request: Request) -> Response:
             training.add_training(desk, connection, item, reference, actor=me.pid)
 
     if not pids:
-        return await _page(request, error="Tick the items that newcomers shall judge first.", status=422)
+        return await _page(request, error=say("Tick the items that newcomers judge first."), status=422)
     try:
         await write(request, job)
     except (InvalidError, ConflictError) as error:
@@ -273,9 +283,13 @@ async def show_feedback(request: Request) -> Response:
                 for one in rows
             ),
             own=found.submitted.own_answers,
-            score=f"You agree with the reference on {score.agreed} of {score.statements} statements so far.",
+            score=say(
+                "You agree with the reference on {agreed} of {total} statements so far.",
+                agreed=score.agreed,
+                total=score.statements,
+            ),
             next=f"/w/{following}" if following else "/",
-            next_label="Next training item" if following else "To your work list",
+            next_label=say("Next training item") if following else say("To your work list"),
             again=f"/w/{pid}",
         )
 

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from proctor.errors import UserError
+from proctor.said import say
 from proctor.studio.context import person_of, read, studio_of
 from proctor.studio.narrations import forget_sounds, keep_sound, list_sounds
 from proctor.studio.rendering import data_of, problem
@@ -27,9 +28,11 @@ async def put_sound(request: Request) -> Response:
     try:
         new = await to_thread.run_sync(keep_sound, folder, pid, name, data)
     except UserError as error:
-        return problem(422, "Not kept", f"{error.message[:1].upper()}{error.message[1:]}")
+        return problem(422, say("Not kept"), error.message)
     except OSError as error:
-        return problem(507, "Not kept", f"The sound cannot be kept: {error.strerror or error}.")
+        return problem(
+            507, say("Not kept"), say("The sound cannot be kept: {why}.", why=error.strerror or error)
+        )
     return data_of({"again": not new})
 
 

@@ -11,8 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.errors import UserError
+from proctor.said import say, say_count
 from proctor.studio.auth import hash_token, new_token
 from proctor.studio.context import beside_of, desk_of, person_of, read, studio_of, text_in, write
+from proctor.studio.language import translated
+from proctor.studio.pages.events import role_words
 from proctor.studio.pages.narrations import forget_voice
 from proctor.studio.rendering import explain, looking_again, render, see_other, when_text
 from proctor.studio.views import Choice, Moved, PendingInvite, PeopleChangeView, PeopleView, PersonRow
@@ -26,6 +29,12 @@ from proctor.verify.schema import tables
 
 __all__ = ["ROUTES", "change_preview", "show_people"]
 
+_NEWCOMERS: Final[Mapping[str, str]] = {
+    "annotator": say("a new annotator"),
+    "adjudicator": say("a new adjudicator"),
+    "coordinator": say("a new coordinator"),
+    "owner": say("a new owner"),
+}
 _FRESH_SECONDS: Final = 60.0
 """How long a plan that was worked out beside is shown when nothing was said since: drafts leave no event."""
 _WORN_SECONDS: Final = 15.0
@@ -48,7 +57,11 @@ async def show_people(
             people=_rows(connection, found, me),
             invites=tuple(
                 PendingInvite(
-                    i.pid, i.role, i.email, names.get(i.made_by, i.made_by), when_text(i.expires_at)
+                    i.pid,
+                    role_words(i.role),
+                    i.email,
+                    names.get(i.made_by, i.made_by),
+                    when_text(i.expires_at),
                 )
                 for i in people.list_invites(desk, connection)
             ),
@@ -76,7 +89,7 @@ def _rows(connection: Connection, found: Sequence[Person], me: Person) -> tuple[
                 name=p.name,
                 handle=p.handle if p.state != "withdrawn" else "",
                 email=p.email,
-                role=p.role,
+                role=role_words(p.role),
                 roles=_roles(me, p.role) if managed and p.state == "active" else (),
                 gate=_gate(p, score) if kept_out else "",
                 waits=kept_out and people.may_manage(me, p.role),
@@ -93,15 +106,26 @@ def _rows(connection: Connection, found: Sequence[Person], me: Person) -> tuple[
 
 
 def _roles(me: Person, chosen: str) -> tuple[Choice, ...]:
-    return tuple(Choice(role, role, role == chosen) for role in ROLES if people.may_manage(me, chosen, role))
+    return tuple(
+        Choice(role, role_words(role), role == chosen)
+        for role in ROLES
+        if people.may_manage(me, chosen, role)
+    )
 
 
 def _gate(person: Person, score: training.Score | None) -> str:
     done, total = (score.done, score.total) if score else (0, 0)
     if person.gate == "waiting":
-        agreed = f": {score.agreed} of {score.statements} as in the reference" if score else ""
-        return f"waits for you{agreed}"
-    return f"in training: {done} of {total} items" if total else "in training: nothing done yet"
+        if score is None:
+            return say("waits for you")
+        return say(
+            "waits for you: {agreed} of {statements} as in the reference",
+            agreed=score.agreed,
+            statements=score.statements,
+        )
+    if total:
+        return say("in training: {done} of {total} items", done=done, total=total)
+    return say("in training: nothing done yet")
 
 
 def _progress(connection: Connection) -> dict[int, tuple[int, int]]:
@@ -132,7 +156,7 @@ async def invite(request: Request) -> Response:
     except InvalidError as error:
         return await show_people(request, error=error.message, status=422)
     link = f"{studio_of(request).settings.origin}/invite/{token}"
-    return await show_people(request, link=link, link_for=email or f"a new {role}")
+    return await show_people(request, link=link, link_for=email or _NEWCOMERS[role])
 
 
 async def withdraw_invite(request: Request) -> Response:
@@ -162,7 +186,7 @@ async def set_role(request: Request) -> Response:
 
     def job(connection: Connection, person: Person, me: Person) -> None:
         if role not in ROLES:
-            raise InvalidError([("role", "There is no such role.")])
+            raise InvalidError([("role", say("There is no such role."))])
         if not people.may_manage(me, person.role, role):
             raise GoneError
         people.set_role(desk, connection, person, role, actor=me.pid)
@@ -241,10 +265,10 @@ def _change_applied(kind: Change) -> Callable[[Request], Any]:
         form, desk = await request.form(), desk_of(request)
         asked, reason = text_in(form, "digest"), text_in(form, "reason")[:2_000]
         if kind == "annul" and not reason:
-            return await _preview(request, kind, error="Say why, for the record.", status=422)
+            return await _preview(request, kind, error=say("Say why, for the record."), status=422)
         repair = await read(request, lambda c: _plan(request, c, kind))
         if roster.change_digest(repair) != asked:
-            message = "Somebody has worked or changed something since. This is the new preview."
+            message = say("Somebody has worked or changed something since. This is the new preview.")
             return await _preview(request, kind, error=message, status=409, known=repair)
 
         def job(connection: Connection, _person: Person, me: Person) -> None:
@@ -333,7 +357,7 @@ async def _preview(
         raise
     except BrokenOffError as broken:
         return await show_people(
-            request, error=f"The preview was not worked out. {explain(broken)}", status=503
+            request, error=say("The preview was not worked out. {why}", why=explain(broken)), status=503
         )
     except UserError as refused:
         return await show_people(request, error=explain(refused), status=409)
@@ -366,7 +390,11 @@ def _with_outlook(
         warning=_WARNINGS[outlook.kind],
         digest=outlook.digest,
         pairs=tuple(
-            Moved(" and ".join(names.get(p, p) for p in pair), now, then)
+            Moved(
+                say("{one} and {other}", one=names.get(pair[0], pair[0]), other=names.get(pair[1], pair[1])),
+                now,
+                then,
+            )
             for pair, (now, then) in sorted(outlook.pairs.items())
         ),
         stuck=_stuck(outlook, names),
@@ -376,7 +404,9 @@ def _with_outlook(
 _WARNINGS: Final[Mapping[Change, str]] = {
     "leave": "",
     "join": "",
-    "annul": "Accepted answers and agreement are told anew without this work. It cannot be undone.",
+    "annul": say(
+        "Accepted answers and agreement are worked out again without this work. It cannot be undone."
+    ),
 }
 
 
@@ -386,35 +416,69 @@ def _sentences(outlook: Outlook, person: Person) -> tuple[str, ...]:
     if outlook.kind == "join":
         givers = outlook.givers
         said.append(
-            f"{_count(moved, 'open item')} from {_count(givers, 'person', 'people')} would go to {person.name}."
+            say(
+                "{items} from {people} would go to {name}.",
+                items=say_count(moved, "{n:,} open item", "{n:,} open items"),
+                people=say_count(givers, "{n:,} person", "{n:,} people"),
+                name=person.name,
+            )
             if moved
-            else f"Nobody has open items to give, so {person.name} gets nothing."
+            else say("Nobody has open items to give, so {name} gets nothing.", name=person.name)
         )
     elif outlook.kind == "leave":
         said.append(
-            f"{_count(moved, 'open item')} would move to others; {_count(kept, 'finished one')} stay."
+            say(
+                "{moved}; {kept}",
+                moved=say_count(
+                    moved, "{n:,} open item would move to others", "{n:,} open items would move to others"
+                ),
+                kept=say_count(kept, "{n:,} finished one stay.", "{n:,} finished ones stay."),
+            )
         )
-        said.append(f"{person.name} is signed out everywhere. What they began but did not submit is kept.")
+        said.append(
+            say(
+                "{name} is signed out everywhere. What they began but did not submit is kept.",
+                name=person.name,
+            )
+        )
     else:
-        said.append(f"{_count(voided, 'judgement')} would no longer count. Their rows are kept.")
-        said.append(f"{_count(moved, 'place')} would open again and go to others.")
-        said.append("Cases that an adjudicator decided on these judgements would be opened again.")
+        said.append(
+            say_count(
+                voided,
+                "{n:,} judgement would no longer count. Its rows are kept.",
+                "{n:,} judgements would no longer count. Their rows are kept.",
+            )
+        )
+        said.append(
+            say_count(
+                moved,
+                "{n:,} place would open again and go to others.",
+                "{n:,} places would open again and go to others.",
+            )
+        )
+        said.append(say("Cases that an adjudicator decided on these judgements would be opened again."))
         if person.state == "active":
-            said.append(f"{person.name} is signed out everywhere and can no longer sign in.")
+            said.append(say("{name} is signed out everywhere and can no longer sign in.", name=person.name))
     if stuck:
         said.append(
-            f"{_count(stuck, 'place')} can be taken by nobody; these items come back to you when their other reading is in."
+            say_count(
+                stuck,
+                "Nobody can take {n:,} place; the item comes back to you when its other reading is in.",
+                "Nobody can take {n:,} places; these items come back to you when their other reading is in.",
+            )
         )
     if outlook.pair_spread is not None and outlook.load_spread is not None:
         pairs, loads = outlook.pair_spread, outlook.load_spread
         said.append(
-            f"Pairs would then differ by {pairs[1]} items at most (now {pairs[0]}), loads by {loads[1]} (now {loads[0]})."
+            say(
+                "Pairs would then differ by {pairs} items at most (now {pairs_now}), loads by {loads} (now {loads_now}).",
+                pairs=pairs[1],
+                pairs_now=pairs[0],
+                loads=loads[1],
+                loads_now=loads[0],
+            )
         )
     return tuple(said)
-
-
-def _count(n: int, one: str, many: str = "") -> str:
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def _moved(outlook: Outlook, names: Mapping[str, str]) -> tuple[Moved, ...]:
@@ -423,13 +487,13 @@ def _moved(outlook: Outlook, names: Mapping[str, str]) -> tuple[Moved, ...]:
 
 
 def _stuck(outlook: Outlook, names: Mapping[str, str]) -> tuple[str, ...]:
-    rows = [
-        f"{one.item}: "
-        + ("; ".join(f"{names.get(p, p)} {why}" for p, why in one.reasons) or "nobody is left")
-        for one in outlook.examples
-    ]
+    rows = []
+    for one in outlook.examples:
+        whys = (say("{name} {why}", name=names.get(p, p), why=why) for p, why in one.reasons)
+        known = "; ".join(str(translated(why)) for why in whys)
+        rows.append(f"{one.item}: {known}" if known else say("{item}: nobody is left", item=one.item))
     more = outlook.stuck - len(rows)
-    return (*rows, f"and {more:,} more") if more else tuple(rows)
+    return (*rows, say("and {n:,} more", n=more)) if more else tuple(rows)
 
 
 # -- withdrawal ------------------------------------------------------------------------------------------------
@@ -444,12 +508,16 @@ async def show_withdraw(request: Request, *, error: str = "", status: int = 200)
         action=f"/people/{person.pid}/withdraw",
         seed=0,
         summary=(
-            "Name, sign-in name, e-mail address, password and settings are removed for good.",
-            "Open items go to others, where others can take them.",
-            f"There are {_count(done, 'judgement')} of theirs. Choose what they asked for:",
+            say("Name, sign-in name, e-mail address, password and settings are removed permanently."),
+            say("Open items go to others, where others can take them."),
+            say_count(
+                done,
+                "This person has made {n:,} judgement. Choose what they asked for:",
+                "This person has made {n:,} judgements. Choose what they asked for:",
+            ),
         ),
         moved=(),
-        warning="This cannot be undone. Events keep a random code, never the name.",
+        warning=say("This cannot be undone. Events keep a random code, never the name."),
         error=error,
     )
     return render(request, "people_change", view, status=status)
@@ -466,7 +534,7 @@ async def withdraw(request: Request) -> Response:
     """Forget who somebody is; their judgements stay under the random code, or are void, as they asked."""
     desk, wish = desk_of(request), text_in(await request.form(), "judgements")
     if wish not in ("keep", "void"):
-        return await show_withdraw(request, error="Choose what becomes of the judgements.", status=422)
+        return await show_withdraw(request, error=say("Choose what becomes of the judgements."), status=422)
 
     def job(connection: Connection, person: Person, me: Person) -> None:
         if person.state == "withdrawn":

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from proctor.errors import UserError
+from proctor.said import say
 from proctor.studio.context import number_in, person_of, read, studio_of
 from proctor.studio.local_ca import CA_FILE
 from proctor.studio.rendering import STATIC, data_of, json_body, problem
@@ -44,11 +45,18 @@ async def put_slice(request: Request) -> Response:
         kept = await to_thread.run_sync(keep, folder, path["pid"], path["part"], seq, data)
         return data_of({"kept": kept})
     except MissingSliceError as error:
-        return problem(409, "A slice is missing", f"Slice {error} comes first.", needs=error.args[0])
+        return problem(
+            409,
+            say("A slice is missing"),
+            say("Slice {n} comes first.", n=error.args[0]),
+            needs=error.args[0],
+        )
     except UserError as error:
-        return problem(422, "Not kept", f"{error.message[:1].upper()}{error.message[1:]}")
+        return problem(422, say("Not kept"), error.message)
     except OSError as error:
-        return problem(507, "Not kept", f"The slice cannot be kept: {error.strerror or error}.")
+        return problem(
+            507, say("Not kept"), say("The slice cannot be kept: {why}.", why=error.strerror or error)
+        )
 
 
 async def tell_clock(request: Request) -> Response:

@@ -9,7 +9,7 @@ __all__ = ["more_routes"]
 
 
 _PAGES: Final = (
-    "dashboard", "items", "exports", "people", "deal", "lessons", "texts", "events", "rounds", "reviews", "narrations", "recordings",
+    "dashboard", "items", "exports", "people", "deal", "lessons", "texts", "events", "rounds", "reviews", "narrations", "recordings", "comments", "sso", "api",
 )  # fmt: skip
 
 

@@ -6,29 +6,40 @@ from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
+from msgspec import structs
 from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
+from proctor.said import ours, say, say_in
 from proctor.studio.context import desk_of, person_of, read, studio_of, text_in, write
+from proctor.studio.language import figures, translated
 from proctor.studio.markdown import render_markdown
+from proctor.studio.pages.comments import answers, questions
 from proctor.studio.pages.tasks import field_views
 from proctor.studio.rendering import render, see_other
 from proctor.studio.views import Field, HeldTask, JoinView, RoundRow, RoundsView, RoundView
-from proctor.verify.desk import people, rounds
+from proctor.verify.desk import comments, people, rounds
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.records import GoneError, InvalidError, Person
-from proctor.verify.rounds.form import FormSheet, form_sheet
+from proctor.verify.rounds.checked import checked_kind
+from proctor.verify.rounds.form import FormSheet, form_sheet, said_field
 from proctor.verify.rounds.kind import Offer, task_kind
 from proctor.verify.rounds.records import Batch, Round, Task
 
-__all__ = ["ROUTES", "round_of", "rounds_for"]
+__all__ = ["ROUTES", "round_of", "round_row", "rounds_for"]
 
 PLATFORM: Final = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 """Parameters by which a platform says who comes, for which study, in which session (Prolific's names)."""
 _OTHERS: Final = {"PROLIFIC_PID": "workerId", "STUDY_ID": "hitId", "SESSION_ID": "assignmentId"}
 """What Mechanical Turk calls them."""
 _LONGEST_ID: Final = 200
+_BATCHES: Final = {
+    "complete": say("Batches complete"),
+    "expired": say("Batches expired"),
+    "open": say("Batches open"),
+    "refused": say("Batches refused"),
+}
 
 
 # -- for those who take part -----------------------------------------------------------------------------------
@@ -36,9 +47,13 @@ _LONGEST_ID: Final = 200
 
 async def show_mine(request: Request) -> Response:
     """Show the rounds that somebody may take part in."""
-    person = person_of(request)
-    rows = await read(request, lambda c: rounds_for(c, person))
-    return render(request, "rounds", RoundsView(rows, mine=True))
+    person, desk = person_of(request), desk_of(request)
+
+    def look(connection: Connection) -> RoundsView:
+        rows = rounds_for(connection, person)
+        return RoundsView(rows, mine=True, answers=answers(desk, connection, person))
+
+    return render(request, "rounds", await read(request, look))
 
 
 def rounds_for(connection: Connection, person: Person) -> tuple[RoundRow, ...]:
@@ -48,7 +63,7 @@ def rounds_for(connection: Connection, person: Person) -> tuple[RoundRow, ...]:
         batch = rounds.current_batch(connection, round_, person)
         if batch is None and (person.role == "worker" or round_.state != "open" or round_.settings.workers):
             continue
-        rows.append(_row(connection, round_, f"/r/{round_.pid}"))
+        rows.append(round_row(connection, round_, f"/r/{round_.pid}"))
     return tuple(rows)
 
 
@@ -63,7 +78,12 @@ async def show_round(request: Request) -> Response:
         return render(request, "round", _view(round_, "ask", hidden=asked))
     empty = "empty" in request.query_params
     desk = desk_of(request)
-    return render(request, "round", await read(request, lambda c: _standing(desk, c, round_, person, empty=empty)))  # fmt: skip
+
+    def look(connection: Connection) -> JoinView:
+        view = _standing(desk, connection, round_, person, empty=empty)
+        return structs.replace(view, answers=answers(desk, connection, person))
+
+    return render(request, "round", await read(request, look))
 
 
 async def join(request: Request) -> Response:
@@ -76,7 +96,7 @@ async def join(request: Request) -> Response:
         raise GoneError
     if text_in(form, "consent") != "yes":
         raise InvalidError(
-            [("consent", "Nobody takes part without giving consent. You can close this page.")]
+            [("consent", say("Nobody takes part without giving consent. You can close this page."))]
         )
 
     def come(connection: Connection) -> Person:
@@ -155,7 +175,7 @@ def _has_passed(person: Person, round_: Round) -> bool:
 def _wrong(round_: Round, sheet: FormSheet) -> dict[str, str]:
     """Return what is wrong of the quiz, by field, with why."""
     return {
-        item.field.name: item.why or "Read the instructions again; this is not what they say."
+        item.field.name: ours(item.why) or say("Read the instructions again; this is not what they say.")
         for item in round_.settings.quiz
         if sheet.values.get(item.field.name) != item.right
     }
@@ -194,13 +214,13 @@ def _view(
         code = f"NONE-{round_.pid[:8].upper()}"  # so that nobody who came in vain is without one
     return JoinView(
         address=f"/r/{round_.pid}",
-        title=kind.title,
+        title=settings.title or kind.title,
         detail=kind.detail,
         state=state,
         consent=render_markdown(settings.consent) if state == "ask" else render_markdown(""),
-        instructions=render_markdown(settings.instructions),
+        instructions=render_markdown(str(translated(ours(settings.instructions)))),
         hidden=tuple(Field(name, value) for name, value in (hidden or {}).items()),
-        quiz=field_views([item.field for item in settings.quiz], sheet or FormSheet(), errors)
+        quiz=field_views([said_field(item.field) for item in settings.quiz], sheet or FormSheet(), errors)
         if state == "quiz"
         else (),
         done=done,
@@ -226,14 +246,15 @@ async def show_rounds(request: Request) -> Response:
 
     def look(connection: Connection) -> RoundsView:
         found = rounds.list_rounds(connection)
-        return RoundsView(tuple(_row(connection, r, f"/rounds/{r.pid}") for r in found))
+        return RoundsView(tuple(round_row(connection, r, f"/rounds/{r.pid}") for r in found))
 
     return render(request, "rounds", await read(request, look))
 
 
-def _row(connection: Connection, round_: Round, href: str) -> RoundRow:
+def round_row(connection: Connection, round_: Round, href: str) -> RoundRow:
+    """Return how far a round is, with the address of its page."""
     far = rounds.progress(connection, round_)
-    title = task_kind(round_.kind).title
+    title = round_.settings.title or task_kind(round_.kind).title
     return RoundRow(href, round_.name, title, round_.state, far.tasks, far.wanted, far.done, far.people)
 
 
@@ -248,22 +269,27 @@ async def show_progress(request: Request) -> Response:
         parameters = "&".join(f"{name}={{{{%{name}%}}}}" for name in PLATFORM)
         s = round_.settings
         told = {
-            "People for each task": str(s.wanted),
-            "Tasks of a batch": str(s.batch or "all"),
-            "Test and attention tasks of a batch": f"{s.tests} and {s.attention}",
-            "Minutes for a batch": f"{s.lease_minutes:g}" if s.lease_minutes else "any",
-            "Tasks": f"{far.tasks:,}",
-            "People so far": f"{far.people:,}",
-            **{f"Batches {state}": f"{count:,}" for state, count in sorted(far.batches.items())},
+            say("People for each task"): str(s.wanted),
+            say("Tasks of a batch"): str(s.batch) if s.batch else say_in("tasks of a batch", "all"),
+            say("Test and attention tasks of a batch"): say(
+                "{tests} and {attention}", tests=s.tests, attention=s.attention
+            ),
+            say("Minutes for a batch"): figures(f"{s.lease_minutes:g}")
+            if s.lease_minutes
+            else say_in("minutes for a batch", "any"),
+            say("Tasks"): figures(f"{far.tasks:,}"),
+            say("People so far"): figures(f"{far.people:,}"),
+            **{_BATCHES[state]: figures(f"{count:,}") for state, count in sorted(far.batches.items())},
         }
         return RoundView(
-            row=_row(connection, round_, ""),
+            row=round_row(connection, round_, ""),
             address=f"/rounds/{round_.pid}",
             link=link,
             platform_link=f"{link}?{parameters}" if s.workers else "",
             held=tuple(HeldTask(task.pid, task.name, why) for task, why in far.held),
             settings=tuple(Field(name, value) for name, value in told.items()),
-            review=f"/rounds/{round_.pid}/review" if round_.kind == "rate" else "",
+            review=f"/rounds/{round_.pid}/review" if checked_kind(round_) else "",
+            questions=questions(comments.open_threads(connection, round_id=round_.id)),
         )
 
     return render(request, "round_progress", await read(request, look))
@@ -289,7 +315,7 @@ def _act(desk: Desk, connection: Connection, round_: Round, action: str, task: s
     elif action == "again":
         rounds.give_out_again(desk, connection, round_, task, actor=actor)
     else:
-        raise InvalidError([("action", "There is no such action.")])
+        raise InvalidError([("action", say("There is no such action."))])
 
 
 ROUTES: Final = (

@@ -11,6 +11,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
+from proctor.said import say
 from proctor.studio.context import desk_of, number_in, person_of, read, studio_of, text_in, write
 from proctor.studio.markdown import render_markdown
 from proctor.studio.rendering import render, see_other, when_text
@@ -22,52 +23,72 @@ from proctor.verify.desk.records import STAGES, ConflictError, GoneError, Invali
 
 __all__ = ["ROUTES", "show_texts"]
 
-_KINDS: Final[Mapping[Kind, str]] = {"guideline": "Guideline", "consent": "Consent", "protocol": "Settings"}
+_KINDS: Final[Mapping[Kind, str]] = {
+    "guideline": say("Guideline"),
+    "consent": say("Consent"),
+    "protocol": say("Settings"),
+}
 _OF: Final = "guideline/"
 _STAGES: Final[Mapping[Stage, str]] = {
-    "training": "Training",
-    "judge": "Judging",
-    "adjudicate": "Adjudication",
+    "training": say("Training"),
+    "judge": say("Judging"),
+    "adjudicate": say("Adjudication"),
 }
 
 _Kind = Literal["number", "tick", "choice"]
 _SETTINGS: Final[tuple[tuple[str, str, _Kind, str, str, str, str], ...]] = (
-    ("per_item", "People for each item", "number", "1", "9", "1", "Used by the next deal."),
+    ("per_item", say("People for each item"), "number", "1", "9", "1", say("Used by the next deal.")),
     (
         "training_required",
-        "Training comes first",
+        say("Training comes first"),
         "tick",
         "",
         "",
         "",
-        "Nobody judges before the set is done.",
+        say("Nobody judges before the set is done."),
     ),
-    ("gate", "Who lets people in after it", "choice", "", "", "", ""),
-    ("pass_at", "Agreement that is good enough", "number", "0", "1", "any", "A share, 0.8 for four in five."),
-    ("reasons", "Ask why a question is wrong", "tick", "", "", "", "Not part of the published protocol."),
+    ("gate", say("Who lets people in after it"), "choice", "", "", "", ""),
+    (
+        "pass_at",
+        say("Agreement that is good enough"),
+        "number",
+        "0",
+        "1",
+        "any",
+        say("A share, 0.8 for four in five."),
+    ),
+    (
+        "reasons",
+        say("Ask why a question is wrong"),
+        "tick",
+        "",
+        "",
+        "",
+        say("Not part of the published protocol."),
+    ),
     (
         "show_settled",
-        "Adjudicators see what is settled",
+        say("Adjudicators see what is settled"),
         "tick",
         "",
         "",
         "",
-        "This tells them which answers came from a machine.",
+        say("This tells them which answers came from a machine."),
     ),
-    ("undo_seconds", "Seconds to take a sheet back", "number", "0", "300", "1", ""),
+    ("undo_seconds", say("Seconds to take a sheet back"), "number", "0", "300", "1", ""),
     (
         "repeat_share",
-        "Share of settled items that come again blindly",
+        say("Share of settled items that come again blindly"),
         "number",
         "0",
         "0.5",
         "any",
-        "To see how steady adjudicators are.",
+        say("To see how steady adjudicators are."),
     ),
-    ("lease_minutes", "Minutes a case belongs to one adjudicator", "number", "1", "1440", "1", ""),
+    ("lease_minutes", say("Minutes a case belongs to one adjudicator"), "number", "1", "1440", "1", ""),
 )
 """Name, label, kind, least, most, step, note."""
-_GATES: Final = (("coordinator", "a coordinator"), ("automatic", "it opens by itself"))
+_GATES: Final = (("coordinator", say("a coordinator")), ("automatic", say("it opens by itself")))
 
 
 async def show_texts(request: Request) -> Response:
@@ -93,10 +114,14 @@ async def _page(
         shown = documents.at_version(connection, kind, asked) if asked > 0 else None
         text = body if body is not None else last.body if last is not None else ""
         version = last.version if last is not None else 0
-        old, title = (shown, f"From version {asked} to version {version}") if shown else (None, "")
+        old, title = (
+            (shown, say("From version {old} to version {new}", old=asked, new=version))
+            if shown
+            else (None, "")
+        )
         diff = documents.diff(old.body, last.body) if old and last else ()
         if preview and last is not None:
-            diff, title = documents.diff(last.body, _clean(text)), "Against the version in force"
+            diff, title = documents.diff(last.body, _clean(text)), say("Against the version in force")
         protocol = documents.protocol(connection)
         return GuidelinesView(
             kind=kind,
@@ -144,11 +169,21 @@ def _read_by(desk: Desk, connection: Connection, kind: Kind, version: int) -> st
         if p.role in ("annotator", "adjudicator")
     ]
     if kind == "consent":
-        done, word = sum(p.consent_version >= version for p in active), "agreed to"
-    else:
-        of = next(k for k in documents.guidelines(connection) if guideline_of(k) == kind)
-        done, word = sum(p.guidelines.get(of, 0) >= version for p in active), "read"
-    return f"{done} of {len(active)} annotators and adjudicators have {word} version {version}."
+        done = sum(p.consent_version >= version for p in active)
+        return say(
+            "{done} of {total} annotators and adjudicators have agreed to version {version}.",
+            done=done,
+            total=len(active),
+            version=version,
+        )
+    of = next(k for k in documents.guidelines(connection) if guideline_of(k) == kind)
+    done = sum(p.guidelines.get(of, 0) >= version for p in active)
+    return say(
+        "{done} of {total} annotators and adjudicators have read version {version}.",
+        done=done,
+        total=len(active),
+        version=version,
+    )
 
 
 def _settings(protocol: Protocol, fields: FormData | None) -> tuple[Setting, ...]:
@@ -234,7 +269,7 @@ def _protocol_of(form: FormData, now: Protocol) -> Protocol:
         elif kind == "choice":
             values[name] = next((k for k, _ in _GATES if k == text), None)
             if values[name] is None:
-                errors.append((name, f"{label}: choose one."))
+                errors.append((name, say("{label}: choose one.", label=label)))
         else:
             whole = isinstance(getattr(now, name), int)
             try:
@@ -242,7 +277,13 @@ def _protocol_of(form: FormData, now: Protocol) -> Protocol:
             except ValueError:
                 value = -1
             if not float(low) <= value <= float(high):
-                errors.append((name, f"{label}: a {'whole ' if whole else ''}number from {low} to {high}."))
+                if whole:
+                    said = say(
+                        "{label}: a whole number from {low} to {high}.", label=label, low=low, high=high
+                    )
+                else:
+                    said = say("{label}: a number from {low} to {high}.", label=label, low=low, high=high)
+                errors.append((name, said))
             values[name] = value
     if errors:
         raise InvalidError(errors)
@@ -293,7 +334,9 @@ def _kind(text: str) -> Kind:
 
 def _kinds(connection: Connection) -> dict[Kind, str]:
     """Return the documents that there are, with their labels; guidelines carry their kind where there are several."""
-    names = {guideline_of(kind): f"Guideline: {kind}" for kind in documents.guidelines(connection)}
+    names = {
+        guideline_of(kind): say("Guideline: {kind}", kind=kind) for kind in documents.guidelines(connection)
+    }
     return {
         **(names if len(names) > 1 else {}),
         **{k: v for k, v in _KINDS.items() if k not in names or len(names) < 2},

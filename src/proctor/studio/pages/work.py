@@ -1,4 +1,4 @@
-"""The work page and what its modules send: drafts, submitted sheets, taking back, giving back, clips and pictures."""
+"""The work page and what its modules send: drafts, submitted sheets, taking back, giving back, clips, pictures and sounds."""
 
 from __future__ import annotations
 
@@ -19,11 +19,21 @@ from starlette.responses import Response
 from proctor.exam.kind import kind_named
 from proctor.exam.question import Choice as ChoiceForm
 from proctor.exam.question import Footage, part_of
-from proctor.studio.cards import card_of, clip_state, picture_of, send_clip, send_picture
+from proctor.said import say
+from proctor.studio.cards import card_of, clip_state, picture_of, send_clip, send_picture, send_sound
 from proctor.studio.context import Studio, desk_of, number_in, person_of, read, studio_of, text_in, write
-from proctor.studio.pages.tasks import after_task, find_task, is_closed, show_task, task_picture, task_sheet
+from proctor.studio.pages.comments import own_thread
+from proctor.studio.pages.tasks import (
+    after_task,
+    find_task,
+    is_closed,
+    show_task,
+    task_picture,
+    task_sheet,
+    task_sound,
+)
 from proctor.studio.rendering import data_of, json_body, problem, render, see_other, time_text
-from proctor.studio.views import AnswerCard, Choice, Field, SettledAnswer, WorkView, judged
+from proctor.studio.views import AnswerCard, Choice, Field, SettledAnswer, ThreadView, WorkView, judged
 from proctor.verify.desk import cases, documents, flow, training, work
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.documents import Protocol
@@ -55,6 +65,7 @@ __all__ = [
     "poster",
     "put_draft",
     "show_work",
+    "sound",
     "start_next",
     "submit",
     "undo",
@@ -113,19 +124,22 @@ async def show_work(
         return await show_task(request, task)
     pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
 
-    def look(connection: Connection) -> tuple[Work, Neighbours, Protocol, int, tuple[SettledAnswer, ...]]:
+    def look(
+        connection: Connection,
+    ) -> tuple[Work, Neighbours, Protocol, int, tuple[SettledAnswer, ...], ThreadView]:
         found = work.load_work(desk, connection, pid, person)
         guideline = documents.latest(connection, documents.guideline_of(found.item.question.kind))
         around = flow.neighbours(connection, found.assignment)
         protocol = documents.protocol(connection)
         settled = _settled(desk, connection, found, person) if protocol.show_settled else ()
-        return found, around, protocol, guideline.version if guideline else 0, settled
+        thread = own_thread(connection, found.assignment, person)
+        return found, around, protocol, guideline.version if guideline else 0, settled, thread
 
-    found, around, protocol, guideline, settled = await read(request, look)
+    found, around, protocol, guideline, settled, thread = await read(request, look)
     view = _view(
         studio_of(request), found, around, protocol, guideline, settled=settled, sheet=sheet, errors=errors
     )
-    response = render(request, "work", view, status=status)
+    response = render(request, "work", msgspec.structs.replace(view, thread=thread), status=status)
     cut_ahead(request, response, person)
     return response
 
@@ -172,7 +186,7 @@ def _view(
         total=around.total if assignment.stage != "adjudicate" else 0,
         card=card_of(studio, item.question, f"/w/{assignment.pid}"),
         criteria=judging.criteria,
-        ask="Does it hold what is meant of each option?" if options else judging.ask,
+        ask=say("Does it hold what is meant of each option?") if options else judging.ask,
         question=item.question.text,
         judged=judged(shown.question),
         question_open=cards.question_open,
@@ -297,7 +311,7 @@ async def submit(request: Request) -> Response:
         done, undo_seconds, following = await _submit(request, body.sheet, rev, key, _active(body.active_ms))
     except ConflictError as error:
         more = {"theirs": error.theirs, "mine": body.sheet}
-        return problem(409, "Changed in the meantime", error.message, rev=error.rev, **more)
+        return problem(409, say("Changed in the meantime"), error.message, rev=error.rev, **more)
     return data_of({"rev": done.rev, "next": following, "undo_seconds": undo_seconds, "again": done.again})
 
 
@@ -307,7 +321,9 @@ async def _submit(
     """Submit and look for what is next in one transaction: one flush to disk, not two."""
     pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
     if not 8 <= len(key) <= 80 or not key.isascii() or not key.isprintable():
-        raise InvalidError([("key", "The form has no key. Reload the page; what you filled in is kept.")])
+        raise InvalidError(
+            [("key", say("The form has no key. Reload the page; what you filled in is kept."))]
+        )
 
     def save(connection: Connection) -> tuple[Submitted, int, str]:
         done = work.submit(desk, connection, pid, person, sheet=sheet, rev=rev, key=key, active_ms=active_ms)
@@ -470,11 +486,19 @@ async def picture(request: Request) -> Response:
     return await send_picture(await to_thread.run_sync(own.picture, number))
 
 
+async def sound(request: Request) -> Response:
+    """Send a sound of an assignment's card (``?part=0``), in parts if a player asks for them."""
+    number = number_in(request.query_params.get("part", ""), -1)
+    own = await _own(request)
+    return send_sound(request, await to_thread.run_sync(own.sound, number))
+
+
 class _Own(NamedTuple):
-    """What an assignment shows: a recording, the file of its picture of a number, and frames a second if each is shown."""
+    """What an assignment shows: a recording, the files of its picture and sound of a number, and frames a second if each is shown."""
 
     footage: Footage | None
     picture: Callable[[int], Path | None]
+    sound: Callable[[int], Path | None]
     rate: Fraction | None = None
 
 
@@ -485,19 +509,23 @@ async def _own(request: Request) -> _Own:
         assignment = work.own_assignment(connection, pid, person)
         if assignment.stage == "task":
             asked = asked_of(connection, assignment)
-            pictures = partial(task_picture, studio, asked)
-            return _Own(asked.kind.footage(asked.body), pictures, asked.kind.rate(asked.body))
+            kind, body = asked.kind, asked.body
+            picture, sound = (partial(find, studio, kind, body) for find in (task_picture, task_sound))
+            return _Own(kind.footage(body), picture, sound, kind.rate(body))
         question = get_item(connection, assignment.item_id).question
-        return _Own(part_of(question, Footage), partial(picture_of, studio, question))
+        return _Own(part_of(question, Footage), partial(picture_of, studio, question), lambda _: None)
 
     return await read(request, look)
+
+
+_CLAIMS: Final = {"right": say("meant to be right"), "wrong": say("meant to be wrong")}
 
 
 def _claims(item: Item, cards: Cards) -> tuple[str, ...]:
     """Return for each card what is claimed of it, where the question has options."""
     if not isinstance(item.question.form, ChoiceForm):
         return ("",) * len(cards.texts)
-    claims = [f"meant to be {p.claim}" for p in item.question.proposals]
+    claims = [_CLAIMS[p.claim] for p in item.question.proposals]
     return tuple(claims[n] if n < len(claims) else "" for n in cards.targets)
 
 

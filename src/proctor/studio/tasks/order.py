@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from proctor.said import say
 from proctor.studio.context import Studio
+from proctor.studio.language import translated
 from proctor.verify.rounds.order import OrderTask
 
 __all__ = ["OrderView", "StepCard", "view"]
@@ -33,7 +35,7 @@ def view(studio: Studio, task: OrderTask, sheet: object, options: object, addres
     """Return the cards of the steps; a picture is called by a letter, never by what the step does."""
     cards, sent = [], 0
     for n, step in enumerate(task.steps):
-        called = f"step image {chr(65 + n) if n < 26 else n + 1}"
+        called = str(translated(say("step image {name}", name=chr(65 + n) if n < 26 else n + 1)))
         shown = [f"{address}/picture?part={sent + k}" for k in range(len(step.pictures))]
         text = " ".join(step.text.split())
         name = (text if len(text) <= 60 else f"{text[:59]}…") or called

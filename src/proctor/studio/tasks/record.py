@@ -8,17 +8,22 @@ from typing import Any, Final
 import msgspec
 
 from proctor.procedure.recording import MISTAKE_KINDS
+from proctor.said import say
 from proctor.studio.guard import CAMERA
+from proctor.studio.language import encoded
 from proctor.verify.rounds.record import CHECKS, RecordOptions, RecordTask
+from proctor.verify.rounds.timeline import TAGS
 
 __all__ = ["HEADERS", "RecordView", "view"]
 
 HEADERS: Final = {"permissions-policy": CAMERA}  # people are filmed on this page
 _STRATEGIES: Final = {
-    "normal": "Do everything as the text says", "impromptu": "Do it; where you feel like it, make a mistake of your own",
-    "disordered": "The steps come in another order on purpose", "missing": "Some steps are left out on purpose",
-    "induced": "Make the mistakes that are planned",
-}  # fmt: skip
+    "normal": say("Do everything as the text says"),
+    "impromptu": say("Do it; where you feel like it, make a mistake of your own"),
+    "disordered": say("The steps come in another order on purpose"),
+    "missing": say("Some steps are left out on purpose"),
+    "induced": say("Make the mistakes that are planned"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ def view(_studio: Any, task: RecordTask, _sheet: Any, options: RecordOptions, _a
     data = {
         "steps": script.steps, "left_out": [(s, task.left_out.get(s, s)) for s in script.left_out], "checks": tuple(CHECKS),
         "mistakes": script.mistakes, "hints": script.hints, "prepares": strategy == "induced",
-        "kinds": {kind: "Missing step" if kind == "missing" else kind.capitalize() for kind in MISTAKE_KINDS},
+        "kinds": {kind: TAGS[kind] for kind in MISTAKE_KINDS},
     }  # fmt: skip
-    json = msgspec.json.encode(data | msgspec.structs.asdict(options)).decode()
+    json = encoded(data | msgspec.structs.asdict(options)).decode()
     return RecordView(script.title, _STRATEGIES[strategy], script.items, tuple(CHECKS.items()), options.paragraph, json)  # fmt: skip

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from proctor.said import say_in
 from proctor.studio.cards import clip_state
 from proctor.studio.guard import MICROPHONE
+from proctor.studio.language import encoded
 from proctor.studio.narrations import heard_in
 from proctor.studio.rendering import clock_text
 from proctor.studio.views import CardView
@@ -47,12 +49,12 @@ def view(
     heard = heard_in(studio.settings.folder, address.removeprefix("/w/"))
     said = {n.id: heard[n.id] for n in sheet.narrations if n.asr is None and n.id in heard}
     data = {name: getattr(task, name) for name in _SHOWN} | msgspec.structs.asdict(options)
-    json = msgspec.json.encode({**data, "tags": TAGS, "heard": said}).decode()
+    json = encoded({**data, "tags": TAGS, "heard": said}).decode()
     return TimelineView(task.title, tuple(TAGS.items()), options.actions, options.narration, json)
 
 
 def card(studio: Studio, task: TimelineTask, address: str) -> CardView:
     """Return the recording, as it is shown beside the sheet."""
     clip = clip_state(studio, KIND.footage(task), rate=task.fps)
-    span = f"of {clock_text(task.duration_s)}"
+    span = say_in("length of a recording", "of {time}", time=clock_text(task.duration_s))
     return CardView(address=address, parts=(), span=span, clip=clip.state if clip else "", graph=None)

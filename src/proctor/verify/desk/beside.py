@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection as Pipe
 from typing import Any, Final, NamedTuple
 
 from proctor.errors import UserError
+from proctor.said import say
 from proctor.verify.desk.desk import Desk
 
 __all__ = ["Apart", "Beside", "BrokenOffError", "Found", "Work"]
@@ -139,11 +140,13 @@ class Apart:
                 except (EOFError, OSError):
                     if self._closed:
                         raise _DroppedError from None
-                    raise BrokenOffError("The process that worked it out ended unexpectedly.") from None
+                    raise BrokenOffError(say("The process that worked it out ended unexpectedly.")) from None
                 if fine:
                     return answer
                 raise answer
-        raise BrokenOffError(f"It was not ready after {self._longest:g} s, so it was stopped.")
+        raise BrokenOffError(
+            say("It was not ready after {seconds:g} s, so it was stopped.", seconds=self._longest)
+        )
 
 
 @dataclass(slots=True, eq=False)

@@ -15,6 +15,7 @@ import msgspec
 from sqlalchemy import Connection, func, select
 
 from proctor.exam.question import Choice, Form, Proposed, Question, Text
+from proctor.verify.desk import comments
 from proctor.verify.desk.events import Event
 from proctor.verify.desk.records import Item, Person, Sheet
 from proctor.verify.schema import tables
@@ -56,12 +57,14 @@ class Narrow(NamedTuple):
         stratum: question type.
         differ: where people differ: ``any``, ``question`` or ``answers``.
         pair: names of two annotators who both judged the item.
+        asked: only those with a question to the coordinators that waits.
     """
 
     state: str = ""
     stratum: str = ""
     differ: str = ""
     pair: tuple[str, str] | None = None
+    asked: bool = False
 
 
 class Listing(NamedTuple):
@@ -223,8 +226,8 @@ def said_of(connection: Connection, candidates: Iterable[str]) -> dict[str, list
 def _queries(narrow: Narrow, strata: Sequence[str]) -> list[Any]:
     """Return one query for each value of an index's first columns; without any filter the numbers themselves lead."""
     t = tables().items
-    if narrow.pair is not None or not (narrow.state or narrow.stratum or narrow.differ):
-        # Many items have to be asked for a pair; in the order of their numbers the first ones end it.
+    if narrow.asked or narrow.pair is not None or not (narrow.state or narrow.stratum or narrow.differ):
+        # Few have a question. Many items have to be asked for a pair; in the order of their numbers the first ones end it.
         return [_narrowed(t.select(), narrow)]
     kinds = (narrow.stratum,) if narrow.stratum else tuple(strata)
     if narrow.differ:
@@ -249,6 +252,8 @@ def _narrowed(query: Any, narrow: Narrow) -> Any:
     if narrow.differ:
         column: Any = t.c.agreement if narrow.pair is None else func.coalesce(t.c.agreement, "")  # as above
         query = query.where(column.in_(_DIFFER.get(narrow.differ, ())))
+    if narrow.asked:
+        query = query.where(t.c.id.in_(comments.waiting_items()))
     for name in narrow.pair or ():
         judged = v.select().with_only_columns(v.c.sequence)
         judged = judged.where(

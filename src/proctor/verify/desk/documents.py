@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from proctor.database import fetch_all, known
 from proctor.errors import UserError
 from proctor.exam.kind import kind_named
 from proctor.records import canonical_json
+from proctor.said import say, say_in
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.people import COMMAND_LINE
 from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, Stage
@@ -53,6 +54,11 @@ Kind: TypeAlias = str
 MAX_BODY: Final = 200_000
 """Characters of one document."""
 _IN_FORCE: Final = "protocol"
+_NAMES: Final[Mapping[str, str]] = {
+    "guideline": say_in("a text of the project", "guideline"),
+    "consent": say_in("a text of the project", "consent"),
+    "protocol": say_in("a text of the project", "protocol"),
+}
 DiffLine = tuple[Literal["add", "del", "same"], str]
 
 
@@ -145,15 +151,20 @@ def add(
     """
     text = body.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip() + "\n"
     if not 1 < len(text) <= MAX_BODY:
-        raise InvalidError([("body", f"Write something, at most {MAX_BODY:,} characters.")])
+        raise InvalidError([("body", say("Write something, at most {most:,} characters.", most=MAX_BODY))])
     last = latest(connection, kind)
     number = 0 if last is None else last.version
     if base is not None and base != number:
-        raise ConflictError(f"Version {number} has come out while you were writing.", version=number)
+        raise ConflictError(
+            say("Version {version} has come out while you were writing.", version=number), version=number
+        )
     if last is not None and last.body == text:
         return last
     if last is not None and last.frozen:
-        raise ConflictError(f"The {kind} is frozen at version {number}.", version=number)
+        raise ConflictError(
+            say("The {kind} is frozen at version {version}.", kind=_NAMES.get(kind, kind), version=number),
+            version=number,
+        )
     digest = hashlib.sha256(text.encode()).hexdigest()
     made = Document(
         kind=kind, version=number + 1, body=text, sha256=digest, made_by=actor, created_at=desk.now()
@@ -225,21 +236,33 @@ def guidelines(connection: Connection) -> dict[str, int]:
     return {kind: found[name] for name, kind in names.items() if name == guideline_of(kind)}
 
 
-def ensure_defaults(desk: Desk, connection: Connection, kinds: Iterable[str] = (FIRST_KIND,)) -> None:
+def ensure_defaults(
+    desk: Desk, connection: Connection, kinds: Iterable[str] = (FIRST_KIND,), *, language: str = "en"
+) -> None:
     """Give a new project a guideline for each kind of questions, a consent text and a protocol; those that exist are left alone.
 
     Args:
         desk: of the store.
         connection: in a writing transaction.
         kinds: of the questions.
+        language: of the texts; English where there is none in it.
     """
     for kind in kinds:
         if latest(connection, guideline_of(kind)) is None:
-            add(desk, connection, guideline_of(kind), kind_named(kind).judging.guideline, actor=COMMAND_LINE)
+            text = _in_language(kind_named(kind).judging.guideline, language)
+            add(desk, connection, guideline_of(kind), text, actor=COMMAND_LINE)
     if latest(connection, "consent") is None:
-        add(desk, connection, "consent", DEFAULT_CONSENT, actor=COMMAND_LINE)
+        add(desk, connection, "consent", _in_language(DEFAULT_CONSENT, language), actor=COMMAND_LINE)
     if latest(connection, "protocol") is None:
         set_protocol(desk, connection, Protocol(training_required=True), actor=COMMAND_LINE)
+
+
+def _in_language(text: str, language: str) -> str:
+    if language != "de":
+        return text
+    from proctor.verify.desk.german import IN_GERMAN  # long, and wanted once in the life of a project
+
+    return IN_GERMAN.get(text, text)
 
 
 # -- what changed --------------------------------------------------------------------------------------------
@@ -389,7 +412,7 @@ code and never under your name. Please write nothing about yourself or about oth
 # Your rights
 
 Taking part is voluntary. You can stop at any time without giving a reason. You can withdraw your consent on the page
-*Settings*: your name, sign-in name and e-mail address are then removed and your judgements are no longer used. What
+*My account*: your name, sign-in name and e-mail address are then removed and your judgements are no longer used. What
 was published before that cannot be called back.
 
 # The people in the clips

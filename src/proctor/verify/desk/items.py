@@ -15,6 +15,7 @@ from proctor.errors import UserError
 from proctor.exam.question import Procedure, Question, part_of, type_of, version_of
 from proctor.procedure.graph import TaskGraph
 from proctor.records import canonical_json
+from proctor.said import say
 from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import GoneError, Item
@@ -36,16 +37,16 @@ __all__ = [
 ]
 
 ITEM_STATES: Final[Mapping[str, str]] = {
-    "undealt": "Nobody has been asked",
-    "machine": "Settled by machines",
-    "judging": "Waiting for readings",
-    "case": "Waiting for an adjudicator",
-    "settled": "Accepted",
-    "rejected": "Rejected",
-    "held": "Held for the coordinator",
-    "returned": "Returned: could not be judged",
-    "training": "In the training set",
-    "gone": "No longer among the candidates",
+    "undealt": say("Nobody has been asked"),
+    "machine": say("Settled by machines"),
+    "judging": say("Waiting for readings"),
+    "case": say("Waiting for an adjudicator"),
+    "settled": say("Accepted"),
+    "rejected": say("Rejected"),
+    "held": say("Held for the coordinator"),
+    "returned": say("Returned: could not be judged"),
+    "training": say("In the training set"),
+    "gone": say("No longer among the candidates"),
 }
 """Every state of an item, in the words for people."""
 
@@ -187,7 +188,7 @@ def _rename(connection: Connection, renamed: Mapping[int, tuple[str, Mapping[str
 def _replace(desk: Desk, connection: Connection, item_id: int, row: Mapping[str, Any]) -> None:
     """Take the new text; everybody gets the item anew, under another address.
 
-    A page or a draft of the old text must not be taken for a judgment of the new one.
+    A page or a draft of the old text must not be taken for a judgement of the new one.
     """
     t, a = tables().items, tables().assignments
     now = desk.now()

@@ -21,6 +21,7 @@ from sqlalchemy import Connection, Row, bindparam, select
 
 from proctor.errors import UserError
 from proctor.records import canonical_json
+from proctor.said import say
 from proctor.verify.desk.desk import new_pid
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import ROLES, ConflictError, GoneError, InvalidError, Person, Role, at_least
@@ -132,7 +133,7 @@ def clean_handle(text: str) -> str:
     handle = unicodedata.normalize("NFKC", text).strip().lower()
     if not _HANDLE.fullmatch(handle):
         raise InvalidError(
-            [("handle", "Use 2 to 64 letters from a to z, digits and . _ @ + - for the sign-in name.")]
+            [("handle", say("Use 2 to 64 letters from a to z, digits and . _ @ + - for the sign-in name."))]
         )
     return handle
 
@@ -145,9 +146,9 @@ def clean_name(text: str) -> str:
     """
     name = " ".join(unicodedata.normalize("NFC", text).split())
     if not 1 <= len(name) <= 80:
-        raise InvalidError([("name", "Give a name of 1 to 80 characters.")])
+        raise InvalidError([("name", say("Give a name of 1 to 80 characters."))])
     if not name.translate(_JOINERS).isprintable():
-        raise InvalidError([("name", "The name has characters that cannot be shown.")])
+        raise InvalidError([("name", say("The name has characters that cannot be shown."))])
     return name
 
 
@@ -159,7 +160,7 @@ def clean_email(text: str) -> str:
     """
     email = unicodedata.normalize("NFKC", text).strip()
     if email and not (_EMAIL.fullmatch(email) and email.isprintable()):
-        raise InvalidError([("email", "This does not look like an e-mail address.")])
+        raise InvalidError([("email", say("This does not look like an e-mail address."))])
     return email
 
 
@@ -313,7 +314,7 @@ def set_settings(desk: Desk, connection: Connection, person: Person, settings: M
     """
     text = canonical_json(settings).decode()
     if len(text) > _MAX_SETTINGS:
-        raise InvalidError([("settings", "These settings are too long.")])
+        raise InvalidError([("settings", say("These settings are too long."))])
     _update(desk, connection, _active(connection, person).id, settings=text)
 
 
@@ -349,6 +350,7 @@ def leave(desk: Desk, connection: Connection, person: Person, *, actor: str) -> 
     _refuse_last_owner(connection, now)
     _update(desk, connection, now.id, state="left")
     _cut_off(desk, connection, now.id)
+    _end_tokens(desk, connection, now.id)
     add_event(desk, connection, "left", now.pid, actor)
 
 
@@ -366,7 +368,7 @@ def rejoin(desk: Desk, connection: Connection, person: Person, *, actor: str) ->
 
 
 def withdraw(desk: Desk, connection: Connection, person: Person, *, actor: str) -> None:
-    """Remove what says who somebody is: name, e-mail, sign-in name, password, settings, browsers.
+    """Remove what says who somebody is: name, e-mail, sign-in name, password, logins elsewhere, settings, browsers.
 
     The row stays, so that what they judged still belongs to some one; voiding it is the caller's, in the same
     transaction.
@@ -559,7 +561,7 @@ def create_invite(
     """
     known = _role(role)
     if not _may_invite(connection, actor, known):
-        raise InvalidError([("role", "You cannot invite to a role above your own.")])
+        raise InvalidError([("role", say("You cannot invite to a role above your own."))])
     now = desk.now()
     row = {
         "token_hash": token_hash,
@@ -698,7 +700,7 @@ def _role(text: str) -> Role:
     for role in ("worker", *ROLES):
         if role == text:
             return role
-    raise InvalidError([("role", "There is no such role.")])
+    raise InvalidError([("role", say("There is no such role."))])
 
 
 def _gate(text: str) -> str:
@@ -751,7 +753,7 @@ def _active(connection: Connection, person: Person) -> Person:
 
 def _refuse_taken(connection: Connection, handle: str) -> None:
     if _one(connection, tables().people.c.handle == handle) is not None:
-        raise InvalidError([("handle", "This sign-in name is taken.")])
+        raise InvalidError([("handle", say("This sign-in name is taken."))])
 
 
 def _refuse_last_owner(connection: Connection, person: Person) -> None:
@@ -760,7 +762,7 @@ def _refuse_last_owner(connection: Connection, person: Person) -> None:
     table = tables().people
     query = table.select().where(table.c.role == "owner", table.c.state == "active", table.c.id != person.id)
     if connection.execute(query).first() is None:
-        raise ConflictError("Somebody has to be the owner: make another person owner first.")
+        raise ConflictError(say("Somebody has to be the owner: make another person owner first."))
 
 
 def _update(desk: Desk, connection: Connection, person_id: int, **values: object) -> None:
@@ -786,6 +788,12 @@ def _end_links(connection: Connection, person_id: int, now: float) -> None:
     connection.execute(table.update().where(where).values(used_at=now))
 
 
+def _end_tokens(desk: Desk, connection: Connection, person_id: int) -> None:
+    t = tables().tokens
+    mine = t.update().where(t.c.person_id == person_id, t.c.ended_at.is_(None))
+    connection.execute(mine.values(ended_at=desk.now()))
+
+
 def _forget(connection: Connection, person: Person) -> None:
     people, sessions, invites = tables().people, tables().sessions, tables().invites
     blank: dict[str, object] = {
@@ -798,6 +806,8 @@ def _forget(connection: Connection, person: Person) -> None:
     }
     connection.execute(people.update().where(people.c.id == person.id).values(**blank))
     connection.execute(sessions.update().where(sessions.c.person_id == person.id).values(agent=""))
+    for table in (tables().identities, tables().tokens):
+        connection.execute(table.delete().where(table.c.person_id == person.id))
     if person.email:
         connection.execute(invites.update().where(invites.c.email == person.email).values(email=""))
 

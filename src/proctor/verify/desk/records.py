@@ -9,6 +9,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.question import Question
+from proctor.said import say
 from proctor.verify.verdict import Judgment
 
 __all__ = [
@@ -53,10 +54,10 @@ MAX_TEXT: Final = 4_000
 MAX_OWN_ANSWERS: Final = 20
 
 CANT_REASONS: Final[Mapping[str, str]] = {
-    "media": "The clip does not play or shows nothing",
-    "text": "A text is broken or missing",
-    "upsetting": "What it shows is upsetting",
-    "other": "Something else",
+    "media": say("The clip does not play or shows nothing"),
+    "text": say("A text is broken or missing"),
+    "upsetting": say("What it shows is upsetting"),
+    "other": say("Something else"),
 }
 
 
@@ -210,7 +211,7 @@ class GoneError(UserError):
     """There is no such thing, or it is not theirs to see: both read alike."""
 
     def __init__(self) -> None:
-        super().__init__("There is nothing here.", hint="go back to your work list")
+        super().__init__(say("There is nothing here."), hint=say("go back to your work list"))
 
 
 class ConflictError(UserError):
@@ -225,7 +226,7 @@ class ConflictError(UserError):
     def __init__(
         self, message: str, *, rev: int = 0, version: int = 0, theirs: msgspec.Struct | None = None
     ) -> None:
-        super().__init__(message, hint="compare both and send again")
+        super().__init__(message, hint=say("compare both and send again"))
         self.rev = rev
         self.version = version
         self.theirs = theirs
@@ -239,5 +240,5 @@ class InvalidError(UserError):
     """
 
     def __init__(self, errors: list[tuple[str, str]]) -> None:
-        super().__init__(errors[0][1] if errors else "Something is missing.")
+        super().__init__(errors[0][1] if errors else say("Something is missing."))
         self.errors = errors

@@ -1,22 +1,24 @@
-"""What a reviewer says of a batch of ratings, and corrects in it; what was submitted stays. docs/rounds.md.
+"""What a reviewer says of a batch of a round with checks, and corrects in it; what was submitted stays. docs/rounds.md.
 
 A reviewer is told neither the source nor the stratum of a sample (SMMQG: forms are reviewed blind).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from sqlalchemy import Connection, func, select
 
 from proctor.records import canonical_json
+from proctor.said import say
 from proctor.verify.desk import rounds
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import MAX_TEXT, GoneError, InvalidError, Person
-from proctor.verify.rounds.form import FormSheet, check_form
-from proctor.verify.rounds.rate import BatchChecks, RateTask, batch_checks, faults, options_of
+from proctor.verify.rounds.checked import BatchChecks, batch_checks, checked_options, faults
+from proctor.verify.rounds.form import FormSheet
+from proctor.verify.rounds.kind import task_kind
 from proctor.verify.rounds.records import Batch, Reading, Round
 from proctor.verify.schema import tables
 
@@ -24,13 +26,13 @@ __all__ = ["Rated", "Reviewed", "decide", "review_batches"]
 
 
 class Rated(NamedTuple):
-    """A sample of a batch with what its rater submitted and, where a reviewer corrected it, what stands now.
+    """A sample of a batch with what its rater submitted and, where a reviewer corrected it, what stands now. ``body`` is of ``kind.task``.
 
     ``failed`` are the fields that are known to be wrong, of a test or an attention check.
     """
 
     assignment: str
-    body: RateTask
+    body: Any
     role: str
     sheet: FormSheet
     corrected: FormSheet | None
@@ -60,9 +62,9 @@ def review_batches(connection: Connection, round_: Round) -> list[Reviewed]:
     every = tables()
     t, b, a = every.tasks, every.batches, every.assignments
     r, p, i = every.reviews, every.people, every.platform_ids
-    rights = options_of(round_).rights
+    rights, kind = checked_options(round_).rights, task_kind(round_.kind)
     query = select(t.c.name, t.c.body).where(t.c.round_id == round_.id)
-    bodies = {row.name: msgspec.json.decode(row.body, type=RateTask) for row in connection.execute(query)}
+    bodies = {row.name: msgspec.json.decode(row.body, type=kind.task) for row in connection.execute(query)}
     readings = {one.assignment: one for one in rounds.read_readings(connection, round_)}
     joined = b.join(a, a.c.batch_id == b.c.id).outerjoin(i, i.c.person_id == b.c.person_id)
     own = select(b.c.id, i.c.platform_id, a.c.pid).select_from(joined).where(b.c.round_id == round_.id)
@@ -111,22 +113,24 @@ def decide(
     batch, number = reviewed.batch, None
     before, after, wrong = str(batch.state), action, ("action", "")
     if action not in ("accept", "refuse", "bonus", "correct"):
-        wrong = ("action", "There is no such action.")
+        wrong = ("action", say("There is no such action."))
     elif batch.state == "open":
-        wrong = ("action", "This batch is still being worked on.")
+        wrong = ("action", say("This batch is still being worked on."))
     elif action in ("refuse", "correct") and not 0 < len(reason) <= MAX_TEXT:
-        wrong = ("reason", "Say why, in a sentence.")
+        wrong = ("reason", say("Say why, in a sentence."))
     elif action == "refuse" and (kept := reviewed.checks.why_kept(round_.settings)):
-        wrong = ("action", f"{kept}. You can correct ratings instead.")
+        wrong = ("action", say("{why}. You can correct ratings instead.", why=kept))
     elif action == "bonus" and (not reviewed.checks.has_bonus or reviewed.did("bonus")):
-        wrong = ("action", "The bonus is for all test samples right, and once.")
+        wrong = ("action", say("A bonus is paid once, and only when all test samples are right."))
     if wrong[1]:
         raise InvalidError([wrong])
     if action == "correct":
         if one is None or sheet is None:
             raise GoneError
         before = canonical_json(one.corrected or one.sheet).decode()
-        after = canonical_json(check_form(sheet, options_of(round_).fields)).decode()
+        after = canonical_json(
+            task_kind(round_.kind).check(sheet, one.body, checked_options(round_))
+        ).decode()
         a = tables().assignments
         number = connection.execute(select(a.c.id).where(a.c.pid == one.assignment)).scalar_one()
     elif (action == "refuse") != (batch.state == "refused") and action != "bonus":
@@ -147,6 +151,6 @@ def _set_aside(connection: Connection, batch: Batch, *, refused: bool) -> None:
     real = t.c.id.in_(mine) & (t.c.role == "real")
     theirs = select(func.count()).where(a.c.task_id == t.c.id, a.c.live.is_(True)).scalar_subquery()
     if not refused and connection.execute(select(t.c.id).where(real, theirs >= t.c.wanted)).first():
-        raise InvalidError([("action", "Others have got its samples already.")])
+        raise InvalidError([("action", say("Others already have its samples."))])
     change = t.update().where(real).values(wanted=t.c.wanted + (1 if refused else -1))
     connection.execute(change)

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, bindparam, func, select
 from proctor.errors import UserError
 from proctor.exam.question import Question, type_of
 from proctor.records import canonical_json
+from proctor.said import say
 from proctor.verify.assignment import Constraints, Deal, deal_pairs
 from proctor.verify.desk import people
 from proctor.verify.desk.cases import refresh_item
@@ -295,13 +296,16 @@ def apply_deal(desk: Desk, connection: Connection, dealt: DealPlan, *, actor: st
     late = [name for name in dealt.planned if name not in numbers]
     if late:
         raise ConflictError(
-            f"{len(late)} of these items were dealt or changed in the meantime. Look at the new plan."
+            say(
+                "{count} of these items were dealt or changed in the meantime. Look at the new plan.",
+                count=len(late),
+            )
         )
     a = tables().assignments
     now = desk.now()
     ids = {p.pid: p.id for p in people.list_people(desk, connection, state="active")}
     if dealt.deal is not None and not ids.keys() >= set(dealt.deal.annotators):
-        raise ConflictError("One of these people has left in the meantime. Look at the new plan.")
+        raise ConflictError(say("One of these people has left in the meantime. Look at the new plan."))
     assignment = dealt.deal.assignment if dealt.deal is not None else {}
     rows = [
         {
@@ -754,7 +758,7 @@ def give_out_again(desk: Desk, connection: Connection, item_id: int, *, actor: s
     returned = connection.execute(a.select().where(*mine)).first() is not None
     connection.execute(a.update().where(*mine).values(state="open", reason=""))
     if not _fill_places(desk, connection, item_id, must=not returned) and not returned:
-        raise ConflictError("Nobody has returned this item.")
+        raise ConflictError(say("Nobody has returned this item."))
     refresh_item(desk, connection, item_id)
     add_event(desk, connection, "item.given-out-again", get_item(connection, item_id).pid, actor)
 
@@ -784,7 +788,7 @@ def _fill_places(desk: Desk, connection: Connection, item_id: int, *, must: bool
         and loads[p.pid] < rules.capacity.get(p.pid, loads[p.pid] + 1)
     ]
     if len(free) < len(empty) and must:
-        raise ConflictError("A reader is missing, and nobody of those who judge can take the place.")
+        raise ConflictError(say("A reader is missing, and nobody of those who judge can take the place."))
     free.sort(key=lambda p: (loads[p.pid], p.id))
     for slot, person in zip(empty, free, strict=False):
         _seat(desk, connection, item_id, person.id, slot)
@@ -829,7 +833,7 @@ def dispute_resolved(
     t, a = tables().items, tables().assignments
     row: Any = connection.execute(t.select().where(t.c.id == item_id)).first()
     if row is None or row.state != "held":
-        raise ConflictError("This item is not held.")
+        raise ConflictError(say("This item is not held."))
     connection.execute(t.update().where(t.c.id == item_id).values(state="judging", reason=""))
     live = connection.execute(a.select().where(a.c.item_id == item_id, a.c.live.is_(True))).all()
     for one in live:
@@ -855,7 +859,7 @@ def release_case(desk: Desk, connection: Connection, item_id: int, *, actor: str
     mine = (a.c.item_id == item_id, a.c.stage == "adjudicate", a.c.live.is_(True), a.c.state == "open")
     found = connection.execute(a.select().where(*mine, a.c.blind_repeat.is_(False))).first()
     if found is None:
-        raise ConflictError("No adjudicator has this case open.")
+        raise ConflictError(say("No adjudicator has this case open."))
     values = {"live": False, "state": "moved", "reason": "released by the coordinator"}
     connection.execute(a.update().where(a.c.id == found.id).values(**values))
     add_event(

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, func, literal_column, select
 
 from proctor.database import fetch_one, fetch_together
 from proctor.errors import UserError
-from proctor.records import canonical_json
+from proctor.said import say
 from proctor.verify.batches import Free, draw_tasks, mix_in
 from proctor.verify.desk import people
 from proctor.verify.desk.desk import Desk, new_pid
@@ -108,8 +108,10 @@ def add_round(
         "pid": pid,
         "name": name,
         "kind": task_kind(kind).name,
-        "settings": canonical_json(settings).decode(),
-        "options": canonical_json(options).decode(),
+        "settings": msgspec.json.encode(
+            settings
+        ).decode(),  # canonical JSON would sort choices, whose order is shown
+        "options": msgspec.json.encode(options).decode(),
         "state": "open",
         "made_by": actor,
         "created_at": desk.now(),
@@ -350,7 +352,7 @@ def open_batch(
     if last is not None and last.state == "open":
         return last
     if state != "open":
-        raise ConflictError("This round is closed.")
+        raise ConflictError(say("This round is closed."))
     done = connection.execute(
         select(func.count()).where(
             t.c.round_id == round_.id, t.c.person_id == person.id, t.c.state != "expired"

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from proctor.said import say
 from proctor.verify.desk.records import MAX_OWN_ANSWERS, MAX_TEXT, InvalidError, Sheet
 from proctor.verify.verdict import Judgment
 
@@ -42,8 +43,10 @@ def check_sheet(sheet: Sheet, cards: Cards) -> Sheet:
     """
     errors: list[tuple[str, str]] = []
     if cards.question_open and sheet.question not in ("right", "wrong"):
-        errors.append(("question", "Say first whether the question is valid: Yes or No."))
-    errors += [("reasons", "There is no such reason.")] * any(r not in cards.reasons for r in sheet.reasons)
+        errors.append(("question", say("Say first whether the question is valid: Yes or No.")))
+    errors += [("reasons", say("There is no such reason."))] * any(
+        r not in cards.reasons for r in sheet.reasons
+    )
     valid = not cards.question_open or sheet.question == "right"
     answers: tuple[Judgment | None, ...] = ()
     own: tuple[str, ...] = ()
@@ -53,7 +56,7 @@ def check_sheet(sheet: Sheet, cards: Cards) -> Sheet:
         own = tuple(text for raw in sheet.own_answers if (text := raw.strip()))
         errors += _wrong_texts(own, cards)
     if is_bad_text(sheet.note):
-        errors.append(("note", f"A note holds at most {MAX_TEXT:,} characters of text."))
+        errors.append(("note", say("A note holds at most {most:,} characters of text.", most=MAX_TEXT)))
     if errors:
         raise InvalidError(errors)
     reasons = sheet.reasons if sheet.question == "wrong" else ()
@@ -68,10 +71,19 @@ def check_sheet(sheet: Sheet, cards: Cards) -> Sheet:
 
 def _missing_answers(sheet: Sheet, cards: Cards) -> list[tuple[str, str]]:
     if len(sheet.answers) > len(cards.targets):
-        return [("answers", f"There are {len(cards.targets)} answers, {len(sheet.answers)} were judged.")]
+        return [
+            (
+                "answers",
+                say(
+                    "There are {count} answers, {judged} were judged.",
+                    count=len(cards.targets),
+                    judged=len(sheet.answers),
+                ),
+            )
+        ]
     given = (*sheet.answers, *([None] * (len(cards.targets) - len(sheet.answers))))
     return [
-        (f"answers.{n}", f"Answer {n + 1} is not judged yet: is it correct, Yes or No?")
+        (f"answers.{n}", say("Answer {number} is not judged yet: is it correct, Yes or No?", number=n + 1))
         for n, value in enumerate(given)
         if value not in ("right", "wrong")
     ]
@@ -79,11 +91,27 @@ def _missing_answers(sheet: Sheet, cards: Cards) -> list[tuple[str, str]]:
 
 def _wrong_texts(own: Sequence[str], cards: Cards) -> list[tuple[str, str]]:
     if own and cards.may_add == "no":
-        return [("own_answers", "No answers can be added to this item.")]
+        return [("own_answers", say("No answers can be added to this item."))]
     if len(own) > MAX_OWN_ANSWERS:
-        return [("own_answers", f"At most {MAX_OWN_ANSWERS} answers of your own; there are {len(own)}.")]
+        return [
+            (
+                "own_answers",
+                say(
+                    "At most {most} answers of your own; there are {count}.",
+                    most=MAX_OWN_ANSWERS,
+                    count=len(own),
+                ),
+            )
+        ]
     return [
-        (f"own_answers.{n}", f"Your answer {n + 1} is longer than {MAX_TEXT:,} characters, or is no text.")
+        (
+            f"own_answers.{n}",
+            say(
+                "Your answer {number} is longer than {most:,} characters, or is not text.",
+                number=n + 1,
+                most=MAX_TEXT,
+            ),
+        )
         for n, text in enumerate(own)
         if is_bad_text(text)
     ]

@@ -150,7 +150,7 @@ def compute_snapshot(connection: Connection, *, at: float, resamples: int = 2_00
             [msgspec.structs.replace(policy, people=people) for policy in POLICIES],
         )
     except UserError as error:  # a verdict from elsewhere that does not fit its item must not hide the rest
-        problem = error.message
+        problem = str(error.message)
     return Snapshot(
         key=key,
         at=at,
@@ -292,7 +292,7 @@ class Snapshots:
             if keep:
                 self._keep(made)
         except UserError as error:
-            problem = error.message
+            problem = str(error.message)
         except Exception as error:  # whatever it is, the page must say so and not wait for ever
             problem = f"{type(error).__name__}: {error}"
         with self._changed:

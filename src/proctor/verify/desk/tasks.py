@@ -10,6 +10,7 @@ import msgspec
 from sqlalchemy import Connection, bindparam, select
 
 from proctor.database import fetch_one
+from proctor.said import say
 from proctor.verify.desk import rounds
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.events import add_event
@@ -30,7 +31,9 @@ __all__ = [
     "take_back",
 ]
 
-_LATE = "The time for this batch ran out. What you had submitted counts; what is open has gone to others."
+_LATE = say(
+    "The time for this batch ran out. What you had submitted counts; what is open has gone to others."
+)
 
 
 class Asked(NamedTuple):
@@ -90,7 +93,7 @@ def refuse_closed(desk: Desk, connection: Connection, assignment: Assignment, ro
         ConflictError: if so.
     """
     if round_.state != "open":
-        raise ConflictError("This round is closed; nothing can be changed any more.", rev=assignment.rev)
+        raise ConflictError(say("This round is closed; nothing can be changed any more."), rev=assignment.rev)
     batch = rounds.batch_of(connection, assignment.batch_id)
     grace = round_.settings.grace_minutes * 60
     late = batch.lease_until is not None and desk.now() > batch.lease_until + grace

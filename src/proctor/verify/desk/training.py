@@ -12,6 +12,7 @@ import msgspec
 from sqlalchemy import Connection, func
 
 from proctor.exam.question import proposed_texts
+from proctor.said import say
 from proctor.verify.desk import people
 from proctor.verify.desk.cases import human_verdicts
 from proctor.verify.desk.desk import Desk
@@ -98,11 +99,11 @@ def add_training(desk: Desk, connection: Connection, item: Item, reference: Refe
     t, i = tables().training, tables().items
     kept = _checked(item, reference)
     if connection.execute(t.select().where(t.c.item_id == item.id)).first() is not None:
-        raise ConflictError("This item is in the training set already.")
+        raise ConflictError(say("This item is in the training set already."))
     if item.state not in ("undealt", "machine"):
-        raise ConflictError("This item is dealt as work; choose one that nobody has been asked about.")
+        raise ConflictError(say("This item is dealt as work; choose one that nobody has been asked about."))
     if human_verdicts(connection, item):
-        raise ConflictError("People have judged this item as work; choose one that nobody has judged.")
+        raise ConflictError(say("People have judged this item as work; choose one that nobody has judged."))
     places = [row.position for row in connection.execute(t.select())]
     row = {
         "item_id": item.id,
@@ -129,7 +130,7 @@ def change_training(
     kept = _checked(item, reference)
     row = connection.execute(t.select().where(t.c.item_id == item.id)).first()
     if row is None:
-        raise InvalidError([("item", "This item is not in the training set.")])
+        raise InvalidError([("item", say("This item is not in the training set."))])
     before = _reference(row)
     if before == kept:
         return
@@ -165,8 +166,8 @@ def _by_oracle(item: Item, verdict: Verdict) -> Reference:
 def _checked(item: Item, reference: Reference) -> Reference:
     texts = proposed_texts(item.question)
     sheet = check_sheet(reference.sheet, Cards(True, texts, tuple(range(len(texts)))))
-    long = [
-        (name, f"An explanation holds at most {MAX_TEXT:,} characters of text.")
+    long: list[tuple[str, str]] = [
+        (name, say("An explanation holds at most {most:,} characters of text.", most=MAX_TEXT))
         for name, text in (("why", reference.why), *((f"whys.{n}", w) for n, w in enumerate(reference.whys)))
         if is_bad_text(text)
     ]
@@ -184,7 +185,7 @@ def remove_training(desk: Desk, connection: Connection, item: Item, *, actor: st
     t, i, a = tables().training, tables().items, tables().assignments
     row = connection.execute(t.select().where(t.c.item_id == item.id)).first()
     if row is None:
-        raise InvalidError([("item", "This item is not in the training set.")])
+        raise InvalidError([("item", say("This item is not in the training set."))])
     connection.execute(t.delete().where(t.c.item_id == item.id))
     back = "gone" if item.state == "gone" else "undealt"
     connection.execute(i.update().where(i.c.id == item.id).values(in_training=False, state=back))
@@ -215,17 +216,19 @@ def feedback_on(connection: Connection, item: Item, sheet: Sheet) -> list[Feedba
     t = tables().training
     row = connection.execute(t.select().where(t.c.item_id == item.id)).first()
     if row is None:
-        raise InvalidError([("item", "This item is not in the training set any more.")])
+        raise InvalidError([("item", say("This item is not in the training set any more."))])
     reference = _reference(row)
     right = reference.sheet
     compared = [
-        Feedback("Question", item.question.text, sheet.question or "", right.question or "", reference.why)
+        Feedback(
+            say("Question"), item.question.text, sheet.question or "", right.question or "", reference.why
+        )
     ]
     texts = proposed_texts(item.question) if right.question == "right" else ()
     for n, (text, value) in enumerate(zip(texts, right.answers, strict=False)):
         said = sheet.answers[n] if n < len(sheet.answers) else None
         why = reference.whys[n] if n < len(reference.whys) else ""
-        compared.append(Feedback(f"Answer {n + 1}", text, said or "", value or "", why))
+        compared.append(Feedback(say("Answer {number}", number=n + 1), text, said or "", value or "", why))
     return compared
 
 

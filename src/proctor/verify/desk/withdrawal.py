@@ -60,7 +60,7 @@ def _hand_over(desk: Desk, connection: Connection, person: Person, actor: str) -
 
 def _void_the_rest(desk: Desk, connection: Connection, person: Person) -> None:
     """Void every verdict of a person, older revisions too: one of them would count again when the last one is void."""
-    a, d, v = tables().assignments, tables().drafts, tables().verdicts
+    a, d, v, c = tables().assignments, tables().drafts, tables().verdicts, tables().comments
     digests = connection.execute(v.select().where(v.c.annotator == person.pid)).all()
     rows = [
         {"digest": row.digest, "at": desk.now(), "actor": person.pid, "reason": "withdrawn"}
@@ -71,6 +71,10 @@ def _void_the_rest(desk: Desk, connection: Connection, person: Person) -> None:
     mine = connection.execute(a.select().where(a.c.person_id == person.id)).all()
     for row in mine:
         connection.execute(d.delete().where(d.c.assignment_id == row.id))
+    # A comment is free text, and may say who they were.
+    connection.execute(c.update().where(c.c.person_id == person.id).values(body=""))
+    waiting = c.update().where(c.c.thread == person.id, c.c.closed_at.is_(None))
+    connection.execute(waiting.values(closed_at=desk.now()))
     left = a.update().where(a.c.person_id == person.id, a.c.live.is_(True))
     done = a.c.state == "submitted"
     connection.execute(left.where(done).values(live=False, state="void", reason="withdrawn"))

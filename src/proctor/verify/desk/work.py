@@ -18,6 +18,7 @@ from proctor.database import fetch_all, fetch_one, fetch_together, run
 from proctor.exam.kind import kind_named
 from proctor.exam.question import Choice, proposed_texts
 from proctor.records import canonical_json
+from proctor.said import say
 from proctor.verify.adjudicate import Case
 from proctor.verify.desk import documents, rounds, tasks, training
 from proctor.verify.desk.cases import refresh_item, standing
@@ -66,7 +67,7 @@ __all__ = [
 S = TypeVar("S", bound=msgspec.Struct)
 
 SHEET_VERSION: Final = 1
-_CLOSED: Final = "This item is closed; it can no longer be changed."
+_CLOSED: Final = say("This item is closed; it can no longer be changed.")
 """Said to an annotator whose item an adjudicator has: why it is closed would tell what the other one said."""
 MAX_DRAFT: Final = 256 * 1024
 """Bytes of one draft."""
@@ -217,7 +218,7 @@ def save_draft(
     form = _form_of(connection, assignment)
     encoded = msgspec.json.encode(read_sheet(sheet, form) if isinstance(sheet, msgspec.Raw) else sheet)
     if len(encoded) > MAX_DRAFT:
-        raise InvalidError([("sheet", f"A draft holds at most {MAX_DRAFT // 1024} kB.")])
+        raise InvalidError([("sheet", say("A draft holds at most {most} kB.", most=MAX_DRAFT // 1024))])
     now = desk.now()
     row = {
         "sheet": encoded.decode(),
@@ -235,7 +236,7 @@ def save_draft(
     elif old.client_id != row["client_id"] and base != old.version:
         theirs = msgspec.json.decode(old.sheet, type=form)
         raise ConflictError(
-            "This was changed on another page or device.",
+            say("This was changed on another page or device."),
             rev=assignment.rev,
             version=old.version,
             theirs=theirs,
@@ -421,7 +422,7 @@ def _same_again(
         same = False
     if not same and assignment.state == "submitted":
         raise ConflictError(
-            "This form was submitted before, with other contents.", rev=assignment.rev, theirs=stored
+            say("This form was submitted before, with other contents."), rev=assignment.rev, theirs=stored
         )
     return Submitted(rev=before.rev, stage=assignment.stage, again=True)
 
@@ -431,7 +432,7 @@ def _refuse_stale(
 ) -> None:
     if rev != assignment.rev:
         raise ConflictError(
-            "This was submitted from another page in the meantime.",
+            say("This was submitted from another page in the meantime."),
             rev=assignment.rev,
             theirs=_submitted_sheet(connection, assignment, form),
         )
@@ -442,13 +443,13 @@ def _refuse_closed(
 ) -> None:
     if assignment.stage in protocol.frozen_stages:
         raise ConflictError(
-            "The coordinator has closed this stage; nothing can be changed any more.", rev=assignment.rev
+            say("The coordinator has closed this stage; nothing can be changed any more."), rev=assignment.rev
         )
     if item.state == "gone":
-        raise ConflictError("This item is no longer part of the project.", rev=assignment.rev)
+        raise ConflictError(say("This item is no longer part of the project."), rev=assignment.rev)
     if assignment.stage == "training" and assignment.rev:
         raise ConflictError(
-            "The reference of a training item has been shown; it stays as it is.", rev=assignment.rev
+            say("The reference of a training item has been shown; it stays as it is."), rev=assignment.rev
         )
     if assignment.stage == "judge" and item.state != "judging" and _is_adjudicated(connection, item.id):
         raise ConflictError(_CLOSED, rev=assignment.rev)
@@ -456,7 +457,8 @@ def _refuse_closed(
         case = standing(desk, connection, item).case
         if assignment.case_hash and assignment.case_hash != case.hash:
             raise ConflictError(
-                "What is to be decided has changed since the page was opened. Reload it.", rev=assignment.rev
+                say("What is to be decided has changed since the page was opened. Reload it."),
+                rev=assignment.rev,
             )
 
 
@@ -498,7 +500,7 @@ def _verdict(
 
 
 def _source_order(sheet: Sheet, cards: Cards, case: Case | None, answers: int) -> tuple[AnswerVerdict, ...]:
-    """Return the judgments in source order; what was settled keeps its value."""
+    """Return the judgements in source order; what was settled keeps its value."""
     said = dict(zip(cards.targets, sheet.answers, strict=True))
     if case is None:
         return tuple(AnswerVerdict(said[n] or "unsure") for n in range(answers))
@@ -580,18 +582,18 @@ def undo(
     """
     assignment = own_assignment(connection, pid, person)
     if assignment.state != "submitted":
-        raise ConflictError("There is nothing to take back: this is not submitted.", rev=assignment.rev)
+        raise ConflictError(say("There is nothing to take back: this is not submitted."), rev=assignment.rev)
     if assignment.stage == "task":
         return _undo_task(desk, connection, assignment, person, rev)
     _refuse_stale(connection, assignment, rev)
     item = get_item(connection, assignment.item_id)
     if assignment.stage == "training":
         raise ConflictError(
-            "The reference of a training item has been shown; it stays as it is.", rev=assignment.rev
+            say("The reference of a training item has been shown; it stays as it is."), rev=assignment.rev
         )
     if assignment.stage in protocol.frozen_stages:
         raise ConflictError(
-            "The coordinator has closed this stage; nothing can be changed any more.", rev=assignment.rev
+            say("The coordinator has closed this stage; nothing can be changed any more."), rev=assignment.rev
         )
     if assignment.stage == "judge" and _is_adjudicated(connection, item.id):
         raise ConflictError(_CLOSED, rev=assignment.rev)
@@ -673,23 +675,25 @@ def cant_judge(
     """
     assignment = own_assignment(connection, pid, person)
     if reason not in CANT_REASONS:
-        raise InvalidError([("reason", "Choose a reason.")])
+        raise InvalidError([("reason", say("Choose a reason."))])
     if reason == "other" and not note.strip():
-        raise InvalidError([("note", "Say in a few words why it cannot be judged.")])
+        raise InvalidError([("note", say("Say in a few words why it cannot be judged."))])
     if is_bad_text(note):
-        raise InvalidError([("note", f"A note holds at most {MAX_TEXT:,} characters of text.")])
+        raise InvalidError(
+            [("note", say("A note holds at most {most:,} characters of text.", most=MAX_TEXT))]
+        )
     if assignment.state == "returned":
         return
     if assignment.state != "open":
-        raise ConflictError("It is submitted; take that back first.", rev=assignment.rev)
-    words = CANT_REASONS[reason] + (f": {note.strip()}" if note.strip() else "")
+        raise ConflictError(say("It is submitted; take that back first."), rev=assignment.rev)
+    words = str(CANT_REASONS[reason]) + (f": {note.strip()}" if note.strip() else "")
     if assignment.stage == "task":
         tasks.give_back(desk, connection, assignment, person, words)
         return
     protocol = documents.protocol(connection)
     if assignment.stage in protocol.frozen_stages:
         raise ConflictError(
-            "The coordinator has closed this stage; nothing can be changed any more.", rev=assignment.rev
+            say("The coordinator has closed this stage; nothing can be changed any more."), rev=assignment.rev
         )
     a, i = tables().assignments, tables().items
     connection.execute(a.update().where(a.c.id == assignment.id).values(state="returned", reason=words))

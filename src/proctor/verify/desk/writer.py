@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from proctor.database import Database, NoTurnError, forget_known
 from proctor.errors import UserError
+from proctor.said import say
 
 __all__ = ["Writer"]
 
@@ -61,7 +62,7 @@ class Writer:
         done: Future[T] = Future()
         with self._lock:
             if self._closed:
-                raise UserError("the store is closed.", hint="start the studio again")
+                raise UserError(say("the store is closed."), hint=say("start the studio again"))
             self._jobs.put(_Job(write, done))
         return done
 

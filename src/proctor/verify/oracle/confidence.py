@@ -1,4 +1,4 @@
-"""From the lean of a ground to a probability, by a logistic curve fitted on people's judgments.
+"""From the lean of a ground to a probability, by a logistic curve fitted on people's judgements.
 
 Two numbers are learnt, intercept and slope; everything else is in the rules. More features (number of missing
 steps, mistakes in the current step, share of unknown words, match score, one weight a rule) were tried and did

@@ -39,8 +39,8 @@ class AnswerRow:
         intent: what the oracle took the question to ask.
         cluster: recording.
         group: recipe; what cross-validation leaves out.
-        label: the adjudicated judgment, True for right.
-        humans: the annotators' judgments; None where one rejected the question.
+        label: the adjudicated judgement, True for right.
+        humans: the annotators' judgements; None where one rejected the question.
         lean: of the deciding ground; None when the answer could not be read.
         probability: that the answer is right.
         rule: name of the deciding ground.

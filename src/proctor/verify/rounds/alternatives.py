@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from proctor.metrics.ordering.partial import PartialOrder
+from proctor.said import say
 from proctor.verify.rounds.form import Field, FormSheet
 from proctor.verify.rounds.order import CardsKind, OrderTask, StepId, StepIds, fault_of
 
@@ -22,8 +23,8 @@ __all__ = ["KIND", "MOST", "AlternativesOptions", "AlternativesSheet", "orders_o
 MOST: Final = 24
 """Orders that one person may name, and that count of linked neighbours."""
 _VOTES: Final = (
-    Field(name="procedural", label="Do texts and pictures both tell a procedure?"),
-    Field(name="complementary", label="Do the pictures add to the texts?"),
+    Field(name="procedural", label=say("Do texts and pictures both tell a procedure?")),
+    Field(name="complementary", label=say("Do the pictures add to the texts?")),
 )
 
 
@@ -67,30 +68,35 @@ class _Alternatives(CardsKind[AlternativesSheet, AlternativesOptions]):
     """Naming other right orders."""
 
     name, other = "alternatives", "order"
-    title = "Other right orders"
-    detail = "See the steps of a manual in their order, and say in which other orders they could be done."
+    title = say("Other right orders")
+    detail = say(
+        "See the steps of a manual in their order, and say in which other orders they could be done."
+    )
     sheet, options = AlternativesSheet, AlternativesOptions
 
     def check(self, sheet: AlternativesSheet, task: OrderTask, options: AlternativesOptions) -> AlternativesSheet:  # fmt: skip
         """Return the sheet with all its orders; an order twice is refused, and its twin is named."""
         authored = tuple(step.id for step in task.steps)
         lanes, swaps = sheet.lanes, tuple(dict.fromkeys(sheet.swaps)) if sheet.mode == "swaps" else ()
-        errors = []
+        errors: list[tuple[str, str]] = []
         if not set(swaps) <= set(pairwise(authored)):
-            errors.append(("swaps", "Only neighbours in the authored order can be linked."))
+            errors.append(("swaps", say("Only neighbours in the authored order can be linked.")))
         elif sheet.mode == "swaps":
             lanes = tuple(orders_of_swaps(authored, swaps))
         for n, lane in enumerate(lanes):
             wrong = fault_of(lane, task.steps)
             if lane in (authored, *lanes[:n]):
                 twin = (authored, *lanes).index(lane)
-                same = f"the same as order {twin}" if twin else "the authored one"
-                wrong = f"Order {n + 1} is {same}. Change it, or remove it."
+                wrong = (
+                    say("Order {n} is the same as order {twin}. Change it, or remove it.", n=n + 1, twin=twin)
+                    if twin
+                    else say("Order {n} is the authored one. Change it, or remove it.", n=n + 1)
+                )
             errors += [(f"lanes.{n}", wrong)] * bool(wrong)
         if sheet.none and lanes:
-            errors = [("none", "You say that there is no other order, and name some. Take one back.")]
+            errors = [("none", say("You say that there is no other order, and name some. Take one back."))]
         elif not (sheet.none or lanes or errors):
-            errors.append(("lanes", "Name another order, or say that there is none."))
+            errors.append(("lanes", say("Name another order, or say that there is none.")))
         form, change = self.filled(sheet, task, options, errors), msgspec.structs.replace
         return change(sheet, lanes=lanes, swaps=swaps, values=form.values, note=form.note)
 

@@ -13,6 +13,7 @@ import msgspec
 from proctor.exam.choice import spell_order
 from proctor.exam.question import Choice, Order, Question, Words
 from proctor.metrics.choice.letters import LETTERS
+from proctor.said import say
 from proctor.verify.desk.records import InvalidError, Person
 from proctor.verify.rounds.form import Field, FormKind, FormSheet
 from proctor.verify.rounds.kind import NoOptions
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KIND", "AnswerTask", "given_answer", "seen_questions", "written_id"]
 
-_RULE = "From what is shown here and nothing else. If you are unsure, answer what is most likely."
+_RULE = say("From what is shown here and nothing else. If you are unsure, answer what is most likely.")
 
 
 class AnswerTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,8 +37,8 @@ class AnswerTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 class _Answer(FormKind[AnswerTask, NoOptions]):
     name = "answer"
-    title = "Answer questions"
-    detail = "Answer questions as an exam asks them, from what you see beside them."
+    title = say("Answer questions")
+    detail = say("Answer questions as an exam asks them, from what you see beside them.")
     task = AnswerTask
     options = NoOptions
 
@@ -45,16 +46,25 @@ class _Answer(FormKind[AnswerTask, NoOptions]):
         form = task.question.form
         if isinstance(form, Choice):
             choices = {LETTERS[n]: form.options[place] for n, place in enumerate(task.order)}
-            return (Field(name="answer", label="Your answer", type="choice", choices=choices),)
+            return (Field(name="answer", label=say("Your answer"), type="choice", choices=choices),)
         if isinstance(form, Order):
-            words = {part.id: f"“{part.text}”" for part in task.question.evidence if isinstance(part, Words)}
+            words = {
+                part.id: say("“{words}”", words=part.text)
+                for part in task.question.evidence
+                if isinstance(part, Words)
+            }
             labels = [
-                f"Place of {words.get(id_, f'picture {id_}')}, 1 to {len(form.ids)}" for id_ in form.ids
+                say(
+                    "Place of {what}, 1 to {last}",
+                    what=words.get(id_) or say("picture {id}", id=id_),
+                    last=len(form.ids),
+                )
+                for id_ in form.ids
             ]
             return tuple(Field(name=f"place_{n}", label=t, type="number") for n, t in enumerate(labels))
         if form.need == "all":
-            return (Field(name="answer", label="Your answers, one a row", type="texts", rule=_RULE),)
-        return (Field(name="answer", label="Your answer, in a sentence", type="text", rule=_RULE),)
+            return (Field(name="answer", label=say("Your answers, one a row"), type="texts", rule=_RULE),)
+        return (Field(name="answer", label=say("Your answer, in a sentence"), type="text", rule=_RULE),)
 
     def check(self, sheet: FormSheet, task: AnswerTask, options: NoOptions) -> FormSheet:
         kept = super().check(sheet, task, options)
@@ -62,11 +72,13 @@ class _Answer(FormKind[AnswerTask, NoOptions]):
         values = [*given.values()]
         for name, value in given.items():
             if value not in map(str, range(1, len(given) + 1)) or values.count(value) > 1:
-                raise InvalidError([(name, f"Give each step a place of its own, from 1 to {len(given)}.")])
+                raise InvalidError(
+                    [(name, say("Give each step a place of its own, from 1 to {last}.", last=len(given)))]
+                )
         return kept
 
     def shown(self, task: AnswerTask, options: NoOptions) -> tuple[tuple[str, ...], ...]:  # noqa: ARG002
-        return (("Question", task.question.text),)
+        return ((say("Question"), task.question.text),)
 
     def question(self, task: AnswerTask) -> Question:
         return task.question

@@ -17,13 +17,14 @@ from typing import Final
 import msgspec
 
 from proctor.drawing.sketch import NotDrawnError
-from proctor.drawing.svg import draw_layout
+from proctor.drawing.svg import Tell, draw_layout
 from proctor.drawing.view import default_layouts
 from proctor.exam.floors import any_order
 from proctor.procedure.graph import GraphDraft, Step, TaskGraph
 from proctor.procedure.graph_compare import compare_edges
 from proctor.procedure.graph_lint import GRAPH_RULES, LONG_TEXT, lint_graph, measure_graph
 from proctor.procedure.induce import add_terminals
+from proctor.said import say
 from proctor.verify.desk.records import MAX_TEXT, InvalidError
 from proctor.verify.desk.sheets import is_bad_text
 from proctor.verify.rounds.kind import TaskKind
@@ -90,10 +91,11 @@ class GraphOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What is wrong (``broken``) or odd; steps are called by their numbers on the page."""
+    """What is wrong (``broken``) or odd; steps are called by their numbers on the page, ``step`` is the first of them or 0."""
 
     text: str
     broken: bool = False
+    step: int = 0
 
 
 class GraphLook(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,8 +114,8 @@ class GraphLook(msgspec.Struct, frozen=True, kw_only=True):
 class GraphKind(TaskKind[GraphTask, GraphSheet, GraphOptions]):
     """Steps of a text and what must come before what."""
 
-    name, title = "graph", "Task graphs"
-    detail = "Mark the actions of a text, make them steps, and say which must come before which."
+    name, title = "graph", say("Task graphs")
+    detail = say("Mark the actions of a text, make them steps, and say which must come before which.")
     task, sheet, options = GraphTask, GraphSheet, GraphOptions
 
     def check(self, sheet: GraphSheet, task: GraphTask, options: GraphOptions) -> GraphSheet:  # noqa: ARG002
@@ -137,29 +139,39 @@ class GraphKind(TaskKind[GraphTask, GraphSheet, GraphOptions]):
         gone = tuple(s.id for s in task.steps if s.id in sheet.refused_steps and s.id not in ids)
         undecided = len(asked) - len(refused) - len({*asked} & {*kept.edges})
         if undecided := undecided + len({s.id for s in task.steps} - ids - {*gone}):
-            errors.append(("proposals", f"Accept or refuse each proposal: {undecided} are not decided on."))
+            errors.append(
+                ("proposals", say("Accept or refuse each proposal: {n} are not decided on.", n=undecided))
+            )
         if is_bad_text(sheet.note):
-            errors.append(("note", f"A note holds at most {MAX_TEXT:,} characters of text."))
+            errors.append(("note", say("A note holds at most {most:,} characters of text.", most=MAX_TEXT)))
         if errors:
             raise InvalidError(errors)
         pasted = "" if task.text else sheet.text
         return change(kept, text=pasted, refused=refused, refused_steps=gone, note=sheet.note.strip())
 
-    def look(self, sheet: GraphSheet, task: GraphTask, options: GraphOptions) -> GraphLook:  # noqa: ARG002
+    def look(
+        self,
+        sheet: GraphSheet,
+        task: GraphTask,
+        options: GraphOptions,  # noqa: ARG002
+        tell: Tell = str,
+    ) -> GraphLook:
         """Return how a sheet stands, a draft as well."""
         steps = _steps(sheet, task)
         findings = tuple(_findings(sheet, task)) if steps else ()
         if not steps or any(f.broken for f in findings):
-            return GraphLook(findings=findings, note="Drawn once there are steps and none waits for itself.")
+            return GraphLook(
+                findings=findings, note=say("Drawn once there are steps and none waits for itself.")
+            )
         graph = _numbered(sheet, task).build()
         # without an edge every order is valid, and counting them would take the longest
         count = measure_graph(graph).orders if graph.edges else None
         svg = note = ""
         try:
             closed = add_terminals(graph)
-            svg = str(draw_layout(default_layouts().find(closed), closed))
+            svg = str(draw_layout(default_layouts().find(closed), closed, tell=tell))
         except NotDrawnError as error:
-            note = f"Not drawn: {error}. The list says the same."
+            note = say("Not drawn: {why}. The list says the same.", why=error.args[0])
         rng = random.Random(0)  # noqa: S311 - the same orders for the same graph
         draw = any_order if count is None else TaskGraph.sample_order
         drawn = dict.fromkeys(draw(graph, rng) for _ in range(3 * _ORDERS) if len(steps) > 1)
@@ -184,33 +196,57 @@ def _numbered(sheet: GraphSheet, task: GraphTask) -> GraphDraft:
 
 def _wrong(sheet: GraphSheet, task: GraphTask, text: str) -> Iterator[tuple[str, str]]:
     if len(text) > MAX_SOURCE or any(map(is_bad_text, re.findall(f"(?s).{{1,{MAX_TEXT}}}", text))):
-        yield "text", f"A text has at most {MAX_SOURCE:,} characters, and no control characters."
+        yield (
+            "text",
+            say("A text has at most {most:,} characters, and no control characters.", most=MAX_SOURCE),
+        )
     steps = sheet.steps
     if not steps and not task.fixed:
-        yield "steps", "There is no step yet: choose words of the text, and make them a step."
+        yield "steps", say("There is no step yet: choose words of the text, and make them a step.")
     if len(steps) > MAX_STEPS or len({s.id for s in steps}) < len(steps):
-        yield "steps", f"At most {MAX_STEPS} steps, each with an id of its own; there are {len(steps):,}."
+        yield (
+            "steps",
+            say(
+                "At most {most} steps, each with an id of its own; there are {n:,}.",
+                most=MAX_STEPS,
+                n=len(steps),
+            ),
+        )
     for n, s in enumerate(steps, 1):
         if not s.text or len(s.text) > LONG_TEXT or is_bad_text(s.text) or not 0 < len(s.id) <= 200:
-            yield f"steps.{s.id}", f"Step {n} has no words, or more than {LONG_TEXT:,} characters."
+            yield (
+                f"steps.{s.id}",
+                say("Step {n} has no words, or more than {most:,} characters.", n=n, most=LONG_TEXT),
+            )
         if any(not 0 <= begin < end <= len(text) for begin, end in s.spans):
-            yield f"steps.{s.id}", f"Step {n} is of words that the text does not have: choose them anew."
+            yield (
+                f"steps.{s.id}",
+                say("Step {n} uses words that the text does not have: choose them again.", n=n),
+            )
 
 
 def _findings(sheet: GraphSheet, task: GraphTask) -> Iterator[Finding]:
     draft, steps = _numbered(sheet, task), _steps(sheet, task)
-    found = [f for f in lint_graph(draft) if f.rule not in ("no_start", "no_end")]
+    found = [f for f in lint_graph(draft, quote="") if f.rule not in ("no_start", "no_end")]
     for f in found:
-        seen = "" if f.rule in ("alone", "empty_text", "implied_edge") else f" ({f.seen})"
-        text = f"{f.where[:1].upper()}{f.where[1:]}: {GRAPH_RULES[f.rule]}{seen}.".replace("'", "")
-        yield Finding(text, f.broken)
+        what = GRAPH_RULES[f.rule]
+        if f.rule in ("alone", "empty_text", "implied_edge"):
+            text = say("{where:capital}: {what}.", where=f.where, what=what)
+        else:
+            text = say("{where:capital}: {what} ({seen}).", where=f.where, what=what, seen=f.seen)
+        step = re.match(r"\d+", str(next(iter(f.where.values.values()), "")))
+        yield Finding(text, f.broken, int(step[0]) if step else 0)
     if any(f.broken for f in found):
         return
     graph, numbers = draft.build(), {s.id: n for n, s in enumerate(steps, 1)}
     for a, b in sheet.refused:
         if a in numbers and b in numbers and graph.comes_before(str(numbers[a]), str(numbers[b])):
-            text = f"Edge {numbers[a]} → {numbers[b]} is refused, but follows from the others."
-            yield Finding(text, task.fixed and (a, b) not in sheet.edges)
+            text = say(
+                "Edge {before} → {after} is refused, but follows from the others.",
+                before=numbers[a],
+                after=numbers[b],
+            )
+            yield Finding(text, task.fixed and (a, b) not in sheet.edges, numbers[a])
 
 
 # -- two people and more -----------------------------------------------------------------------------------------

@@ -9,19 +9,21 @@ all (``verify.desk.rounds``, ``verify.desk.work``). docs/rounds.md.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from proctor.errors import UserError
+from proctor.said import say
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from sqlalchemy import Connection
 
+    from proctor.drawing.svg import Tell
     from proctor.exam.question import Footage, Question
     from proctor.verify.desk.records import Person
     from proctor.verify.rounds.form import Field
@@ -38,6 +40,7 @@ _KINDS: Final = {
     "mark": "proctor.verify.rounds.mark:KIND",
     "write": "proctor.verify.rounds.write:KIND",
     "rate": "proctor.verify.rounds.rate:KIND",
+    "own": "proctor.verify.rounds.own:KIND",
     "order": "proctor.verify.rounds.order:KIND",
     "alternatives": "proctor.verify.rounds.alternatives:KIND",
     "graph": "proctor.verify.rounds.graph:KIND",
@@ -76,6 +79,7 @@ class TaskKind(ABC, Generic[T, S, O]):
         name: of the kind; part of the names of its page, template and module.
         title: of the work, on the first page.
         detail: what one does, in a sentence.
+        page: whose page, template and module are its own; empty for ``name``, ``form`` for forms.
         task: what is asked; kept as JSON with the task. It may hold what the page must not show (a source, a role): the page's
             view is made field by field.
         sheet: what is filled in; every field has a default, so that a blank sheet can be made, and unknown fields are refused.
@@ -85,6 +89,7 @@ class TaskKind(ABC, Generic[T, S, O]):
     name: ClassVar[str]
     title: ClassVar[str]
     detail: ClassVar[str]
+    page: ClassVar[str] = ""
     task: type[T]
     sheet: type[S]
     options: type[O]
@@ -99,7 +104,7 @@ class TaskKind(ABC, Generic[T, S, O]):
 
     def of_form(self, fields: Fields, task: T, options: O) -> S:  # noqa: ARG002 - for kinds that can
         """Return the sheet of a plain form; what cannot be meant counts as not filled in. Kinds that need JavaScript say so."""
-        raise UserError("This page needs JavaScript.", hint="switch it on, or use another browser")
+        raise UserError(say("This page needs JavaScript."), hint=say("switch it on, or use another browser"))
 
     def question(self, task: T) -> Question | None:  # noqa: ARG002 - for kinds that have one
         """Return the question whose card is shown beside the task; None where there is none."""
@@ -109,6 +114,10 @@ class TaskKind(ABC, Generic[T, S, O]):
         """Return the fields of the form; none for kinds with a page of their own."""
         return ()
 
+    def texts(self, task: T) -> Mapping[str, str]:  # noqa: ARG002 - for kinds that have some
+        """Return the texts in which words can be marked, by column."""
+        return {}
+
     def pictures(self, task: T) -> Sequence[str]:  # noqa: ARG002 - for kinds that have some
         """Return paths of pictures, relative to the workspace, that the page shows as ``/w/{pid}/picture?part=<place>``.
 
@@ -116,8 +125,10 @@ class TaskKind(ABC, Generic[T, S, O]):
         """
         return ()
 
-    def look(self, sheet: S, task: T, options: O) -> msgspec.Struct:  # noqa: ARG002 - for kinds that have something to say
+    def look(self, sheet: S, task: T, options: O, tell: Tell = str) -> msgspec.Struct:  # noqa: ARG002 - for kinds that have something to say
         """Return what the page asks the server about a sheet while it is filled in (``POST /w/{pid}/look``); nothing is kept.
+
+        ``tell`` says our own words in a drawing to whoever looks.
 
         Raises:
             GoneError: if pages of this kind ask nothing.

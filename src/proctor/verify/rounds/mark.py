@@ -6,11 +6,12 @@ What says the same of one question is one task, whichever runs said it.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from proctor.exam.question import Question
+from proctor.said import say
 from proctor.verify.desk.records import Person
 from proctor.verify.rounds.form import Field, FormKind
 from proctor.verify.rounds.records import Round
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KIND", "MarkOptions", "MarkTask"]
 
-_MARKS = {"2": "Right", "1": "Partly right", "0": "Wrong"}
+_MARKS: Final[dict[str, str]] = {"2": say("Right"), "1": say("Partly right"), "0": say("Wrong")}
 """As judges give them, the best first; a binary scale has no middle."""
-_RULE = (
+_RULE = say(
     "Right: it says the same as one of the right answers, in whatever words. More than that does no harm, unless it "
     "contradicts them. Where it is right in part, and something that matters is missing or wrong, it is partly right, "
     "or wrong where that cannot be chosen."
@@ -47,21 +48,25 @@ class MarkTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 class _Mark(FormKind[MarkTask, MarkOptions]):
     name = "mark"
-    title = "Mark answers"
-    detail = "Compare answers with those that are known to be right. Nobody is told who gave an answer."
+    title = say("Mark answers")
+    detail = say("Compare answers with those that are known to be right. Nobody is told who gave an answer.")
     task = MarkTask
     options = MarkOptions
 
     def fields(self, task: MarkTask, options: MarkOptions) -> tuple[Field, ...]:  # noqa: ARG002
         marks = {mark: words for mark, words in _MARKS.items() if mark != "1" or options.scale == "ternary"}
         return (
-            Field(name="mark", label="Is the answer right?", type="choice", rule=_RULE, choices=marks),
-            Field(name="reason", label="Why?", type="text", required=False),
+            Field(name="mark", label=say("Is the answer right?"), type="choice", rule=_RULE, choices=marks),
+            Field(name="reason", label=say("Why?"), type="text", required=False),
         )
 
     def shown(self, task: MarkTask, options: MarkOptions) -> tuple[tuple[str, ...], ...]:  # noqa: ARG002
-        right = "The right answer" if len(task.golds) == 1 else "Right answers"
-        return ("Question", task.question.text), (right, *task.golds), ("Answer to mark", task.answer)
+        right = say("The right answer") if len(task.golds) == 1 else say("Right answers")
+        return (
+            (say("Question"), task.question.text),
+            (right, *task.golds),
+            (say("Answer to mark"), task.answer),
+        )
 
     def question(self, task: MarkTask) -> Question | None:
         return task.question if task.evidence else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeVar
 
 import msgspec
 
+from proctor.said import say, say_in
 from proctor.verify.desk.records import InvalidError
 from proctor.verify.rounds.form import Field, FormSheet, check_form
 from proctor.verify.rounds.kind import TaskKind
@@ -31,9 +32,19 @@ MAX_STEPS: Final = 500
 StepId = Annotated[str, msgspec.Meta(max_length=200)]
 StepIds = Annotated[tuple[StepId, ...], msgspec.Meta(max_length=MAX_STEPS)]
 Place = Annotated[int, msgspec.Meta(ge=0, lt=MAX_STEPS)]
-_SURE: Final = Field(name="confidence", label="How sure are you?", type="scale", ends=("not at all", "very"))
-_SHOWN: Final = {"both": "Both", "text": "Text", "image": "Pictures", "neither": "Neither"}
-_HELPED: Final = Field(name="helped", label="What helped you?", type="choice", choices=_SHOWN)
+_SURE: Final = Field(
+    name="confidence",
+    label=say("How sure are you?"),
+    type="scale",
+    ends=(say_in("how sure", "not at all"), say_in("how sure", "very")),
+)
+_SHOWN: Final[dict[str, str]] = {
+    "both": say("Both"),
+    "text": say("Text"),
+    "image": say("Pictures"),
+    "neither": say("Neither"),
+}
+_HELPED: Final = Field(name="helped", label=say("What helped you?"), type="choice", choices=_SHOWN)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -126,15 +137,19 @@ def fault_of(order: Sequence[str], steps: Sequence[Step]) -> str:
     if len(order) == len(steps) and set(order) == known:
         return ""
     found = len(known & set(order))
-    return f"An order holds each of the {len(steps)} cards once; this one has {found} of them."
+    return say(
+        "An order holds each of the {total} cards once; this one has {found} of them.",
+        total=len(steps),
+        found=found,
+    )
 
 
 class _Order(CardsKind[OrderSheet, OrderOptions]):
     """Putting steps in order."""
 
     name, other = "order", "alternatives"
-    title = "Put steps in order"
-    detail = "Move the shuffled steps of a manual into the order in which they happen."
+    title = say("Put steps in order")
+    detail = say("Move the shuffled steps of a manual into the order in which they happen.")
     sheet, options = OrderSheet, OrderOptions
 
     def check(self, sheet: OrderSheet, task: OrderTask, options: OrderOptions) -> OrderSheet:
@@ -144,7 +159,7 @@ class _Order(CardsKind[OrderSheet, OrderOptions]):
         errors = [("order", wrong)] if (wrong := fault_of(order, task.steps)) else []
         if (same := order == start) and not sheet.kept:
             errors.append(
-                ("kept", "You have not moved a card. Keep this order? Tick the box, or move cards.")
+                ("kept", say("You have not moved a card. Keep this order? Tick the box, or move cards."))
             )
         form, change = self.filled(sheet, task, options, errors), msgspec.structs.replace
         found = change(sheet, values=form.values, note=form.note)

@@ -7,12 +7,14 @@ the other. Strategies and the review are those of CaptainCook4D, appendix C.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 
 from proctor.capture.records import Event, PlannedMistake, Script, SeenMistake, Slot, StepReview
 from proctor.procedure.recording import MISTAKE_KINDS
+from proctor.said import Said, listed, say, say_in
 from proctor.verify.desk.records import InvalidError
 from proctor.verify.desk.sheets import is_bad_text
 from proctor.verify.rounds.kind import Offer, TaskKind
@@ -26,12 +28,25 @@ if TYPE_CHECKING:
 __all__ = ["CHECKS", "KIND", "RecordOptions", "RecordSheet", "RecordTask"]
 
 CHECKS: Final = {
-    "identity": "Nothing in the room or on me says who I am: no post, photographs, name tags",
-    "orientation": "I was shown around, and know where things are",
-    "consent": "I agree to be recorded today",
-    "items": "Everything that is needed is at hand",
+    "identity": say("Nothing in the room or on me says who I am: no post, photographs, name tags"),
+    "orientation": say("I was shown around, and know where things are"),
+    "consent": say("I agree to be recorded today"),
+    "items": say("Everything that is needed is at hand"),
 }
 """What a participant confirms before a recording."""
+_NAMES: Final = {
+    "identity": say_in("check before a recording", "identity"),
+    "orientation": say_in("check before a recording", "orientation"),
+    "consent": say_in("check before a recording", "consent"),
+    "items": say_in("check before a recording", "items"),
+}
+_STRATEGIES: Final = {
+    "normal": say_in("strategy of a recording", "normal"),
+    "impromptu": say_in("strategy of a recording", "impromptu"),
+    "disordered": say_in("strategy of a recording", "disordered"),
+    "missing": say_in("strategy of a recording", "missing"),
+    "induced": say_in("strategy of a recording", "induced"),
+}
 _Word = Annotated[str, msgspec.Meta(max_length=64)]
 
 
@@ -79,8 +94,8 @@ class RecordSheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class _Record(TaskKind[RecordTask, RecordSheet, RecordOptions]):
     """Recording a script."""
 
-    name, title = "record", "Record an activity"
-    detail = "Prepare a script, do its steps while they are recorded, and say what went differently."
+    name, title = "record", say("Record an activity")
+    detail = say("Prepare a script, do its steps while they are recorded, and say what went differently.")
     task, sheet, options = RecordTask, RecordSheet, RecordOptions
 
     def check(self, sheet: RecordSheet, task: RecordTask, options: RecordOptions) -> RecordSheet:  # noqa: ARG002
@@ -97,7 +112,8 @@ class _Record(TaskKind[RecordTask, RecordSheet, RecordOptions]):
     def offer(self, task: RecordTask) -> Offer:
         """Return whose a recording is by the plan, what it is called, what it needs and what is done in it."""
         slot, script = task.slot, task.script
-        title = " · ".join(filter(None, (script.title, slot.strategy, slot.environment, slot.day)))
+        parts = [script.title, _STRATEGIES[slot.strategy], slot.environment, slot.day]
+        title = reduce(_beside, filter(None, parts))
         return Offer(slot.participant, title, ", ".join(script.items), tuple(s.text for s in script.steps))
 
     def barred(self, connection: Connection, round_: Round, person: Person) -> set[str]:
@@ -113,31 +129,49 @@ def _faults(sheet: RecordSheet, steps: Mapping[str, str]) -> Iterator[tuple[str,
     states = [e.text for e in sheet.events if e.kind == "state"]
     seen = [one.step for one in sheet.review]
     if missing := [c for c in CHECKS if c not in sheet.ready]:
-        yield "ready", f"Not confirmed before the recording: {', '.join(missing)}."
+        yield (
+            "ready",
+            say(
+                "Not confirmed before the recording: {names}.",
+                names=listed(_NAMES[c] for c in missing),
+            ),
+        )
     if any(step not in steps or is_bad_text(text) for step, text in sheet.texts.items()):
-        yield "texts", "A text is of no step of this script, too long, or no text."
+        yield "texts", say("A text belongs to no step of this script, is too long, or is not text.")
     if any(_is_bad(m, steps) for m in sheet.planned):
         yield "planned", _NO_MISTAKE
     if "recording" not in states or states[-1] != "stopped":
-        yield "events", "Nothing was recorded yet, or the recording has not been stopped."
+        yield "events", say("Nothing has been recorded yet, or the recording has not been stopped.")
     if any(e.n != n or (e.step and e.step not in steps) or is_bad_text(e.text) for n, e in enumerate(sheet.events)):  # fmt: skip
-        yield "events", "Events are missing, or one is of no step of this script. Tell the coordinator."
+        yield (
+            "events",
+            say("Events are missing, or one belongs to no step of this script. Tell the coordinator."),
+        )
     if len(seen) != len(set(seen)) or not set(seen) <= set(steps):
-        yield "review", "A step is reviewed twice, or is not of this script."
+        yield "review", say("A step is reviewed twice, or is not in this script.")
     for n, step in enumerate(steps, 1):
         if step not in seen:
-            yield f"review.{step}", f"Step {n} has not been looked at: as planned, or differently?"
+            yield f"review.{step}", say("Step {n} has not been looked at: as planned, or differently?", n=n)
     for one in sheet.review:
         said = (one.performed or "").strip() or one.mistakes
         if not one.as_planned and one.done and not said:
-            yield f"review.{one.step[:40]}", "Say what was done differently, or which mistake was made."
+            yield f"review.{one.step[:40]}", say("Say what was done differently, or which mistake was made.")
         if is_bad_text(one.performed or "") or any(_is_bad(m, steps) for m in one.mistakes):
-            yield f"review.{one.step[:40]}", f"A text is none. {_NO_MISTAKE}"
+            yield (
+                f"review.{one.step[:40]}",
+                say("A text is too long, or is not text. {more}", more=_NO_MISTAKE),
+            )
     if is_bad_text(sheet.note):
-        yield "note", "The note is too long, or is no text."
+        yield "note", say("The note is too long, or is not text.")
 
 
-_NO_MISTAKE: Final = f"A mistake is of a step of the script, and one of: {', '.join(MISTAKE_KINDS)}."
+_NO_MISTAKE: Final = say(
+    "A mistake belongs to a step of the script, and is one of: {kinds}.", kinds=", ".join(MISTAKE_KINDS)
+)
+
+
+def _beside(first: str, second: str) -> Said:
+    return say("{first} · {second}", first=first, second=second)
 
 
 def _is_bad(mistake: PlannedMistake | SeenMistake, steps: Mapping[str, str]) -> bool:

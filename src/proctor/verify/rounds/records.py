@@ -28,6 +28,7 @@ class RoundSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """How the tasks of a round are given out.
 
     Attributes:
+        title: of the work, on people's pages; the kind's where there is none.
         wanted: people that do each real task.
         batch: real tasks of a batch; 0 for all that a person may do.
         tests: tasks of the role ``test`` in each batch.
@@ -46,6 +47,7 @@ class RoundSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         redirect: address that they are sent back to; ``{code}`` is the code.
     """
 
+    title: str = ""
     wanted: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 2
     batch: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 0
     tests: Annotated[int, msgspec.Meta(ge=0, le=100)] = 0
@@ -157,4 +159,6 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     counts: bool = True
     assignment: str = ""
     corrected: msgspec.Raw | None = None
-    body: msgspec.Raw = msgspec.Raw(b"null")
+    body: msgspec.Raw = msgspec.field(
+        default_factory=lambda: msgspec.Raw(b"null")
+    )  # JSON schemas know no default of Raw

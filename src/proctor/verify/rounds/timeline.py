@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 
 import msgspec
 
+from proctor.procedure.recording import MISTAKE_NAMES
+from proctor.said import say
 from proctor.verify.desk.records import InvalidError
 from proctor.verify.desk.sheets import is_bad_text
 from proctor.verify.rounds.kind import TaskKind
 
 if TYPE_CHECKING:
+    from proctor.drawing.svg import Tell
     from proctor.exam.question import Footage
 
 __all__ = [
@@ -30,7 +33,7 @@ Tag = Literal["preparation", "measurement", "timing", "technique", "temperature"
 """A kind of mistake (``procedure.recording.MISTAKE_KINDS``)."""
 _GAP: Final = 2.0
 _MAX_OVERLAPS: Final = 500
-TAGS: Final = {tag: "Missing step" if tag == "missing" else tag.capitalize() for tag in get_args(Tag)}
+TAGS: Final[Mapping[str, str]] = {tag: MISTAKE_NAMES[tag] for tag in get_args(Tag)}
 """Kinds of mistakes with their names, in the order of the keys 1 to 8."""
 
 MarkId = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
@@ -224,8 +227,8 @@ def timeline_notes(sheet: TimelineSheet, task: TimelineTask) -> TimelineLook:
 
 class _Timeline(TaskKind[TimelineTask, TimelineSheet, TimelineOptions]):
     name = "timeline"
-    title = "Timeline"
-    detail = "Mark each step of a recording from its start to its end, and what went wrong in it."
+    title = say("Timeline")
+    detail = say("Mark each step of a recording from its start to its end, and what went wrong in it.")
     task = TimelineTask
     sheet = TimelineSheet
     options = TimelineOptions
@@ -238,7 +241,13 @@ class _Timeline(TaskKind[TimelineTask, TimelineSheet, TimelineOptions]):
     def rate(self, task: TimelineTask) -> Fraction:
         return task.fps
 
-    def look(self, sheet: TimelineSheet, task: TimelineTask, options: TimelineOptions) -> TimelineLook:  # noqa: ARG002
+    def look(
+        self,
+        sheet: TimelineSheet,
+        task: TimelineTask,
+        options: TimelineOptions,  # noqa: ARG002
+        tell: Tell = str,  # noqa: ARG002
+    ) -> TimelineLook:
         return timeline_notes(sheet, task)
 
     def check(self, sheet: TimelineSheet, task: TimelineTask, options: TimelineOptions) -> TimelineSheet:
@@ -271,44 +280,48 @@ _Faults = Iterator[tuple[str, str]]
 
 def _faults(sheet: TimelineSheet, task: TimelineTask, *, complete: bool) -> _Faults:
     """Yield what is missing or wrong, with its field."""
-    names = {s.id: f"Step {n} ({s.text[:60]})" for n, s in enumerate(task.steps, 1)}
+    names = {s.id: say("Step {n} ({text})", n=n, text=s.text[:60]) for n, s in enumerate(task.steps, 1)}
     done = {s.step for s in sheet.segments}
     missing = {e.step for e in sheet.errors if e.tag == "missing"}
     yield from _spans("segment", sheet.segments, names, task.duration_s)
     if not done and not missing:
-        yield "segments", "Nothing is marked yet: mark a step, or tag steps that were left out."
+        yield "segments", say("Nothing is marked yet: mark a step, or tag steps that were left out.")
     for step in task.steps if done or missing else ():
         wanted = (complete and not step.optional) or any(e.step == step.id for e in sheet.errors)
         if wanted and step.id not in done and step.id not in missing:
-            yield f"step-{step.id}", f"{names[step.id]}: mark it, or tag it as a missing step."
+            yield f"step-{step.id}", say("{step}: mark it, or tag it as a missing step.", step=names[step.id])
     told = Counter((e.step, e.tag, e.text.strip()) for e in sheet.errors)
     for n, e in enumerate(sheet.errors):
         name, field = names.get(e.step, ""), f"error-{n}"
         if not name:
-            yield field, f"The error '{TAGS[e.tag]}' belongs to no step of this recording."
+            yield field, say("The error '{error}' belongs to no step of this recording.", error=TAGS[e.tag])
         elif e.tag == "missing" and e.step in done:
-            yield field, f"{name} is tagged as missing, and is marked."
+            yield field, say("{step} is tagged as missing, and is marked.", step=name)
         elif told[e.step, e.tag, e.text.strip()] > 1:
-            yield field, f"The error '{TAGS[e.tag]}' stands twice at {name}."
+            yield field, say("The error '{error}' stands twice at {step}.", error=TAGS[e.tag], step=name)
         elif is_bad_text(e.text):
-            yield field, f"{name}: the sentence is too long, or is no text."
+            yield field, say("{step}: the sentence is too long, or is not text.", step=name)
     for a, b in timeline_notes(sheet, task).order:
         if a in names and b in names:  # else it is said at the segment
             yield (
                 f"order-{a}-{b}",
-                f"{names[b]} began before {names[a]}: confirm the order mistake or dismiss it.",
+                say(
+                    "{step} began before {other}: confirm the order mistake or dismiss it.",
+                    step=names[b],
+                    other=names[a],
+                ),
             )
     yield from _spans("action", sheet.actions, names, task.duration_s)
     ids = Counter(n.id for n in sheet.narrations)
     for said in sheet.narrations:
         if ids[said.id] > 1:
-            yield f"narration-{said.id}", f"Two narrations have the id '{said.id}'."
+            yield f"narration-{said.id}", say("Two narrations have the id '{id}'.", id=said.id)
         elif not 0 <= said.video_s <= task.duration_s + _ROUNDING:  # NaN too
-            yield f"narration-{said.id}", "A narration belongs to a moment outside the video."
+            yield f"narration-{said.id}", say("A narration belongs to a moment outside the video.")
         elif is_bad_text(said.text):
-            yield f"narration-{said.id}", "A narration is too long, or is no text."
+            yield f"narration-{said.id}", say("A narration is too long, or is not text.")
     if is_bad_text(sheet.note):
-        yield "note", "The note is too long, or is no text."
+        yield "note", say("The note is too long, or is not text.")
 
 
 def _spans(
@@ -318,27 +331,47 @@ def _spans(
     ids = Counter(m.id for m in marks)
     seen: set[tuple[object, ...]] = set()
     for m in marks:
-        field, what = f"{kind}-{m.id}", names.get(m.step, f"This {kind}")
+        field, of_step = f"{kind}-{m.id}", kind == "segment"
+        what = names.get(m.step) or (say("This segment") if of_step else say("This action"))
         words = (m.verb.strip(), m.noun.strip(), m.source) if isinstance(m, ActionMark) else ("-",)
         about = (m.step, m.start_s, m.end_s, *words[:2])
         if ids[m.id] > 1:
-            yield field, f"Two {kind}s have the id '{m.id}'."
-        elif m.step not in names and (m.step or kind == "segment"):
-            yield field, f"There is no step '{m.step[:60]}' in this recording."
+            yield (
+                field,
+                say("Two segments have the id '{id}'.", id=m.id)
+                if of_step
+                else say("Two actions have the id '{id}'.", id=m.id),
+            )
+        elif m.step not in names and (m.step or of_step):
+            yield field, say("There is no step '{step}' in this recording.", step=m.step[:60])
         elif not (math.isfinite(m.start_s) and math.isfinite(m.end_s)):
-            yield field, f"{what}: a time is not a number."
+            yield field, say("{what}: a time is not a number.", what=what)
         elif m.start_s < 0:
-            yield field, f"{what} starts before the video."
+            yield field, say("{what} starts before the video.", what=what)
         elif m.end_s <= m.start_s:
-            yield field, f"{what} does not end after its start at {_clock(m.start_s)}."
+            yield (
+                field,
+                say("{what} does not end after its start at {time}.", what=what, time=_clock(m.start_s)),
+            )
         elif m.end_s > last + _ROUNDING:
-            yield field, f"{what} ends at {_clock(m.end_s)}, and the video at {_clock(last)}."
+            yield (
+                field,
+                say(
+                    "{what} ends at {time}, and the video at {last}.",
+                    what=what,
+                    time=_clock(m.end_s),
+                    last=_clock(last),
+                ),
+            )
         elif about in seen:
-            yield field, f"{what} is marked twice from {_clock(m.start_s)}."
+            yield field, say("{what} is marked twice from {time}.", what=what, time=_clock(m.start_s))
         elif not words[0]:
-            yield field, f"The action at {_clock(m.start_s)} has no verb."
+            yield field, say("The action at {time} has no verb.", time=_clock(m.start_s))
         elif any(len(text) > 200 or is_bad_text(text) for text in words):
-            yield field, f"A word of the action at {_clock(m.start_s)} is too long, or is no text."
+            yield (
+                field,
+                say("A word of the action at {time} is too long, or is not text.", time=_clock(m.start_s)),
+            )
         seen.add(about)
 
 

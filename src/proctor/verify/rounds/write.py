@@ -11,6 +11,7 @@ from proctor.ask.moment.candidate import Answer, Candidate, Provenance
 from proctor.exam.kinds.example import Example
 from proctor.exam.kinds.moment_question import question_about
 from proctor.exam.question import Question
+from proctor.said import say, say_in
 from proctor.verify.rounds.answer import written_id
 from proctor.verify.rounds.form import Field, FormKind, FormSheet
 from proctor.verify.rounds.records import Reading
@@ -21,14 +22,14 @@ GENERATOR = "people"
 """Of what people wrote, in its provenance."""
 
 _ASKS = {
-    "next": "what is to be done next",
-    "missing": "whether something was left out so far",
-    "order": "whether things were done in the right order",
-    "preparation": "whether something was prepared rightly",
-    "measurement": "whether an amount is right",
-    "timing": "whether something took the right time",
-    "technique": "whether something was done in the right way",
-    "temperature": "whether a heat is right",
+    "next": say_in("what a question asks", "what is to be done next"),
+    "missing": say_in("what a question asks", "whether something was left out so far"),
+    "order": say_in("what a question asks", "whether things were done in the right order"),
+    "preparation": say_in("what a question asks", "whether something was prepared correctly"),
+    "measurement": say_in("what a question asks", "whether an amount is right"),
+    "timing": say_in("what a question asks", "whether something took the right time"),
+    "technique": say_in("what a question asks", "whether something was done in the right way"),
+    "temperature": say_in("what a question asks", "whether a heat is right"),
 }
 """By the question's type."""
 
@@ -48,8 +49,8 @@ class WriteTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 class _Write(FormKind[WriteTask, WriteOptions]):
     name = "write"
-    title = "Write questions"
-    detail = (
+    title = say("Write questions")
+    detail = say(
         "Write a question that the person in the recording could ask at this moment, and its right answers."
     )
     task = WriteTask
@@ -57,11 +58,20 @@ class _Write(FormKind[WriteTask, WriteOptions]):
 
     def fields(self, task: WriteTask, options: WriteOptions) -> tuple[Field, ...]:  # noqa: ARG002
         asks = _ASKS.get(task.example.type, task.example.type)
-        rule = "It needs both the recording and the instructions, nothing from outside, and is clear and grammatical."
-        many = "Full sentences, true at this moment. Where several things would be right, write each of them."
+        rule = say(
+            "It needs both the recording and the instructions, nothing from outside, and is clear and grammatical."
+        )
+        many = say(
+            "Full sentences, true at this moment. Where several things would be right, write each of them."
+        )
         return (
-            Field(name="question", label=f"Your question, which asks {asks}", type="text", rule=rule),
-            Field(name="answers", label="Its right answers, one a row", type="texts", rule=many),
+            Field(
+                name="question",
+                label=say("Your question, which asks {what}", what=asks),
+                type="text",
+                rule=rule,
+            ),
+            Field(name="answers", label=say("Its right answers, one a row"), type="texts", rule=many),
         )
 
     def question(self, task: WriteTask) -> Question:

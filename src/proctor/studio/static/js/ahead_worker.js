@@ -13,7 +13,7 @@ worker.addEventListener("fetch", (/** @type {any} */ event) => {
   const { origin, pathname } = new URL(request.url);
   if (request.method !== "GET" || origin !== location.origin) return;
   if (request.mode === "navigate" && /^\/w\/[^/]+$/.test(pathname)) event.respondWith(pageOf(request, pathname));
-  else if (/^\/static\/|^\/w\/[^/]+\/(?:clip\.mp4|poster\.jpg|picture)$/.test(pathname)) event.respondWith(keptOr(request));
+  else if (/^\/static\/|^\/w\/[^/]+\/(?:clip\.mp4|poster\.jpg|picture|sound)$/.test(pathname)) event.respondWith(keptOr(request));
 });
 
 /** @param {Request} request @param {string} path @returns {Promise<Response>} */

@@ -1,5 +1,7 @@
 /** The chip in the bar: which ring holds the work. */
 
+import { _, _n } from "./words.js";
+
 /** @typedef {{dirty: boolean, onDevice: boolean, why: string, savedAt: Date | null, shown: boolean, some: boolean}} DraftStatus
  * `shown`: something was told at all; `some`: there is something that could be saved. */
 
@@ -47,7 +49,7 @@ export function hasTrouble() {
 }
 
 /** @param {...string} parts */
-const joined = (...parts) => parts.filter(Boolean).join(" — ");
+const joined = (...parts) => parts.filter(Boolean).reduce((said, more) => _("{said} — {more}", { said, more }));
 
 /** @param {Date} when */
 const clock = (when) => `${String(when.getHours()).padStart(2, "0")}:${String(when.getMinutes()).padStart(2, "0")}`;
@@ -56,22 +58,22 @@ const clock = (when) => `${String(when.getHours()).padStart(2, "0")}:${String(wh
 function describe() {
   const waiting = queue.waiting + clips.waiting + slices.waiting + (draft.dirty && draft.why !== "" ? 1 : 0);
   const parts = [];
-  if (waiting > 0) parts.push(`${waiting} waiting`);
+  if (waiting > 0) parts.push(_n(waiting, "{n} waiting", "{n} waiting"));
   const stuck = queue.stuck + clips.stuck + slices.stuck;
-  if (stuck > 0) parts.push(`${stuck} not accepted`);
+  if (stuck > 0) parts.push(_("{n} not accepted", { n: stuck }));
   const count = parts.join(", ");
   const unsent = queue.waiting + clips.waiting + slices.waiting + stuck;
   const why = draft.why || queue.why || clips.why || slices.why;
   if ((draft.dirty && !draft.onDevice) || (unsent > 0 && !(queue.onDevice && clips.onDevice))) {
-    return { ring: "none", text: joined("○ not saved", why || "this window alone holds it", count) };
+    return { ring: "none", text: joined(_("○ not saved"), why || _("this window alone holds it"), count) };
   }
   if (draft.dirty || unsent > 0) {
-    return { ring: "device", text: joined("◐ on this device", count, why) };
+    return { ring: "device", text: joined(_("◐ on this device"), count, why) };
   }
-  const alone = draft.onDevice ? "" : "not on this device";
-  if (draft.savedAt) return { ring: "server", text: joined(`● saved ${clock(draft.savedAt)}`, alone) };
+  const alone = draft.onDevice ? "" : _("not on this device");
+  if (draft.savedAt) return { ring: "server", text: joined(_("● saved {time}", { time: clock(draft.savedAt) }), alone) };
   if (draft.shown && !draft.some && !queue.sentSome) return { ring: "server", text: "" };
-  if (draft.shown || queue.sentSome) return { ring: "server", text: joined("● saved", alone) };
+  if (draft.shown || queue.sentSome) return { ring: "server", text: joined(_("● saved"), alone) };
   return null;
 }
 

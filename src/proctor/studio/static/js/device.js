@@ -4,6 +4,8 @@
  * Nothing here ever returns a record of another person: every key begins with the person's pid.
  */
 
+import { _ } from "./words.js";
+
 /** @typedef {any} Sheet What a page of some kind of work holds: plain JSON. */
 
 /** @typedef {{person: string, pid: string, sheet: Sheet, seq: number, base: number, client_id: string, key: string,
@@ -95,7 +97,7 @@ export async function isDurable() {
 /** @param {unknown} error @returns {string} */
 function whyRefused(error) {
   const name = error instanceof Error || error instanceof DOMException ? error.name : "unknown";
-  return name === "QuotaExceededError" ? "this device's storage is full" : `this device refused: ${name}`;
+  return name === "QuotaExceededError" ? _("this device's storage is full") : _("this device refused: {name}", { name });
 }
 
 /**
@@ -107,7 +109,7 @@ function whyRefused(error) {
  */
 async function transact(store, mode, ask) {
   const database = await openDatabase();
-  if (database === null) throw new DeviceFull("this browser keeps nothing for this site (private window?)");
+  if (database === null) throw new DeviceFull(_("this browser keeps nothing for this site (private window?)"));
   return new Promise((resolve, reject) => {
     /** @param {unknown} error */
     const fail = (error) => reject(new DeviceFull(whyRefused(error)));

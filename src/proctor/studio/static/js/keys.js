@@ -1,6 +1,7 @@
 /** Keys: single letters outside text fields (WCAG 2.1.4: remappable, can be switched off), and the sheet that lists them. */
 
 import { dialogOrNew, isTextField, make } from "./dom.js";
+import { _, _in } from "./words.js";
 
 /** @typedef {{id: string, group: string, label: string, keys: string[], run: (event: KeyboardEvent) => boolean | void,
  *   repeat?: boolean, native?: boolean}} Action
@@ -80,7 +81,7 @@ function find(names) {
 function keepsSpace(target) {
   if (!(target instanceof Element)) return false;
   if (target instanceof HTMLInputElement && target.type === "radio" && target.checked) return false;
-  return target.closest("button, a[href], summary, input, [role=button], [data-step]") !== null;
+  return target.closest("button, a[href], audio, summary, input, [role=button], [data-step]") !== null;
 }
 
 /** @param {KeyboardEvent} event @param {Action} action @param {string[]} names */
@@ -123,7 +124,7 @@ export function listen(person) {
   if (listening) return;
   listening = true;
   document.addEventListener("keydown", onKey);
-  register([{ id: "keys", group: "Page", label: "Show this list", keys: ["?"], run: openSheet }]);
+  register([{ id: "keys", group: _("Page"), label: _("Show this list"), keys: ["?"], run: openSheet }]);
   document.getElementById("keys-open")?.addEventListener("click", openSheet);
 }
 
@@ -160,14 +161,14 @@ function spoken(name) {
   return name
     .replace("Mod+", mac ? "⌘" : "Ctrl+").replace("Alt+", mac ? "⌥" : "Alt+")
     .replace("ArrowLeft", "←").replace("ArrowRight", "→")
-    .replace(/(^|\+)([a-z])$/, (_, before, letter) => before + letter.toUpperCase());
+    .replace(/(^|\+)([a-z])$/, (_whole, before, letter) => before + letter.toUpperCase());
 }
 
 /** The sheet lists keys; changing them is asked for. */
 let editing = false;
 
 export function openSheet() {
-  const dialog = dialogOrNew("keys-dialog", "Keys");
+  const dialog = dialogOrNew("keys-dialog", _("Keys"));
   editing = false;
   renderSheet(dialog);
   if (!dialog.open) dialog.showModal();
@@ -188,7 +189,7 @@ function renderSheet(dialog) {
     store();
   });
   const message = make("p", { role: "status", class: "keys-message" });
-  const edit = make("button", { type: "button", "data-keys-edit": true }, editing ? "Done" : "Change keys");
+  const edit = make("button", { type: "button", "data-keys-edit": true }, editing ? _("Done") : _("Change keys"));
   edit.addEventListener("click", () => {
     editing = !editing;
     renderSheet(dialog);
@@ -201,16 +202,16 @@ function renderSheet(dialog) {
     const rows = listed([...actions.values()].filter((a) => a.group === group)).map((a) => sheetRow(a, dialog, message));
     parts.push(make("table", { class: "keys-table" }, make("caption", {}, group), make("tbody", {}, ...rows)));
   }
-  const reset = make("button", { type: "button", "data-keys-reset": true }, "All keys as delivered");
+  const reset = make("button", { type: "button", "data-keys-reset": true }, _("All keys as delivered"));
   reset.addEventListener("click", () => {
     choice = { single: true, map: {} };
     store();
     renderSheet(dialog);
   });
-  const single = make("label", { class: "keys-single" }, box, " Single keys work outside text fields");
+  const single = make("label", { class: "keys-single" }, box, " ", _("Single keys work outside text fields"));
   parts.push(make("div", { class: "keys-edit" }, ...(editing ? [single, reset] : []), edit));
   if (!dialog.querySelector("[data-close], [data-closes], form[method=dialog]")) {
-    const close = make("button", { type: "button" }, "Close");
+    const close = make("button", { type: "button" }, _("Close"));
     close.addEventListener("click", () => dialog.close());
     parts.push(close);
   }
@@ -223,22 +224,22 @@ function listed(found) {
   const numbered = found.filter(({ id }) => /^answer-\d$/.test(id));
   const last = numbered[numbered.length - 1];
   if (!last || numbered.some((a) => keysOf(a)[0] !== a.id.slice(7))) return found;
-  const one = { ...numbered[0], id: "answers", label: "Go to an answer, by its number", keys: [`${numbered[0].keys[0]} … ${last.keys[0]}`] };
+  const one = { ...numbered[0], id: "answers", label: _("Go to an answer, by its number"), keys: [`${numbered[0].keys[0]} … ${last.keys[0]}`] };
   return found.filter((a) => !numbered.includes(a) || a === numbered[0]).map((a) => (a === numbered[0] ? one : a));
 }
 
 /** @param {Action} action @param {HTMLDialogElement} dialog @param {HTMLElement} message */
 function sheetRow(action, dialog, message) {
   const keys = keysOf(action);
-  const shown = keys.length > 0 ? keys.map((name) => make("kbd", {}, spoken(name))) : [make("em", {}, "none")];
-  const change = make("button", { type: "button", "data-keys-change": action.id, "aria-label": `Change the key for: ${action.label}` }, "Change");
+  const shown = keys.length > 0 ? keys.map((name) => make("kbd", {}, spoken(name))) : [make("em", {}, _in("keys", "none"))];
+  const change = make("button", { type: "button", "data-keys-change": action.id, "aria-label": _("Change the key for: {action}", { action: action.label }) }, _("Change"));
   change.addEventListener("click", () => capture(action, dialog, message, change));
   return make("tr", {}, make("th", { scope: "row" }, action.label), make("td", {}, ...shown), ...(editing ? [make("td", {}, change)] : []));
 }
 
 /** @param {Action} action @param {HTMLDialogElement} dialog @param {HTMLElement} message @param {HTMLElement} button */
 function capture(action, dialog, message, button) {
-  message.textContent = `Press the key for “${action.label}”. Escape: leave it. Delete: no key.`;
+  message.textContent = _("Press the key for “{action}”. Escape: leave it. Delete: no key.", { action: action.label });
   const stop = () => {
     removeEventListener("keydown", hear, true);
     button.removeEventListener("blur", stop);
@@ -255,7 +256,7 @@ function capture(action, dialog, message, button) {
       const name = event.key === "Delete" ? "" : (namesOf(event)[0] ?? "");
       const taken = name && [...actions.values()].find((other) => other.id !== action.id && keysOf(other).includes(name));
       if (taken) {
-        message.textContent = `${spoken(name)} already means “${taken.label}”.`;
+        message.textContent = _("{key} already means “{action}”.", { key: spoken(name), action: taken.label });
         return;
       }
       choice.map[action.id] = name ? [name] : [];

@@ -3,6 +3,7 @@
 import { register } from "./keys.js";
 import { linkSteps } from "./link.js";
 import { Player } from "./player.js";
+import { _ } from "./words.js";
 
 /** On a tablet question, graph and steps are tabs: what is hidden cannot be focused. @param {"question"|"graph"|"steps"} name */
 export function showTab(name) {
@@ -44,7 +45,7 @@ function fitGraph() {
   drawing.setAttribute("width", String(Math.floor(width * larger)));
   drawing.setAttribute("height", String(Math.floor(height * larger)));
   const button = document.getElementById("graph-full")?.firstChild;
-  if (button) button.textContent = full ? "Close " : "Full screen ";
+  if (button) button.textContent = (full ? _("Close") : _("Full screen")) + " ";
 }
 
 function fullScreen() {
@@ -87,8 +88,8 @@ export function showMaterial() {
   document.addEventListener("fullscreenchange", fitGraph);
   addEventListener("resize", fitGraph);
   register([
-    { id: "graph", group: "Page", label: "Graph on the full screen", keys: ["g"], run: () => fullScreen() },
-    { id: "steps", group: "Page", label: "Go to the list of steps", keys: ["t"], run: () => focusSteps() },
+    { id: "graph", group: _("Page"), label: _("Graph on the full screen"), keys: ["g"], run: () => fullScreen() },
+    { id: "steps", group: _("Page"), label: _("Go to the list of steps"), keys: ["t"], run: () => focusSteps() },
   ]);
   return player;
 }

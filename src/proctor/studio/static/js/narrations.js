@@ -4,6 +4,7 @@ import { tellClips } from "./chip.js";
 import { DeviceFull, dropClip, getClip, listClips, newId, putClip } from "./device.js";
 import { emit, on } from "./signals.js";
 import { Backoff, isPassing, reasonOf, send } from "./wire.js";
+import { _ } from "./words.js";
 
 /** Ten minutes stay below what the server takes (16 MB), whatever rate the browser records at. */
 const MAX_MS = 10 * 60_000;
@@ -146,13 +147,13 @@ export class Recorder {
     try {
       stream = await navigator.mediaDevices.getUserMedia({ audio: true });
     } catch (error) {
-      const name = error instanceof DOMException ? error.name : "no secure connection";
-      return fail(name === "NotAllowedError" ? "The microphone is not allowed: allow it in the address bar." : `There is no microphone here (${name}).`);
+      const name = error instanceof DOMException ? error.name : _("no secure connection");
+      return fail(name === "NotAllowedError" ? _("The microphone is not allowed: allow it in the address bar.") : _("There is no microphone here ({name}).", { name }));
     }
     const free = () => stream.getTracks().forEach((track) => track.stop());
     if (turn !== this.#turn) {
       free();
-      return then.done(null, "The microphone is ready: hold N, or press Record, while you speak.");
+      return then.done(null, _("The microphone is ready: hold N, or press Record, while you speak."));
     }
     const type = ["audio/webm;codecs=opus", "audio/ogg;codecs=opus", "audio/mp4"].find((t) => MediaRecorder.isTypeSupported(t));
     const recorder = new MediaRecorder(stream, { ...(type ? { mimeType: type } : {}), audioBitsPerSecond: 48_000 });
@@ -167,7 +168,7 @@ export class Recorder {
       if (turn === this.#turn) this.#turn += 1;
       const sound = new Blob(parts, { type: recorder.mimeType });
       const ms = Math.round(performance.now() - begun);
-      if (ms < MIN_MS || sound.size === 0) return then.done(null, "Too short: nothing was kept.");
+      if (ms < MIN_MS || sound.size === 0) return then.done(null, _("Too short: nothing was kept."));
       then.done({ id: newId(), bytes: await sound.arrayBuffer(), type: recorder.mimeType.split(";")[0], ms }, "");
     };
     this.#recorder = recorder;

@@ -13,6 +13,7 @@ import { hasTrouble, tellDraft, tellQueue } from "./chip.js";
 import { deviceMark } from "./where.js";
 import { emit, on } from "./signals.js";
 import { Backoff, isPassing, reasonOf, send } from "./wire.js";
+import { _ } from "./words.js";
 
 /** @typedef {import("./device.js").Sheet} Sheet */
 /** @typedef {import("./device.js").DraftRecord} DraftRecord */
@@ -486,7 +487,7 @@ export class DraftKeeper {
         this.#schedule(0);
         return;
       }
-      tellDraft({ why: "changed elsewhere" });
+      tellDraft({ why: _("changed elsewhere") });
       this.#onConflict(answer.problem);
       return;
     }

@@ -18,6 +18,7 @@ import { runToastAction, showToast } from "./toast.js";
 import { forgetUndo, rememberUndo } from "./undo.js";
 import { whereAndWhen } from "./where.js";
 import { Backoff, isPassing, reasonOf, send } from "./wire.js";
+import { _ } from "./words.js";
 
 /** @typedef {import("./device.js").Sheet} Sheet */
 /** @typedef {import("./device.js").QueuedSubmit} QueuedSubmit */
@@ -129,8 +130,8 @@ class SheetPage {
       if (event.persisted) location.reload();
     });
     on("other-person", () => {
-      this.setReadOnly(true, "Somebody else has signed in here. Your text stays on this device, under your name, and is not sent.");
-      tellDraft({ dirty: true, why: "somebody else is signed in" });
+      this.setReadOnly(true, _("Somebody else has signed in here. Your text stays on this device, under your name, and is not sent."));
+      tellDraft({ dirty: true, why: _("somebody else is signed in") });
     });
     on("unreachable", () => this.waiting && void this.#goOn(this.waiting));
     this.#wireCantJudge();
@@ -189,7 +190,7 @@ class SheetPage {
       this.keeper.record.sheet = entry.full;
     }
     this.pending = entry.full;
-    this.say("This item was submitted and waits for the server. It is sent by itself.");
+    this.say(_("This item was submitted and waits for the server. It is sent by itself."));
     void this.follow({ ...entry, stuck: undefined }, true);
   }
 
@@ -209,7 +210,7 @@ class SheetPage {
         continue;
       }
       if (!isPassing(answer)) {
-        this.setReadOnly(true, `This item cannot be opened: ${reasonOf(answer)}. What you wrote stays on this device.`);
+        this.setReadOnly(true, _("This item cannot be opened: {why}. What you wrote stays on this device.", { why: reasonOf(answer) }));
         return;
       }
       tellDraft({ why: reasonOf(answer) });
@@ -228,7 +229,7 @@ class SheetPage {
     }
     const { record } = this.keeper;
     if (state.state === "frozen" || state.state === "gone") {
-      const why = state.state === "frozen" ? "This stage is closed: the item can be read, not changed." : "This item went to somebody else.";
+      const why = state.state === "frozen" ? _("This stage is closed: the item can be read, not changed.") : _("This item went to somebody else.");
       if (state.submitted && !record.dirty) this.fill(state.submitted);
       this.setReadOnly(true, why);
       return;
@@ -272,6 +273,7 @@ class SheetPage {
   fill(sheet) {
     this.adapter.fill(structuredClone(sheet));
     this.adapter.changed?.();
+    document.dispatchEvent(new Event("filled"));
   }
 
   /** @param {Sheet} sheet @returns {Sheet} what counts */
@@ -355,7 +357,7 @@ class SheetPage {
     }
     const full = this.read();
     if (this.pending && sameSheet(this.pending, full)) {
-      this.say("This is queued already and is sent as soon as the server answers.");
+      this.say(_("This is queued already and is sent as soon as the server answers."));
       this.outbox.retryNow();
       return;
     }
@@ -395,7 +397,7 @@ class SheetPage {
   async #goOn(entry) {
     this.form.removeAttribute("aria-busy");
     if (this.readOnly) return;
-    this.say("Not sent yet. It waits on this device and is sent by itself as soon as the server answers.");
+    this.say(_("Not sent yet. It waits on this device and is sent by itself as soon as the server answers."));
     if (this.form.dataset.stage !== "judge" || !sameSheet(this.read(), entry.full) || !(await isDurable())) return;
     const next = await nextKept(this.pid, async (pid) => (await this.outbox.pendingOf(pid)).length === 0);
     if (!next || !(await this.outbox.pendingOf(this.pid)).some(({ key }) => key === entry.key)) return;
@@ -424,7 +426,7 @@ class SheetPage {
     this.say("");
     if (!sameSheet(this.read(), entry.full)) {
       if (this.pending === null) {
-        showToast("Submitted. What you changed since then is a draft: submit again to count it.", null, 10);
+        showToast(_("Submitted. What you changed since then is a draft: submit again to count it."), null, 10);
         void this.keeper.change(this.read(), this.active.total);
       }
       return;
@@ -444,7 +446,7 @@ class SheetPage {
     }
     const errors = problem.errors ?? [];
     const named = errors.map(({ field, message }) => [this.#nameOf(field), message].filter(Boolean).join(": ")).join(" ");
-    this.say(named || problem.detail || problem.title || `The server refused this (${status}).`);
+    this.say(named || problem.detail || problem.title || _("The server refused this ({status}).", { status }));
     const first = errors.map((error) => this.#cardOf(error.field)).find((card) => card !== null) ?? null;
     mark(first);
     this.focusCard(first);
@@ -458,7 +460,7 @@ class SheetPage {
 
   /** @param {string} field @returns {string} */
   #nameOf(field) {
-    return this.adapter.nameOf?.(field) ?? field.charAt(0).toUpperCase() + field.slice(1).replaceAll("_", " ");
+    return this.adapter.nameOf?.(field) ?? (field === "note" ? _("Note") : field.charAt(0).toUpperCase() + field.slice(1).replaceAll("_", " "));
   }
 
   /** @param {Problem} problem another client saved a draft since this one was read */
@@ -473,11 +475,11 @@ class SheetPage {
    */
   async settle(other) {
     this.keeper.block();
-    tellDraft({ dirty: true, why: "changed elsewhere: compare the two" });
+    tellDraft({ dirty: true, why: _("changed elsewhere: compare the two") });
     const mine = this.read();
     const picked = await compare(mine, other.theirs, this.adapter.differences, await this.#whereTheirs());
     if (picked === null) {
-      this.say("This item was changed elsewhere. Nothing is sent until you compare the two versions.");
+      this.say(_("This item was changed elsewhere. Nothing is sent until you compare the two versions."));
       this.offerCompare(other);
       return;
     }
@@ -488,20 +490,20 @@ class SheetPage {
     this.keeper.record.base = other.version ?? (await this.askVersion());
     this.keeper.rebase(this.keeper.record.base);
     void this.keeper.change(picked, this.active.total);
-    this.say("The sheet now holds what you picked. Look it over and submit.");
+    this.say(_("The sheet now holds what you picked. Look it over and submit."));
     document.getElementById("submit")?.focus();
   }
 
   /** @returns {Promise<string>} where and when the server's version was saved, in words */
   async #whereTheirs() {
     const answer = await send("GET", `${this.path}/state`, { person: this.person, timeout: 3000 });
-    if (answer.kind !== "ok") return "elsewhere";
+    if (answer.kind !== "ok") return _("elsewhere");
     return whereAndWhen(String(answer.data.last?.by ?? ""), moment(answer.data.last?.at));
   }
 
   /** @param {{theirs: any, version: number | null, rev: number}} other */
   offerCompare(other) {
-    const button = make("button", { type: "button", "data-compare": true }, "Compare");
+    const button = make("button", { type: "button", "data-compare": true }, _("Compare"));
     button.addEventListener("click", () => void this.settle(other));
     document.getElementById("form-error")?.append(" ", button);
   }
@@ -559,8 +561,8 @@ class SheetPage {
       /** @type {HTMLElement} */ (place).textContent = text;
       /** @type {HTMLElement} */ (place).hidden = text === "";
     };
-    if (!["media", "text", "upsetting", "other"].includes(reason)) return say("Choose a reason.");
-    if (reason === "other" && note === "") return say("Say in a few words what is wrong.");
+    if (!["media", "text", "upsetting", "other"].includes(reason)) return say(_("Choose a reason."));
+    if (reason === "other" && note === "") return say(_("Say in a few words what is wrong."));
     if (form.dataset.busy) return;
     form.dataset.busy = "1";
     say("");
@@ -575,7 +577,7 @@ class SheetPage {
       location.assign(safePath(answer.data.next));
       return;
     }
-    say(`Not sent: ${reasonOf(answer)}. Try again.`);
+    say(_("Not sent: {why}. Try again.", { why: reasonOf(answer) }));
     if (answer.kind === "problem" && answer.status === 401) {
       dialog.close();
       emit("signed-out", { pid: this.pid, problem: answer.problem });
@@ -586,19 +588,19 @@ class SheetPage {
   }
 
   #bindKeys() {
-    const { keys = [], group = "This page" } = this.adapter;
-    const cant = document.getElementById("cant-open")?.textContent ?? "Can't judge";
+    const { keys = [], group = _("This page") } = this.adapter;
+    const cant = document.getElementById("cant-open")?.textContent ?? _("Can't judge");
     register([
       ...keys,
-      { id: "submit", group, label: "Submit", keys: ["Mod+Enter"], run: () => this.form.requestSubmit() },
-      { id: "undo", group, label: "Undo", keys: ["z"], run: () => runToastAction() },
+      { id: "submit", group, label: _("Submit"), keys: ["Mod+Enter"], run: () => this.form.requestSubmit() },
+      { id: "undo", group, label: _("Undo"), keys: ["z"], run: () => runToastAction() },
       { id: "flag", group, label: cant, keys: ["f"], run: () => this.openCantJudge() },
-      { id: "prev", group: "Page", label: "Previous item", keys: ["Alt+ArrowLeft"], run: () => follow("prev") },
-      { id: "next", group: "Page", label: "Next item", keys: ["Alt+ArrowRight"], run: () => follow("next") },
+      { id: "prev", group: _("Page"), label: _("Previous item"), keys: ["Alt+ArrowLeft"], run: () => follow("prev") },
+      { id: "next", group: _("Page"), label: _("Next item"), keys: ["Alt+ArrowRight"], run: () => follow("next") },
     ]);
     const guide = dialogById("guide-dialog");
     const free = keys.every((action) => !action.keys.includes("i"));
-    if (guide) register([{ id: "guide", group: "Page", label: "Instructions", keys: free ? ["i"] : [], run: () => guide.showModal() }]);
+    if (guide) register([{ id: "guide", group: _("Page"), label: _("Instructions"), keys: free ? ["i"] : [], run: () => guide.showModal() }]);
   }
 }
 

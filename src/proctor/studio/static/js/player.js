@@ -1,6 +1,7 @@
 /** The one live video of the page: frame-exact stepping, and no connection held after leaving. */
 
 import { register } from "./keys.js";
+import { _ } from "./words.js";
 
 const SPEEDS = [0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3];
 const SPEED_NAME = "proctor:speed";
@@ -32,6 +33,8 @@ export class Player {
   #wanted = -1;
   #shown = 0;
   #asked = -1;
+  /** The frame that the browser was on its way to when a frame was last wanted. */
+  #towards = -1;
   #keepTime = 0;
   #released = false;
   #failed = false;
@@ -100,13 +103,15 @@ export class Player {
     }
     video.addEventListener("seeking", () => {
       // Somebody went elsewhere by the browser's own controls.
-      if (this.#wanted === this.#asked && this.#frameAt(video.currentTime) !== this.#asked) this.#wanted = this.#asked = -1;
+      if (this.#wanted >= 0 && this.#frameAt(video.currentTime) !== this.#towards) this.#wanted = this.#asked = -1;
     });
     video.addEventListener("seeked", () => {
       if (this.#wanted >= 0 && this.#wanted !== this.#asked) this.#goTo(this.#wanted);
       else {
-        if (this.#wanted >= 0) this.#shown = this.#wanted; // The callback of the frame comes some milliseconds later.
+        // The frame's callback comes some milliseconds later; in Chromium not at all if that of an earlier frame is just at work.
+        const frame = this.#wanted >= 0 ? this.#wanted : this.#within(this.#frameAt(video.currentTime));
         this.#wanted = -1;
+        if (frame !== this.#shown) this.#show(frame / this.#rate);
       }
     });
     addEventListener("pagehide", () => this.release());
@@ -120,6 +125,12 @@ export class Player {
     return Math.floor(time * this.#rate + 1e-3);
   }
 
+  /** @param {number} frame @returns {number} the one of the clip that is next to it */
+  #within(frame) {
+    const last = Number.isFinite(this.video.duration) ? Math.max(0, Math.ceil(this.video.duration * this.#rate - 1e-3) - 1) : Infinity;
+    return Math.min(Math.max(0, frame), last);
+  }
+
   /** @param {number} mediaTime of the frame that is on the screen */
   #show(mediaTime) {
     const time = this.#panel.querySelector("#clip-time");
@@ -129,7 +140,7 @@ export class Player {
     if (frame) frame.textContent = String(this.#shown);
     if (this.#bar && Number.isFinite(this.video.duration)) {
       this.#bar.value = String(Math.round((1000 * mediaTime) / this.video.duration));
-      this.#bar.setAttribute("aria-valuetext", `${clockText(mediaTime)} of ${clockText(this.video.duration)}`);
+      this.#bar.setAttribute("aria-valuetext", _("{time} of {length}", { time: clockText(mediaTime), length: clockText(this.video.duration) }));
     }
     this.video.dispatchEvent(new CustomEvent("clip-at", { detail: mediaTime }));
   }
@@ -137,7 +148,7 @@ export class Player {
   #buttons() {
     const play = this.#panel.querySelector("[data-player=play]");
     play?.setAttribute("aria-pressed", String(!this.video.paused));
-    play?.setAttribute("aria-label", this.video.paused ? "Play" : "Pause");
+    play?.setAttribute("aria-label", this.video.paused ? _("Play") : _("Pause"));
     this.#panel.querySelector("[data-player=mute]")?.setAttribute("aria-pressed", String(this.video.muted));
     const speed = this.#panel.querySelector("#clip-speed");
     if (speed) speed.textContent = `${this.video.playbackRate}×`;
@@ -195,15 +206,16 @@ export class Player {
 
   /** Show a frame; asked faster than the browser seeks, only the last one counts. @param {number} frame */
   toFrame(frame) {
-    const last = Number.isFinite(this.video.duration) ? Math.max(0, Math.ceil(this.video.duration * this.#rate - 1e-3) - 1) : Infinity;
-    this.#wanted = Math.min(Math.max(0, frame), last);
-    if (!this.video.seeking) this.#goTo(this.#wanted);
+    this.#wanted = this.#within(frame);
+    if (this.video.seeking) this.#towards = this.#frameAt(this.video.currentTime);
+    else this.#goTo(this.#wanted);
   }
 
   /** Seeking to a frame's edge shows its neighbour (F7): go to its middle. @param {number} frame */
   #goTo(frame) {
     this.#asked = frame;
     this.video.currentTime = (frame + 0.5) / this.#rate;
+    this.#towards = this.#frameAt(this.video.currentTime);
   }
 
   /** @param {number} speed */
@@ -309,19 +321,19 @@ export class Player {
   bindKeys() {
     /** @param {string} what @returns {() => void} */
     const act = (what) => () => this.act(what);
-    const group = "Clip";
+    const group = _("Clip");
     register([
-      { id: "play", group, label: "Play or pause", keys: ["Space", "k"], run: act("play"), native: true },
-      { id: "back5", group, label: "Back 5 s", keys: ["j"], run: act("back5"), repeat: true },
-      { id: "fwd5", group, label: "Forward 5 s", keys: ["l"], run: act("fwd5"), repeat: true },
-      { id: "prevframe", group, label: "One frame back", keys: [","], run: act("prevframe"), repeat: true },
-      { id: "nextframe", group, label: "One frame on", keys: ["."], run: act("nextframe"), repeat: true },
-      { id: "prev10", group, label: "Ten frames back", keys: ["Shift+,"], run: () => this.step(-10), repeat: true },
-      { id: "next10", group, label: "Ten frames on", keys: ["Shift+."], run: () => this.step(10), repeat: true },
-      { id: "slower", group, label: "Slower", keys: ["["], run: act("slower") },
-      { id: "faster", group, label: "Faster", keys: ["]"], run: act("faster") },
-      { id: "home", group, label: "Start of the clip", keys: ["Home"], run: act("home") },
-      { id: "mute", group, label: "Sound on or off", keys: ["m"], run: act("mute") },
+      { id: "play", group, label: _("Play or pause"), keys: ["Space", "k"], run: act("play"), native: true },
+      { id: "back5", group, label: _("Back 5 s"), keys: ["j"], run: act("back5"), repeat: true },
+      { id: "fwd5", group, label: _("Forward 5 s"), keys: ["l"], run: act("fwd5"), repeat: true },
+      { id: "prevframe", group, label: _("One frame back"), keys: [","], run: act("prevframe"), repeat: true },
+      { id: "nextframe", group, label: _("One frame on"), keys: ["."], run: act("nextframe"), repeat: true },
+      { id: "prev10", group, label: _("Ten frames back"), keys: ["Shift+,"], run: () => this.step(-10), repeat: true },
+      { id: "next10", group, label: _("Ten frames on"), keys: ["Shift+."], run: () => this.step(10), repeat: true },
+      { id: "slower", group, label: _("Slower"), keys: ["["], run: act("slower") },
+      { id: "faster", group, label: _("Faster"), keys: ["]"], run: act("faster") },
+      { id: "home", group, label: _("Start of the clip"), keys: ["Home"], run: act("home") },
+      { id: "mute", group, label: _("Sound on or off"), keys: ["m"], run: act("mute") },
     ]);
   }
 }

@@ -5,6 +5,7 @@
  */
 
 import { shown } from "./dom.js";
+import { _ } from "./words.js";
 
 const NEAR = 8;
 const HOLD_MS = 150;
@@ -19,7 +20,7 @@ export function pictures(list) {
   const replace = (image) => {
     const text = document.createElement("span");
     text.className = "no-picture";
-    text.textContent = `The picture of ${image.alt} does not load. If you need it, choose “Can't do this”.`;
+    text.textContent = _("The picture of {name} does not load. If you need it, choose “Can't do this”.", { name: image.alt });
     image.closest(".zoom")?.replaceWith(text);
   };
   list.addEventListener("error", (event) => event.target instanceof HTMLImageElement && replace(event.target), true);
@@ -51,14 +52,23 @@ export function reorder(list, page) {
   const cardOf = (/** @type {any} */ target) => cards().find((card) => card.contains(target));
   const live = document.getElementById("moves-said") ?? list;
 
-  /** @param {HTMLElement} card @param {string} what to those who hear the page */
-  const say = (card, what) => void (live.textContent = `Card '${shown(card.dataset.name ?? "")}' ${what} ${at(card) + 1} of ${list.children.length}`);
+  /** @param {HTMLElement} card @param {"lifted" | "back" | "stays" | "moved" | "none"} what to those who hear the page @param {number} [place] that is not there */
+  const say = (card, what, place) => {
+    const values = { name: shown(card.dataset.name ?? ""), n: at(card) + 1, total: list.children.length, place };
+    live.textContent = {
+      lifted: _("Card '{name}' lifted; arrows move it or tap its place, Space drops it, Escape puts it back: {n} of {total}", values),
+      back: _("Card '{name}' is back at {n} of {total}", values),
+      stays: _("Card '{name}' stays at {n} of {total}", values),
+      moved: _("Card '{name}' moved to {n} of {total}", values),
+      none: _("Card '{name}' stays, there is no place {place}: {n} of {total}", values),
+    }[what];
+  };
 
   /** Tell cards their places. */
   function number() {
     for (const [n, card] of cards().entries()) {
       /** @type {HTMLElement} */ (card.querySelector(".no")).textContent = String(n + 1);
-      gripOf(card)?.setAttribute("aria-label", `${card.dataset.name}, ${n + 1} of ${list.children.length}`);
+      gripOf(card)?.setAttribute("aria-label", _("{name}, {n} of {total}", { name: card.dataset.name, n: n + 1, total: list.children.length }));
     }
   }
 
@@ -78,7 +88,7 @@ export function reorder(list, page) {
     list.dataset.lifting = card.dataset.lifted = "";
     gripOf(card)?.setAttribute("aria-pressed", "true");
     gripOf(card)?.focus({ preventScroll: true });
-    say(card, "lifted; arrows move it or tap its place, Space drops it, Escape puts it back:");
+    say(card, "lifted");
   }
 
   /** @param {boolean} [back] to where it was lifted */
@@ -91,7 +101,7 @@ export function reorder(list, page) {
     delete card.dataset.lifted;
     gripOf(card)?.setAttribute("aria-pressed", "false");
     const to = at(card);
-    say(card, back ? "is back at" : to === from ? "stays at" : "moved to");
+    say(card, back ? "back" : to === from ? "stays" : "moved");
     if (to !== from) page.dropped(card.dataset.id ?? "", from, to);
   }
 
@@ -101,7 +111,7 @@ export function reorder(list, page) {
     if (!isHeld) begin(card);
     place(card, Math.max(0, Math.min(list.children.length - 1, to)));
     card.scrollIntoView({ block: "nearest" });
-    if (isHeld) say(card, "moved to");
+    if (isHeld) say(card, "moved");
     else drop();
   }
 
@@ -148,7 +158,7 @@ export function reorder(list, page) {
     const go = () => {
       digits = "";
       if (wanted >= 1 && wanted <= count) send(card, wanted - 1);
-      else say(card, `stays, there is no place ${wanted}:`);
+      else say(card, "none", wanted);
     };
     if (wanted * 10 > count) go();
     else timer = window.setTimeout(go, DIGITS_MS);

@@ -2,6 +2,7 @@
 
 import { make } from "./dom.js";
 import { showToast } from "./toast.js";
+import { _ } from "./words.js";
 
 const MAX_ROWS = 20;
 
@@ -15,7 +16,7 @@ export class Rows {
 
   /**
    * @param {HTMLElement | null} block null where the page asks for none
-   * @param {{name: string, changed: () => void, others?: () => Iterable<Element>}} given what one row is called ("Own answer");
+   * @param {{name?: string, changed: () => void, others?: () => Iterable<Element>}} given what one row is called, an own answer else;
    *   called after a row came or went; texts shown above, that a row may say again
    */
   constructor(block, given) {
@@ -72,7 +73,7 @@ export class Rows {
     if (fields.length === 0) return false;
     const empty = fields.find((field) => field.value.trim() === "");
     if (empty) empty.focus();
-    else if (fields.length >= MAX_ROWS) showToast(`At most ${MAX_ROWS} rows.`);
+    else if (fields.length >= MAX_ROWS) showToast(_("At most {n} rows.", { n: MAX_ROWS }));
     else this.#append().querySelector("textarea")?.focus();
     return true;
   }
@@ -94,9 +95,11 @@ export class Rows {
 
   /** Number the rows for those who cannot see them. */
   #label() {
-    this.#rows.forEach((row, n) => {
-      row.querySelector("textarea")?.setAttribute("aria-label", `${this.#given.name} ${n + 1}`);
-      row.querySelector(".own-remove")?.setAttribute("aria-label", `Remove ${lower(this.#given.name)} ${n + 1}`);
+    const { name } = this.#given;
+    this.#rows.forEach((row, at) => {
+      const n = at + 1;
+      row.querySelector("textarea")?.setAttribute("aria-label", name === undefined ? _("Own answer {n}", { n }) : `${name} ${n}`);
+      row.querySelector(".own-remove")?.setAttribute("aria-label", name === undefined ? _("Remove own answer {n}", { n }) : _("Remove {name} {n}", { name: lower(name), n }));
     });
   }
 
@@ -115,7 +118,8 @@ export class Rows {
     }
     this.#label();
     this.#given.changed();
-    if (text.trim() !== "") showToast(`${this.#given.name} removed.`, { label: "Undo", key: "z", run: () => this.#putBack(text, at) }, 10);
+    const { name } = this.#given;
+    if (text.trim() !== "") showToast(name === undefined ? _("Own answer removed.") : _("{name} removed.", { name }), { label: _("Undo"), key: "z", run: () => this.#putBack(text, at) }, 10);
   }
 
   /** @param {string} text @param {number} at */
@@ -137,21 +141,22 @@ export class Rows {
     const shown = [...(this.#given.others?.() ?? [])].map((element) => plain(element.textContent ?? ""));
     /** @type {string[]} */
     const before = [];
+    const { name } = this.#given;
     for (const field of this.#fields) {
       const text = plain(field.value);
       const twin = text === "" ? -1 : before.indexOf(text);
       const card = text === "" ? -1 : shown.indexOf(text);
       let note = "";
-      if (twin >= 0) note = `The same as ${lower(this.#given.name)} ${twin + 1}.`;
-      else if (card >= 0) note = `The same as answer ${card + 1} above.`;
+      if (twin >= 0) note = name === undefined ? _("The same as own answer {n}.", { n: twin + 1 }) : _("The same as {name} {n}.", { name: lower(name), n: twin + 1 });
+      else if (card >= 0) note = _("The same as answer {n} above.", { n: card + 1 });
       setNote(field, note);
       before.push(text);
     }
   }
 }
 
-/** @param {string} name */
-const lower = (name) => name.charAt(0).toLowerCase() + name.slice(1);
+/** @param {string} name within a sentence; nouns of German keep their capitals */
+const lower = (name) => (document.documentElement.lang === "de" ? name : name.charAt(0).toLowerCase() + name.slice(1));
 
 /** @param {HTMLTextAreaElement} field @param {string} text */
 function setNote(field, text) {

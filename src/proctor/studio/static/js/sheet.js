@@ -2,6 +2,7 @@
 
 import { sameSheet } from "./device.js";
 import { noteOf } from "./page.js";
+import { _ } from "./words.js";
 
 /** @typedef {import("./rows.js").Rows} Rows */
 /** @typedef {{question: "right"|"wrong"|null, reasons: string[], answers: ("right"|"wrong"|null)[],
@@ -77,7 +78,7 @@ export function reduceSheet(sheet, settled, mayAdd) {
 }
 
 /** @param {unknown} value @returns {string} */
-const verdict = (value) => (value === "right" ? "Yes" : value === "wrong" ? "No" : "not judged");
+const verdict = (value) => (value === "right" ? _("Yes") : value === "wrong" ? _("No") : _("not judged"));
 
 /** @param {Partial<Verdicts>} mine @param {Partial<Verdicts>} theirs @returns {import("./conflict.js").Difference[]} */
 export function differences(mine, theirs) {
@@ -87,19 +88,19 @@ export function differences(mine, theirs) {
   const tell = (id, name, a, b, more) => {
     if (!sameSheet(a, b)) found.push({ id, name, mine: a, theirs: b, ...more });
   };
-  tell("question", "Question", mine.question ?? null, theirs.question ?? null, { show: verdict });
-  tell("reasons", "Reasons", [...(mine.reasons ?? [])].sort(), [...(theirs.reasons ?? [])].sort());
+  tell("question", _("Question"), mine.question ?? null, theirs.question ?? null, { show: verdict });
+  tell("reasons", _("Reasons"), [...(mine.reasons ?? [])].sort(), [...(theirs.reasons ?? [])].sort());
   const count = Math.max(mine.answers?.length ?? 0, theirs.answers?.length ?? 0);
   for (let n = 0; n < count; n += 1) {
     /** @param {Verdicts} sheet @param {any} value */
     const set = (sheet, value) => {
       (sheet.answers ??= [])[n] = value;
     };
-    tell(`answers.${n}`, `Answer ${n + 1}`, mine.answers?.[n] ?? null, theirs.answers?.[n] ?? null, { show: verdict, set });
+    tell(`answers.${n}`, _("Answer {n}", { n: n + 1 }), mine.answers?.[n] ?? null, theirs.answers?.[n] ?? null, { show: verdict, set });
   }
   const [own, others] = [mine.own_answers ?? [], theirs.own_answers ?? []];
-  tell("own_answers", "Own answers", own, others, { both: [...own, ...others.filter((text) => !own.includes(text))] });
+  tell("own_answers", _("Own answers"), own, others, { both: [...own, ...others.filter((text) => !own.includes(text))] });
   const both = mine.note && theirs.note ? `${mine.note}\n${theirs.note}` : undefined;
-  tell("note", "Note", mine.note ?? "", theirs.note ?? "", { both });
+  tell("note", _("Note"), mine.note ?? "", theirs.note ?? "", { both });
   return found;
 }

@@ -1,8 +1,9 @@
 /** Signed out in the middle of work: a dialog above the untouched page, then the same requests again. */
 
-import { dialogOrNew, make } from "./dom.js";
+import { dialogById, dialogOrNew, make } from "./dom.js";
 import { emit, on } from "./signals.js";
 import { reasonOf, send } from "./wire.js";
+import { _ } from "./words.js";
 
 /** @type {string | null} pid of the assignment whose request was refused */
 let asked = null;
@@ -18,15 +19,16 @@ export function watchSignIn(person) {
     asked = detail?.pid ?? asked;
     open(person);
   });
-  document.addEventListener("visibilitychange", () => {
-    const dialog = document.getElementById("signin-dialog");
-    if (document.visibilityState === "visible" && dialog instanceof HTMLDialogElement && dialog.open) void check(person, true);
-  });
+  const look = () => void (dialogById("signin-dialog")?.open && check(person, true));
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && look());
+  const channel = new BroadcastChannel("proctor:signed-in"); // Where this page is open, somebody is signed in.
+  channel.onmessage = look;
+  channel.postMessage(null);
 }
 
 /** @param {string} person */
 function open(person) {
-  const dialog = dialogOrNew("signin-dialog", "You are signed out");
+  const dialog = dialogOrNew("signin-dialog", _("You are signed out"));
   wire(dialog, person);
   if (dialog.open) return;
   say(dialog, "");
@@ -48,16 +50,19 @@ function say(dialog, text) {
 function wire(dialog, person) {
   if (dialog.dataset.wired) return;
   dialog.dataset.wired = "1";
+  if (!dialog.querySelector("p, form")) {
+    dialog.append(make("p", {}, make("a", { class: "button primary", href: "/signin?next=/signin/again", target: "_blank" }, _("Sign in in another tab"))));
+  }
   if (!dialog.querySelector("[data-signin-continue]")) {
-    const button = make("button", { type: "button", "data-signin-continue": true }, "Signed in there: continue");
-    dialog.append(make("p", { class: "small" }, "Or open your sign-in link in another tab, come back, and: "), button);
+    const button = make("button", { type: "button", "data-signin-continue": true }, _("Signed in there: continue"));
+    dialog.append(make("p", { class: "small" }, _("Or open your sign-in link in another tab, come back, and:")), button);
   }
   for (const button of dialog.querySelectorAll("[data-signin-continue]")) {
     button.addEventListener("click", () => void check(person, false));
   }
   dialog.addEventListener("submit", (event) => {
     const form = event.target;
-    if (!(form instanceof HTMLFormElement) || form.method === "dialog") return;
+    if (!(form instanceof HTMLFormElement) || form.method === "dialog" || form.target) return;
     event.preventDefault();
     void signIn(dialog, form, person);
   });
@@ -75,11 +80,11 @@ async function signIn(dialog, form, person) {
     });
     if (response.type !== "opaqueredirect" && !response.ok) {
       const problem = await response.json().catch(() => ({}));
-      say(dialog, problem.detail || problem.title || `Signing in failed (${response.status}).`);
+      say(dialog, problem.detail || problem.title || _("Signing in failed ({status}).", { status: response.status }));
       return;
     }
   } catch {
-    say(dialog, "No answer from the server. Try again.");
+    say(dialog, _("No answer from the server. Try again."));
     return;
   }
   for (const field of form.querySelectorAll("input[type=password]")) /** @type {HTMLInputElement} */ (field).value = "";
@@ -92,7 +97,7 @@ async function signIn(dialog, form, person) {
  * @param {boolean} quiet say nothing when still signed out
  */
 async function check(person, quiet) {
-  const dialog = dialogOrNew("signin-dialog", "You are signed out");
+  const dialog = dialogOrNew("signin-dialog", _("You are signed out"));
   if (checking || asked === null) return;
   checking = true;
   const answer = await send("GET", `/w/${encodeURIComponent(asked)}/state`, { person });
@@ -107,6 +112,6 @@ async function check(person, quiet) {
     dialog.close();
     emit("other-person");
   } else if (!quiet) {
-    say(dialog, status === 401 ? "Still signed out." : `Not yet: ${reasonOf(answer)}.`);
+    say(dialog, status === 401 ? _("Still signed out.") : _("Not yet: {why}.", { why: reasonOf(answer) }));
   }
 }

@@ -1,6 +1,8 @@
 /** What every page does: send what waits, keep the theme, open dialogs, confirm, filter tables. */
 
+import { wireAsk } from "./ask.js";
 import { countSlices } from "./device.js";
+import { watchMarks } from "./direction.js";
 import { make } from "./dom.js";
 import { forgetKeys, listen, register } from "./keys.js";
 import { theNarrations } from "./narrations.js";
@@ -9,6 +11,7 @@ import { slices } from "./slices.js";
 import { watchSignIn } from "./signin.js";
 import { runToastAction, showToast } from "./toast.js";
 import { offerUndo } from "./undo.js";
+import { _, _n } from "./words.js";
 
 const THEME = "proctor:theme";
 const ORDER = ["system", "light", "dark"];
@@ -59,7 +62,7 @@ function showTheme(chosen) {
   }
   const toggle = document.getElementById("theme-toggle");
   if (toggle instanceof HTMLSelectElement) toggle.value = chosen;
-  else toggle?.setAttribute("aria-label", `Theme: ${chosen}`);
+  else toggle?.setAttribute("aria-label", chosen === "light" ? _("Theme: light") : chosen === "dark" ? _("Theme: dark") : _("Theme: system"));
   if (toggle) toggle.dataset.themeNow = chosen;
 }
 
@@ -109,10 +112,10 @@ function wireConfirm() {
     }
     event.preventDefault();
     const submitter = event.submitter;
-    const yes = make("button", { type: "button", class: "primary", "data-confirm-yes": true }, submitter?.textContent?.trim() || "Go on");
-    const no = make("button", { type: "button", "data-confirm-no": true, autofocus: true }, "Cancel");
+    const yes = make("button", { type: "button", class: "primary", "data-confirm-yes": true }, submitter?.textContent?.trim() || _("Go on"));
+    const no = make("button", { type: "button", "data-confirm-no": true, autofocus: true }, _("Cancel"));
     const dialog = /** @type {HTMLDialogElement} */ (
-      make("dialog", { class: "confirm-dialog", "aria-label": "Please confirm" }, make("p", {}, form.dataset.confirm), make("div", { class: "dialog-buttons" }, no, yes))
+      make("dialog", { class: "confirm-dialog", "aria-label": _("Please confirm") }, make("p", {}, form.dataset.confirm), make("div", { class: "dialog-buttons" }, no, yes))
     );
     no.addEventListener("click", () => dialog.close());
     yes.addEventListener("click", () => {
@@ -146,7 +149,7 @@ function wireFilters() {
         }
       }
       const count = document.querySelector(`[data-filter-count="${CSS.escape(name)}"]`);
-      if (count) count.textContent = words.length > 0 ? `${shown} of ${all}` : String(all);
+      if (count) count.textContent = words.length > 0 ? _("{shown} of {all}", { shown, all }) : String(all);
     };
     field.addEventListener("input", apply);
     apply();
@@ -159,14 +162,14 @@ function wireOutbox(person) {
   if (!outbox) return;
   watchSignIn(person);
   outbox.onUnclaimed((entry, outcome) => {
-    const link = { label: "Open it", href: `/w/${encodeURIComponent(entry.pid)}` };
-    if (outcome.kind === "sent") showToast("An item that waited on this device was submitted.", null, 8);
-    else if (outcome.kind === "refused") showToast("An item that waited on this device was not accepted. Your text is kept.", null, 0, link);
+    const link = { label: _("Open it"), href: `/w/${encodeURIComponent(entry.pid)}` };
+    if (outcome.kind === "sent") showToast(_("An item that waited on this device was submitted."), null, 8);
+    else if (outcome.kind === "refused") showToast(_("An item that waited on this device was not accepted. Your text is kept."), null, 0, link);
   });
   void outbox.resume();
   void theNarrations()?.resume();
   void slices?.drain();
-  void countSlices(person).then((n) => n > 0 && !document.getElementById("save-chip") && showToast(`${n} slices of a recording wait on this device; they are being sent.`, null, 10));
+  void countSlices(person).then((n) => n > 0 && !document.getElementById("save-chip") && showToast(_n(n, "{n} slices of a recording wait on this device; they are being sent.", "{n} slices of a recording wait on this device; they are being sent."), null, 10));
   // Who comes after them on this device finds no page of theirs.
   document.querySelector("form[action='/signout']")?.addEventListener("submit", () => {
     for (const name of ["proctor-recordings", "proctor-ahead"]) void globalThis.caches?.delete(name);
@@ -182,10 +185,12 @@ function main() {
   wireDialogs();
   wireConfirm();
   wireFilters();
+  watchMarks();
   listen(person);
-  register([{ id: "undo", group: "Page", label: "Undo", keys: ["z"], run: () => runToastAction() }]);
+  register([{ id: "undo", group: _("Page"), label: _("Undo"), keys: ["z"], run: () => runToastAction() }]);
   if (person) {
     offerUndo(person);
+    wireAsk(person);
     wireOutbox(person);
   }
 }

@@ -2,6 +2,7 @@
 
 import { newId } from "./device.js";
 import { send } from "./wire.js";
+import { _ } from "./words.js";
 
 /** This page load's clock; each load counts from zero anew. */
 export const CLOCK = `tablet:${newId().slice(0, 8)}`;
@@ -14,8 +15,9 @@ const TYPES = { true: ["video/webm;codecs=vp8,opus", "video/webm;codecs=vp8", "v
 /** Camera and microphone of this device. */
 export class Camera {
   stream = /** @type {MediaStream | null} */ (null);
-  /** Why there is none, in words; empty while it is not known. */
+  /** Why there is none, in words, as it is written down and as it is said; empty while it is not known. */
   why = "";
+  said = "";
   #recorder = /** @type {MediaRecorder | null} */ (null);
   /** Slices are kept one after the other. @type {Promise<void>} */
   #chain = Promise.resolve();
@@ -24,9 +26,14 @@ export class Camera {
   constructor(wanted, lost) {
     this.wanted = wanted;
     this.lost = lost;
-    if (wanted.length === 0) this.why = "this round records with other cameras";
-    else if (!isSecureContext) this.why = "this address has no https, and without it browsers lend neither camera nor microphone";
-    else if (typeof MediaRecorder !== "function" || !navigator.mediaDevices) this.why = "this browser cannot record";
+    if (wanted.length === 0) this.#lacks("this round records with other cameras", _("this round records with other cameras"));
+    else if (!isSecureContext) this.#lacks("this address has no https, and without it browsers lend neither camera nor microphone", _("this address has no https, and without it browsers lend neither camera nor microphone"));
+    else if (typeof MediaRecorder !== "function" || !navigator.mediaDevices) this.#lacks("this browser cannot record", _("this browser cannot record"));
+  }
+
+  /** @param {string} why @param {string} said the first one stays */
+  #lacks(why, said) {
+    if (!this.why) [this.why, this.said] = [why, said];
   }
 
   /** @param {string} name */
@@ -47,7 +54,9 @@ export class Camera {
     for (const asked of [{ video, audio }, { video, audio: false }, { video: false, audio }]) {
       if (this.stream || !(asked.video || asked.audio)) continue;
       this.stream = await navigator.mediaDevices.getUserMedia(asked).catch((error) => {
-        this.why ||= error.name === "NotAllowedError" ? "not allowed: allow camera and microphone in the address bar, and load the page again" : `not there (${error.name})`;
+        const { name } = error;
+        if (name === "NotAllowedError") this.#lacks("not allowed: allow camera and microphone in the address bar, and load the page again", _("not allowed: allow camera and microphone in the address bar, and load the page again"));
+        else this.#lacks(`not there (${name})`, _("not there ({name})", { name }));
         return null;
       });
     }
@@ -115,7 +124,7 @@ export async function askRecorder({ path, person }, verb) {
 
 /** Let the page stand without a network. @param {string} path @returns {Promise<string>} why it does not, empty where it does */
 export async function workOffline(path) {
-  if (!navigator.serviceWorker) return "this address has no https";
+  if (!navigator.serviceWorker) return _("this address has no https");
   try {
     await navigator.serviceWorker.register("/tablet.js", { scope: path });
     const { active } = await navigator.serviceWorker.ready;
@@ -124,9 +133,9 @@ export async function workOffline(path) {
     const files = new Set([...named, ...performance.getEntriesByType("resource").map((entry) => entry.name)]);
     active?.postMessage({ page: path, files: [...files].filter((url) => new URL(url).pathname.startsWith("/static/")) });
     await navigator.storage?.persist?.().catch(() => false);
-    return (await kept) ? "" : "not all of it could be kept";
+    return (await kept) ? "" : _("not all of it could be kept");
   } catch (error) {
-    return error instanceof Error ? error.name : "this browser refuses";
+    return error instanceof Error ? error.name : _("this browser refuses");
   }
 }
 

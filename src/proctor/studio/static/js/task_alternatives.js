@@ -4,6 +4,7 @@ import { sameSheet } from "./device.js";
 import { make } from "./dom.js";
 import { fields, startForm } from "./fields.js";
 import { inWords, pictures, reorder } from "./reorder.js";
+import { _, _n } from "./words.js";
 
 /** Orders that count, as on the server (`alternatives.MOST`). */
 const MOST = 24;
@@ -42,8 +43,10 @@ const page = startForm({
   },
   changed: show,
   differences: (mine, theirs) => {
-    const orders = (/** @type {string[][]} */ value) => value.map((order) => inWords(written, order)).join("; ") || "none";
-    const shown = Object.entries({ mode: ["How", String], lanes: ["Orders", orders], swaps: ["May swap", orders], none: ["No other order", String] });
+    const orders = (/** @type {string[][]} */ value) => value.map((order) => inWords(written, order)).join("; ") || _("none");
+    const mode = (/** @type {string} */ value) => (value === "swaps" ? _("swaps") : _("lanes"));
+    const ticked = (/** @type {boolean} */ value) => (value ? _("true") : _("false"));
+    const shown = Object.entries({ mode: [_("How"), mode], lanes: [_("Orders"), orders], swaps: [_("May swap"), orders], none: [_("No other order"), ticked] });
     const found = shown.map(([id, [name, show]]) => /** @type {any} */ ({ id, name, mine: mine[id], theirs: theirs[id], show }));
     return [...found.filter((one) => !sameSheet(one.mine, one.theirs)), ...fields.differences(mine, theirs)];
   },
@@ -61,7 +64,7 @@ copy.addEventListener("click", () => {
 function add() {
   const pattern = /** @type {HTMLTemplateElement} */ (document.getElementById("lane-cards"));
   const list = /** @type {HTMLElement} */ (pattern.content.firstElementChild?.cloneNode(true));
-  const remove = make("button", { type: "button" }, "Remove");
+  const remove = make("button", { type: "button" }, _("Remove"));
   const [title, note] = [make("h3"), make("span", { class: "lane-note", role: "status" })];
   const box = make("section", { class: "lane" }, make("div", { class: "lane-head" }, title, note, remove), list);
   copy.parentElement?.before(box);
@@ -76,27 +79,29 @@ function add() {
   });
 }
 
-/** @param {number} at @returns {string} what a lane is the same as; empty where it stands alone */
+/** @param {number} at @returns {number} the order that a lane is the same as, 0 for the authored one; -1 where it stands alone */
 function twinOf(at) {
   const said = [authored, ...lanes.map((lane) => lane.cards.order())].map((order) => order.join("\n"));
   const first = said.indexOf(said[at + 1]);
-  return first > at ? "" : first ? `Order ${at + 1} is the same as order ${first}.` : `Order ${at + 1} is the authored one.`;
+  return first > at ? -1 : first;
 }
 
 /** Show what depends on the sheet. */
 function show() {
   whole.dataset.mode = swapping.checked ? "swaps" : "lanes";
   copy.disabled = page.readOnly || lanes.length >= MOST;
-  const twins = lanes.map((_, n) => twinOf(n));
+  const twins = lanes.map((lane, n) => twinOf(n));
   lanes.forEach(({ box, title, note }, n) => {
-    title.textContent = `Order ${n + 1}`;
-    box.querySelector("ol")?.setAttribute("aria-label", `Order ${n + 1}`);
-    box.classList.toggle("twin", twins[n] !== "" || twins.some((text) => text.endsWith(`order ${n + 1}.`)));
-    if (note.textContent !== twins[n]) note.textContent = twins[n];
+    title.textContent = _("Order {n}", { n: n + 1 });
+    box.querySelector("ol")?.setAttribute("aria-label", title.textContent);
+    box.classList.toggle("twin", twins[n] >= 0 || twins.includes(n + 1));
+    const said = twins[n] < 0 ? "" : twins[n] ? _("Order {n} is the same as order {other}.", { n: n + 1, other: twins[n] }) : _("Order {n} is the authored one.", { n: n + 1 });
+    if (note.textContent !== said) note.textContent = said;
   });
   const found = ordersOf(linked());
   const rows = found.slice(0, MOST).map((order) => make("li", {}, order.map((id) => authored.indexOf(id) + 1).join(" → ")));
-  const said = found.length > MOST ? `More than ${MOST} orders follow; the first ${MOST} count:` : `${found.length} ${found.length === 1 ? "order follows" : "orders follow"}${found.length ? ":" : "."}`;
+  const few = found.length > 0 ? _n(found.length, "{n} order follows:", "{n} orders follow:") : _("0 orders follow.");
+  const said = found.length > MOST ? _("More than {n} orders follow; the first {n} count:", { n: MOST }) : few;
   document.getElementById("follows")?.replaceChildren(make("p", {}, said), make("ol", {}, ...rows));
 }
 

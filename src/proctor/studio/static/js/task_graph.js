@@ -3,7 +3,9 @@
 import { sameSheet } from "./device.js";
 import { make } from "./dom.js";
 import { startPage } from "./page.js";
+import { brief, chosenIn, onlyRead, putCursor } from "./selecting.js";
 import { send } from "./wire.js";
+import { _, _in } from "./words.js";
 
 /** @typedef {{id: string, text: string, spans: [number, number][]}} Step */
 /** @typedef {{text: string, steps: Step[], edges: [string, string][], refused_steps: string[], refused: [string, string][], note: string}} Sheet */
@@ -14,7 +16,6 @@ const at = (/** @type {string} */ id) => /** @type {HTMLInputElement} */ (docume
 const one = (/** @type {string} */ name, /** @type {string} */ value) => /** @type {HTMLElement | null} */ (document.querySelector(`[data-${name}="${CSS.escape(value)}"]`));
 /** @param {string[]} pair @returns {(other: string[]) => boolean} */
 const is = ([a, b]) => (other) => other[0] === a && other[1] === b;
-const brief = (/** @type {string} */ text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
 
 let sheet = /** @type {Sheet} */ (structuredClone(BLANK));
 let [shown, chosen] = ["", [0, 0]]; // the text as it stands with its marks, and the code points of it that are chosen
@@ -26,9 +27,9 @@ const steps = () => /** @type {Step[]} */ (task.fixed ? task.steps : sheet.steps
 const number = (/** @type {string} */ id) => steps().findIndex((step) => step.id === id) + 1;
 const named = (/** @type {string} */ id) => `${number(id)} ${brief(steps()[number(id) - 1]?.text ?? id)}`;
 
-/** @param {string} label @param {() => void} run @param {Record<string, string>} [more] @param {boolean} [off] */
-function button(label, run, more = {}, off = false) {
-  const made = make("button", { type: "button", "data-act": label, disabled: off, ...more }, label);
+/** @param {string} act @param {string} label @param {() => void} run @param {Record<string, string>} [more] @param {boolean} [off] */
+function button(act, label, run, more = {}, off = false) {
+  const made = make("button", { type: "button", "data-act": act, disabled: off, ...more }, label);
   made.addEventListener("click", run);
   return made;
 }
@@ -55,15 +56,12 @@ function showText() {
 
 /** Remember which words of the text are chosen, without what stands around them; buttons leave them chosen. */
 function select() {
-  const range = getSelection()?.rangeCount ? getSelection()?.getRangeAt(0) : null;
-  if (!range || !at("words").contains(range.commonAncestorContainer)) return;
-  const before = document.createRange();
-  before.setStart(at("words"), 0);
-  before.setEnd(range.startContainer, range.startOffset);
-  const said = range.toString();
-  const from = [...before.toString()].length + [...said].length - [...said.trimStart()].length;
+  const found = chosenIn(at("words"));
+  if (!found) return;
+  const [before, said] = found;
+  const from = [...before].length + [...said].length - [...said.trimStart()].length;
   chosen = [from, from + [...said.trim()].length];
-  at("word-said").textContent = said.trim() ? `Chosen: “${brief(said.trim())}”` : "No words are chosen.";
+  at("word-said").replaceChildren(make("span", {}, said.trim() ? _("Chosen: “{words}”", { words: brief(said.trim()) }) : _("No words are chosen.")));
 }
 
 /** @param {[number, number]} span @returns {string} its words as the wording of a step */
@@ -77,15 +75,8 @@ function makeStep() {
   const [from, to] = chosen;
   if (from === to || page.readOnly) return;
   insert({ id: freeId(), text: worded([from, to]), spans: [[from, to]] });
-  edited(`Step ${named(current)}`);
-  // The text was drawn anew: the cursor goes back behind these words.
-  const nodes = document.createTreeWalker(at("words"), NodeFilter.SHOW_TEXT);
-  let left = [...text()].slice(0, to).join("").length;
-  for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
-    const { length } = /** @type {Text} */ (node);
-    if (left <= length) return void getSelection()?.collapse(node, left);
-    left -= length;
-  }
+  edited(_("Step {name}", { name: named(current) }));
+  putCursor(at("words"), [...text()].slice(0, to).join("").length); // the text was drawn anew
 }
 
 /** @param {Step} step goes where its words stand in the text */
@@ -110,9 +101,10 @@ function setEdge(pair, on) {
 function linkAt(id) {
   const [from, on] = [link, !sheet.edges.some(is([link, id]))];
   link = from ? "" : id;
-  if (!from) return edited(`Link from step ${named(id)}: choose the step that comes after it.`);
+  if (!from) return edited(_("Link from step {name}: choose the step that comes after it.", { name: named(id) }));
   if (from !== id) setEdge([from, id], on);
-  edited(from === id ? "No link." : `${on ? "Linked" : "No link any more"}: ${named(from)} → ${named(id)}`);
+  const pair = { before: named(from), after: named(id) };
+  edited(from === id ? _("No link.") : on ? _("Linked: {before} → {after}", pair) : _("No link any more: {before} → {after}", pair));
 }
 
 /** @param {string} id with its links */
@@ -132,7 +124,7 @@ function merge(step, n) {
   for (const pair of moved) if (pair[0] !== pair[1]) setEdge(pair, true);
   if (task.steps.some((/** @type {Step} */ given) => given.id === step.id)) sheet.refused_steps.push(step.id);
   current = above.id;
-  return `Merged: ${named(current)}`;
+  return _("Merged: {name}", { name: named(current) });
 }
 
 /** @param {Step} step is parted where words that it was merged of end, or before the words that are chosen in the text; links stay with the first part */
@@ -140,30 +132,38 @@ function split(step) {
   const cut = chosen[0];
   const parts = step.spans.length > 1 ? step.spans
     : step.spans.flatMap(([from, to]) => /** @type {[number, number][]} */ (from < cut && cut < to ? [[from, cut], [cut, to]] : []));
-  if (parts.length === 0) return "Choose in the text where the second part of this step begins, then split it.";
+  if (parts.length === 0) return _("Choose in the text where the second part of this step begins, then split it.");
   Object.assign(step, { text: worded(parts[0]), spans: [parts[0]] });
   for (const part of parts.slice(1)) insert({ id: freeId(), text: worded(part), spans: [part] });
   current = step.id;
-  return `Split into ${parts.length}: ${named(current)}`;
+  return _("Split into {n}: {name}", { n: parts.length, name: named(current) });
 }
 
 /** @param {number} n @param {number} to */
-const move = (n, to) => (sheet.steps.splice(to, 0, ...sheet.steps.splice(n, 1)), `Moved to ${to + 1}`);
+const move = (n, to) => (sheet.steps.splice(to, 0, ...sheet.steps.splice(n, 1)), _("Moved to {n}", { n: to + 1 }));
 /** What buttons of a step do. @type {Record<string, (step: Step, n: number) => string>} */
-const ACTS = { Up: (_, n) => move(n, n - 1), Down: (_, n) => move(n, n + 1), Merge: merge, Split: split, Delete: (step) => (remove(step.id), "Deleted") };
+const ACTS = { Up: (step, n) => move(n, n - 1), Down: (step, n) => move(n, n + 1), Merge: merge, Split: split, Delete: (step) => (remove(step.id), _("Deleted")) };
+/** What they say, and what they are called for step n. @type {(n: number) => Record<string, [string, string]>} */
+const wordsOf = (n) => ({
+  Up: [_("Up"), _("Up step {n}", { n })],
+  Down: [_("Down"), _("Down step {n}", { n })],
+  Merge: [_("Merge"), _("Merge step {n} into the one above", { n })],
+  Split: [_("Split"), _("Split step {n}", { n })],
+  Delete: [_("Delete"), _("Delete step {n}", { n })],
+});
 
 /** @param {Step} step @param {number} n */
 function stepCard(step, n) {
-  const name = `step ${n + 1}`;
-  const box = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "1", maxlength: "1000", dir: "auto", "aria-label": `Wording of ${name}` }));
+  const words = wordsOf(n + 1);
+  const box = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "1", maxlength: "1000", dir: "auto", "aria-label": _("Wording of step {n}", { n: n + 1 }) }));
   box.value = step.text;
   box.addEventListener("input", () => void (step.text = box.value));
   const before = sheet.edges.filter(([, after]) => after === step.id).map(([id]) => id).sort((a, b) => number(a) - number(b));
-  const acts = Object.entries(task.fixed ? {} : ACTS).map(([label, run]) =>
-    button(label, () => edited(run(step, n)), { "aria-label": label === "Merge" ? `Merge ${name} into the one above` : `${label} ${name}` }, n === { Up: 0, Merge: 0, Down: sheet.steps.length - 1 }[label]));
-  const linking = button("Link", () => linkAt(step.id), { "aria-label": `Link ${link ? "to" : "from"} ${name}`, "aria-pressed": String(link === step.id) });
+  const acts = Object.entries(task.fixed ? {} : ACTS).map(([act, run]) =>
+    button(act, words[act][0], () => edited(run(step, n)), { "aria-label": words[act][1] }, n === { Up: 0, Merge: 0, Down: sheet.steps.length - 1 }[act]));
+  const linking = button("Link", _in("a button that joins two steps", "Link"), () => linkAt(step.id), { "aria-label": link ? _("Link to step {n}", { n: n + 1 }) : _("Link from step {n}", { n: n + 1 }), "aria-pressed": String(link === step.id) });
   const card = make("li", { class: "graph-card", id: `card-steps.${step.id}`, "data-id": step.id }, make("b", {}, String(n + 1)), task.fixed ? make("p", { dir: "auto" }, step.text) : box,
-    make("div", { class: "row" }, linking, ...acts), make("p", { class: "small muted", dir: "auto" }, `After ${before.map(named).join("; ") || "no other step"}`));
+    make("div", { class: "row" }, linking, ...acts), make("p", { class: "small muted", dir: "auto" }, before.length > 0 ? _("After {steps}", { steps: before.map(named).join("; ") }) : _("After no other step")));
   card.addEventListener("focusin", () => void (current = step.id));
   return card;
 }
@@ -171,7 +171,7 @@ function stepCard(step, n) {
 /** @returns {{key: string, words: string, sure: string, said: boolean | undefined, say: (yes: boolean) => void}[]} */
 function proposals() {
   const ofSteps = (task.fixed ? [] : task.steps).map((/** @type {Step} */ step) => ({
-    key: step.id, words: step.text, sure: "step", said: number(step.id) ? true : sheet.refused_steps.includes(step.id) ? false : undefined,
+    key: step.id, words: step.text, sure: _("step"), said: number(step.id) ? true : sheet.refused_steps.includes(step.id) ? false : undefined,
     say: (/** @type {boolean} */ yes) => {
       sheet.refused_steps = [...sheet.refused_steps.filter((id) => id !== step.id), ...(yes ? [] : [step.id])];
       if (!yes) remove(step.id);
@@ -180,7 +180,7 @@ function proposals() {
   }));
   const ofEdges = task.edges.filter((/** @type {any} */ e) => number(e.before) && number(e.after)).map((/** @type {any} */ e) => ({
     key: `${e.before}→${e.after}`, words: `${named(e.before)} → ${named(e.after)}`,
-    sure: e.probability === null ? "" : `${Math.round(100 * e.probability)} % sure`,
+    sure: e.probability === null ? "" : _("{percent} % sure", { percent: Math.round(100 * e.probability) }),
     said: sheet.edges.some(is([e.before, e.after])) ? true : sheet.refused.some(is([e.before, e.after])) ? false : undefined,
     say: (/** @type {boolean} */ yes) => {
       setEdge([e.before, e.after], yes);
@@ -195,10 +195,13 @@ const undecided = () => proposals().filter(({ said }) => said === undefined);
 function showProposals() {
   const [all, open] = [proposals(), undecided()];
   at("card-proposals").hidden = all.length === 0;
-  at("proposals-said").textContent = open.length > 0 ? `${open.length} of ${all.length} to decide on, the most doubtful first.` : `All ${all.length} are decided on.`;
-  at("proposals").replaceChildren(...all.map(({ key, words, sure, said, say }) => make("li", { class: "proposal", "data-key": key },
-    make("span", { dir: "auto" }, words), ...["Accept", "Refuse"].map((label) => button(label, () => (say(label === "Accept"), edited(`${label}: ${words}`)),
-      { "aria-pressed": String(said === (label === "Accept")), "aria-label": `${label}: ${words}` })), make("span", { class: "muted small" }, sure))));
+  at("proposals-said").textContent = open.length > 0 ? _("{n} of {total} to decide on, the most doubtful first.", { n: open.length, total: all.length }) : _("All {n} are decided on.", { n: all.length });
+  at("proposals").replaceChildren(...all.map(({ key, words, sure, said, say }) => {
+    const choice = (/** @type {boolean} */ yes, /** @type {string} */ label, /** @type {string} */ name) =>
+      button(yes ? "Accept" : "Refuse", label, () => (say(yes), edited(name)), { "aria-pressed": String(said === yes), "aria-label": name });
+    return make("li", { class: "proposal", "data-key": key }, make("span", { dir: "auto" }, words), choice(true, _("Accept"), _("Accept: {words}", { words })),
+      choice(false, _("Refuse"), _("Refuse: {words}", { words })), make("span", { class: "muted small" }, sure));
+  }));
 }
 
 /** @param {string} act to the proposal in focus, or the first that is open; then on to the next */
@@ -213,7 +216,7 @@ function press(act) {
 function render() {
   const focused = /** @type {HTMLElement | null} */ (document.activeElement);
   const { id, key } = /** @type {HTMLElement | undefined} */ (focused?.closest("[data-id], [data-key]"))?.dataset ?? {};
-  at("steps-said").textContent = `${steps().length} steps, in order of appearance.`;
+  at("steps-said").textContent = _("{n} steps, in order of appearance.", { n: steps().length });
   at("steps").replaceChildren(...steps().map(stepCard));
   showProposals();
   if (!task.fixed) showText();
@@ -229,24 +232,25 @@ function edited(said = "") {
   at("graph-said").textContent = said;
 }
 
-/** @param {string} said of a finding; the first step that it names is gone to */
-function found(said) {
-  const step = steps()[Number(/(?:step|edge)s? (\d+)/i.exec(said)?.[1]) - 1];
+/** @param {{ text: string, step: number }} finding with the number of a step to go to, 0 for none */
+function found(finding) {
+  const step = steps()[finding.step - 1];
   const go = () => /** @type {HTMLElement | null | undefined} */ (one("id", step.id)?.querySelector("textarea, button"))?.focus();
-  return step ? button(said, go, { class: "quiet", "data-act": "finding" }) : said;
+  return step ? button("finding", finding.text, go, { class: "quiet" }) : finding.text;
 }
 
 async function look() {
   const now = ++turn;
   const answer = await send("POST", `${page.path}/look`, { body: sheet, person: page.person });
   if (now !== turn) return;
-  if (answer.kind !== "ok") return void (at("look-note").textContent = "How it stands is shown once the server can be reached.");
+  if (answer.kind !== "ok") return void (at("look-note").textContent = _("How it stands is shown once the server can be reached."));
   const { findings, svg, note, orders, count } = answer.data;
   at("look-note").textContent = note;
-  at("findings-said").textContent = findings.length > 0 ? `${findings.length} to look at:` : svg ? "Nothing wrong or odd was found." : "";
-  at("findings").replaceChildren(...findings.map((/** @type {any} */ seen) => make("li", { class: seen.broken ? "error-text" : "" }, found(seen.text))));
+  at("findings-said").textContent = findings.length > 0 ? _("{n} to look at:", { n: findings.length }) : svg ? _("Nothing wrong or odd was found.") : "";
+  at("findings").replaceChildren(...findings.map((/** @type {any} */ seen) => make("li", { class: seen.broken ? "error-text" : "" }, found(seen))));
   at("drawing").replaceChildren(...new DOMParser().parseFromString(svg, "text/html").querySelectorAll("svg"));
-  at("orders-said").textContent = orders.length === 0 ? "" : count === null ? "Some orders that are possible:" : `${orders.length} of ${count.toLocaleString("en")} possible orders:`;
+  at("orders-said").textContent = orders.length === 0 ? "" : count === null ? _("Some orders that are possible:")
+    : _("{n} of {total} possible orders:", { n: orders.length, total: count.toLocaleString(document.documentElement.lang || "en") });
   at("orders").replaceChildren(...orders.map((/** @type {string[]} */ order) => make("li", {}, order.map(number).join(" → "))));
 }
 
@@ -265,15 +269,15 @@ const page = startPage({
   },
   missing: () => null, // the server says it
   differences: (mine, theirs) => (sameSheet(mine, theirs) ? [] : [{
-    id: "graph", name: "Graph", mine, theirs, set: (into, value) => void Object.assign(into, value),
-    show: (value) => [...value.steps.map((/** @type {Step} */ step, /** @type {number} */ n) => `${n + 1} ${step.text}`), `${value.edges.length} links`].join("; "),
+    id: "graph", name: _("Graph"), mine, theirs, set: (into, value) => void Object.assign(into, value),
+    show: (value) => [...value.steps.map((/** @type {Step} */ step, /** @type {number} */ n) => `${n + 1} ${step.text}`), _("{n} links", { n: value.edges.length })].join("; "),
   }]),
   nameOf: () => "",
-  group: "Task graph",
+  group: _("Task graph"),
   keys: [
-    { id: "link", group: "Task graph", label: "Link from or to a step", keys: ["l"], run: () => void (number(current) && !page.readOnly && linkAt(current)) },
-    { id: "accept", group: "Task graph", label: "Accept a proposal", keys: ["y"], run: () => press("Accept") },
-    { id: "refuse", group: "Task graph", label: "Refuse a proposal", keys: ["n"], run: () => press("Refuse") },
+    { id: "link", group: _("Task graph"), label: _("Link from or to a step"), keys: ["l"], run: () => void (number(current) && !page.readOnly && linkAt(current)) },
+    { id: "accept", group: _("Task graph"), label: _("Accept a proposal"), keys: ["y"], run: () => press("Accept") },
+    { id: "refuse", group: _("Task graph"), label: _("Refuse a proposal"), keys: ["n"], run: () => press("Refuse") },
   ],
 });
 const { task } = page;
@@ -285,11 +289,9 @@ if (!task.fixed) {
     sheet.text = at("pasted").value;
     edited();
   });
-  // A field that is only read, in which browsers choose words by pointer, finger and keys.
   document.addEventListener("selectionchange", select);
-  at("words").addEventListener("beforeinput", (event) => event.preventDefault());
-  at("words").addEventListener("input", () => {
-    shown = ""; // what cannot be prevented is undone
+  onlyRead(at("words"), () => {
+    shown = "";
     showText();
   });
   at("words").addEventListener("keydown", (event) => {

@@ -3,6 +3,7 @@
 import { sameSheet } from "./device.js";
 import { fields, startForm } from "./fields.js";
 import { inWords, reorder } from "./reorder.js";
+import { _ } from "./words.js";
 
 const MOST_MOVES = 2000;
 const form = /** @type {HTMLFormElement} */ (document.getElementById("sheet"));
@@ -29,13 +30,13 @@ const page = startForm({
     cards.drop();
     if (!isStart(cards.order()) || keep.checked) return fields.missing();
     keepCard.hidden = false;
-    return { message: "You have not moved a card. Keep this order? Tick the box, or move cards.", card: keepCard };
+    return { message: _("You have not moved a card. Keep this order? Tick the box, or move cards."), card: keepCard };
   },
   changed: () => {
     keepCard.hidden = !isStart(cards.order()) || (keepCard.hidden && !keep.checked);
   },
   differences: (mine, theirs) => {
-    const moved = { id: "order", name: "Order", mine: mine.order, theirs: theirs.order, show: (/** @type {string[]} */ order) => inWords(list, order) };
+    const moved = { id: "order", name: _("Order"), mine: mine.order, theirs: theirs.order, show: (/** @type {string[]} */ order) => inWords(list, order) };
     return [...(sameSheet(mine.order, theirs.order) ? [] : [moved]), ...fields.differences(mine, theirs)];
   },
 });

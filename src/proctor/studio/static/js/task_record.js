@@ -5,6 +5,7 @@ import { startPage } from "./page.js";
 import { slices } from "./slices.js";
 import { askRecorder, batteryLeft, Camera, CLOCK, holds, roomFor, shouldInstall, stayAwake, toNs, workOffline } from "./tablet.js";
 import { send } from "./wire.js";
+import { _, _in } from "./words.js";
 
 const HOLD_MS = 1000;
 /** Below them it warns, and stops: minutes of room, share of the battery. */
@@ -17,7 +18,7 @@ const script = task.steps.map((/** @type {any} */ s) => ({ id: s.step, text: s.m
 const all = [...script, ...task.left_out.map((/** @type {string[]} */ [id, text]) => ({ id, text, out: true }))];
 let sheet = /** @type {any} */ ({ stage: "prepare", ready: [], texts: {}, planned: [], events: [], slices: {}, review: [], note: "" });
 let [viewer, recording, started, part] = [false, false, false, ""];
-let [offline, hiddenAt, room] = ["not known yet", 0, /** @type {number | null} */ (null)];
+let [offline, hiddenAt, room] = [_("not known yet"), 0, /** @type {number | null} */ (null)];
 let recorder = /** @type {any} of other sensors; null where none listens */ (null);
 const warned = /** @type {Set<string>} each warning comes once */ (new Set());
 
@@ -34,7 +35,7 @@ const span = (/** @type {number} */ seconds) => `${Math.floor(Math.max(0, second
 /** @param {string} [wall] @returns {number} seconds since the recording began, by labels alone: it may have gone over several loads */
 const since = (wall = new Date().toISOString()) => (Date.parse(wall) - Date.parse(eventsOf("state")[0]?.wall)) / 1000 || 0;
 const pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const minutes = (/** @type {number} */ value) => (value >= 600 ? "10 h or more" : `${Math.floor(value)} min`);
+const minutes = (/** @type {number} */ value) => (value >= 600 ? _("10 h or more") : _("{n} min", { n: Math.floor(value) }));
 const camera = new Camera(task.streams, async (what) => {
   if (recording) await log("sensor", { stream: part, text: what });
   await lamps();
@@ -69,9 +70,9 @@ const tick = (type, label, checked, heard, name) => make("label", { class: "tick
 /** @param {any} mistake @param {() => void} gone @returns {HTMLElement} kind, text and a button that takes it away */
 function mistakeRow(mistake, gone) {
   const kinds = Object.entries(task.kinds).map(([kind, name]) => make("option", { value: kind, selected: kind === mistake.kind }, name));
-  const kind = heardBy(/** @type {HTMLSelectElement} */ (make("select", { "aria-label": "Kind of mistake" }, ...kinds)), (one) => (mistake.kind = one.value));
-  const text = /** @type {HTMLInputElement} */ (make("input", { type: "text", value: mistake.text, maxlength: "2000", placeholder: "what exactly", "aria-label": "What exactly", dir: "auto" }));
-  return make("div", { class: "mistake" }, kind, heardBy(text, () => (mistake.text = text.value)), button("×", gone, "Remove this mistake"));
+  const kind = heardBy(/** @type {HTMLSelectElement} */ (make("select", { "aria-label": _("Kind of mistake") }, ...kinds)), (one) => (mistake.kind = one.value));
+  const text = /** @type {HTMLInputElement} */ (make("input", { type: "text", value: mistake.text, maxlength: "2000", placeholder: _("what exactly"), "aria-label": _("What exactly"), dir: "auto" }));
+  return make("div", { class: "mistake" }, kind, heardBy(text, () => (mistake.text = text.value)), button("×", gone, _("Remove this mistake")));
 }
 
 function drawScript() {
@@ -84,12 +85,12 @@ function drawScript() {
     const own = sheet.planned.filter((/** @type {any} */ m) => m.step === step.id);
     const hints = task.hints.filter((/** @type {any} */ h) => h.step === step.id).map((/** @type {any} */ h) => make("li", {}, `${nameOf(h)} (${h.by})`));
     return make("li", {},
-      task.prepares ? textBox(`Text of step ${n + 1}`, textOf(step), (text) => (sheet.texts = { ...sheet.texts, [step.id]: text })) : make("p", { dir: "auto" }, textOf(step)),
-      ...task.mistakes.filter((/** @type {any} */ m) => m.step === step.id).map((/** @type {any} */ m) => make("p", { class: "planned" }, `Planned: ${nameOf(m)}`)),
+      task.prepares ? textBox(_("Text of step {n}", { n: n + 1 }), textOf(step), (text) => (sheet.texts = { ...sheet.texts, [step.id]: text })) : make("p", { dir: "auto" }, textOf(step)),
+      ...task.mistakes.filter((/** @type {any} */ m) => m.step === step.id).map((/** @type {any} */ m) => make("p", { class: "planned" }, _("Planned: {name}", { name: nameOf(m) }))),
       ...own.map((/** @type {any} */ m) => mistakeRow(m, () => plan(sheet.planned.filter((/** @type {any} */ one) => one !== m)))),
-      task.prepares ? button("Plan a mistake here", () => plan([...sheet.planned, { step: step.id, kind: "technique", text: "" }])) : "",
-      hints.length > 0 ? make("details", {}, make("summary", {}, "Hints"), make("ul", {}, ...hints)) : "");
-  }), ...all.filter((s) => s.out).map((s) => make("li", { class: "left-out" }, "Left out on purpose: ", make("s", { dir: "auto" }, s.text))));
+      task.prepares ? button(_("Plan a mistake here"), () => plan([...sheet.planned, { step: step.id, kind: "technique", text: "" }])) : "",
+      hints.length > 0 ? make("details", {}, make("summary", {}, _("Hints")), make("ul", {}, ...hints)) : "");
+  }), ...all.filter((s) => s.out).map((s) => make("li", { class: "left-out" }, _("Left out on purpose:"), " ", make("s", { dir: "auto" }, s.text))));
 }
 
 /** @param {boolean | null} good null: nothing is wrong, and nothing is there @param {string} text */
@@ -99,23 +100,25 @@ const lamp = (good, text) => make("li", { class: `lamp ${good ? "good" : good ==
 async function lamps() {
   room = await roomFor(camera.perMinute);
   const left = await batteryLeft();
-  const sensors = task.streams.map((/** @type {string} */ name) => lamp(camera.has(name) || (recording ? false : null), camera.has(name) ? name : `${name}: ${camera.why || "not there"}`));
-  if (!camera.stream) sensors.push(lamp(null, `display only: ${camera.why || "no camera"}`));
+  const called = (/** @type {string} */ name) => /** @type {Record<string, string>} */ ({ camera: _("camera"), microphone: _("microphone") })[name] ?? name;
+  const sensors = task.streams.map((/** @type {string} */ name) => lamp(camera.has(name) || (recording ? false : null), [called(name), ...(camera.has(name) ? [] : [camera.said || _("not there")])].join(": ")));
+  const why = camera.said || _("no camera");
+  if (!camera.stream) sensors.push(lamp(null, _("display only: {why}", { why })));
   for (const s of recorder?.sensors ?? []) sensors.push(lamp(s.state === "green", [s.name, s.message].filter(Boolean).join(": ")));
   byId("lamps").replaceChildren(...sensors);
   byId("sensors").replaceChildren(...sensors.map((/** @type {Node} */ n) => n.cloneNode(true)),
     ...(recorder?.checks ?? []).map((/** @type {any} */ c) => lamp(c.ok, [c.name, c.seen, c.ok ? "" : c.hint].filter(Boolean).join(": "))),
-    room === null ? lamp(null, "this browser does not say how much room there is") : lamp(room >= task.minutes, `room for ${minutes(room)} (${task.minutes} min wanted)`),
-    left === null ? "" : lamp(left >= BATTERY[0], `battery ${Math.round(left * 100)} %`),
-    offline ? lamp(null, `needs the network: ${offline}`) : lamp(true, "works without a network"),
-    shouldInstall() ? lamp(false, "add this page to the home screen: otherwise what is unsent is deleted after seven days") : "");
-  byId("room").textContent = room === null ? "" : `${minutes(room)} left`;
+    room === null ? lamp(null, _("this browser does not say how much room there is")) : lamp(room >= task.minutes, _("room for {time} ({n} min wanted)", { time: minutes(room), n: task.minutes })),
+    left === null ? "" : lamp(left >= BATTERY[0], _("battery {percent} %", { percent: Math.round(left * 100) })),
+    offline ? lamp(null, _("needs the network: {why}", { why: offline })) : lamp(true, _("works without a network")),
+    shouldInstall() ? lamp(false, _("add this page to the home screen: otherwise what is unsent is deleted after seven days")) : "");
+  byId("room").textContent = room === null ? "" : _("{time} left", { time: minutes(room) });
   return left;
 }
 
 async function begin() {
   const open = task.checks.filter((/** @type {string} */ name) => !sheet.ready.includes(name)).length;
-  const why = open > 0 ? `Confirm all of the list first: ${open} are open.` : room !== null && room < ROOM[1] ? "This tablet has no room left: free some, and load the page again." : "";
+  const why = open > 0 ? _("Confirm all of the list first: {n} are open.", { n: open }) : room !== null && room < ROOM[1] ? _("This tablet has no room left: free some, and load the page again.") : "";
   byId("before-error").textContent = why;
   if (why || recording) return;
   await camera.open();
@@ -144,7 +147,7 @@ async function startPart() {
   let seq = 0;
   const begun = await camera.start(async (slice) => {
     const why = await slices?.keep(page.pid, { part, seq: seq + 1, ...slice }).then(() => "", (error) => error.why ?? error.name);
-    if (why) return void stop(`the tablet could not keep its last seconds: ${why}`);
+    if (why) return void stop(`the tablet could not keep its last seconds: ${why}`, _("The recording ended by itself: the tablet could not keep its last seconds: {why}.", { why }));
     sheet.slices[part] = seq += 1;
     await page.changed();
   });
@@ -162,8 +165,8 @@ async function nextStep(kind, event) {
   show();
 }
 
-/** @param {string} [why] */
-async function stop(why = "") {
+/** @param {string} [why] it ended by itself, as it is written down @param {string} [said] and as it is said */
+async function stop(why = "", said = "") {
   if (!recording) return;
   recording = false;
   if (why) await log("warning", { text: why });
@@ -172,7 +175,7 @@ async function stop(why = "") {
   await camera.stop();
   sheet.stage = "review";
   await page.changed();
-  byId("why-stopped").textContent = why && `The recording ended by itself: ${why}.`;
+  byId("why-stopped").textContent = said;
   drawReview();
   show();
 }
@@ -185,14 +188,14 @@ async function resume() {
   await log("state", { text: "resumed" });
   await startPart();
   await nextStep();
-  alarm(`The page was loaded again: ${span(away / 1000)} are not recorded. Recording goes on.`);
+  alarm(_("The page was loaded again: {time} are not recorded. Recording goes on.", { time: span(away / 1000) }));
 }
 
-/** @param {string} text @param {string} [once] */
-function alarm(text, once = "") {
+/** @param {string} said @param {string} [text] as it is written down, once @param {string} [once] what it is known by */
+function alarm(said, text = "", once = text) {
   if (warned.has(once)) return;
   if (once && warned.add(once)) void log("warning", { text });
-  byId("alarm").querySelector("p").textContent = text;
+  byId("alarm").querySelector("p").textContent = said;
   byId("alarm").hidden = false;
 }
 
@@ -202,10 +205,10 @@ async function look() {
   if (!recording || recorder) recorder = await askRecorder(page, "preflight");
   const left = (await lamps()) ?? 1;
   if (!recording) return;
-  if ((room ?? 60) < ROOM[1]) await stop("the tablet has no room left");
-  else if (left < BATTERY[1]) await stop("the battery is empty");
-  else if ((room ?? 60) < ROOM[0]) alarm(`This tablet has room for ${minutes(room ?? 0)} more.`, "room");
-  else if (left < BATTERY[0]) alarm(`The battery is at ${Math.round(left * 100)} %.`, "battery");
+  if ((room ?? 60) < ROOM[1]) await stop("the tablet has no room left", _("The recording ended by itself: the tablet has no room left."));
+  else if (left < BATTERY[1]) await stop("the battery is empty", _("The recording ended by itself: the battery is empty."));
+  else if ((room ?? 60) < ROOM[0]) alarm(_("This tablet has room for {time} more.", { time: minutes(room ?? 0) }), `This tablet has room for ${Math.floor(room ?? 0)} min more.`, "room");
+  else if (left < BATTERY[0]) alarm(_("The battery is at {percent} %.", { percent: Math.round(left * 100) }), `The battery is at ${Math.round(left * 100)} %.`, "battery");
   for (const text of [...(recorder?.warnings ?? []), ...(recorder?.asks ?? [])]) alarm(text, text);
 }
 
@@ -227,7 +230,7 @@ function holdToStop() {
     timer = window.setTimeout(() => void stop(), HOLD_MS);
   };
   const release = () => {
-    if (timer) byId("stop-said").textContent = "Hold it for a whole second to stop.";
+    if (timer) byId("stop-said").textContent = _("Hold it for a whole second to stop.");
     timer = clearTimeout(timer) ?? 0;
     key.classList.remove("holding");
   };
@@ -252,7 +255,7 @@ const asPlanned = (step) => say(step.id, { as_planned: true, done: !step.out, pe
 function reviewCard(step, n) {
   const planned = plannedIn(step.id);
   const oopses = eventsOf("oops").filter((/** @type {any} */ e) => e.step === step.id);
-  const told = [...planned.map((m) => `Planned: ${nameOf(m)}`), ...oopses.map((e) => `Oops at ${span(since(e.wall))}`)];
+  const told = [...planned.map((m) => _("Planned: {name}", { name: nameOf(m) })), ...oopses.map((e) => _("Oops at {time}", { time: span(since(e.wall)) }))];
   const more = make("div", { class: "differs" });
   const change = (/** @type {any[]} */ mistakes) => {
     say(step.id, { mistakes });
@@ -266,14 +269,14 @@ function reviewCard(step, n) {
     const mistakes = now.mistakes ?? [];
     const without = (/** @type {any} */ gone) => mistakes.filter((/** @type {any} */ m) => m !== gone);
     more.replaceChildren(
-      tick("checkbox", "It was not done", now.done === false, (on) => say(step.id, { done: !on })),
+      tick("checkbox", _("It was not done"), now.done === false, (on) => say(step.id, { done: !on })),
       ...planned.map((m) => {
         const there = mistakes.find((/** @type {any} */ one) => one.origin === "script" && one.kind === m.kind && one.text === m.text);
-        return tick("checkbox", `Made as planned: ${nameOf(m)}`, there !== undefined, (on) => change(on ? [...mistakes, { ...m, origin: "script" }] : without(there)));
+        return tick("checkbox", _("Made as planned: {name}", { name: nameOf(m) }), there !== undefined, (on) => change(on ? [...mistakes, { ...m, origin: "script" }] : without(there)));
       }),
-      textBox("What was done instead", now.performed ?? "", (performed) => say(step.id, { performed })),
+      textBox(_("What was done instead"), now.performed ?? "", (performed) => say(step.id, { performed })),
       ...mistakes.filter((/** @type {any} */ m) => m.origin !== "script").map((/** @type {any} */ m) => mistakeRow(m, () => change(without(m)))),
-      button("Add a mistake", () => change([...mistakes, { step: step.id, kind: "technique", text: "" }])),
+      button(_("Add a mistake"), () => change([...mistakes, { step: step.id, kind: "technique", text: "" }])),
     );
   };
   const choose = (/** @type {string} */ label, /** @type {boolean} */ on, /** @type {() => void} */ run) => tick("radio", label, on, () => {
@@ -284,8 +287,8 @@ function reviewCard(step, n) {
   const live = oopses.map(() => ({ step: step.id, kind: "other", text: "", origin: "live" }));
   draw();
   return make("fieldset", { class: "panel", id: `review-${step.id}` }, make("legend", { dir: "auto" }, `${n + 1}. ${textOf(step)}`), ...told.map((text) => make("p", { class: "planned" }, text)),
-    make("div", { class: "row" }, choose("As planned", now !== undefined && now.as_planned !== false, () => asPlanned(step)),
-      choose("Differently", now?.as_planned === false, () => say(step.id, { as_planned: false, done: true, mistakes: live }))), more);
+    make("div", { class: "row" }, choose(_("As planned"), now !== undefined && now.as_planned !== false, () => asPlanned(step)),
+      choose(_("Differently"), now?.as_planned === false, () => say(step.id, { as_planned: false, done: true, mistakes: live }))), more);
 }
 
 const drawReview = () => byId("review-steps").replaceChildren(...all.map(reviewCard));
@@ -294,7 +297,7 @@ function show() {
   const { stage } = sheet;
   document.body.dataset.stage = stage;
   for (const [id, name] of [["prepare", "prepare"], ["recording", "record"], ["review", "review"]]) byId(id).hidden = stage !== name;
-  byId("rec").textContent = !recording ? "○ not recording here" : camera.stream ? "● REC" : "● steps only";
+  byId("rec").textContent = !recording ? _("○ not recording here") : camera.stream ? _("● REC") : _("● steps only");
   byId("preview").hidden = !camera.has("camera");
   if (camera.stream && byId("preview").srcObject !== camera.stream) {
     byId("preview").srcObject = camera.stream;
@@ -302,9 +305,9 @@ function show() {
   }
   const texts = script.map(textOf);
   const at = place();
-  byId("step-count").textContent = at < texts.length ? `Step ${at + 1} of ${texts.length}` : "";
-  byId("step-now").textContent = (task.paragraph && at < texts.length ? texts.map((t) => (/[.!?]$/.test(t) ? t : `${t}.`)).join(" ") : texts[at] && shown(texts[at])) ?? "All steps are done. Hold Stop.";
-  byId("step-next").textContent = texts[at + 1] && !task.paragraph ? `Then: ${shown(texts[at + 1])}` : "";
+  byId("step-count").textContent = at < texts.length ? _("Step {n} of {total}", { n: at + 1, total: texts.length }) : "";
+  byId("step-now").textContent = (task.paragraph && at < texts.length ? texts.map((t) => (/[.!?]$/.test(t) ? t : `${t}.`)).join(" ") : texts[at] && shown(texts[at])) ?? _("All steps are done. Hold Stop.");
+  byId("step-next").textContent = texts[at + 1] && !task.paragraph ? _("Then: {step}", { step: shown(texts[at + 1]) }) : "";
   const on = recording && eventsOf("step_start").length > 0;
   for (const [id, may] of [["done", at < texts.length], ["back-step", at > 0], ["oops", true], ["stop", true]]) byId(id).disabled = !(on && may);
 }
@@ -313,7 +316,7 @@ function show() {
 async function askLease() {
   if (viewer || (await holds(page))) return;
   viewer = true;
-  page.setReadOnly(true, "Another tablet records this.");
+  page.setReadOnly(true, _("Another tablet records this."));
   byId("readonly-banner").hidden = true;
   byId("lease").hidden = byId("lease").querySelector("button").disabled = false;
   recording = false;
@@ -329,7 +332,7 @@ const ACTS = {
   oops: async () => {
     if (byId("oops").disabled) return;
     await log("oops", { step: script[Math.min(place(), script.length - 1)].id });
-    byId("stop-said").textContent = `Oops at ${span(since())} is noted. Say more after the recording.`;
+    byId("stop-said").textContent = _("Oops at {time} is noted. Say more after the recording.", { time: span(since()) });
   },
   rest: () => {
     // What nothing was said of, and nothing was noted in, went as planned.
@@ -359,8 +362,8 @@ async function ready() {
   await lamps();
 }
 
-const PARTS = { stage: "Stage", ready: "Confirmed", texts: "Step texts", planned: "Planned mistakes", events: "Events", slices: "Slices", review: "Review", note: "Note" };
-const inWords = (/** @type {any} */ value) => (Array.isArray(value) && typeof value[0] === "object" ? `${value.length} entries` : typeof value === "object" ? JSON.stringify(value) : value || "empty");
+const PARTS = { stage: _in("of a recording", "Stage"), ready: _("Confirmed"), texts: _("Step texts"), planned: _("Planned mistakes"), events: _in("of a recording", "Events"), slices: _("Slices"), review: _in("of a recording", "Review"), note: _("Note") };
+const inWords = (/** @type {any} */ value) => (Array.isArray(value) && typeof value[0] === "object" ? _("{n} entries", { n: value.length }) : typeof value === "object" ? JSON.stringify(value) : value || _("empty"));
 const boxes = /** @type {HTMLInputElement[]} */ ([...form.querySelectorAll("input[name=ready]")]);
 
 const page = startPage({
@@ -376,17 +379,17 @@ const page = startPage({
   ready: () => void ready(),
   offline: true,
   missing: () => {
-    if (sheet.stage !== "review") return { message: "Record first; what happened is asked after it.", card: byId("prepare") };
+    if (sheet.stage !== "review") return { message: _("Record first; what happened is asked after it."), card: byId("prepare") };
     const open = all.find((step) => !reviewOf(step.id));
-    return open ? { message: `Say of “${textOf(open)}” whether it was done as planned.`, card: byId(`review-${open.id}`) } : null;
+    return open ? { message: _("Say whether “{step}” was done as planned.", { step: textOf(open) }), card: byId(`review-${open.id}`) } : null;
   },
   differences: (mine, theirs) => Object.entries(PARTS).filter(([id]) => JSON.stringify(mine[id]) !== JSON.stringify(theirs?.[id]))
     .map(([id, name]) => ({ id, name, mine: mine[id], theirs: theirs?.[id] ?? sheet[id], show: inWords })),
   cardOf: (name) => byId(name.startsWith("review.") ? `review-${name.slice(7)}` : name === "ready" ? "card-ready" : ""),
   nameOf: () => "",
-  group: "Recording",
-  keys: [["done", "Step done", "Space", "PageDown"], ["oops", "Oops", "o"]].map(([id, label, ...keys]) => ({ id, group: "Recording", label, keys, run: () => (recording ? void ACTS[id]() : false) }))
-    .concat({ id: "stop", group: "Recording", label: "Stop (hold for a second)", keys: ["Escape"], run: () => false }),
+  group: _("Recording"),
+  keys: [["done", _("Step done"), "Space", "PageDown"], ["oops", _("Oops"), "o"]].map(([id, label, ...keys]) => ({ id, group: _("Recording"), label, keys, run: () => (recording ? void ACTS[id]() : false) }))
+    .concat({ id: "stop", group: _("Recording"), label: _("Stop (hold for a second)"), keys: ["Escape"], run: () => false }),
 });
 
 heardBy(form.elements.note, (note) => (sheet.note = note.value));
@@ -401,12 +404,12 @@ document.addEventListener("visibilitychange", () => {
   if (recording && !hidden) stayAwake();
   if (recording && !hidden && hiddenAt) {
     void log("gap", { stream: part, start_ns: toNs(hiddenAt), end_ns: toNs(), text: "in the background" });
-    alarm(`This page was in the background for ${span((performance.now() - hiddenAt) / 1000)}: the recording may lack that.`);
+    alarm(_("This page was in the background for {time}: the recording may lack that.", { time: span((performance.now() - hiddenAt) / 1000) }));
   }
   hiddenAt = hidden ? performance.now() : 0;
 });
 addEventListener("beforeunload", (event) => recording && event.preventDefault());
 slices?.heard.addEventListener("change", () => {
-  byId("upload").textContent = slices?.waiting ? `${slices.waiting} slices of the recording are still being sent.` : "";
+  byId("upload").textContent = slices?.waiting ? _("{n} slices of the recording are still being sent.", { n: slices.waiting }) : "";
 });
 setInterval(() => recording && (byId("elapsed").textContent = span(since())), 500);

@@ -8,6 +8,7 @@ import { startPage } from "./page.js";
 import { clockText } from "./player.js";
 import { showToast } from "./toast.js";
 import { send } from "./wire.js";
+import { _, figure } from "./words.js";
 
 /** @typedef {import("./marks.js").Span} Span */
 /** @typedef {"start_s" | "end_s"} Side */
@@ -68,7 +69,7 @@ const say = (text) => put(byId("marks-said"), text);
 
 /** @param {() => void} change of the sheet, which is the person's @returns {boolean} whether it may be made */
 function edit(change) {
-  if (page.readOnly) say("The sheet can only be read here.");
+  if (page.readOnly) say(_("The sheet can only be read here."));
   else {
     change();
     page.changed();
@@ -93,7 +94,7 @@ function arm(step, id = "") {
 /** @param {number} by */
 function armNext(by) {
   arm(order[Math.min(order.length - 1, Math.max(0, order.indexOf(armed) + by))]);
-  say(`Step ${nameOf(armed)} is armed.`);
+  say(_("Step {name} is armed.", { name: nameOf(armed) }));
 }
 
 /** @param {string} id of a segment or an action */
@@ -109,8 +110,8 @@ function choose(id) {
 function place(span, side, frame) {
   const other = frames.at(side === "start_s" ? span.end_s : span.start_s);
   const alone = side === "start_s" && isOpen(span);
-  if (Number.isNaN(frame)) say("A time is written as 1:02.500, a frame as f1875.");
-  else if (!alone && (side === "start_s" ? frame >= other : frame <= other)) say(`The start has to come before the end: ${textOf(span)}.`);
+  if (Number.isNaN(frame)) say(_("A time is written as 1:02.500, a frame as f1875."));
+  else if (!alone && (side === "start_s" ? frame >= other : frame <= other)) say(_("The start has to come before the end: {times}.", { times: textOf(span) }));
   else if (frame >= 0 && frame <= frames.count) return edit(() => Object.assign(span, { [side]: frames.seconds(frame) }, alone ? { end_s: frames.seconds(frame) } : {}));
   return false;
 }
@@ -120,12 +121,13 @@ function mark(side, stay = false) {
   const frame = here();
   const span = target();
   const closes = side === "end_s" && span && isOpen(span);
-  if (!span && side === "end_s") return say("Mark the start first: I.");
-  if (!span && lane === "segments" && isMissing(armed)) return say("This step is tagged as missing: take the tag off first.");
+  if (!span && side === "end_s") return say(_("Mark the start first: I."));
+  if (!span && lane === "segments" && isMissing(armed)) return say(_("This step is tagged as missing: take the tag off first."));
   const begun = { id: newId(), step: armed, start_s: frames.seconds(frame), end_s: frames.seconds(frame) };
   const kept = span ? place(span, side, frame) : edit(() => sheet[lane].push(lane === "segments" ? begun : { ...begun, verb: "", noun: "", source: "manual" }));
   if (!kept) return;
-  say(`${side === "start_s" ? "Start" : "End"} ${clockText(begun.start_s)}: ${lane === "segments" ? nameOf(armed) : "action"}.`);
+  const values = { time: clockText(begun.start_s), name: lane === "segments" ? nameOf(armed) : _("action") };
+  say(side === "start_s" ? _("Start {time}: {name}.", values) : _("End {time}: {name}.", values));
   if (stay) jump(frame);
   if (closes && lane === "actions") byId(`verb-${span.id}`)?.focus();
   if (!closes || lane === "actions") return;
@@ -137,11 +139,11 @@ function mark(side, stay = false) {
 function split() {
   const time = frames.seconds(here());
   const span = [spanOf(chosen), ...segmentsOf(armed), ...sheet.segments].find((s) => s && s.verb === undefined && s.start_s < time && time < s.end_s);
-  if (!span) return say("No segment can be split here.");
+  if (!span) return say(_("No segment can be split here."));
   edit(() => {
     sheet.segments.push({ ...span, id: newId(), start_s: time });
     span.end_s = time;
-    say(`Split at ${clockText(time)}: ${nameOf(span.step)}.`);
+    say(_("Split at {time}: {name}.", { time: clockText(time), name: nameOf(span.step) }));
   });
 }
 
@@ -150,13 +152,13 @@ function takeOut(list, item, what) {
   edit(() => {
     sheet[list] = sheet[list].filter((/** @type {any} */ one) => one !== item);
     if (chosen === item.id) chosen = "";
-    showToast(`Removed: ${what}.`, { label: "Undo", key: "z", run: () => void edit(() => sheet[list].push(item)) }, 10);
+    showToast(_("Removed: {name}.", { name: what }), { label: _("Undo"), key: "z", run: () => void edit(() => sheet[list].push(item)) }, 10);
   });
 }
 
 function remove() {
   const span = target();
-  if (!span) return say("Choose a segment first.");
+  if (!span) return say(_("Choose a segment first."));
   takeOut(span.verb === undefined ? "segments" : "actions", span, span.verb ?? nameOf(span.step));
 }
 
@@ -164,7 +166,7 @@ function remove() {
 function toggleTag(tag) {
   const old = errorsOf(armed).findLast((e) => e.tag === tag);
   if (old) return takeOut("errors", old, task.tags[tag]);
-  if (tag === "missing" && segmentsOf(armed).length > 0) return say("This step is marked: remove its segments before you tag it as missing.");
+  if (tag === "missing" && segmentsOf(armed).length > 0) return say(_("This step is marked: remove its segments before you tag it as missing."));
   edit(() => {
     sheet.errors.push({ step: armed, tag, text: "", origin: "review" });
     say(`${task.tags[tag]}: ${nameOf(armed)}.`);
@@ -175,7 +177,7 @@ function toggleTag(tag) {
 
 function toggleReview() {
   const list = sheet.segments.filter((/** @type {Span} */ s) => !isOpen(s)).flatMap((/** @type {Span} */ span) => [{ span, side: "start_s" }, { span, side: "end_s" }]);
-  if (list.length === 0) return say("Nothing is marked yet.");
+  if (list.length === 0) return say(_("Nothing is marked yet."));
   review = review ? null : { at: -1, list: list.sort((/** @type {any} */ a, /** @type {any} */ b) => a.span[a.side] - b.span[b.side]) };
   nextBoundary();
 }
@@ -186,10 +188,11 @@ function nextBoundary() {
   if (!review || !boundary) {
     review = null;
     page.player?.video.pause();
-    return say("Review ended.");
+    return say(_("Review ended."));
   }
   arm(boundary.span.step, boundary.span.id);
-  say(`Boundary ${review.at + 1} of ${review.list.length}: ${boundary.side === "start_s" ? "start" : "end"} of ${nameOf(armed)}.`);
+  const values = { n: review.at + 1, total: review.list.length, name: nameOf(armed) };
+  say(boundary.side === "start_s" ? _("Boundary {n} of {total}: start of {name}.", values) : _("Boundary {n} of {total}: end of {name}.", values));
   page.player?.toFrame(frames.at(Math.max(0, boundary.span[boundary.side] - AROUND_S)));
   void page.player?.video.play().catch(() => {});
 }
@@ -204,7 +207,7 @@ function playhead(time) {
     /** @type {HTMLElement} */ (head).hidden = left < 0 || left > 1;
     /** @type {HTMLElement} */ (head).style.left = `${100 * left}%`;
   }
-  for (const [name, value] of [["max", length], ["now", time.toFixed(2)], ["text", `${clockText(time)}, frame ${here()}`]]) byId("overview").setAttribute(`aria-value${name}`, value);
+  for (const [name, value] of [["max", length], ["now", time.toFixed(2)], ["text", _("{time}, frame {n}", { time: clockText(time), n: here() })]]) byId("overview").setAttribute(`aria-value${name}`, value);
 }
 
 /** @param {number} time to be inside the zoomed window */
@@ -222,8 +225,8 @@ function pan(start) {
 
 /** @param {string} act @param {string} text @param {Record<string, any>} [more] */
 const button = (act, text, more = {}) => make("button", { type: "button", "data-act": act, ...more }, text);
-/** @param {string} value @param {string} what */
-const dropper = (value, what) => button("drop", "×", { value, "aria-label": `Remove this ${what}` });
+/** @param {string} value @param {string} label */
+const dropper = (value, label) => button("drop", "×", { value, "aria-label": label });
 /** @param {string} tag @param {string} name @param {string} label @param {Record<string, any>} [more] */
 const field = (tag, name, label, more = {}) => make(tag, { "data-field": name, "aria-label": label, dir: "auto", ...(tag === "input" ? { type: "text", maxlength: "200", autocomplete: "off" } : { rows: "1", maxlength: "4000" }), ...more });
 
@@ -240,23 +243,25 @@ function showSteps() {
     const errors = errorsOf(id).length;
     row.className = isMissing(id) ? "missing-step" : isDone(id) ? "done" : "todo";
     const glyph = id === armed ? "▶" : { "missing-step": "✕", done: "✓", todo: "┄" }[/** @type {"done"} */ (row.className)];
-    put(arming, `${glyph} ${nameOf(id)}${isMissing(id) ? " · missing" : ""}${steps.get(id).optional ? " · optional" : ""}${errors ? ` · ▲${errors}` : ""}`);
+    put(arming, [`${glyph} ${nameOf(id)}`, isMissing(id) && _("missing"), steps.get(id).optional && _("optional"), errors > 0 && `▲${errors}`].filter(Boolean).join(" · "));
     arming.ariaCurrent = id === armed ? "step" : null;
     keyed(times, segmentsOf(id), (s) => s.id, (s) => button("choose", "", { class: "time", value: s.id }), (chip, s) => chipOf(chip, s, nameOf(id)));
   });
-  put(byId("steps-count"), `${order.filter(isDone).length} of ${order.length} done`);
+  put(byId("steps-count"), _("{n} of {total} done", { n: order.filter(isDone).length, total: order.length }));
 }
 
 function showEditor() {
   const span = target();
   const own = segmentsOf(armed);
-  const what = lane === "actions" ? "the action" : own.length > 1 && span ? `segment ${own.indexOf(span) + 1} of ${own.length}` : "the segment";
-  put(byId("edit-title"), lane === "actions" ? "Action" : `Step ${nameOf(armed)}`);
-  put(byId("edit-how"), spanOf(chosen) ? `I and O move ${what}; Esc lets go.` : span ? "Start set. O marks the end." : `I marks the start of ${lane === "actions" ? "an action" : own.length ? "another segment" : "its segment"}.`);
+  const moves = lane === "actions" ? _("I and O move the action; Esc lets go.")
+    : own.length > 1 && span ? _("I and O move segment {n} of {total}; Esc lets go.", { n: own.indexOf(span) + 1, total: own.length }) : _("I and O move the segment; Esc lets go.");
+  const begins = lane === "actions" ? _("I marks the start of an action.") : own.length > 0 ? _("I marks the start of another segment.") : _("I marks the start of its segment.");
+  put(byId("edit-title"), lane === "actions" ? _("Action") : _("Step {name}", { name: nameOf(armed) }));
+  put(byId("edit-how"), spanOf(chosen) ? moves : span ? _("Start set. O marks the end.") : begins);
   for (const side of /** @type {Side[]} */ (["start_s", "end_s"])) {
     const time = span && (side === "start_s" || !isOpen(span)) ? span[side] : null;
     put(byId(side), time === null ? "" : clockText(time));
-    put(byId(`${side}-frame`), time === null ? "–" : `frame ${frames.at(time)}`);
+    put(byId(`${side}-frame`), time === null ? "–" : _("frame {n}", { n: frames.at(time) }));
     for (const control of document.querySelectorAll(`[data-side="${side}"]`)) /** @type {any} */ (control).disabled = page.readOnly || time === null;
   }
   const errors = errorsOf(armed);
@@ -293,12 +298,12 @@ function lanes() {
 function showNotes() {
   const at = (/** @type {string} */ id) => spanOf(id) ?? { step: "", start_s: 0 };
   const notes = [
-    ...seen.order.map((/** @type {any} */ [a, b]) => ({ id: `order-${a}-${b}`, text: `Order? Step ${nameOf(b)} began before step ${nameOf(a)}.`, time: segmentsOf(b)[0]?.start_s ?? 0, edge: JSON.stringify([a, b]) })),
-    ...seen.gaps.map((/** @type {any} */ [a, b]) => ({ id: `gap-${a}`, text: `Gap of ${(b - a).toFixed(1)} s`, time: a, edge: "" })),
-    ...seen.overlaps.map((/** @type {any} */ [a, b]) => ({ id: `over-${a}-${b}`, text: `Overlap: ${nameOf(at(a).step)} and ${nameOf(at(b).step)}`, time: at(b).start_s, edge: "" })),
+    ...seen.order.map((/** @type {any} */ [a, b]) => ({ id: `order-${a}-${b}`, text: _("Order? Step {first} began before step {second}.", { first: nameOf(b), second: nameOf(a) }), time: segmentsOf(b)[0]?.start_s ?? 0, edge: JSON.stringify([a, b]) })),
+    ...seen.gaps.map((/** @type {any} */ [a, b]) => ({ id: `gap-${a}`, text: _("Gap of {seconds} s", { seconds: figure(b - a, 1) }), time: a, edge: "" })),
+    ...seen.overlaps.map((/** @type {any} */ [a, b]) => ({ id: `over-${a}-${b}`, text: _("Overlap: {first} and {second}", { first: nameOf(at(a).step), second: nameOf(at(b).step) }), time: at(b).start_s, edge: "" })),
   ];
-  put(byId("notes-count"), notes.length ? String(notes.length) : "nothing");
-  keyed(byId("notes"), notes.slice(0, MAX_ROWS), (n) => n.id, (n) => make("li", { id: n.id }, button("to", "", { class: "time" }), make("span"), ...(n.edge ? [button("confirm", "A mistake", { value: n.edge }), button("dismiss", "No mistake", { value: n.edge })] : [])), (row, n) => {
+  put(byId("notes-count"), notes.length ? String(notes.length) : _("nothing"));
+  keyed(byId("notes"), notes.slice(0, MAX_ROWS), (n) => n.id, (n) => make("li", { id: n.id }, button("to", "", { class: "time" }), make("span"), ...(n.edge ? [button("confirm", _("A mistake"), { value: n.edge }), button("dismiss", _("No mistake"), { value: n.edge })] : [])), (row, n) => {
     row.className = n.edge ? "proposal" : "";
     row.firstElementChild.value = n.time;
     put(row.firstElementChild, clockText(n.time));
@@ -312,11 +317,11 @@ function showActions() {
   if (lane === "actions") byId("actions").closest("details").open = true;
   const all = [...sheet.actions].sort(byTime);
   const listed = all.length <= MAX_ROWS ? all : all.filter((a) => a.step === armed || a.id === chosen).slice(0, MAX_ROWS);
-  put(byId("actions-count"), `${all.length}${listed.length < all.length ? ", those of the armed step are listed" : ""}`);
+  put(byId("actions-count"), listed.length < all.length ? _("{n}, those of the armed step are listed", { n: all.length }) : String(all.length));
   keyed(byId("actions"), listed, (a) => a.id, ({ id }) => make("li", { id: `action-${id}` }, button("choose", "", { class: "time", value: id }),
-    field("input", "verb", "Verb", { id: `verb-${id}`, list: "verbs", placeholder: "verb" }), field("input", "noun", "Noun", { list: "nouns", placeholder: "noun" }), dropper(id, "action")), (row, a) => {
+    field("input", "verb", _("Verb"), { id: `verb-${id}`, list: "verbs", placeholder: _("verb") }), field("input", "noun", _("Noun"), { list: "nouns", placeholder: _("noun") }), dropper(id, _("Remove this action"))), (row, a) => {
     row.item = a;
-    chipOf(row.children[0], a, "Action");
+    chipOf(row.children[0], a, _("Action"));
     put(row.children[1], a.verb);
     put(row.children[2], a.noun);
   });
@@ -330,11 +335,12 @@ function showNarrations() {
   const said = [...sheet.narrations].sort((a, b) => a.video_s - b.video_s);
   put(byId("narrations-count"), String(said.length));
   byId("record").ariaPressed = String(recorder.on);
-  keyed(byId("narrations"), said, (n) => n.id, (n) => make("li", { id: `narration-${n.id}` }, button("to", clockText(n.video_s), { class: "time", value: String(n.video_s) }), button("hear", "Listen", { value: n.id }),
-    field("textarea", "text", "What was said"), make("span", { class: "tiny muted" }), dropper(n.id, "narration")), (row, n) => {
+  keyed(byId("narrations"), said, (n) => n.id, (n) => make("li", { id: `narration-${n.id}` }, button("to", clockText(n.video_s), { class: "time", value: String(n.video_s) }), button("hear", _("Listen"), { value: n.id }),
+    field("textarea", "text", _("What was said")), make("span", { class: "tiny muted" }), dropper(n.id, _("Remove this narration"))), (row, n) => {
     row.item = n;
     put(row.querySelector("textarea"), n.text);
-    put(row.querySelector("span"), `${(n.ms / 1000).toFixed(1)} s · ${unsent.has(n.id) ? "on this device" : "sent"}`);
+    const seconds = figure(n.ms / 1000, 1);
+    put(row.querySelector("span"), unsent.has(n.id) ? _("{seconds} s · on this device", { seconds }) : _("{seconds} s · sent", { seconds }));
   });
 }
 
@@ -372,7 +378,7 @@ const acts = {
   confirm: (edge) => edit(() => sheet.errors.push({ step: JSON.parse(edge)[1], tag: "order", text: `Begun before step ${nameOf(JSON.parse(edge)[0])}.`, origin: "auto" })),
   dismiss: (edge) => edit(() => sheet.dismissed.push(JSON.parse(edge))),
   propose: () => edit(() => Object.assign(sheet, structuredClone({ segments: task.prelabels, errors: task.planned }))),
-  drop: (id) => (spanOf(id) ? takeOut("actions", spanOf(id), "action") : takeOut("narrations", sheet.narrations.find((/** @type {any} */ n) => n.id === id), "narration")),
+  drop: (id) => (spanOf(id) ? takeOut("actions", spanOf(id), _("action")) : takeOut("narrations", sheet.narrations.find((/** @type {any} */ n) => n.id === id), _("narration"))),
 };
 
 document.addEventListener("click", (event) => {
@@ -446,7 +452,7 @@ function record() {
   jump(frame);
   void recorder.start({
     begun: () => {
-      say("Recording. Speak; the video stands still.");
+      say(_("Recording. Speak; the video stands still."));
       showNarrations();
     },
     done: (clip, why) => {
@@ -455,7 +461,7 @@ function record() {
         void narrations.keep(page.pid, clip);
         edit(() => sheet.narrations.push({ id: clip.id, video_s: frames.seconds(frame), text: "", asr: null, ms: clip.ms }));
       }
-      say(why || "Kept. It is sent by itself.");
+      say(why || _("Kept. It is sent by itself."));
       showNarrations();
       page.player?.toFrame(frame);
       if (plays) void page.player?.video.play().catch(() => {});
@@ -473,7 +479,7 @@ async function hear(id) {
     source.onended = () => void sound.close();
     source.start();
   } catch {
-    say("The sound is not on this device, and the server does not have it yet.");
+    say(_("The sound is not on this device, and the server does not have it yet."));
   }
 }
 
@@ -499,36 +505,36 @@ narrations?.heard.addEventListener("change", async () => {
 function missing() {
   const open = [...sheet.segments, ...sheet.actions].find(isOpen);
   const undone = order.find((id) => !isDone(id) && ((task.complete && !steps.get(id).optional) || errorsOf(id).length > 0));
-  if (recorder.on) return { message: "A narration is being recorded: end it first.", card: byId("narration-card") };
-  if (open) return { message: `${open.verb === undefined ? `Step ${nameOf(open.step)}` : "An action"} has a start and no end: press O at its end, or remove it.`, card: byId(`step-${open.step}`) };
-  return undone ? { message: `Mark step ${nameOf(undone)}, or tag it as a missing step.`, card: byId(`step-${undone}`) } : null;
+  if (recorder.on) return { message: _("A narration is being recorded: end it first."), card: byId("narration-card") };
+  if (open) return { message: open.verb === undefined ? _("Step {name} has a start and no end: press O at its end, or remove it.", { name: nameOf(open.step) }) : _("An action has a start and no end: press O at its end, or remove it."), card: byId(`step-${open.step}`) };
+  return undone ? { message: _("Mark step {name}, or tag it as a missing step.", { name: nameOf(undone) }), card: byId(`step-${undone}`) } : null;
 }
 
 /** @param {any} value @returns {string} a part of the sheet in words */
 function inWords(value) {
-  if (!Array.isArray(value)) return value || "empty";
+  if (!Array.isArray(value)) return value || _("empty");
   const lines = value.map((one) => (Array.isArray(one) ? one.map(nameOf).join(" → ")
     : [one.start_s === undefined ? "" : textOf(one), task.tags[one.tag], one.verb, one.noun, one.step && nameOf(one.step), one.text].filter(Boolean).join(" ")));
-  return lines.join("\n") || "none";
+  return lines.join("\n") || _("none");
 }
 
-const PARTS = { segments: "Segments", errors: "Mistakes", dismissed: "Order proposals dismissed", actions: "Actions", narrations: "Narrations", note: "Note" };
+const PARTS = { segments: _("Segments"), errors: _("Mistakes"), dismissed: _("Order proposals dismissed"), actions: _("Actions"), narrations: _("Narrations"), note: _("Note") };
 /** @type {[string, string, string, (event: KeyboardEvent) => boolean | void][]} */
 const KEYS = [
-  ["start", "Start here", "i", () => mark("start_s")],
-  ["end", "End here, and on to the next step", "o", () => mark("end_s")],
-  ["start-stay", "Start here, and stop at it", "Shift+i", () => mark("start_s", true)],
-  ["end-stay", "End here, and stop at it", "Shift+o", () => mark("end_s", true)],
-  ["split", "Split the segment", "s", split],
-  ["remove", "Remove the segment", "Delete", remove],
-  ["step-before", "Step before", "ArrowUp", () => armNext(-1)],
-  ["step-after", "Step after", "ArrowDown", () => armNext(1)],
-  ["errors", "Mistakes of the step", "e", () => /** @type {HTMLElement | null} */ (document.querySelector("[data-tag]"))?.focus()],
-  ...Object.entries(task.tags).map(([tag, label], n) => /** @type {[string, string, string, () => void]} */ ([`tag-${tag}`, `Mistake: ${label}`, String(n + 1), () => toggleTag(tag)])),
-  ["review", "Review pass", "r", toggleReview],
-  ["lane", "Steps or actions", "a", () => byId(lane === "segments" ? "lane-actions" : "lane-segments")?.click()],
-  ["narrate", "Hold and speak", "n", hold],
-  ["let-go", "Let go of the segment; end the review", "Escape", () => {
+  ["start", _("Start here"), "i", () => mark("start_s")],
+  ["end", _("End here, and on to the next step"), "o", () => mark("end_s")],
+  ["start-stay", _("Start here, and stop at it"), "Shift+i", () => mark("start_s", true)],
+  ["end-stay", _("End here, and stop at it"), "Shift+o", () => mark("end_s", true)],
+  ["split", _("Split the segment"), "s", split],
+  ["remove", _("Remove the segment"), "Delete", remove],
+  ["step-before", _("Step before"), "ArrowUp", () => armNext(-1)],
+  ["step-after", _("Step after"), "ArrowDown", () => armNext(1)],
+  ["errors", _("Mistakes of the step"), "e", () => /** @type {HTMLElement | null} */ (document.querySelector("[data-tag]"))?.focus()],
+  ...Object.entries(task.tags).map(([tag, label], n) => /** @type {[string, string, string, () => void]} */ ([`tag-${tag}`, _("Mistake: {name}", { name: label }), String(n + 1), () => toggleTag(tag)])),
+  ["review", _("Review pass"), "r", toggleReview],
+  ["lane", _("Steps or actions"), "a", () => byId(lane === "segments" ? "lane-actions" : "lane-segments")?.click()],
+  ["narrate", _("Hold and speak"), "n", hold],
+  ["let-go", _("Let go of the segment; end the review"), "Escape", () => {
     if (review) return toggleReview();
     chosen = "";
     show();
@@ -555,6 +561,6 @@ const page = startPage({
     .map(([id, name]) => ({ id, name, mine: mine[id], theirs: theirs?.[id] ?? (id === "note" ? "" : []), show: inWords })),
   cardOf: (name) => byId(name.startsWith("segment-") ? `step-${spanOf(name.slice(8))?.step}` : name === "segments" ? "steps-list" : name),
   nameOf: () => "",
-  keys: KEYS.map(([id, label, key, run]) => ({ id, group: "Timeline", label, keys: [key], run, repeat: key.startsWith("Arrow") })),
+  keys: KEYS.map(([id, label, key, run]) => ({ id, group: _("Timeline"), label, keys: [key], run, repeat: key.startsWith("Arrow") })),
 });
 clip?.addEventListener("clip-at", (/** @type {any} */ event) => playhead(event.detail));

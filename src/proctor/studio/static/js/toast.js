@@ -1,6 +1,7 @@
 /** One short message at a time, with at most one thing to do about it. */
 
 import { make } from "./dom.js";
+import { _ } from "./words.js";
 
 /** @type {{run: () => void} | null} */
 let current = null;
@@ -25,7 +26,7 @@ export function showToast(text, action = null, seconds = 6, link = null) {
     parts.push(button);
   }
   if (link) parts.push(make("a", { class: "toast-action", href: link.href }, link.label));
-  const close = make("button", { type: "button", class: "toast-close", "aria-label": "Close message" }, "×");
+  const close = make("button", { type: "button", class: "toast-close", "aria-label": _("Close message") }, "×");
   parts.push(close);
   toast.replaceChildren(...parts);
   toast.hidden = false;

@@ -5,6 +5,7 @@ import { newId, putDraft } from "./device.js";
 import { emit } from "./signals.js";
 import { showToast } from "./toast.js";
 import { reasonOf, send } from "./wire.js";
+import { _ } from "./words.js";
 
 /** @typedef {{person: string, pid: string, rev: number, until: number, full: import("./device.js").Sheet}} UndoNote */
 
@@ -46,7 +47,7 @@ export function offerUndo(person) {
   }
   tellDraft({ savedAt: new Date() }); // What was submitted a moment ago; this page has nothing to save yet.
   const seconds = Math.max(1, (note.until - Date.now()) / 1000);
-  showToast("Submitted.", { label: "Undo", key: "z", run: () => void undo(note) }, seconds);
+  showToast(_("Submitted."), { label: _("Undo"), key: "z", run: () => void undo(note) }, seconds);
 }
 
 /** @param {UndoNote} note */
@@ -65,9 +66,9 @@ async function undo(note) {
   }
   if (answer.kind === "problem" && answer.status === 401) emit("signed-out", { pid: note.pid, problem: answer.problem });
   if (answer.kind === "unreachable" || answer.status === 401 || answer.status >= 500) {
-    showToast(`Not undone: ${reasonOf(answer)}.`, { label: "Try again", key: "z", run: () => void undo(note) }, 20);
+    showToast(_("Not undone: {why}.", { why: reasonOf(answer) }), { label: _("Try again"), key: "z", run: () => void undo(note) }, 20);
     return;
   }
   forgetUndo();
-  showToast(`Not undone: ${reasonOf(answer)}.`, null, 20, { label: "Open the item", href: path });
+  showToast(_("Not undone: {why}.", { why: reasonOf(answer) }), null, 20, { label: _("Open the item"), href: path });
 }

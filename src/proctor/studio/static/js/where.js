@@ -1,5 +1,7 @@
 /** Where a version was saved: this device or which other one, and when, in words for who compares two versions. */
 
+import { _ } from "./words.js";
+
 const NAME = "proctor:device";
 const BROWSERS = { "Edg/": "Edge", "OPR/": "Opera", "Firefox/": "Firefox", "Chrome/": "Chrome", "Safari/": "Safari" };
 const SYSTEMS = { Android: "Android", iPhone: "iPhone", iPad: "iPad", Windows: "Windows", "Mac OS X": "macOS", CrOS: "ChromeOS", Linux: "Linux" };
@@ -24,8 +26,12 @@ export function deviceMark() {
 export function whereAndWhen(clientId, at) {
   const [, device, browser, system] = clientId.split("~");
   const here = device !== undefined && deviceMark().startsWith(`~${device}~`);
-  const where = here ? "in another tab of this browser" : device && browser && system ? `on another device (${browser}, ${system})` : "somewhere else";
+  const named = device && browser && system && { browser, system: system === "device" ? _("device") : system };
+  const where = here ? _("in another tab of this browser") : named ? _("on another device ({browser}, {system})", named) : _("somewhere else");
   if (!at) return where;
-  const day = at.toDateString() === new Date().toDateString() ? "" : ` on ${at.toLocaleDateString(undefined, { day: "numeric", month: "long" })}`;
-  return `${where}${day} at ${at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })}`;
+  const { lang } = document.documentElement;
+  const locale = lang && !navigator.language.startsWith(lang) ? lang : undefined; // else the browser's own: en-GB, de-AT
+  const time = at.toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit" });
+  if (at.toDateString() === new Date().toDateString()) return _("{where} at {time}", { where, time });
+  return _("{where} on {day} at {time}", { where, time, day: at.toLocaleDateString(locale, { day: "numeric", month: "long" }) });
 }

@@ -1,5 +1,7 @@
 /** Requests to the studio, with every way of failing told apart. */
 
+import { _ } from "./words.js";
+
 /** @typedef {{title?: string, status?: number, detail?: string, errors?: {field: string, message: string}[],
  *   theirs?: any, mine?: any, version?: number, rev?: number, person?: string}} Problem */
 
@@ -41,19 +43,19 @@ export async function send(method, url, options = {}) {
     });
     return await understand(response);
   } catch {
-    if (options.signal?.aborted) return { kind: "unreachable", why: "stopped" };
-    if (late.aborted) return { kind: "unreachable", why: `the server did not answer in ${Math.round(timeout / 1000)} s` };
-    return { kind: "unreachable", why: "no connection" };
+    if (options.signal?.aborted) return { kind: "unreachable", why: _("stopped") };
+    if (late.aborted) return { kind: "unreachable", why: _("the server did not answer in {seconds} s", { seconds: Math.round(timeout / 1000) }) };
+    return { kind: "unreachable", why: _("no connection") };
   }
 }
 
 /** @param {Response} response @returns {Promise<Answer>} */
 async function understand(response) {
-  if (response.type === "opaqueredirect") return { kind: "unreachable", why: "something between here and the server redirects" };
+  if (response.type === "opaqueredirect") return { kind: "unreachable", why: _("something between here and the server redirects") };
   const type = response.headers.get("Content-Type") ?? "";
   const isJson = /^application\/(problem\+)?json\b/.test(type);
   if (response.ok) {
-    if (!isJson) return { kind: "unreachable", why: "something between here and the server answers in its place" };
+    if (!isJson) return { kind: "unreachable", why: _("something between here and the server answers in its place") };
     return { kind: "ok", status: response.status, data: await response.json() };
   }
   /** @type {Problem} */
@@ -79,12 +81,12 @@ export function reasonOf(answer) {
   if (answer.kind === "ok") return "";
   if (answer.kind === "unreachable") return answer.why;
   const said = answer.problem.detail || "";
-  if (answer.status === 401) return "you are signed out";
-  if (answer.status === 429) return said || "too many requests just now";
-  if (answer.status === 507) return said || "the server's disk is full";
-  if (answer.status === 413) return said || "too long for the server";
-  if (answer.status >= 500) return said || `the server has a problem (${answer.status})`;
-  return said || answer.problem.title || `the server refused (${answer.status})`;
+  if (answer.status === 401) return _("you are signed out");
+  if (answer.status === 429) return said || _("too many requests just now");
+  if (answer.status === 507) return said || _("the server's disk is full");
+  if (answer.status === 413) return said || _("too long for the server");
+  if (answer.status >= 500) return said || _("the server has a problem ({status})", { status: answer.status });
+  return said || answer.problem.title || _("the server refused ({status})", { status: answer.status });
 }
 
 /** Waiting times between tries: 1, 2, 4 … 60 s, then 60 s for ever. */

@@ -4,12 +4,13 @@ import { choose } from "./dom.js";
 import { startPage } from "./page.js";
 import { Rows } from "./rows.js";
 import { answerCards, differences, fillSheet, radiosOf, readSheet, reduceSheet } from "./sheet.js";
+import { _ } from "./words.js";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("sheet"));
 const settled = form.dataset.question === "settled";
 const may = form.dataset.mayAdd ?? "1";
 const mayAdd = may === "1" || (may === "if-open" && !settled);
-const own = new Rows(form.querySelector("#own"), { name: "Own answer", changed: () => page.changed(), others: () => form.querySelectorAll("#answers .answer-text, #answers .card legend .text") });
+const own = new Rows(form.querySelector("#own"), { changed: () => page.changed(), others: () => form.querySelectorAll("#answers .answer-text, #answers .card legend .text") });
 
 /** @returns {boolean} whether answers are asked for */
 const isValid = () => settled || radiosOf(form, "question").some((radio) => radio.checked && radio.value === "right");
@@ -33,11 +34,11 @@ function reveal() {
 function missing() {
   const sheet = readSheet(form, own);
   if (!settled && sheet.question === null) {
-    return { message: "The question has no verdict yet: choose Yes or No.", card: document.getElementById("question-card") };
+    return { message: _("The question has no verdict yet: choose Yes or No."), card: document.getElementById("question-card") };
   }
-  const open = isValid() ? answerCards(form).find((_, n) => sheet.answers[n] === null) : undefined;
+  const open = isValid() ? answerCards(form).find((card, n) => sheet.answers[n] === null) : undefined;
   if (!open) return null;
-  return { message: `Answer ${Number(open.id.slice(7)) + 1} has no verdict yet: choose Yes or No.`, card: open };
+  return { message: _("Answer {n} has no verdict yet: choose Yes or No.", { n: Number(open.id.slice(7)) + 1 }), card: open };
 }
 
 /** @param {string} field */
@@ -50,9 +51,10 @@ function cardOf(field) {
 /** @param {string} field */
 function nameOf(field) {
   const [part, n] = field.split(".");
-  if (part === "answers") return n === undefined ? "Answers" : `Answer ${Number(n) + 1}`;
-  if (part === "own_answers") return n === undefined ? "Own answers" : `Own answer ${Number(n) + 1}`;
-  return part.charAt(0).toUpperCase() + part.slice(1);
+  if (part === "answers") return n === undefined ? _("Answers") : _("Answer {n}", { n: Number(n) + 1 });
+  if (part === "own_answers") return n === undefined ? _("Own answers") : _("Own answer {n}", { n: Number(n) + 1 });
+  const names = /** @type {Record<string, string>} */ ({ question: _("Question"), reasons: _("Reasons"), note: _("Note") });
+  return names[part] ?? part.charAt(0).toUpperCase() + part.slice(1);
 }
 
 /** @param {"right"|"wrong"} value */
@@ -73,7 +75,7 @@ const focusAnswer = (n) => () => {
   return card !== null;
 };
 
-const group = "Judging";
+const group = _("Judging");
 const page = startPage({
   read: () => readSheet(form, own),
   fill: (sheet) => fillSheet(form, own, sheet),
@@ -81,11 +83,11 @@ const page = startPage({
   changed: reveal,
   missing, differences, cardOf, nameOf, group,
   keys: [
-    { id: "yes", group, label: "Yes", keys: ["y"], run: judge("right") },
-    { id: "no", group, label: "No", keys: ["n"], run: judge("wrong") },
-    ...Array.from({ length: 9 }, (_, n) => ({
-      id: `answer-${n + 1}`, group, label: `Go to answer ${n + 1}`, keys: [String(n + 1)], run: focusAnswer(n + 1),
+    { id: "yes", group, label: _("Yes"), keys: ["y"], run: judge("right") },
+    { id: "no", group, label: _("No"), keys: ["n"], run: judge("wrong") },
+    ...Array.from({ length: 9 }, (_each, n) => ({
+      id: `answer-${n + 1}`, group, label: _("Go to answer {n}", { n: n + 1 }), keys: [String(n + 1)], run: focusAnswer(n + 1),
     })),
-    { id: "own", group, label: "Add an own answer", keys: ["a"], run: () => !page.readOnly && isValid() && mayAdd && own.add() },
+    { id: "own", group, label: _("Add an own answer"), keys: ["a"], run: () => !page.readOnly && isValid() && mayAdd && own.add() },
   ],
 });

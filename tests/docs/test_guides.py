@@ -1,0 +1,130 @@
+"""The older guide pages: their commands are typed, and their Python runs, on a small benchmark of the shipped recordings."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from tests.docs.outsider import Outsider
+from tests.docs.test_commands_exist import typed
+from tests.report.exams import small_data
+from tests.typed import Outcome, proctor
+
+from proctor.ask.moment.candidate import Candidate
+from proctor.exam.kinds.example import Example
+from proctor.records import read_jsonl
+from proctor.samples import copy_sample
+from proctor.workspace import Workspace
+
+FILES: Final = {
+    "gt.csv": "video-id,t-start,t-end,label,recording,step,video,frame,recipe\nv,0,10,0,r,1,v,0,tea\nv,20,30,1,r,2,v,1,tea\n",
+    "predictions.csv.gz": "video-id,t-start,t-end,label,score\nv,1,9,0,0.9\nv,21,35,1,0.7\n",
+    "pred.csv": "recording,step,score\nr,1,0.1\nr,2,0.8\n", "val.csv": "recording,step,label,score\ns,1,0,0.2\ns,2,1,0.7\n",
+    "clusters.csv": "video,frame,cluster\nv,0,4\nv,1,12\n", "groundTruth/v.txt": "background\ncut\ncut\nmix\n",
+    "results/v.txt": "background\ncut\nmix\nmix\n",
+    "gold.jsonl": '{"id": "a", "order": ["1", "2", "3"], "presented": ["2", "1", "3"]}\n',
+    "model.jsonl": '{"id": "a", "order": ["1", "3", "2"]}\n', "baseline.jsonl": '{"id": "a", "order": ["2", "1", "3"]}\n',
+    "labels.csv": "unit,annotator,label\n1,ana,0\n1,bo,1\n2,ana,2\n2,bo,2\n", "items.jsonl": '{"id": "q", "gold": ["s1"]}\n',
+    "ranking.jsonl": '{"id": "q", "ranking": ["s2", "s1"]}\n', "sources.jsonl": '{"id": "s1"}\n{"id": "s2"}\n',
+    "gt.jsonl": '{"id": "q", "answers": ["salt"], "type": "next"}\n{"id": "p", "answers": ["milk"], "type": "order"}\n',
+    "pred.jsonl": '{"id": "q", "response": "salt"}\n{"id": "p", "response": "tea"}\n',
+    "questions.jsonl": '{"question": "Did I miss a step?"}\n{"question": "What comes next?"}\n',
+    "marks.csv": "item,baseline,mine\n1,0,1\n2,1,1\n3,0,1\n4,1,0\n",
+    "replies.jsonl": '{"id": "a1", "reply": "Same step.\\nVerdict: 2"}\n',
+}  # fmt: skip
+"""What the pages' commands read."""
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a benchmark of the shipped recordings in it."""
+    home = tmp_path_factory.mktemp("guides")
+    copy_sample(home / "sample")
+    assert proctor("read", "plain", home / "sample", home / "bench").status == 0
+    for step in (["derive"], ["generate", "--limit", 9], ["verify"], ["build"]):
+        assert proctor(*step, home / "bench").status == 0
+    return home
+
+
+@pytest.fixture
+def home(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(shared, tmp_path / "home")
+    monkeypatch.chdir(tmp_path / "home")
+    for name, text in FILES.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return tmp_path / "home"
+
+
+def page(name: str) -> Outsider:
+    return Outsider(name, Path())
+
+
+def run(text: str) -> list[Outcome]:
+    """Type the commands of blocks."""
+    done = [proctor(*shlex.split(line, comments=True)[1:]) for line in typed(text)]
+    assert [one.err for one in done if one.status] == []
+    return done
+
+
+def python(code: str, **given: Any) -> dict[str, Any]:
+    exec(compile(code, "page.py", "exec"), given)
+    return given
+
+
+def test_metrics_from_files_answers_of_ones_own_and_replies(home: Path) -> None:
+    assert len(run(page("metrics.md").text)) == 10
+    evaluate = page("evaluate.md")
+    (block,) = evaluate.blocks("console")
+    item = read_jsonl(home / "bench" / "items.jsonl")[0]["question"]["id"]
+    lines = [line for line in block.splitlines() if line.startswith("{")]
+    Path("answers.jsonl").write_text("\n".join(lines).replace("r1_3_next", item))
+    run(evaluate.text)
+    (shown,) = map(json.loads, evaluate.blocks("json"))
+    (mine,) = proctor("score", "bench", "--run", "mine", "--json").json["runs"]
+    assert mine.keys() == shown.keys()
+
+
+@pytest.mark.usefixtures("home")
+def test_a_release_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("datasets", reason="needs the extra hf")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(Path.cwd() / "hf"))
+    ours, theirs = page("benchmark.md").blocks("python")
+    assert len(python(ours)["benchmark"].items) == len(python(theirs)["rows"])
+
+
+@pytest.mark.usefixtures("home")
+def test_the_python_of_generation_the_oracle_and_the_report() -> None:
+    examples, graphs = read_jsonl(Path("bench/examples.jsonl"), Example), Workspace(Path("bench")).graphs()
+    (code,) = page("generate.md").blocks("python")
+    assert len(python(code, examples=examples, graphs=graphs)["results"]) == len(examples)
+    candidate = read_jsonl(Path("bench/candidates.jsonl"), Candidate)[0]
+    example = next(one for one in examples if one.id == candidate.example_id)
+    (code,) = page("oracle.md").blocks("python")
+    made = python(code, candidate=candidate, example=example, graph=graphs[example.activity_id])
+    assert made["verdict"].question.value == "right"
+    assert made["one"].reason
+    data = small_data()
+    (code,) = page("report.md").blocks("python")
+    (one, other), asked = data.exams[0].runs[:2], data.asked["moment"]
+    given: dict[str, Any] = {"predictions": one.predictions, "judgements": one.judgements, "table": one.table}
+    given |= {"more_predictions": other.predictions, "more_judgements": other.judgements}
+    given |= {"items": data.exams[0].items, "another_table": other.table, "stages": data.funnel}
+    python(code, **given, questions=asked.questions, verdicts=asked.verdicts)
+    assert "Kitchen" in Path("report.html").read_text()
+
+
+def test_an_older_workspace_is_brought_up_to_date(home: Path) -> None:
+    upgrade = page("upgrade.md")
+    (home / "bench" / "workspace.json").unlink()
+    (home / "bench" / "items.jsonl").unlink()
+    refused = proctor("build", "bench")
+    assert re.search(r"```\n(.*?)```", upgrade.text, re.DOTALL)[1] == refused.err
+    run(upgrade.text)
+    assert {path.parent.name for path in home.glob("*/workspace.json")} == {"bench-upgraded", "bench-2"}
