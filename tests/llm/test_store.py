@@ -437,8 +437,8 @@ def test_claims_of_killed_processes_do_not_pile_up(target: str) -> None:
 
 
 def test_a_living_process_keeps_its_claim_beyond_the_lease(target: str) -> None:
-    with _holder(target, ask().key, lease=2.0) as process, CallStore.open(target, lease_seconds=2.0) as store:
-        end = time.monotonic() + 4.5
+    with _holder(target, ask().key, lease=4.0) as process, CallStore.open(target, lease_seconds=4.0) as store:
+        end = time.monotonic() + 9.0
         while time.monotonic() < end:
             assert begin(store, ask()) == [Claim.BUSY]
             time.sleep(0.05)
