@@ -23,7 +23,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.postgres import Statement, ask_at_once
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Select, Table
@@ -479,6 +478,8 @@ def _ask_one(connection: Connection, bound: _Bound) -> list[Any]:
 
 
 def _ask_at_once(connection: Connection, asked: Sequence[_Bound]) -> list[list[Any]]:
+    from proctor.postgres import Statement, ask_at_once
+
     waiting = connection.info.get(_WAITING)
     every = [*(waiting or ()), *asked]
     if waiting:

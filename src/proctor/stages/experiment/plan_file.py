@@ -15,8 +15,7 @@ import msgspec
 
 from proctor.errors import UserError, did_you_mean
 from proctor.records import read_bytes
-from proctor.settings import Field, fields_of
-from proctor.stages.experiment.outline import Given
+from proctor.settings import Field, Given, fields_of
 from proctor.stages.experiment.settings import OUTLINES
 from proctor.stages.limits import Limits
 
