@@ -79,7 +79,9 @@ def read_plan(path: Path) -> ExperimentPlan:
         kind=head.kind,
         workspace=folder / Path(head.workspace).expanduser(),
         given=given,
-        limits=Limits(**_values(tables.get(_LIMITS, {}), limits, folder, f"{path}: [{_LIMITS}]")),
+        limits=msgspec.structs.replace(
+            Limits(), **_values(tables.get(_LIMITS, {}), limits, folder, f"{path}: [{_LIMITS}]")
+        ),
         vary=(head.vary,) if isinstance(head.vary, str) else head.vary,
         rehearse=head.rehearse,
     )
@@ -98,7 +100,7 @@ def _head(table: object, path: Path) -> _Head:
     return head
 
 
-def _values(table: object, declared: Mapping[str, Field], folder: Path, where: str) -> dict[str, Any]:
+def _values(table: object, declared: Mapping[str, Field], folder: Path, where: str) -> dict[str, object]:
     if not isinstance(table, dict):
         raise UserError(
             "this must be a table.", where=where, hint="write it as [name], with a line for each setting"
