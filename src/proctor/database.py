@@ -588,7 +588,9 @@ def fetch_one(connection: Connection, statement: Any, values: Row = MappingProxy
     return rows[0] if rows else None
 
 
-def ask_along(connection: Connection, statement: Any, values: Row, then: Callable[[list[Any]], object]) -> None:
+def ask_along(
+    connection: Connection, statement: Any, values: Row, then: Callable[[list[Any]], object]
+) -> None:
     """Ask for rows that are not needed at once: in a deferred transaction they come with the next answer.
 
     Args:
