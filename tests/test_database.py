@@ -12,13 +12,13 @@ from sqlalchemy.exc import IntegrityError
 from proctor import database as rules
 from proctor.database import (
     Database,
+    Note,
     NoTurnError,
     ask_along,
     fetch_all,
     fetch_one,
     fetch_together,
     forget_known,
-    known,
     run,
 )
 from proctor.errors import UserError
@@ -245,19 +245,23 @@ def test_a_connection_that_was_cut_is_replaced(
 
 
 def test_what_is_known_ends_with_the_transaction_and_with_a_rollback(database: Database) -> None:
+    last, other = Note[int]("last"), Note[int]("other")
     with database.transaction(write=True) as connection:
-        known(connection)["last"] = 1
-        assert known(connection) == {"last": 1}
+        last.put(connection, 1)
+        assert (last.get(connection), other.get(connection)) == (1, None)
         nested = connection.begin_nested()
-        known(connection)["last"] = 2
+        last.put(connection, 2)
         nested.rollback()
-        assert known(connection) == {}
-        known(connection)["last"] = 3
+        assert last.get(connection) is None
+        last.put(connection, 3)
         forget_known(connection)
-        assert known(connection) == {}
-        known(connection)["last"] = 4
+        assert last.get(connection) is None
+        last.put(connection, 4)
+        last.put(connection, None)
+        assert last.get(connection) is None
+        last.put(connection, 5)
     with database.transaction(write=True) as connection:
-        assert known(connection) == {}
+        assert last.get(connection) is None
 
 
 # -- taking turns --------------------------------------------------------------------------------------------

@@ -188,8 +188,7 @@ def stage(job: dict[str, Any], folder: Path, clock: Clock) -> int:
 
 def fill(job: dict[str, Any], folder: Path, clock: Clock) -> int:
     """Store calls as if they had been made, for ``resume``; the folder stays."""
-    from proctor.llm.attempt import AttemptRecord
-    from proctor.llm.outcome import Reply, Usage
+    from proctor.llm.outcome import AttemptRecord, Reply, Usage
     from proctor.llm.store import StoredCall
     from proctor.records import canonical_json
 

@@ -20,10 +20,9 @@ from itertools import starmap
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.postgres import Statement, ask_at_once
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Select, Table
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Database",
     "NoTurnError",
+    "Note",
     "Row",
     "StoreKind",
     "ask_along",
@@ -38,11 +38,11 @@ __all__ = [
     "fetch_one",
     "fetch_together",
     "forget_known",
-    "known",
     "run",
 ]
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
 
 _WAITING: Final = "proctor_waiting"
 """In a connection's ``info``: statements that are sent with the next question; see ``Database.transaction``."""
@@ -51,7 +51,7 @@ _LOST: Final = "proctor_lost"
 _PREPARED: Final = "proctor_prepared"
 """In a connection's ``info``: names of its prepared statements."""
 _KNOWN: Final = "proctor_known"
-"""In a connection's ``info``: see ``known``."""
+"""In a connection's ``info``: see ``Note``."""
 _MOST_WAITING: Final = 256
 """Statements that wait together: a long write is sent in parts."""
 _IDLE_SECONDS: Final = 0.5
@@ -456,7 +456,7 @@ class _Bound(NamedTuple):
     compiled: _Compiled
     parameters: Any
     many: bool = False
-    then: Callable[[list[Any]], None] | None = None
+    then: Callable[[list[Any]], object] | None = None
 
     @property
     def each(self) -> Sequence[Any]:
@@ -479,6 +479,8 @@ def _ask_one(connection: Connection, bound: _Bound) -> list[Any]:
 
 
 def _ask_at_once(connection: Connection, asked: Sequence[_Bound]) -> list[list[Any]]:
+    from proctor.postgres import Statement, ask_at_once
+
     waiting = connection.info.get(_WAITING)
     every = [*(waiting or ()), *asked]
     if waiting:
@@ -526,13 +528,26 @@ def _send_waiting(connection: Connection) -> None:
         _ask(connection, ())
 
 
-def known(connection: Connection) -> dict[str, Any]:
-    """Return what was noted about the database in this transaction; empty at its beginning and after a rollback.
+@dataclass(frozen=True)
+class Note(Generic[T]):
+    """Something that is noted about the database for the rest of a transaction; gone after it, and after a rollback.
 
     Only a writer who is alone in the transaction may rely on it.
+
+    Attributes:
+        name: what is noted.
     """
-    found: dict[str, Any] = connection.info.setdefault(_KNOWN, {})
-    return found
+
+    name: str
+
+    def get(self, connection: Connection) -> T | None:
+        """Return what was noted, None for nothing."""
+        found: T | None = connection.info.get(_KNOWN, {}).get(self.name)
+        return found
+
+    def put(self, connection: Connection, value: T | None) -> None:
+        """Note a value; None takes the note back."""
+        connection.info.setdefault(_KNOWN, {})[self.name] = value
 
 
 def forget_known(connection: Connection) -> None:
@@ -573,7 +588,9 @@ def fetch_one(connection: Connection, statement: Any, values: Row = MappingProxy
     return rows[0] if rows else None
 
 
-def ask_along(connection: Connection, statement: Any, values: Row, then: Callable[[list[Any]], None]) -> None:
+def ask_along(
+    connection: Connection, statement: Any, values: Row, then: Callable[[list[Any]], object]
+) -> None:
     """Ask for rows that are not needed at once: in a deferred transaction they come with the next answer.
 
     Args:

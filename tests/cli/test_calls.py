@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from proctor.llm.attempt import AttemptRecord
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image, Request, user
-from proctor.llm.outcome import Failure, Outcome, Reply, Usage, is_final
+from proctor.llm.outcome import AttemptRecord, Failure, Outcome, Reply, Usage, is_final
 from proctor.llm.store import CallStore, StoredCall
 from proctor.records import canonical_json
 

@@ -17,20 +17,17 @@ def test_the_published_development_examples(shared_data: Path) -> None:
     result = evaluate_file(
         shared_data / "captaincook4d", shared_data / "promqa/examples_dev.json", resamples=200, quiet=True
     )
-    assert (result["n"], result["questions"], result["groups"], result["right"]) == (235, 195, 12, 173)
-    assert result["unsettled"] == []
-    assert result["human"]["between_annotators"]["value"] == pytest.approx(0.869, abs=0.01)
-    assert result["weights"]["recipes_of_this_file_seen"] == result["weights"]["fitted_on_recipes"]
-    for figures in (result, *result["cross_validated_by_recipe"].values()):
-        assert figures["agreement_all"]["value"] >= 0.85
-        assert figures["agreement_all"]["value"] > figures["always_right_agreement"] + 0.1
-    half = next(
-        r
-        for r in result["cross_validated_by_recipe"]["calibration"]["accept_by_coverage"]
-        if r["wanted_coverage"] == 0.5
-    )
-    assert half["coverage"] >= 0.5
-    assert half["precision"]["value"] >= 0.95
+    found = result.figures
+    assert (found.n, found.questions, found.groups, found.right) == (235, 195, 12, 173)
+    assert result.unsettled == []
+    assert found.human.between_annotators.value == pytest.approx(0.869, abs=0.01)
+    assert result.seen == list(result.weights.groups)
+    for figures in (found, *result.crossed.values()):
+        assert figures.agreement_all.value >= 0.85
+        assert figures.agreement_all.value > figures.always_right_agreement + 0.1
+    half = next(r for r in result.crossed["calibration"].accept_by_coverage if r.wanted_coverage == 0.5)
+    assert half.coverage >= 0.5
+    assert half.precision.value >= 0.95
 
 
 @pytest.mark.shared

@@ -20,7 +20,6 @@ from typing import Any
 import pytest
 
 from proctor.errors import UserError
-from proctor.llm.attempt import AttemptRecord
 from proctor.llm.blocking import run_calls
 from proctor.llm.budget import BudgetReached, Need, Reservation
 from proctor.llm.caller import Caller
@@ -28,7 +27,7 @@ from proctor.llm.converse import Conversation, converse
 from proctor.llm.lane import Claim
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Parameters, Request, user
-from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated, Usage
+from proctor.llm.outcome import AttemptRecord, Failure, Outcome, Refusal, Reply, Truncated, Usage
 from proctor.llm.store import CallStore, Selection
 
 NAME = "fake/m"

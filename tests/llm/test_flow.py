@@ -19,10 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.errors import UserError
-from proctor.llm.attempt import AttemptRecord
-from proctor.llm.bucket import Bucket
 from proctor.llm.flow import Flow, FlowSettings, GateRules, Limits
-from proctor.llm.outcome import Failure, FailureKind, Outcome, Refusal, Reply, Truncated, Usage
+from proctor.llm.gate import Bucket
+from proctor.llm.outcome import AttemptRecord, Failure, FailureKind, Outcome, Refusal, Reply, Truncated, Usage
 
 T = TypeVar("T")
 HOST = "https://api.example.com/v1#model"

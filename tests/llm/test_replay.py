@@ -12,12 +12,11 @@ import msgspec
 import pytest
 
 from proctor.errors import UserError
-from proctor.llm.attempt import AttemptRecord
 from proctor.llm.export import export_calls, import_calls
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Parameters, Request, user
 from proctor.llm.model import ModelName
-from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Usage, is_final
+from proctor.llm.outcome import AttemptRecord, Failure, Outcome, Refusal, Reply, Usage, is_final
 from proctor.llm.replay import provider
 from proctor.llm.store import CallStore, Selection, StoredCall
 from proctor.records import canonical_json

@@ -20,11 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.llm.attempt import AttemptRecord
 from proctor.llm.gate import FlowEvent
 from proctor.llm.lane import Claim
 from proctor.llm.message import Request, user
-from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Usage, is_final
+from proctor.llm.outcome import AttemptRecord, Failure, Outcome, Refusal, Reply, Usage, is_final
 from proctor.llm.owner import Owner, Watch
 from proctor.llm.store import CallStore, Selection, StoredCall, attempt_row, decode_outcome, storable
 from proctor.records import canonical_json

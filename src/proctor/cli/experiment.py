@@ -15,8 +15,7 @@ from proctor.cli.console import WorkspaceArgument, emit, table
 from proctor.cli.lazy import STANDIN
 from proctor.cli.models import emit_estimates, estimate_text, rehearsed
 from proctor.cli.options import DryRun, Output, command_of
-from proctor.settings import Settings, option
-from proctor.stages.experiment.outline import Given
+from proctor.settings import Given, Settings, option
 from proctor.stages.experiment.settings import OUTLINES
 from proctor.stages.limits import Limits
 from proctor.terminal import progress, warn

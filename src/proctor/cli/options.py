@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import typer
 
 from proctor.cli.console import command_app
-from proctor.settings import Field, Settings, fields_of, option
-from proctor.stages.experiment.outline import Given, Outline
+from proctor.settings import Field, Given, Outline, Settings, fields_of, option
 
 __all__ = ["DryRun", "Output", "Spread", "command_of", "with_settings"]
 

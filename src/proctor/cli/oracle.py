@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
 
 from proctor.cli.console import emit, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.settings import option
 from proctor.stages.settings import PromqaFiles, Seed
 from proctor.terminal import progress
+
+if TYPE_CHECKING:
+    from proctor.verify.oracle.confidence import Calibration
+    from proctor.verify.oracle.evaluation import Figures, Group, Refit, Share
 
 app = group_app("Measure the task-graph oracle against people.")
 
@@ -41,7 +48,49 @@ def evaluate(settings: OracleSettings, output: Output) -> None:
         settings.annotations, settings.examples, threshold=settings.threshold, resamples=settings.resamples,
         seed=settings.seed, quiet=output.as_json,
     )  # fmt: skip
-    emit(result, _render(result), as_json=output.as_json)
+    emit(result.json, _render(result), as_json=output.as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """How the oracle stands beside people.
+
+    Attributes:
+        examples: the file.
+        unsettled: ids of answers that nobody settled; they are left out.
+        weights: that the oracle has.
+        figures: with these weights.
+        crossed: with what was fitted anew for each recipe, by what was; empty where there is one recipe.
+        seen: recipes of the file that the weights were fitted on.
+    """
+
+    examples: Path
+    unsettled: Sequence[str]
+    weights: Calibration
+    figures: Figures
+    crossed: Mapping[Refit, Figures]
+    seen: Sequence[str]
+
+    @property
+    def json(self) -> Mapping[str, Any]:
+        """For machines; figures of weights fitted anew without what is long."""
+        crossed = {
+            way: {k: v for k, v in msgspec.structs.asdict(figures).items() if k not in _BULKY}
+            for way, figures in self.crossed.items()
+        }
+        return {
+            "examples": str(self.examples),
+            "unsettled": self.unsettled,
+            "weights": {
+                "intercept": self.weights.intercept,
+                "slope": self.weights.slope,
+                "fitted_on_answers": self.weights.answers,
+                "fitted_on_recipes": self.weights.groups,
+                "recipes_of_this_file_seen": self.seen,
+            },
+            **msgspec.structs.asdict(self.figures),
+            "cross_validated_by_recipe": crossed or None,
+        }
 
 
 def evaluate_file(
@@ -52,7 +101,7 @@ def evaluate_file(
     resamples: int = 2_000,
     seed: int = 0,
     quiet: bool = False,
-) -> dict[str, Any]:
+) -> Evaluated:
     """Measure the oracle on a file of published examples.
 
     Raises:
@@ -63,7 +112,7 @@ def evaluate_file(
     from proctor.errors import UserError
     from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
     from proctor.verify.oracle.confidence import load_calibration
-    from proctor.verify.oracle.evaluation import Refit, cross_validate
+    from proctor.verify.oracle.evaluation import cross_validate
     from proctor.verify.oracle.evaluation import evaluate as measure
     from proctor.verify.oracle.published import answer_rows, graphs_by_key
 
@@ -76,113 +125,95 @@ def evaluate_file(
     if not rows:
         raise UserError("there is no judged machine answer in it.", where=str(examples))
     weights = load_calibration()
-    known = sorted({r.group for r in rows} & set(weights.groups))
-    result = measure(rows, threshold=level, resamples=resamples, seed=seed)
-    crossed: dict[str, Any] = {}
-    if result["groups"] > 1:
-        ways: tuple[Refit, ...] = ("calibration", "rules")
-        for refit in ways:
-            figures = measure(
-                cross_validate(rows, refit=refit), threshold=level, resamples=resamples, seed=seed
-            )
-            crossed[refit] = {key: value for key, value in figures.items() if key not in _BULKY}
-    return {
-        "examples": str(examples),
-        "unsettled": unsettled,
-        "weights": {
-            "intercept": weights.intercept,
-            "slope": weights.slope,
-            "fitted_on_answers": weights.answers,
-            "fitted_on_recipes": list(weights.groups),
-            "recipes_of_this_file_seen": known,
-        },
-        **result,
-        "cross_validated_by_recipe": crossed or None,
-    }
+    crossed: dict[Refit, Figures] = {}
+    if len(groups := {r.group for r in rows}) > 1:
+        for refit in _WAYS:
+            again = cross_validate(rows, refit=refit)
+            crossed[refit] = measure(again, threshold=level, resamples=resamples, seed=seed)
+    return Evaluated(
+        examples=examples,
+        unsettled=unsettled,
+        weights=weights,
+        figures=measure(rows, threshold=level, resamples=resamples, seed=seed),
+        crossed=crossed,
+        seen=sorted(groups & set(weights.groups)),
+    )
 
 
 # -- for people ------------------------------------------------------------------------------------------------
 
 
-_WAYS: Final = {
+_WAYS: Final[Mapping[Refit, str]] = {
     "calibration": "cross-validated by recipe: the two weights fitted anew on the other recipes",
     "rules": "cross-validated by recipe: the leans of all rules learnt anew on the other recipes",
 }
 
 
-def _render(result: Mapping[str, Any]) -> str:
-    seen = result["weights"]["recipes_of_this_file_seen"]
+def _render(result: Evaluated) -> str:
+    figures = result.figures
     how = (
-        f"weights fitted on {len(seen)} of the {result['groups']} recipes of this file: not a test"
-        if seen
+        f"weights fitted on {len(result.seen)} of the {figures.groups} recipes of this file: not a test"
+        if result.seen
         else "no recipe of this file was used for fitting"
     )
     parts = [
-        f"{result['n']} answers to {result['questions']} questions, {result['groups']} recipes; {how}",
-        _headline(result),
+        f"{figures.n} answers to {figures.questions} questions, {figures.groups} recipes; {how}",
+        _headline(figures),
         "accepted as right, by probability",
         table(
             [
-                (
-                    f"{row['threshold']:.3f}",
-                    row["accepted"],
-                    _percent(row["coverage"]),
-                    *_cells(row["precision"]),
-                )
-                for row in result["accept_by_threshold"]
+                (f"{row.threshold:.3f}", row.accepted, _percent(row.coverage), *_cells(row.precision))
+                for row in figures.accept_by_threshold
             ],
             ("from", "accepted", "coverage", "precision", "95% interval"),
         ),
         "by question type",
-        _breakdown(result["by_type"], "type"),
+        _breakdown(figures.by_type, "type"),
         "by what the question asks",
-        _breakdown(result["by_intent"], "intent"),
-        _confusion(result["confusion_by_type"]),
+        _breakdown(figures.by_intent, "intent"),
+        _confusion(figures),
     ]
-    for way, figures in (result["cross_validated_by_recipe"] or {}).items():
-        parts += [_WAYS[way], _headline(figures)]
+    for way, crossed in result.crossed.items():
+        parts += [_WAYS[way], _headline(crossed)]
     return "\n\n".join(parts)
 
 
-def _headline(result: Mapping[str, Any]) -> str:
-    human = result["human"]["between_annotators"]
+def _headline(figures: Figures) -> str:
     rows = [
-        ("agreement over all", *_cells(result["agreement_all"])),
+        ("agreement over all", *_cells(figures.agreement_all)),
         (
-            f"agreement over decided (confidence {result['threshold']:g})",
-            *_cells(result["agreement_decided"]),
+            f"agreement over decided (confidence {figures.threshold:g})",
+            *_cells(figures.agreement_decided),
         ),
-        ("decided", _percent(result["coverage"]), f"{result['decided']} of {result['n']}"),
-        ("the two annotators agree with each other", *_cells(human)),
-        ("always saying 'right' would agree", _percent(result["always_right_agreement"]), ""),
+        ("decided", _percent(figures.coverage), f"{figures.decided} of {figures.n}"),
+        ("the two annotators agree with each other", *_cells(figures.human.between_annotators)),
+        ("always saying 'right' would agree", _percent(figures.always_right_agreement), ""),
     ]
-    half = next(row for row in result["accept_by_coverage"] if row["wanted_coverage"] == 0.5)
-    rows.append(
-        (f"precision of the surest {_percent(half['coverage'])} accepted", *_cells(half["precision"]))
-    )
+    half = next(row for row in figures.accept_by_coverage if row.wanted_coverage == 0.5)
+    rows.append((f"precision of the surest {_percent(half.coverage)} accepted", *_cells(half.precision)))
     return table(rows, ("", "value", "95% interval"))
 
 
-def _breakdown(groups: Mapping[str, Any], title: str) -> str:
+def _breakdown(groups: Mapping[str, Group], title: str) -> str:
     rows = [
-        (name, g["n"], g["right"], *_cells(g["agreement_all"]), g["decided"], *_cells(g["agreement_decided"]))
+        (name, g.n, g.right, *_cells(g.agreement_all), g.decided, *_cells(g.agreement_decided))
         for name, g in groups.items()
     ]
     return table(rows, (title, "n", "right", "agreement", "95%", "decided", "agreement", "95%"))
 
 
-def _confusion(by_type: Mapping[str, Mapping[str, int]]) -> str:
-    names = ("right_said_right", "right_said_wrong", "wrong_said_right", "wrong_said_wrong")
-    rows = [(t, *(cells[n] for n in names)) for t, cells in by_type.items()]
+def _confusion(figures: Figures) -> str:
+    names = type(figures.confusion).__struct_fields__
+    rows = [(t, *msgspec.structs.astuple(cells)) for t, cells in figures.confusion_by_type.items()]
     return table(rows, ("type", *(n.replace("_", " ") for n in names)))
 
 
-def _cells(share: Mapping[str, Any]) -> tuple[str, str]:
-    if share["value"] is None:
+def _cells(share: Share) -> tuple[str, str]:
+    if share.value is None:
         return "-", ""
-    ends = (share["low"], share["high"])
-    low, high = share["wilson"] if None in ends or ends[0] == ends[1] else ends
-    return _percent(share["value"]), f"{_percent(low)} to {_percent(high)}"
+    ends = (share.low, share.high)
+    low, high = share.wilson if None in ends or ends[0] == ends[1] else ends
+    return _percent(share.value), f"{_percent(low)} to {_percent(high)}"
 
 
 def _percent(value: float | None) -> str:

@@ -66,7 +66,6 @@ def predict(
     from proctor.exam.kind import kind_named
     from proctor.llm.model import is_asked
     from proctor.stages import predict as stage
-    from proctor.stages.trial import trial
 
     chosen = who.predictor or stage.floor_names(workspace, settings)
     if settings.run is not None and len(chosen) > 1:
@@ -74,6 +73,8 @@ def predict(
     if not chosen:
         raise UserError("nobody answers these questions without a model.", hint="name one: --predictor MODEL")
     if dry_run.dry_run:
+        from proctor.stages.trial import trial
+
         with trial(workspace, limits) as (workspace, limits):
             found = {
                 name: stage.estimate_prediction(workspace, name, settings, limits=limits) for name in chosen

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from proctor.corpus.source import render_source
 from proctor.exam.lines import Line
 from proctor.exam.question import Footage, Picture, Procedure, Question, Source, Words
 from proctor.said import say
@@ -111,6 +110,8 @@ def _source(part: Source, library: Library) -> Exhibited:
             source.rows,
         )
     if source.modality == "image":
+        from proctor.corpus.source import render_source  # few kinds have sources
+
         return Exhibited(say("Image"), render_source(source), picture=library.corpus.pixels(source))
     return Exhibited(source.title or say("Text"), source.body)
 

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from proctor.errors import UserError
-from proctor.exam.predict import Task
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import PromptSet, Rendered, frame_labels
 from proctor.procedure.graph import render_dot
+
+if TYPE_CHECKING:
+    from proctor.exam.predict import Task
 
 __all__ = [
     "PREDICT_TEMPLATES",

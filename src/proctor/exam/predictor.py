@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.fitting import TooLargeError, too_large
-from proctor.exam.function import Function, function_request
 from proctor.exam.kind import Answer, Call, Exhibit, Kind, Shown, Talk, TooMuch, Turn, View
 from proctor.exam.library import Library, Prompts
 from proctor.exam.prediction import Prediction, call_details, total_cost
@@ -23,6 +22,9 @@ from proctor.llm.message import Request
 from proctor.llm.model import ModelName
 from proctor.llm.outcome import Ask, Outcome, Reply
 from proctor.llm.replying import Replying
+
+if TYPE_CHECKING:
+    from proctor.exam.function import Function
 
 __all__ = ["ANSWERING", "ModelPredictor"]
 
@@ -212,6 +214,8 @@ class _Run(Generic[V]):
         models, function = self.who.models, self.who.function
         model = models.get(call.role) or models["answer"]
         if function is not None and model == function.name:
+            from proctor.exam.function import function_request
+
             return function_request(function, asked.item, asked.turn, exhibit, self.who.view.label, call)
         role = "predictor" if call.role in ANSWERING else call.role
         parameters = self.who.replying.over(call.parameters, model, role)

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from proctor.llm.attempt import AttemptRecord, outcome_kind
 from proctor.llm.budget import BudgetReached, Need, Reservation
-from proctor.llm.outcome import FAILURE_KINDS, Failure, Outcome, Truncated, Usage, is_final
+from proctor.llm.outcome import (
+    FAILURE_KINDS,
+    AttemptRecord,
+    Failure,
+    Outcome,
+    Truncated,
+    Usage,
+    is_final,
+    outcome_kind,
+)
 from proctor.llm.store import attempt_row, decode_outcome, storable
 from proctor.records import canonical_json
 

@@ -19,8 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.llm.attempt import NO_USAGE, AttemptRecord, outcome_kind
-from proctor.llm.outcome import Outcome, is_final
+from proctor.llm.outcome import NO_USAGE, AttemptRecord, Outcome, is_final, outcome_kind
 from proctor.llm.store import EVERYTHING, CallStore, Selection, StoredCall
 from proctor.records import atomic_write, canonical_json, decode
 

@@ -25,9 +25,8 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.llm.attempt import AttemptRecord
 from proctor.llm.gate import EndpointState, FlowEvent, Gate, GateRules, Limits, asked_pause
-from proctor.llm.outcome import Failure, Outcome
+from proctor.llm.outcome import AttemptRecord, Failure, Outcome
 
 __all__ = ["EndpointState", "Flow", "FlowEvent", "FlowSettings", "GateRules", "Limits"]
 

@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from proctor.database import Database
-from proctor.llm.attempt import AttemptRecord
 from proctor.llm.database import CALLS, SCHEMA_VERSION, tables
 from proctor.llm.gate import FlowEvent
 from proctor.llm.lane import Lane
-from proctor.llm.outcome import FAILURE_KINDS, Failure, Outcome, Usage, is_settled
+from proctor.llm.outcome import FAILURE_KINDS, AttemptRecord, Failure, Outcome, Usage, is_settled
 from proctor.llm.owner import LEASE_SECONDS
 from proctor.records import decode
 

@@ -6,6 +6,7 @@ picture. All text in it is untrusted: it comes from data sets, models and people
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -88,11 +89,22 @@ class Exam:
     items: tuple[Item, ...]
     runs: tuple[Run, ...] = ()
     warnings: tuple[str, ...] = ()
+    _counts: dict[tuple[str, ...], Counter[tuple[str | None, ...]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def kind(self) -> str:
         """Of its questions."""
         return self.items[0].question.kind if self.items else ""
+
+    def count(self, facets: Mapping[str, str]) -> int:
+        """Return how many questions have all of these facets; they are counted once for the same names."""
+        names = tuple(facets)
+        if names not in self._counts:
+            asked = (item.question.facets for item in self.items)
+            self._counts[names] = Counter(tuple(map(own.get, names)) for own in asked)
+        return self._counts[names][tuple(facets.values())]
 
 
 @dataclass(frozen=True, slots=True)

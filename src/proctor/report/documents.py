@@ -152,8 +152,7 @@ def _made(cells: Sequence[Asked], exam: Exam | None, **facets: str) -> Cell:
 
 def _find(exam: Exam | None, n: int, facets: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return how questions are found among the examples; not at all where the exam asks more or fewer than ``n`` such ones."""
-    asked = sum(facets.items() <= item.question.facets.items() for item in exam.items) if exam else 0
-    return (("exam", exam.title), *facets.items()) if exam and n and n == asked else ()
+    return (("exam", exam.title), *facets.items()) if exam and n and n == exam.count(facets) else ()
 
 
 def _dollars_each(cell: Asked) -> float | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from proctor.exam.library import Library
 from proctor.exam.question import Footage, Item, Procedure, Source
 from proctor.llm.media import MediaStore
-from proctor.stages.videos import workspace_videos
 from proctor.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -47,11 +46,14 @@ def exam_library(
     library = Library(
         media=media,
         graphs=workspace.graphs() if any(isinstance(part, Procedure) for part in parts) else {},
-        videos=workspace_videos(workspace, videos, footage) if footage else None,
         root=workspace.root,
         published=workspace.published,
         left_out=left_out,
     )
+    if footage:
+        from proctor.stages.videos import workspace_videos
+
+        library.videos = workspace_videos(workspace, videos, footage)
     if any(isinstance(part, Source) for part in parts):
         _with_corpus(library, workspace, items)
     return library

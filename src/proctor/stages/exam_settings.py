@@ -6,9 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from proctor.errors import UserError
 from proctor.settings import option
-from proctor.stages.replies import ReplyOptions
 from proctor.stages.scoring import settings as scoring
-from proctor.stages.settings import Limit, Seed, Videos
+from proctor.stages.settings import Limit, ReplyOptions, Seed, Videos
 
 __all__ = [
     "CalibrateSettings",

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import starmap
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.function import Function, FunctionModel, load_function
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.llm.blocking import run_calls
 from proctor.llm.budget import dollars
@@ -33,8 +32,11 @@ from proctor.llm.unsent import Unsent
 from proctor.records import Json
 from proctor.stages.limits import Limits
 from proctor.stages.rehearsing import choose_models
-from proctor.stages.replies import REPLY_NAMES, ReplyOptions
+from proctor.stages.settings import REPLY_NAMES, ReplyOptions
 from proctor.workspace import Workspace, is_there
+
+if TYPE_CHECKING:
+    from proctor.exam.function import Function
 
 __all__ = [
     "CALLS",
@@ -199,7 +201,11 @@ class Models:
 
         def resolved(name: str) -> Model:
             function = self.functions.get(name)
-            return resolve(name) if function is None else FunctionModel(function)
+            if function is None:
+                return resolve(name)
+            from proctor.exam.function import FunctionModel
+
+            return FunctionModel(function)
 
         self.caller = Caller(
             store,
@@ -389,6 +395,8 @@ def require_keys(workspace: Workspace, names: Iterable[str], limits: Limits) -> 
             asked = frozenset(store.models())
     for name in names:
         if name.startswith(FUNCTION):
+            from proctor.exam.function import load_function
+
             load_function(name)
         elif name not in asked and not name.startswith(PERSON):
             asyncio.run(resolve(name).close())

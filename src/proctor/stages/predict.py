@@ -6,16 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
 from proctor.errors import UserError, did_you_mean
-from proctor.exam.function import Answering, Function, load_function, named
 from proctor.exam.kind import Kind, View, ViewOptions, kind_named
 from proctor.exam.kinds.moment_question import FLOOR_NAMES, MOMENT
 from proctor.exam.library import Prompts
-from proctor.exam.predict import predict_items
 from proctor.exam.prediction import Prediction
 from proctor.exam.predictor import ModelPredictor
 from proctor.exam.question import Choice, Item, Order
@@ -25,17 +23,20 @@ from proctor.llm.media import MediaStore
 from proctor.llm.model import FUNCTION, PERSON, TRAINED, is_asked
 from proctor.llm.outcome import is_settled
 from proctor.records import content_hash, file_sha256, read_json, write_json, write_jsonl
-from proctor.stages.answers import Answers, read_answers
 from proctor.stages.exam_library import exam_library
 from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.inputs import load_all_items, load_predictions
 from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.rehearsing import in_trial
-from proctor.stages.show import Show
 from proctor.stages.together import Job, side_by_side
 from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
+
+if TYPE_CHECKING:
+    from proctor.exam.function import Answering, Function
+    from proctor.stages.answers import Answers
+    from proctor.stages.show import Show
 
 __all__ = [
     "PREDICTORS",
@@ -288,6 +289,8 @@ def predict(
     trial = in_trial(root)
     person = isinstance(predictor, str) and predictor.startswith(PERSON)
     if isinstance(predictor, str) and person and not trial:
+        from proctor.stages.answers import read_answers
+
         file = Path(predictor.removeprefix(PERSON))
         answers = read_answers(file, [item for group in groups for item in group.items])
         workspace.write_dropped("predictions", answers.dropped)
@@ -331,10 +334,14 @@ def _answering(predictor: str | Answering, *, trial: bool = False) -> str | Func
 
     In a dry run no function is called, and answers of people to played questions are not there: a function of no wit stands in.
     """
-    found = named(predictor) if not isinstance(predictor, str) else predictor
+    if isinstance(predictor, str) and not predictor.startswith((FUNCTION, PERSON)):
+        return predictor
+    from proctor.exam.function import Function, load_function, named
+
+    found: str | Function = predictor if isinstance(predictor, str) else named(predictor)
     if isinstance(found, str) and found.startswith(FUNCTION):
         found = load_function(found)
-    if trial and (isinstance(found, Function) or found.startswith(PERSON)):
+    if trial:
         name = found if isinstance(found, str) else found.name
         return Function(name, "", lambda shown: "A" if shown.options else "…")
     return found
@@ -406,6 +413,8 @@ def import_predictions(
     """
     workspace = Workspace(root)
     workspace.run_folder(run)  # refuses what is no name
+    from proctor.stages.answers import read_answers
+
     groups = _groups(workspace, PredictSettings())
     answers = read_answers(file, [item for group in groups for item in group.items])
     settings = PredictSettings(run=run)
@@ -469,6 +478,8 @@ def _predict_with_floor(
     settings: PredictSettings,
     seen: Callable[[], None] | None,
 ) -> Predicted:
+    from proctor.exam.predict import predict_items
+
     floor = group.kind.fit(name, group.items, exam_library(workspace, group.items, MediaStore()))
     info = RunInfo(
         predictor=floor.name,
@@ -496,6 +507,7 @@ def _predict_with_trained(
     settings: PredictSettings,
     seen: Callable[[], None] | None,
 ) -> Predicted:
+    from proctor.exam.predict import predict_items
     from proctor.stages.learn.sequence import LEARNED_FROM  # no other predictor needs what learns
     from proctor.stages.order_model import open_order_system
 
@@ -613,8 +625,8 @@ def _predictor(
     settings: PredictSettings,
 ) -> ModelPredictor[Any]:
     """Return a model, or a function in its place, as a predictor of this workspace."""
-    function = answering if isinstance(answering, Function) else None
-    model = answering.name if isinstance(answering, Function) else answering
+    function = None if isinstance(answering, str) else answering
+    model = answering if isinstance(answering, str) else answering.name
     if function is not None:
         models.functions[model] = function
     library = exam_library(

@@ -23,11 +23,11 @@ from proctor.llm.registry import resolve
 from proctor.llm.store import CallStore
 from proctor.procedure.recording import Recording
 from proctor.records import read_json, write_json
-from proctor.stages.show import Show
 from proctor.workspace import is_there
 
 if TYPE_CHECKING:
     from proctor.corpus.collection import Corpus
+    from proctor.stages.show import Show
 
 __all__ = [
     "ENTRY_POINTS",

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -25,7 +25,9 @@ from proctor.llm.store import CallStore
 from proctor.stages.limits import Limits
 from proctor.stages.models import CALLS
 from proctor.stages.rehearsing import choose_models
-from proctor.stages.show import Show
+
+if TYPE_CHECKING:
+    from proctor.stages.show import Show
 
 __all__ = ["Job", "Turn", "side_by_side"]
 

@@ -32,7 +32,7 @@ from proctor.stages.exam_settings import VerifySettings
 from proctor.stages.models import CALLS, Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.questions import ASKED, required_questions
-from proctor.stages.replies import ReplyOptions
+from proctor.stages.settings import ReplyOptions
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
 from proctor.verify.filter_verdict import filter_annotator, filter_verdicts, funnel_verdicts
 from proctor.verify.llm_prompt import criteria_of, verification_prompts

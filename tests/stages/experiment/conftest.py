@@ -12,11 +12,11 @@ import pytest
 
 from proctor.llm.estimate import Estimate
 from proctor.samples import copy_sample
+from proctor.settings import Given
 from proctor.stages.experiment.conduct import choose, conduct
 from proctor.stages.experiment.foresee import foresee
 from proctor.stages.experiment.moment import PLAN as MOMENTS
 from proctor.stages.experiment.moment import System, systems
-from proctor.stages.experiment.outline import Given
 from proctor.stages.experiment.settings import AnswerSettings
 from proctor.stages.experiment.stage import Done
 from proctor.stages.limits import Limits

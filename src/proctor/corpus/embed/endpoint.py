@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 from proctor.corpus.embed.embedder import Prefixes, TextRole, Vectors, check_texts, guess_prefixes, unit_rows
 from proctor.errors import UserError
-from proctor.llm.attempt import AttemptRecord
 from proctor.llm.flow import Flow, FlowSettings, Limits
 from proctor.llm.http import HttpReply, Lease
 from proctor.llm.keys import Key, find_base_url, find_key
 from proctor.llm.model import ModelName
-from proctor.llm.outcome import Failure, Outcome, Reply, Usage
+from proctor.llm.outcome import AttemptRecord, Failure, Outcome, Reply, Usage
 from proctor.llm.providers.openai import BASE_URL
 from proctor.llm.providers.wire import decode_reply, encode, not_a_reply
 

@@ -14,7 +14,7 @@ import logging
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -32,7 +32,7 @@ from proctor.corpus.embed.embedder import (
     unit_rows,
 )
 from proctor.errors import MissingExtraError, UserError
-from proctor.records import read_json
+from proctor.records import Json, read_json
 
 __all__ = [
     "MAX_PIXELS",
@@ -103,7 +103,7 @@ def fingerprint(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def read_config(folder: Path, name: str) -> dict[str, Any]:
+def read_config(folder: Path, name: str) -> Mapping[str, Json]:
     """Return a JSON object of the folder; empty where there is no such file.
 
     Raises:
@@ -473,8 +473,8 @@ def _pooling(folder: Path) -> Pooling:
         for name, on in config.items()
         if name.startswith("pooling_mode_") and on is True
     ]
-    if isinstance(config.get("pooling_mode"), str):
-        chosen = [config["pooling_mode"]]
+    if isinstance(mode := config.get("pooling_mode"), str):
+        chosen = [mode]
     if chosen in ([], ["mean_tokens"], ["mean"]):
         return "mean"
     if chosen in (["cls_token"], ["cls"]):

@@ -15,6 +15,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, Final, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +24,7 @@ from proctor.errors import MissingExtraError, UserError
 from proctor.learn.features.extract import Extractor, Looks
 from proctor.learn.features.store import Modality
 from proctor.learn.features.windows import AUDIO_RATE, Film, Window
-from proctor.records import content_hash, file_sha256
+from proctor.records import Json, content_hash, file_sha256
 
 __all__ = [
     "DEPTH_COLUMNS",
@@ -278,7 +279,9 @@ def _open_timm(torch: Any, folder: Path, name: str) -> _Model:
             where=str(folder),
             hint="give it: timm:resnet50",
         )
-    arguments = {k: v for k, v in (config.get("model_args") or {}).items() if k != "num_classes"}
+    given = config.get("model_args")
+    arguments: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {}
+    arguments.pop("num_classes", None)
     stated = config.get("pretrained_cfg") if not name or name == config.get("architecture") else None
     if stated:
         arguments["pretrained_cfg"] = stated
@@ -481,14 +484,36 @@ def _rows_of(out: Any) -> Any:
     return out if wrapped is None else wrapped
 
 
+_Size = float | tuple[float, ...] | dict[str, float | None]
+
+
+class _Processor(msgspec.Struct, frozen=True):
+    """What a configuration of transformers says of pictures."""
+
+    size: _Size | None = None
+    crop_size: _Size | None = None
+    do_center_crop: bool | None = None
+    do_normalize: bool | None = True
+    image_mean: tuple[float, ...] | None = None
+    image_std: tuple[float, ...] | None = None
+    resample: int | None = 3
+
+
 def _preparation(folder: Path) -> Preparation:
     """Read how pictures are prepared from the folder's own configuration."""
     names = ("preprocessor_config.json", "video_preprocessor_config.json", "processor_config.json")
-    found: Mapping[str, Any] = {}
+    told: Mapping[str, Json] = {}
     for name in names:
-        found = found or read_config(folder, name)
-    found = found.get("image_processor") or found.get("video_processor") or found
-    size = found.get("size")
+        told = told or read_config(folder, name)
+    try:
+        found = msgspec.convert(
+            told.get("image_processor") or told.get("video_processor") or told, _Processor
+        )
+    except msgspec.ValidationError as error:
+        raise UserError(
+            f"how pictures are prepared cannot be read: {error}.", where=str(folder), hint="check its files"
+        ) from None
+    size = found.size
     if not size:
         raise UserError(
             "nothing here says how pictures are prepared (preprocessor_config.json).",
@@ -496,13 +521,13 @@ def _preparation(folder: Path) -> Preparation:
             hint="download it, too: with other sizes or colours the features are others",
         )
     short = size.get("shortest_edge") if isinstance(size, Mapping) else None
-    crop = found.get("crop_size") if found.get("do_center_crop") else None
-    normal = found.get("do_normalize", True)
+    crop = found.crop_size if found.do_center_crop else None
+    normal = found.do_normalize
     return Preparation(
         int(short) if short else _square(size), _square(crop) if crop else None if not short else (int(short),) * 2,
-        tuple(found.get("image_mean") or (0.5,) * 3) if normal else (0.0,) * 3,
-        tuple(found.get("image_std") or (0.5,) * 3) if normal else (1.0,) * 3,
-        found.get("resample", 3) == 3,
+        (found.image_mean or (0.5,) * 3) if normal else (0.0,) * 3,
+        (found.image_std or (0.5,) * 3) if normal else (1.0,) * 3,
+        found.resample == 3,
     )  # fmt: skip
 
 

@@ -10,8 +10,7 @@ import msgspec
 from proctor.errors import UserError
 from proctor.records import Json
 from proctor.settings import option
-from proctor.stages.replies import ReplyOptions
-from proctor.stages.settings import Limit, Seed
+from proctor.stages.settings import Limit, ReplyOptions, Seed
 
 if TYPE_CHECKING:
     from proctor.ask.clip.choices import ChoiceModels, ChoiceSettings

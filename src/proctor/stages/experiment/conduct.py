@@ -23,7 +23,7 @@ from proctor.stages.experiment.stage import Chosen, Doing, Done, Plan, Stage, St
 from proctor.stages.limits import Limits
 from proctor.stages.models import CALLS, open_models, replies_said, require_keys
 from proctor.stages.rehearsing import find_rehearser, played_in
-from proctor.stages.replies import ReplyOptions
+from proctor.stages.settings import ReplyOptions
 from proctor.stages.show import Show
 from proctor.workspace import Workspace
 

@@ -15,8 +15,7 @@ import msgspec
 
 from proctor.errors import UserError, did_you_mean
 from proctor.records import read_bytes
-from proctor.settings import Field, fields_of
-from proctor.stages.experiment.outline import Given
+from proctor.settings import Field, Given, fields_of
 from proctor.stages.experiment.settings import OUTLINES
 from proctor.stages.limits import Limits
 
@@ -80,7 +79,9 @@ def read_plan(path: Path) -> ExperimentPlan:
         kind=head.kind,
         workspace=folder / Path(head.workspace).expanduser(),
         given=given,
-        limits=Limits(**_values(tables.get(_LIMITS, {}), limits, folder, f"{path}: [{_LIMITS}]")),
+        limits=msgspec.structs.replace(
+            Limits(), **_values(tables.get(_LIMITS, {}), limits, folder, f"{path}: [{_LIMITS}]")
+        ),
         vary=(head.vary,) if isinstance(head.vary, str) else head.vary,
         rehearse=head.rehearse,
     )
@@ -99,7 +100,7 @@ def _head(table: object, path: Path) -> _Head:
     return head
 
 
-def _values(table: object, declared: Mapping[str, Field], folder: Path, where: str) -> dict[str, Any]:
+def _values(table: object, declared: Mapping[str, Field], folder: Path, where: str) -> dict[str, object]:
     if not isinstance(table, dict):
         raise UserError(
             "this must be a table.", where=where, hint="write it as [name], with a line for each setting"

@@ -5,13 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal
 
-from proctor.settings import Settings, option
+from proctor.settings import Outline, Settings, option
 from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
 from proctor.stages.documents.settings import CorpusOptions, DocumentsOptions, RetrievalOptions
 from proctor.stages.exam_settings import CalibrateSettings, JudgeFloors, MinCoverage, ScoreSettings
-from proctor.stages.experiment.outline import Outline
-from proctor.stages.replies import REPLY_NAMES, ReplyOptions
-from proctor.stages.settings import BuildSettings, GenerateSettings, Limit, ReportSettings, Seed, Videos
+from proctor.stages.settings import (
+    REPLY_NAMES,
+    BuildSettings,
+    GenerateSettings,
+    Limit,
+    ReplyOptions,
+    ReportSettings,
+    Seed,
+    Videos,
+)
 
 __all__ = [
     "NOBODY",

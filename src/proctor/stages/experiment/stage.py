@@ -12,8 +12,7 @@ import msgspec
 
 from proctor.exam.table import ScoreRow, ScoreTable
 from proctor.llm.estimate import Estimate
-from proctor.settings import Settings
-from proctor.stages.experiment.outline import Outline
+from proctor.settings import Outline, Settings
 from proctor.stages.limits import Limits
 from proctor.stages.models import Closing
 from proctor.stages.show import Show

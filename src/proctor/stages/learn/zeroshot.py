@@ -37,7 +37,7 @@ from proctor.stages.learn.zeroshot_settings import ZeroshotSettings
 from proctor.stages.limits import Limits
 from proctor.stages.models import Closing, Models, open_models
 from proctor.stages.predict import Predicted, estimate_prediction, predict
-from proctor.stages.replies import REPLY_NAMES
+from proctor.stages.settings import REPLY_NAMES
 from proctor.stages.show import Show
 from proctor.stages.trial import trial
 from proctor.workspace import Workspace

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from proctor.settings import option
 from proctor.stages.learn.settings import ANNOTATIONS
-from proctor.stages.replies import ReplyOptions
+from proctor.stages.settings import ReplyOptions
 
 __all__ = ["ZeroshotSettings"]
 

@@ -6,7 +6,7 @@ from proctor.llm.replying import PUBLISHED
 from proctor.llm.store import CallStore
 from proctor.records import is_there
 from proctor.stages.models import CALLS
-from proctor.stages.replies import REPLY_NAMES
+from proctor.stages.settings import REPLY_NAMES
 from proctor.stages.upgrade.part import Part
 from proctor.workspace import Workspace
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import msgspec
 from sqlalchemy import Connection, Row, func
 
-from proctor.database import fetch_all, known
+from proctor.database import Note, fetch_all
 from proctor.errors import UserError
 from proctor.exam.kind import kind_named
 from proctor.records import canonical_json
@@ -53,7 +53,8 @@ Kind: TypeAlias = str
 """``guideline`` (of the first kind; of another ``guideline/KIND``), ``consent`` or ``protocol``."""
 MAX_BODY: Final = 200_000
 """Characters of one document."""
-_IN_FORCE: Final = "protocol"
+_IN_FORCE: Final = Note[Sequence[Any]]("protocol")
+"""What ``in_force`` found."""
 _NAMES: Final[Mapping[str, str]] = {
     "guideline": say_in("a text of the project", "guideline"),
     "consent": say_in("a text of the project", "consent"),
@@ -170,7 +171,7 @@ def add(
         kind=kind, version=number + 1, body=text, sha256=digest, made_by=actor, created_at=desk.now()
     )
     connection.execute(tables().documents.insert(), msgspec.structs.asdict(made))
-    known(connection).pop(_IN_FORCE, None)
+    _IN_FORCE.put(connection, None)
     add_event(desk, connection, "document", kind, actor, version=number + 1, sha256=digest, note=note[:500])
     return made
 
@@ -303,12 +304,13 @@ def protocol(connection: Connection) -> Protocol:
     Raises:
         UserError: if what is stored cannot be read (by this version).
     """
-    noted = known(connection)  # writes that share a transaction ask once
-    if _IN_FORCE not in noted:
-        note_in_force(connection, fetch_all(connection, in_force()))
-    found = noted[_IN_FORCE]
-    if found is None:
+    rows = _IN_FORCE.get(connection)  # writes that share a transaction ask once
+    if rows is None:
+        rows = fetch_all(connection, in_force())
+        note_in_force(connection, rows)
+    if not rows:
         return Protocol()
+    found = rows[0]
     try:
         return _parse_protocol(found.body)
     except (msgspec.DecodeError, ValueError) as error:
@@ -342,7 +344,7 @@ def protocol_hash(connection: Connection) -> str:
 
 def note_in_force(connection: Connection, rows: Sequence[Any]) -> None:
     """Note what ``in_force`` found, for the rest of this transaction."""
-    known(connection)[_IN_FORCE] = rows[0] if rows else None
+    _IN_FORCE.put(connection, rows)
 
 
 @cache

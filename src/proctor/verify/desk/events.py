@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 from sqlalchemy import Connection, func, or_, select
 
-from proctor.database import fetch_all, known, run
+from proctor.database import Note, fetch_all, run
 from proctor.records import canonical_json
 from proctor.verify.schema import tables
 
@@ -41,7 +41,7 @@ SHORT: Final = 3_000
 _WINDOW: Final = 20_000
 """Events that one page of a filtered list looks through."""
 _FIRST: Final = "0" * 64
-_HEAD: Final = "event digest"
+_HEAD: Final = Note[str]("event digest")
 
 
 class Event(NamedTuple):
@@ -61,18 +61,18 @@ def add_event(
     """Append an event inside a writing transaction (writers take turns, so nobody comes in between)."""
     now = desk.now()
     text = canonical_json(body).decode()
-    noted = known(connection)
-    if _HEAD not in noted:
-        note_head(connection, fetch_all(connection, head()))
-    digest = _digest(noted[_HEAD], now, actor, kind, subject, text)
+    last = _HEAD.get(connection) or note_head(connection, fetch_all(connection, head()))
+    digest = _digest(last, now, actor, kind, subject, text)
     fresh = {"at": now, "actor": actor, "kind": kind, "subject": subject, "body": text, "digest": digest}
     run(connection, _insert(), fresh)
-    noted[_HEAD] = digest
+    _HEAD.put(connection, digest)
 
 
-def note_head(connection: Connection, rows: Sequence[Any]) -> None:
-    """Note what ``head`` found, for the events of this transaction; only the one writer may rely on it."""
-    known(connection)[_HEAD] = str(rows[0].digest) if rows else _FIRST
+def note_head(connection: Connection, rows: Sequence[Any]) -> str:
+    """Note what ``head`` found, for the events of this transaction, and return it; only the one writer may rely on it."""
+    digest = str(rows[0].digest) if rows else _FIRST
+    _HEAD.put(connection, digest)
+    return digest
 
 
 def list_events(connection: Connection, *, subject: str | None = None, limit: int = 100) -> list[Event]:
