@@ -165,7 +165,7 @@ def _pairs(made: ClipMaking) -> Section:
     footage = {"clips": _footage("clips", made, lambda c: c.id)}
     footage["videos"] = _footage("videos", made, lambda c: c.video_id)
     parts += (listing for _, listing in footage.values())
-    facts = (
+    facts: tuple[tuple[str, str | Cell], ...] = (
         *((what, n) for what, (n, _) in footage.items()),
         ("pairs", counted(len(pairs), among=("pairs", "after: writing"))),
         ("asked for", f"{summary.asked:,}"),
@@ -185,9 +185,8 @@ def _footage(what: str, made: ClipMaking, name: Callable[[ShownClip], str]) -> t
         tags = [f"{title}: {what}" for title, ids in asked.items() if not ids.isdisjoint(c.id for c in own)]
         seconds = "; ".join(f"{c.start:.0f} to {c.end:.0f}" for c in own)
         lines.append(((id_, dataset, own[0].task, seconds), [what, *tags]))
-    one = what.removesuffix("s")
-    head = (one.capitalize(), "Data set", "Task", "Seconds")
-    return counted(len(found), among=(what, what)), Listing.of(what, f"Each {one}", head, lines)
+    head = (what.removesuffix("s").capitalize(), "Data set", "Task", "Seconds")
+    return counted(len(found), among=(what, what)), Listing.of(what, f"Each {head[0].lower()}", head, lines)
 
 
 def _sets(made: ClipMaking) -> dict[str, Collection[str]]:
@@ -387,7 +386,8 @@ def _options(made: ClipMaking, summary: ChoiceSummary) -> Section:
 
 def _tried(made: ClipMaking) -> Listing:
     """Return every attempt at options with what became of it, refused ones first."""
-    asked, lines = {q.id: q.question for q in (*made.items, *made.pairs)}, _Lines()
+    asked = {p.id: p.question for p in made.pairs} | {i.id: i.question for i in made.items}
+    lines = _Lines()
     for a in sorted(made.attempts, key=lambda a: a.outcome == "ok"):
         question = Cell(asked.get(a.item, a.item), item=made.built.get(a.item, ""))
         outcome = a.outcome.replace("_", " ")

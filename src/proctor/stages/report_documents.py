@@ -94,7 +94,7 @@ def _outdated(workspace: Workspace, stage: str) -> list[str]:
 
 def _corpus(workspace: Workspace, corpus: Corpus) -> Section:
     found = describe(workspace.root)
-    facts = (
+    facts: tuple[tuple[str, str | Cell], ...] = (
         *(
             (f"{name}s", counted(n, among=("corpus", f"modality: {name}")))
             for name, n in found.modalities.items()
