@@ -34,11 +34,23 @@ def picture() -> str:
 
 
 def listed(sections: Iterable[Section]) -> dict[tuple[str, str, str], tuple[str, int]]:
-    """Of each number that leads to a listing its text, and how many lines are there, by table, line and column."""
-    parts = [part for section in sections for part in section.parts]
+    """Of each number that leads to a listing its text, and how many lines are there, by table, line and column.
+
+    Numbers above a section are a table of its title, with one column that has no name; shades have the text that they print.
+    """
+    read = [*sections]
+    parts = [part for section in read for part in section.parts]
     counts = {part.id: part.counts for part in parts if isinstance(part, Listing)}
+    tables = [Table(section.title, ("", ""), section.facts) for section in read]
+    tables += [part for part in parts if isinstance(part, Table)]
+    for heat in (part for part in parts if isinstance(part, Heat) and part.among):
+        cells = (
+            (name, *(Cell(heat.show(v), among=(heat.among, f"{name}, {c}")) for c, v in zip(heat.columns, values, strict=True)))
+            for name, values in heat.rows
+        )  # fmt: skip
+        tables.append(Table(heat.title, (heat.corner, *heat.columns), tuple(cells)))
     found = {}
-    for table in (part for part in parts if isinstance(part, Table)):
+    for table in tables:
         for label, *cells in table.rows:
             name = label.text if isinstance(label, Cell) else label
             for column, cell in zip(table.head[1:], cells, strict=True):

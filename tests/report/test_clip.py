@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tests.exam.clip_set import clip, pair
 from tests.report.pages import listed
 
-from proctor.ask.clip.record import ChoiceItem, FilterVerdict
+from proctor.ask.clip.audit import Planted, PlantedKind, score_audit
+from proctor.ask.clip.filters import results_of
+from proctor.ask.clip.record import ChoiceItem, FilterName, FilterVerdict
 from proctor.metrics.figure import Histogram
 from proctor.records import Dropped
 from proctor.report.clip import ClipMaking, PairsSummary, clip_sections
@@ -59,20 +62,57 @@ def test_numbers_of_the_writing_and_the_filters_open_what_they_count() -> None:
         )
         for n, keep, p in said
     ]
+    tasks = dict.fromkeys((f"v{n}/coarse/0.0" for n in range(4)), "read")
     made = ClipMaking(
-        pairs, [], PairsSummary(funnel=funnel), verdicts, kept=pairs[:1], gone=gone,
+        pairs, [clip("v0"), msgspec.structs.replace(clip("v0", start=10.4, end=20.0), id="v0.1"), clip("v1"), clip("v2")],
+        PairsSummary(funnel=funnel), {**tasks, "v1/fine/0.0": "unreadable"}, verdicts, kept=pairs[:1], gone=gone,
         items=[ChoiceItem(id=pairs[0].id, question="?", options=("a", "b"), letter="B")],
     )  # fmt: skip
     opened = listed(clip_sections(made))
     came = {label: n for (title, label, _), n in opened.items() if title == "How far tasks and entries came"}
-    assert came == {"entries": ("6", 6), "passed": ("5", 5), "new": ("4", 4), "kept": ("3", 3)}
+    assert came == {name: (f"{n}", n) for name, n in funnel.items()}
+    assert {n: of for (title, n, _), of in opened.items() if title == "Pairs"} == {
+        "clips": ("4", 4),
+        "videos": ("3", 3),
+        "pairs": ("3", 3),
+    }
     assert opened["Pairs that are left", "writing", "how many"] == ("3", 3)
     assert opened["Pairs that are left", "unspecific", "how many"] == ("1", 1)
     assert opened["The funnel", "unspecific", "dropped"] == ("2", 2)
     assert opened["The funnel", "unspecific", "problems"] == ("partial 1", 1)
-    assert opened["Multiple choice", "questions", "ours"] == ("1", 1)
+    of_sets = {key[1]: opened.pop(key) for key in [*opened] if key[0] == "Multiple choice"}
+    assert [of_sets[name] for name in ("questions", "clips", "videos")] == [("1", 1)] * 3
+    assert of_sets["mean duration of a clip (s)"] == ("10.4", 1)
+    opened = {key: of for key, of in opened.items() if not key[1].startswith("mean ")}
     assert all(int(text.split()[-1]) == n for text, n in opened.values())
     lost = ClipMaking(
         pairs, [], PairsSummary(funnel=funnel)
     )  # nobody knows what was left out: it opens nothing
-    assert {label for (_, label, _) in listed(clip_sections(lost))} & {"entries", "new"} == set()
+    assert {label for (_, label, _) in listed(clip_sections(lost))} & {"tasks", "entries", "new"} == set()
+
+
+def test_numbers_of_the_planted_audit_open_the_questions_that_were_planted() -> None:
+    kinds: tuple[PlantedKind, ...] = ("vague", "vague", "tricky", "sound", "sound")
+    planted = [Planted(pair=pair(n), kind=kind, rule="r") for n, kind in enumerate(kinds)]
+    said: list[tuple[int, FilterName, bool | None]] = [
+        (0, "unspecific", False), (0, "tricky", True), (1, "unspecific", True), (1, "tricky", False), (2, "unspecific", True),
+        (2, "tricky", None), (3, "unspecific", True), (3, "tricky", True), (4, "unspecific", True), (4, "tricky", False),
+    ]  # fmt: skip
+    verdicts = [FilterVerdict(item_id=planted[n].pair.id, filter=name, keep=keep) for n, name, keep in said]
+    report = score_audit(planted, results_of([p.pair.id for p in planted], verdicts))
+    made = ClipMaking([], [], PairsSummary(), audit=report, planted=planted, audited=verdicts)
+    opened = {key: of for key, of in listed(clip_sections(made)).items() if key[0] != "Statistics of clips"}
+    assert {kind: opened["Planted audit", kind, ""] for kind in kinds} == {
+        "vague": ("2", 2),
+        "tricky": ("1", 1),
+        "sound": ("2", 2),
+    }
+    held = "Filters held against what was planted"
+    assert (opened[held, "tricky", "seen"], opened[held, "tricky", "dropped"]) == (("4", 4), ("2", 2))
+    became = {key[1:]: of for key, of in opened.items() if key[0] == "What became of planted questions"}
+    assert became == {
+        ("vague", "unspecific"): ("1", 1), ("vague", "tricky"): ("1", 1), ("tricky", "postponed"): ("1", 1),
+        ("sound", "tricky"): ("1", 1), ("sound", "kept"): ("1", 1),
+    }  # fmt: skip
+    shares = {key[1]: of for key, of in opened.items() if key[0].startswith("Share of planted")}
+    assert shares == {"sound/r": ("50.0", 2), "vague/r": ("100.0", 2)}  # nothing is decided of the other one

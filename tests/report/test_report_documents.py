@@ -15,6 +15,7 @@ from proctor.exam.style_overlap import OverlapRow, OverlapTable
 from proctor.exam.table import ScoreRow
 from proctor.report.data import Exam
 from proctor.report.documents import Writing, overlap_section, retrieval_section, writing_sections
+from proctor.report.examples import item_facets
 from proctor.report.parts import Cell, Fold, Heat, Row, Section, Table
 
 
@@ -76,7 +77,7 @@ def test_what_was_made_opens_its_questions_and_attempts_are_listed() -> None:
     facts = DocumentFacts(attempts=2, difficulty={"closed_book": "1"})
     questions = [document(t.id, style="a/b", facts=facts) for t in targets[:2]]
     tried = [
-        AttemptRecord(target=t.id, number=n, outcome=o, seed_id="x")
+        AttemptRecord(target=t.id, number=n, outcome=o, seed_id="x", calls=(f"{t.id} {n}",), cost="0.25")
         for t in targets
         for n, o in enumerate(("hop_leak", "hop_leak" if t == targets[2] else "accepted"))  # type: ignore[misc]
     ]
@@ -97,9 +98,16 @@ def test_what_was_made_opens_its_questions_and_attempts_are_listed() -> None:
         Cell("2 of 3", find=(*find, ("combination", "text"))),
         Cell("2 of 3", find=find),
     ]
+    shades = {part.title: part for part in whole[0].parts if isinstance(part, Heat)}
+    assert shades["Dollars a question"].rows == (("a/b", (0.75,)),)  # six attempts, two questions
+    each = (((*find, ("combination", "text")),),)
+    assert [shades[f"{what} a question"].finds for what in ("Dollars", "Calls")] == [each, each]
     (part,) = table(sections(Exam("d", "d", tuple(items_of(questions[:1]))))[0], "Asked for and made").rows
     assert [c.find for c in part if isinstance(c, Cell)] == [(), ()]  # not all of them are asked in the exam
     assert listed(whole) == {
+        ("Yield: questions by attempt", "a/b", "1 text"): ("0.33", 6),
+        ("Outcomes by style, share of its attempts", "a/b", "accepted"): ("0.33", 2),
+        ("Outcomes by style, share of its attempts", "a/b", "hop leak"): ("0.67", 4),
         ("What became of attempts", "accepted", "how many"): ("2", 2),
         ("What became of attempts", "hop leak", "how many"): ("4", 4),
         ("Attempts that a question took", "2", "how many"): ("2", 2),
@@ -107,6 +115,26 @@ def test_what_was_made_opens_its_questions_and_attempts_are_listed() -> None:
         ("Difficulty: answers without the sources", "from no source", "questions"): ("2", 2),
         ("Seeds", "table", "seeds"): ("6", 6),
     }
+
+
+def test_what_was_retrieved_of_a_modality_opens_the_questions_that_cite_it() -> None:
+    asked = [document("q1"), document("q2", modalities=(1, 1, 0)), document("q3", modalities=(0, 2, 0))]
+    cells = tuple(
+        ScoreRow(slice="all", kind="all", value=50.0, measure=f"recall@{k}{of}", system="bm25", n=n)
+        for of, n in (("", 3), (" table", 2), (" text", 2), (" image", 1))
+        for k in (5, 10)
+    )
+    retrieved = RetrievalTable(cells=cells, recalls={}, runs={"bm25": ""}, questions=3)
+    exam = Exam("documents", "documents", tuple(items_of(asked)))
+    of_one = table(
+        retrieval_section("styled", retrieved, exam=exam), "Share of the cited sources of one modality"
+    )
+    assert of_one.head == ("", "image (n 1)", "table (n 2)", "text (n 2)")
+    whole = ("exam", "documents")
+    row = [(), (whole, ("cites", "table")), (whole, ("cites", "text"))]  # of images this exam asks none
+    assert [finds(line) for line in of_one.rows] == [row, row]
+    cited = [item_facets(item)["cites"] for item in exam.items]
+    assert cited == [("text",), ("text", "table"), ("table",)]
 
 
 def finds(row: Row) -> list[tuple[tuple[str, str], ...]]:

@@ -91,8 +91,12 @@ def test_numbers_of_a_corpus_open_its_sources_and_what_was_left_out(tmp_path: Pa
         *(text_source(f"text:{n}", f"Lake {n}", f"It has {n} boats.", licence="CC0-1.0") for n in range(2)),
         table_source("table:0", "Boats", header=("lake", "boats"), rows=(("A", "3"),)),
     ]
-    write_corpus(workspace.file("corpus"), sources, dropped=[Dropped("page.html", "short", "12 characters")])
+    dropped = [Dropped("page.html", "short", "12 characters")]
+    write_corpus(workspace.file("corpus"), sources, {"text:7": "text:0", "text:8": "text:0"}, dropped=dropped)
     assert listed(document_writing(workspace, ())) == {
+        ("Corpus", "texts", ""): ("2", 2),
+        ("Corpus", "tables", ""): ("1", 1),
+        ("Corpus", "duplicates", ""): ("2", 2),
         ("Sources, and how many characters they have", "text", "sources"): ("2", 2),
         ("Sources, and how many characters they have", "table", "sources"): ("1", 1),
         ("Licences of sources", "CC0-1.0", "sources"): ("2", 2),

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from proctor.ask.clip.audit import AuditReport, Rate
+from proctor.ask.clip.audit import AuditReport, Planted, Rate
 from proctor.ask.clip.choice_run import ChoiceSummary, RetryLeak, Share
+from proctor.ask.clip.choices import ChoiceAttempt
 from proctor.ask.clip.filters import count_funnel, results_of
 from proctor.ask.clip.record import ChoiceItem, ClipPair, FilterVerdict, ShownClip
 from proctor.ask.clip.statistics import (
@@ -27,7 +28,7 @@ from proctor.metrics.figure import Histogram
 from proctor.procedure.trim_rules import TrimRules
 from proctor.records import Dropped
 from proctor.report.charts import counts_table
-from proctor.report.numbers import counted, dollars, guessed, number, show_value
+from proctor.report.numbers import count, counted, dollars, guessed, number, show_value
 from proctor.report.parts import Cell, Heat, Listing, Paragraph, Part, Row, Section, SourceView, Table
 
 __all__ = ["ClipMaking", "PairsSummary", "clip_sections", "clip_steps"]
@@ -42,7 +43,9 @@ _KEEP: Final[Mapping[bool | None, str]] = {False: "dropped", None: "postponed"}
 _NUMBERED: Final = re.compile(r"#\d+\Z")
 """How the id of an entry ends that was left out of the reply to a task."""
 _ENTRIES: Final = ("entries", "passed", "new", "kept")
-_FUNNEL: Final = ("tasks", "replied", "read", *_ENTRIES)
+_TASKS: Final = ("tasks", "replied", "read")
+_Lines: TypeAlias = list[tuple[Row, Iterable[str]]]
+"""Of a listing, each with its tags."""
 
 
 class PairsSummary(msgspec.Struct):
@@ -62,6 +65,7 @@ class ClipMaking:
         pairs: as they were written.
         clips: that they are about.
         summary: of the writing.
+        tasks: of the writing, with what became of each.
         verdicts: of the filters; None where they were not asked.
         kept: pairs that passed.
         audit: of the filters on planted faults.
@@ -69,12 +73,16 @@ class ClipMaking:
         choices: how the options came about.
         training: pairs that were set apart for training.
         gone: what the writing left out, one by one.
+        attempts: at options, one by one.
+        planted: questions of the audit.
+        audited: what the filters said of them.
         built: ids of the benchmark's questions, by those of their pairs.
     """
 
     pairs: Sequence[ClipPair]
     clips: Sequence[ShownClip]
     summary: PairsSummary
+    tasks: Mapping[str, str] = field(default_factory=dict)
     verdicts: Sequence[FilterVerdict] | None = None
     kept: Sequence[ClipPair] = ()
     audit: AuditReport | None = None
@@ -82,6 +90,9 @@ class ClipMaking:
     choices: ChoiceSummary | None = None
     training: Sequence[ClipPair] = ()
     gone: Sequence[Dropped] = ()
+    attempts: Sequence[ChoiceAttempt] = ()
+    planted: Sequence[Planted] = ()
+    audited: Sequence[FilterVerdict] = ()
     built: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -91,9 +102,9 @@ def clip_sections(made: ClipMaking) -> Iterator[Section]:
     if made.verdicts is not None:
         yield _filters(made.pairs, made.verdicts)
     if made.audit is not None:
-        yield _audit(made.audit)
+        yield _audit(made.audit, made.planted, made.audited)
     if made.choices is not None:
-        yield _options(made.items, made.choices)
+        yield _options(made, made.choices)
     yield _statistics(made)
 
 
@@ -118,7 +129,7 @@ def clip_steps(clip: ShownClip, cited: Sequence[str] = ()) -> SourceView:
 
 
 def _pairs(made: ClipMaking) -> Section:
-    pairs, clips, summary = made.pairs, made.clips, made.summary
+    pairs, summary = made.pairs, made.summary
     categories = tuple(sorted({p.category for p in pairs}))
     counts = Counter((p.level, p.category) for p in pairs)
     parts: list[Part] = [
@@ -132,10 +143,12 @@ def _pairs(made: ClipMaking) -> Section:
             tuple(_by_place(name, pairs) for name in dict.fromkeys(p.dataset for p in pairs)),
         ),
     ]  # fmt: skip
-    listed = Counter(step for one in made.gone for step in _came_through(one))
+    each, tasks = _each(made), _tasks(made)
+    known = Counter(tag for lines in (each, tasks) for _, tags in lines for tag in tags)
     passed = tuple(
-        (name, counted(n, among=("pairs", f"writing: {name}") if n == listed[name] + len(pairs) else None))
-        for name in _FUNNEL
+        (name, counted(n, among=(id_, tag) if n == known[tag := f"writing: {name}"] else None))
+        for id_, names in (("tasks", _TASKS), ("pairs", _ENTRIES))
+        for name in names
         if isinstance(n := summary.funnel.get(name), int)
     )
     if passed:
@@ -146,15 +159,43 @@ def _pairs(made: ClipMaking) -> Section:
             Table("Left out", ("reason", "entries"),
                   tuple((k, counted(n, among=("pairs", f"left out: {k}"))) for k, n in summary.reasons.items()))
         )  # fmt: skip
-    parts.append(_each(made))
-    facts = (
-        ("clips", f"{len(clips):,}"),
-        ("videos", f"{len({(c.dataset, c.video_id) for c in clips}):,}"),
-        ("pairs", f"{len(pairs):,}"),
+    head = ("Pair", "Sort", "Outcome", "Why")
+    parts.append(Listing.of("pairs", "Each pair, and what was left out", head, each))
+    parts.append(Listing.of("tasks", "Each task", ("Task", "Outcome", "Detail"), tasks))
+    footage = {"clips": _footage("clips", made, lambda c: c.id)}
+    footage["videos"] = _footage("videos", made, lambda c: c.video_id)
+    parts += (listing for _, listing in footage.values())
+    facts: tuple[tuple[str, str | Cell], ...] = (
+        *((what, n) for what, (n, _) in footage.items()),
+        ("pairs", counted(len(pairs), among=("pairs", "after: writing"))),
         ("asked for", f"{summary.asked:,}"),
         ("cost", dollars(float(summary.cost) if summary.cost else None)),
     )
     return Section("pairs", "Pairs", tuple(parts), facts)
+
+
+def _footage(what: str, made: ClipMaking, name: Callable[[ShownClip], str]) -> tuple[Cell, Listing]:
+    """Return how many clips or videos there are, and each of them with the sets that ask about it."""
+    found: dict[tuple[str, str], list[ShownClip]] = {}
+    for one in made.clips:
+        found.setdefault((one.dataset, name(one)), []).append(one)
+    asked = {title: {p.clip_id for p in made.pairs if p.id in ids} for title, ids in _sets(made).items()}
+    lines = _Lines()
+    for (dataset, id_), own in found.items():
+        tags = [f"{title}: {what}" for title, ids in asked.items() if not ids.isdisjoint(c.id for c in own)]
+        seconds = "; ".join(f"{c.start:.0f} to {c.end:.0f}" for c in own)
+        lines.append(((id_, dataset, own[0].task, seconds), [what, *tags]))
+    head = (what.removesuffix("s").capitalize(), "Data set", "Task", "Seconds")
+    return counted(len(found), among=(what, what)), Listing.of(what, f"Each {head[0].lower()}", head, lines)
+
+
+def _sets(made: ClipMaking) -> dict[str, Collection[str]]:
+    """Return the ids of the pairs of each set."""
+    return {
+        "Multiple choice": {i.id for i in made.items},
+        "Open-ended": {p.id for p in made.kept or made.pairs},
+        "Training": {p.id for p in made.training},
+    }
 
 
 def _by_place(name: str, pairs: Sequence[ClipPair]) -> Row:
@@ -172,15 +213,21 @@ def _came_through(gone: Dropped) -> Sequence[str]:
     return _ENTRIES[:2] if gone.reason.startswith("duplicate_") else ()
 
 
-def _each(made: ClipMaking) -> Listing:
+def _tasks(made: ClipMaking) -> _Lines:
+    """Return every task with what became of its reply, those first of which nothing could be read."""
+    kept = Counter(p.details.get("task", "") for p in made.pairs)
+    said = {one.id: one.detail for one in made.gone}
+    steps, lines = {"read": 3, "unreadable": 2}, _Lines()
+    for id_, outcome in sorted(made.tasks.items(), key=lambda one: one[1] == "read"):
+        detail = f"{count(kept[id_], 'pair')} kept" if outcome == "read" else said.get(id_, "")
+        lines.append(((id_, outcome, detail), [f"writing: {x}" for x in _TASKS[: steps.get(outcome, 1)]]))
+    return lines
+
+
+def _each(made: ClipMaking) -> _Lines:
     """Return every pair with what became of it, and what was left out before it was one."""
-    training, lines = {p.id for p in made.training}, list[tuple[Row, Iterable[str]]]()
-    items, opened = {i.id: i for i in made.items}, {p.id for p in made.kept or made.pairs}
-    sets: dict[str, Collection[str]] = {
-        "Multiple choice": items,
-        "Open-ended": opened,
-        "Training": training,
-    }
+    training, lines = {p.id for p in made.training}, _Lines()
+    items, sets = {i.id: i for i in made.items}, _sets(made)
     for one in made.gone:
         came = (f"writing: {step}" for step in _came_through(one))
         lines.append(
@@ -205,8 +252,7 @@ def _each(made: ClipMaking) -> Listing:
         end, why = (f"{_KEEP[last.keep]} by {last.filter}", last.reason) if last else (end, "")
         question = Cell(p.question, item=made.built.get(p.id, ""))
         lines.append(((question, f"{p.level}, {p.category}", end, why), tags))
-    head = ("Pair", "Sort", "Outcome", "Why")
-    return Listing.of("pairs", "Each pair, and what was left out", head, lines)
+    return lines
 
 
 # -- filters -------------------------------------------------------------------------------------------------------
@@ -247,10 +293,11 @@ def _filters(pairs: Sequence[ClipPair], verdicts: Sequence[FilterVerdict]) -> Se
     )
 
 
-def _audit(audit: AuditReport) -> Section:
+def _audit(audit: AuditReport, planted: Sequence[Planted], verdicts: Sequence[FilterVerdict]) -> Section:
     rows: tuple[Row, ...] = tuple(
         (
-            row.filter, row.catches, f"{row.seen:,}", f"{row.dropped:,}",
+            row.filter, row.catches,
+            *(counted(n, among=("planted", f"{row.filter}: {what}")) for what, n in (("seen", row.seen), ("dropped", row.dropped))),
             *map(_rate, (row.precision, row.precision_any, row.recall, row.false_alarm, row.f1)),
         )
         for row in audit.rows
@@ -269,15 +316,41 @@ def _audit(audit: AuditReport) -> Section:
         "F1, %",
     )
     note = "Faults were planted by rule into questions from these annotations. Below each number its Wilson interval at 95 %."
-    rules = tuple((name, _rate(rate)) for name, rate in audit.by_rule.items())
+    rules = tuple(
+        (name, replace(_rate(rate), among=("planted", f"rule: {name}")))
+        for name, rate in audit.by_rule.items()
+    )
+    became = Heat(
+        "What became of planted questions", "planted", tuple(next(iter(audit.confusion.values()), {})),
+        tuple((kind, tuple(map(float, row.values()))) for kind, row in audit.confusion.items()),
+        high=float(max(audit.planted.values(), default=1)), digits=0, note="Columns: the filter that dropped them, if any.",
+        among="planted",
+    )  # fmt: skip
     parts = (
         Table("Filters held against what was planted", head, rows, note, words=frozenset({1})),
-        audit.matrix,
+        became,
         Table("Share of planted questions that any filter dropped, by rule", ("rule", "dropped, %"), rules),
+        _planted(planted, verdicts),
     )
-    return Section(
-        "audit", "Planted audit", parts, tuple((kind, f"{n:,}") for kind, n in audit.planted.items())
+    facts = tuple(
+        (kind, counted(n, among=("planted", f"planted: {kind}"))) for kind, n in audit.planted.items()
     )
+    return Section("audit", "Planted audit", parts, facts)
+
+
+def _planted(planted: Sequence[Planted], verdicts: Sequence[FilterVerdict]) -> Listing:
+    """Return every planted question with what became of it, dropped ones first."""
+    by_id, lines = {p.pair.id: p for p in planted}, _Lines()
+    for result in sorted(results_of(by_id, verdicts), key=lambda result: result.outcome != "dropped"):
+        one, by = by_id[result.item_id], result.dropped_by
+        tags = [f"planted: {one.kind}", f"{one.kind}, {by.filter if by else result.outcome}"]
+        tags += [f"rule: {one.kind}/{one.rule}"] if result.outcome != "postponed" else []
+        tags += [f"{v.filter}: seen" for v in result.verdicts if v.keep is not None]
+        tags += [f"{v.filter}: dropped" for v in result.verdicts if v.keep is False]
+        end = (f"dropped by {by.filter}", by.reason) if by else (result.outcome, "")
+        lines.append(((one.pair.question, f"{one.kind}, {one.rule}", *end), tags))
+    head = ("Question", "Planted", "Outcome", "Why")
+    return Listing.of("planted", "Each planted question", head, lines)
 
 
 def _rate(rate: Rate) -> Cell:
@@ -287,10 +360,10 @@ def _rate(rate: Rate) -> Cell:
 # -- options -------------------------------------------------------------------------------------------------------
 
 
-def _options(items: Sequence[ChoiceItem], summary: ChoiceSummary) -> Section:
+def _options(made: ClipMaking, summary: ChoiceSummary) -> Section:
     facts = (
         ("asked", f"{summary.asked:,}"),
-        ("with options", f"{len(items):,}"),
+        ("with options", f"{len(made.items):,}"),
         ("open-ended only", f"{summary.open_ended:,}"),
         ("postponed", f"{summary.postponed:,}"),
         ("calls", f"{summary.calls:,}"),
@@ -306,8 +379,21 @@ def _options(items: Sequence[ChoiceItem], summary: ChoiceSummary) -> Section:
         *_attempts(summary),
         *_leak(summary.leak),
         Table("Assistants", head, assistants),
+        _tried(made),
     )
     return Section("options", "Options", parts, facts)
+
+
+def _tried(made: ClipMaking) -> Listing:
+    """Return every attempt at options with what became of it, refused ones first."""
+    asked = {p.id: p.question for p in made.pairs} | {i.id: i.question for i in made.items}
+    lines = _Lines()
+    for a in sorted(made.attempts, key=lambda a: a.outcome == "ok"):
+        question = Cell(asked.get(a.item, a.item), item=made.built.get(a.item, ""))
+        outcome = a.outcome.replace("_", " ")
+        lines.append(((question, f"{a.number + 1}", outcome, a.detail), (f"outcome: {outcome}",)))
+    head = ("Question", "Attempt", "Outcome", "Detail")
+    return Listing.of("options", "Each attempt at options", head, lines)
 
 
 def _letters(summary: ChoiceSummary) -> Iterator[Part]:
@@ -345,7 +431,8 @@ def _letters(summary: ChoiceSummary) -> Iterator[Part]:
 def _attempts(summary: ChoiceSummary) -> Iterator[Part]:
     if summary.outcomes:
         spoken = {name.replace("_", " "): n for name, n in summary.outcomes.items()}
-        yield counts_table("What became of attempts at options", "outcome", spoken, "Of all attempts.")
+        title = "What became of attempts at options"
+        yield counts_table(title, "outcome", spoken, "Of all attempts.", among="options")
     needed = {str(n): summary.attempts_needed[str(n)] for n in sorted(map(int, summary.attempts_needed))}
     yield counts_table(
         "Attempts that a question's options took", "attempts", needed, "Of the questions with options.",
@@ -418,11 +505,17 @@ def _statistics(made: ClipMaking) -> Section:
     for title, statistics in sets:
         rows = tuple(
             (f"{row.label} ({row.unit})" if row.unit else row.label,
-             Cell(_shown(row.ours), among=("pairs", f"{title}: {row.label}")), _shown(row.published))
+             Cell(_shown(row.ours), among=None if statistics.without_clip else _counted_in(title, row.name)), _shown(row.published))
             for row in compare_with_published(statistics)
         )  # fmt: skip
         parts += [Table(title, ("", "ours", "published"), rows), *_lengths(title, statistics)]
     return Section("statistics", "Statistics of clips", tuple(parts))
+
+
+def _counted_in(title: str, name: str) -> tuple[str, str] | None:
+    """Return what opens the clips, videos or questions of a set that a number of it counts, or is a mean of."""
+    what = {"videos": "videos", "clips": "clips", "mean_duration": "clips"}.get(name, "questions")
+    return ("pairs" if what == "questions" else what, f"{title}: {what}") if name != "datasets" else None
 
 
 def _lengths(title: str, statistics: SetStatistics) -> Iterator[Histogram]:

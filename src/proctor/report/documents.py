@@ -16,7 +16,7 @@ from proctor.ask.documents.summary import Cell as Asked
 from proctor.ask.documents.summary import DocumentsSummary
 from proctor.corpus.source import Source
 from proctor.exam.concur import ConcurrenceTable
-from proctor.exam.kinds.documents_question import combination, document_facts
+from proctor.exam.kinds.documents_question import cited_modalities, combination, document_facts
 from proctor.exam.question import Question
 from proctor.exam.retrieval_scores import RetrievalTable
 from proctor.exam.style_overlap import OverlapTable
@@ -126,10 +126,12 @@ def _grids(cells: Sequence[Asked], exam: Exam | None) -> Iterator[Part]:
             for c in (at.get((s, name)) for name in combos)]
         for s in styles
     }  # fmt: skip
+    finds = tuple(tuple(cell.find for cell in row) for row in made.values())
     yield grid(
-        "Share of the questions asked for that were made", lambda c: c.achieved / c.asked if c.asked else None,
-        finds=tuple(tuple(cell.find for cell in row) for row in made.values()),
-    )  # fmt: skip
+        "Share of the questions asked for that were made",
+        lambda c: c.achieved / c.asked if c.asked else None,
+        finds=finds,
+    )
     rows: tuple[Row, ...] = tuple(
         (s, *row, _made([c for c in cells if c.style == s], exam, style=s)) for s, row in made.items()
     )
@@ -141,7 +143,7 @@ def _grids(cells: Sequence[Asked], exam: Exam | None) -> Iterator[Part]:
     ):
         known = [x for c in cells if (x := value(c)) is not None]
         if any(known):
-            yield grid(title, value, high=max(known), digits=digits)
+            yield grid(title, value, high=max(known), digits=digits, finds=finds)
 
 
 def _made(cells: Sequence[Asked], exam: Exam | None, **facets: str) -> Cell:
@@ -152,7 +154,11 @@ def _made(cells: Sequence[Asked], exam: Exam | None, **facets: str) -> Cell:
 
 def _find(exam: Exam | None, n: int, facets: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return how questions are found among the examples; not at all where the exam asks more or fewer than ``n`` such ones."""
-    return (("exam", exam.title), *facets.items()) if exam and n and n == exam.count(facets) else ()
+    if exam is None or not n:
+        return ()
+    cited = facets.get("cites")  # of several values, never beside another
+    asked = sum(cited in cited_modalities(i.question) for i in exam.items) if cited else exam.count(facets)
+    return (("exam", exam.title), *facets.items()) if n == asked else ()
 
 
 def _dollars_each(cell: Asked) -> float | None:
@@ -230,8 +236,7 @@ def _attempts(found: Writing, questions: Sequence[Question], each: Listing) -> S
         )
         head = ("question", "list", "by", "value", "text")
         parts.append(Table("Near questions that models may have learnt from", head, rows, digits=False))
-    if each.tags:
-        parts.append(each)
+    parts.append(each)
     return Section("attempts", "Attempts", tuple(parts))
 
 
@@ -354,8 +359,17 @@ def _retrieval(table: RetrievalTable, exam: Exam | None) -> Iterator[Part]:
     for kind, title in (("style", "Retrieval by style"), ("modalities", "Retrieval by sources")):
         slices = tuple(dict.fromkeys(c.slice for c in table.cells if c.kind == kind))
         yield _recalls(title, table, overall, ("all", *slices), exam)
-    if parts := [m for m in measures if " " in m]:
-        yield _recalls("Share of the cited sources of one modality", table, parts, ("all",), exam)
+    parts = tuple(
+        msgspec.structs.replace(c, measure=measure, slice=f"cites={modality}")
+        for c in table.cells
+        if c.slice == "all"
+        for measure, _, modality in [c.measure.partition(" ")]
+        if modality
+    )
+    if parts:
+        of_parts = msgspec.structs.replace(table, cells=parts)
+        slices = tuple(sorted({c.slice for c in parts}))
+        yield _recalls("Share of the cited sources of one modality", of_parts, overall, slices, exam)
     crossed = tuple(
         heat
         for measure in overall

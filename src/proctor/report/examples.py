@@ -12,6 +12,7 @@ from markupsafe import Markup
 from proctor.errors import UserError
 from proctor.exam.judge_marks import JudgeSetup, judge_sort
 from proctor.exam.kind import kind_named
+from proctor.exam.kinds.documents_question import cited_modalities
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Choice, Item, Pick, Procedure, Text, gold_texts, part_of
 from proctor.metrics.choice.letters import LETTERS
@@ -151,6 +152,7 @@ def item_facets(item: Item) -> dict[str, str | tuple[str, ...]]:
         "accepted answers": str(len(item.golds)),
         "answers by": tuple(by),
         **({"kind of answer": tuple(kinds)} if kinds else {}),
+        **({"cites": cited} if (cited := cited_modalities(item.question)) else {}),
     }
 
 

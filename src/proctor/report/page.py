@@ -81,7 +81,7 @@ def render_page(page: Page) -> str:
     style = asset("base.css") + asset("figures.css") + asset("page.css")
     sortable = any(isinstance(p, Table) and p.sortable for section in page.sections for p in section.parts)
     tables = page.sections and (page.examples or sortable)  # a page without either runs nothing
-    lists = {p.id: p for section in page.sections for p in section.parts if isinstance(p, Listing)}
+    lists = {p.id: p for section in page.sections for p in section.parts if isinstance(p, Listing) and p.tags}
     used = (("page.js", page.examples), ("tables.js", tables), ("lists.js", lists))
     scripts = [asset(name) for name, needed in used if needed]
     examples = {example.id: example for example in page.examples}
@@ -198,9 +198,9 @@ class _Finder:
 
 
 def _parts(parts: Sequence[Part], said: set[str]) -> list[dict[str, Any]]:
-    """Return what the template needs; warnings that follow each other stand in one box, a line each."""
+    """Return what the template needs; warnings that follow each other stand in one box, a line each, and an empty listing nowhere."""
     found: list[Part] = []
-    for part in parts:
+    for part in (p for p in parts if not isinstance(p, Listing) or p.tags):
         last = found[-1] if found else None
         if isinstance(part, Paragraph) and isinstance(last, Paragraph) and part.beware and last.beware:
             found[-1] = Paragraph(f"{last.text}\n{part.text}", beware=True)

@@ -32,7 +32,9 @@ __all__ = [
     "values_of",
 ]
 
-RARE: Final = frozenset({"step", "something to name", "accepted answers", "kind of answer", "answers by"})
+RARE: Final = frozenset(
+    {"step", "something to name", "accepted answers", "kind of answer", "answers by", "cites"}
+)
 """Facets that numbers lead to and few readers filter by."""
 
 
@@ -245,7 +247,7 @@ class Section:
     id: str
     title: str
     parts: tuple[Part, ...] = ()
-    facts: tuple[tuple[str, str], ...] = ()
+    facts: tuple[tuple[str, str | Cell], ...] = ()
     place: Literal["main", "behind", "appendix"] = "main"
 
 

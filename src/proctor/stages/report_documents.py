@@ -94,10 +94,13 @@ def _outdated(workspace: Workspace, stage: str) -> list[str]:
 
 def _corpus(workspace: Workspace, corpus: Corpus) -> Section:
     found = describe(workspace.root)
-    facts = (
-        *((f"{name}s", f"{n:,}") for name, n in found.modalities.items()),
+    facts: tuple[tuple[str, str | Cell], ...] = (
+        *(
+            (f"{name}s", counted(n, among=("corpus", f"modality: {name}")))
+            for name, n in found.modalities.items()
+        ),
         ("documents", f"{found.documents:,}"),
-        ("duplicates", f"{found.aliases:,}"),
+        ("duplicates", counted(found.aliases, among=("corpus", "duplicates"))),
     )
     spreads: tuple[Row, ...] = tuple(
         (name, counted(found.modalities[name], among=("corpus", f"modality: {name}")),
@@ -122,11 +125,12 @@ def _corpus(workspace: Workspace, corpus: Corpus) -> Section:
 
 
 def _each(workspace: Workspace, corpus: Corpus) -> Listing:
-    """Return what was left out of the corpus, and every source."""
+    """Return what was left out of the corpus, duplicates among it, and every source."""
     path = workspace.file(CORPUS) / "dropped.jsonl"
     gone: list[Dropped] = read_jsonl(path, Dropped) if is_there(path) else []
     lines: list[tuple[Row, Iterable[str]]] = [
         *(((one.id, "", f"left out: {one.reason}", one.detail), (f"left out: {one.reason}",)) for one in gone),
+        *(((one, "", "duplicate", f"of {kept}"), ("duplicates",)) for one, kept in corpus.aliases.items()),
         *(((Cell(s.title or s.id, s.id), s.modality, s.licence or "unknown", s.doc_id),
            (f"modality: {s.modality}", f"licence: {s.licence or 'unknown'}")) for s in corpus),
     ]  # fmt: skip

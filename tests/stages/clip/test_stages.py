@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 from tests.media.make_video import Recipe, make_video
+from tests.report.pages import listed
 from tests.stages.clip.material import (
     PREDICTORS,
     plan,
@@ -37,7 +38,9 @@ from proctor.stages.exam_settings import PredictSettings, ScoreSettings
 from proctor.stages.models import Limits
 from proctor.stages.predict import estimate_prediction, predict
 from proctor.stages.report import report
+from proctor.stages.report_clips import clip_making
 from proctor.stages.score import score
+from proctor.workspace import Workspace
 from proctor_rehearsal.rehearsal import open_rehearsal
 from proctor_rehearsal.standin import Answer, Call, Standin
 
@@ -144,6 +147,18 @@ def test_frames_are_shown_to_models_and_in_the_report(bench: Path, videos: Path)
     page = Path(report(bench, videos=videos).report).read_text(encoding="utf-8")
     assert page.count("data:image/webp;base64,") >= 4
     assert "data:image/jpeg" not in Path(report(bench).report).read_text(encoding="utf-8")
+
+
+def test_every_number_of_the_making_opens_as_many_lines(bench: Path) -> None:
+    opened = listed(clip_making(Workspace(bench), ()))
+    tried = [n for (title, _, _), (_, n) in opened.items() if title == "What became of attempts at options"]
+    assert sum(tried) == len((bench / "choices.attempts.jsonl").read_text().splitlines()) > 0
+    assert {"tasks", "replied", "read", "entries", "clips", "videos", "pairs"} <= {
+        name for _, name, _ in opened
+    }
+    means = {key for key in opened if key[1].startswith(("mean ", "options of"))}
+    counts = {key: of for key, of in opened.items() if key not in means}
+    assert [key for key, (text, n) in counts.items() if int(text.split()[-1].replace(",", "")) != n] == []
 
 
 def test_without_one_video_nothing_is_asked(bench: Path, tmp_path: Path) -> None:

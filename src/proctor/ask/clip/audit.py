@@ -38,7 +38,6 @@ from proctor.ask.documents.duplicates import normalise_question
 from proctor.errors import UserError
 from proctor.exam.library import Library
 from proctor.llm.media import MediaStore
-from proctor.metrics.figure import Matrix
 from proctor.metrics.interval import wilson_interval
 from proctor.procedure.inflect import gerund
 from proctor.procedure.phrase import Phrase, parse_phrase
@@ -750,20 +749,6 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
     by_rule: Mapping[str, Rate]
     planted: Mapping[str, int]
     confidence: float = 0.95
-
-    @property
-    def matrix(self) -> Matrix:
-        """The confusion as a picture."""
-        rows = tuple(self.confusion)
-        columns = tuple(next(iter(self.confusion.values()), {}))
-        return Matrix(
-            title="What became of planted questions",
-            rows=rows,
-            columns=columns,
-            cells=tuple(tuple(float(self.confusion[row][column]) for column in columns) for row in rows),
-            row_title="planted",
-            column_title="dropped by",
-        )
 
 
 def score_audit(

@@ -21,6 +21,7 @@ __all__ = [
     "DocumentFacts",
     "Hop",
     "as_asked",
+    "cited_modalities",
     "combination",
     "corpus_question",
     "document_facts",
@@ -173,6 +174,11 @@ def modalities_of(question: Question) -> tuple[int, int, int]:
     named = question.facets.get("combination", "").split("+")
     text, table, image = (named.count(modality) for modality in MODALITIES)
     return text, table, image
+
+
+def cited_modalities(question: Question) -> tuple[str, ...]:
+    """Return of which modalities the sources are that a question needs, each once; none where it is not about documents."""
+    return tuple(dict.fromkeys(filter(None, question.facets.get("combination", "").split("+"))))
 
 
 def document_slices(questions: Iterable[Question]) -> Slices:

@@ -19,9 +19,11 @@ from proctor.stages.clip.settings import FilterOptions
 from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.workspace import Workspace
 
-__all__ = ["AUDIT", "Audited", "audit", "estimate_audit", "load_audit"]
+__all__ = ["AUDIT", "AUDIT_PLANTED", "AUDIT_VERDICTS", "Audited", "audit", "estimate_audit", "load_audit"]
 
 AUDIT: Final = "audit.json"
+AUDIT_PLANTED: Final = "audit.planted.jsonl"
+AUDIT_VERDICTS: Final = "audit.verdicts.jsonl"
 
 
 class Audited(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,8 +74,8 @@ def audit(
             hint="the same command goes on, and pays for nothing twice",
         )
     report = score_audit(planted.planted, run.results)
-    write_jsonl(workspace.file("audit.planted.jsonl"), planted.planted)
-    write_jsonl(workspace.file("audit.verdicts.jsonl"), run.verdicts)
+    write_jsonl(workspace.file(AUDIT_PLANTED), planted.planted)
+    write_jsonl(workspace.file(AUDIT_VERDICTS), run.verdicts)
     write_json(workspace.file(AUDIT), report)
     workspace.record(
         "audit",

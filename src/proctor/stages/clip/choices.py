@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 
@@ -19,7 +19,14 @@ from proctor.exam.question import Gold, Item, Open
 from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
 from proctor.records import write_json, write_jsonl
-from proctor.stages.clip.reading import CHOICES, CHOICES_SUMMARY, KEPT, load_clips, load_kept
+from proctor.stages.clip.reading import (
+    CHOICES,
+    CHOICES_ATTEMPTS,
+    CHOICES_SUMMARY,
+    KEPT,
+    load_clips,
+    load_kept,
+)
 from proctor.stages.clip.settings import ChoiceOptions
 from proctor.stages.documents.reading import WRITTEN, load_questions
 from proctor.stages.exam_library import exam_library
@@ -34,8 +41,6 @@ __all__ = [
     "make",
     "planned_calls",
 ]
-
-ATTEMPTS: Final = "choices.attempts.jsonl"
 
 ChoiceSubject = Literal["pairs", "items", "styled"]
 
@@ -100,7 +105,7 @@ def make(
         )  # fmt: skip
         calls = models.closing()
     write_jsonl(workspace.file(CHOICES), run.items)
-    write_jsonl(workspace.file(ATTEMPTS), run.attempts)
+    write_jsonl(workspace.file(CHOICES_ATTEMPTS), run.attempts)
     reasons = workspace.write_dropped("choices", list(run.dropped))
     write_json(workspace.file(CHOICES_SUMMARY), {"summary": run.summary, "subject": subject})
     result = ChoicesMade(
@@ -113,7 +118,7 @@ def make(
         settings=options.recorded(),
         counts=result.recorded("summary"),
         inputs={"pairs": ("clips.jsonl", KEPT), "items": ("items.jsonl",), "styled": (WRITTEN,)}[subject],
-        outputs=(CHOICES, ATTEMPTS, CHOICES_SUMMARY),
+        outputs=(CHOICES, CHOICES_ATTEMPTS, CHOICES_SUMMARY),
     )
     return msgspec.structs.replace(result, calls=calls)
 

@@ -168,7 +168,13 @@ def generate(
     write_jsonl(workspace.file(CLIPS), found.clips)
     write_jsonl(workspace.file(PAIRS), run.pairs)
     reasons = workspace.write_dropped("clips", found.dropped) | workspace.write_dropped("pairs", run.dropped)
-    summary = {"summary": run.summary, "clips": dict(found.counts), "interrupted": run.interrupted}
+    tasks = {result.task.id: result.outcome for result in run.results}
+    summary = {
+        "summary": run.summary,
+        "clips": dict(found.counts),
+        "tasks": tasks,
+        "interrupted": run.interrupted,
+    }
     write_json(workspace.file(PAIRS_SUMMARY), summary)
     made = PairsMade(
         clips=len(found.clips),

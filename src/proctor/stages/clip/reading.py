@@ -10,6 +10,7 @@ from proctor.workspace import Workspace
 
 __all__ = [
     "CHOICES",
+    "CHOICES_ATTEMPTS",
     "CHOICES_SUMMARY",
     "CLIPS",
     "KEPT",
@@ -35,6 +36,7 @@ KEPT: Final = "open.jsonl"
 TRAINING_PAIRS: Final = "training.jsonl"
 """Pairs that all filters keep, of videos that are not in the benchmark."""
 CHOICES: Final = "choices.jsonl"
+CHOICES_ATTEMPTS: Final = "choices.attempts.jsonl"
 CHOICES_SUMMARY: Final = "choices.json"
 
 
