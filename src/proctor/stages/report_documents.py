@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -99,12 +100,12 @@ def _corpus(workspace: Workspace, corpus: Corpus) -> Section:
             (f"{name}s", counted(n, among=("corpus", f"modality: {name}")))
             for name, n in found.modalities.items()
         ),
-        ("documents", f"{found.documents:,}"),
+        ("documents", counted(found.documents, among=("documents", "documents"))),
         ("duplicates", counted(found.aliases, among=("corpus", "duplicates"))),
     )
     spreads: tuple[Row, ...] = tuple(
         (name, counted(found.modalities[name], among=("corpus", f"modality: {name}")),
-         *(f"{spread[key]:,.0f}" for key in ("min", "median", "mean", "max")))
+         *(Cell(f"{spread[key]:,.0f}", among=("corpus", f"modality: {name}")) for key in ("min", "median", "mean", "max")))
         for name, spread in found.characters.items()
     )  # fmt: skip
     parts: list[Part] = []
@@ -120,7 +121,15 @@ def _corpus(workspace: Workspace, corpus: Corpus) -> Section:
         if counts:
             rows = tuple((k, counted(n, among=("corpus", f"{tag}: {k}"))) for k, n in counts.items())
             parts.append(Table(title, head, rows))
-    parts.append(_each(workspace, corpus))
+    sources = Counter(s.doc_id or s.id for s in corpus)
+    own: list[tuple[Row, Iterable[str]]] = [
+        ((name, counted(n, among=("corpus", f"document: {name}"))), ("documents",))
+        for name, n in sources.items()
+    ]
+    parts += (
+        _each(workspace, corpus),
+        Listing.of("documents", "Each document", ("Document", "Sources"), own),
+    )
     return Section("corpus", "Corpus", tuple(parts), facts)
 
 
@@ -132,7 +141,7 @@ def _each(workspace: Workspace, corpus: Corpus) -> Listing:
         *(((one.id, "", f"left out: {one.reason}", one.detail), (f"left out: {one.reason}",)) for one in gone),
         *(((one, "", "duplicate", f"of {kept}"), ("duplicates",)) for one, kept in corpus.aliases.items()),
         *(((Cell(s.title or s.id, s.id), s.modality, s.licence or "unknown", s.doc_id),
-           (f"modality: {s.modality}", f"licence: {s.licence or 'unknown'}")) for s in corpus),
+           (f"modality: {s.modality}", f"licence: {s.licence or 'unknown'}", f"document: {s.doc_id or s.id}")) for s in corpus),
     ]  # fmt: skip
     head = ("Source", "Modality", "Licence, or why it was left out", "Document, or detail")
     return Listing.of("corpus", "Each source, and what was left out", head, lines)
