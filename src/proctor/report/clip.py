@@ -385,7 +385,7 @@ def _rate(rate: Rate, over: str) -> Cell:
 
 
 def _options(made: ClipMaking, summary: ChoiceSummary) -> Section:
-    facts = (
+    facts: tuple[tuple[str, str | Cell], ...] = (
         *((name, counted(n, among=("options", name))) for name, n in (
             ("asked", summary.asked), ("with options", len(made.items)), ("open-ended only", summary.open_ended),
             ("postponed", summary.postponed),
@@ -393,7 +393,7 @@ def _options(made: ClipMaking, summary: ChoiceSummary) -> Section:
         ("calls", f"{summary.calls:,}"),
         ("cost", dollars(None if summary.cost is None else float(summary.cost))),
     )  # fmt: skip
-    assistants = tuple(
+    assistants: tuple[Row, ...] = tuple(
         (
             a.assistant,
             *(counted(n, among=("votes", f"{a.assistant}: {what}")) for what, n in (("votes", a.votes), ("unparsed", a.unparsed))),
