@@ -42,11 +42,7 @@ def listed(sections: Iterable[Section]) -> dict[tuple[str, str, str], tuple[str,
     parts = [part for section in read for part in section.parts]
     counts = {part.id: part.counts for part in parts if isinstance(part, Listing)}
     tables = [Table(section.title, ("", ""), section.facts) for section in read]
-    tables += [
-        part.table if isinstance(part, Listing) else part
-        for part in parts
-        if isinstance(part, Table | Listing)
-    ]
+    tables += [part for part in parts if isinstance(part, Table)]
     for heat in (part for part in parts if isinstance(part, Heat) and part.among):
         cells = (
             (name, *(Cell(heat.show(v), among=(heat.among, f"{name}, {c}")) for c, v in zip(heat.columns, values, strict=True)))

@@ -117,7 +117,7 @@ def test_numbers_of_the_planted_audit_open_the_questions_that_were_planted() -> 
         "tricky": ("1", 1),
         "sound": ("2", 2),
     }
-    held = "Filters held against what was planted"
+    held = "Filters compared with what was planted"
     assert (opened[held, "tricky", "seen"], opened[held, "tricky", "dropped"]) == (("4", 4), ("2", 2))
     over = {
         (key[1], key[2].removesuffix(", %")): n

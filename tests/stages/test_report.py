@@ -112,6 +112,4 @@ def test_numbers_of_a_corpus_open_its_sources_and_what_was_left_out(tmp_path: Pa
         ("Licences of sources", "CC0-1.0", "sources"): ("2", 2),
         ("Licences of sources", "unknown", "sources"): ("1", 1),
         ("Left out of the corpus", "short", "entries"): ("1", 1),
-        ("Each document", "lakes", "Sources"): ("2", 2),
-        ("Each document", "table:0", "Sources"): ("1", 1),
     }

@@ -335,7 +335,7 @@ def _audit(audit: AuditReport, planted: Sequence[Planted], verdicts: Sequence[Fi
         among="planted",
     )  # fmt: skip
     parts = (
-        Table("Filters held against what was planted", head, rows, note, words=frozenset({1})),
+        Table("Filters compared with what was planted", head, rows, note, words=frozenset({1})),
         became,
         Table("Share of planted questions that any filter dropped, by rule", ("rule", "dropped, %"), rules),
         _planted(audit, planted, verdicts),
@@ -397,7 +397,7 @@ def _options(made: ClipMaking, summary: ChoiceSummary) -> Section:
         (
             a.assistant,
             *(counted(n, among=("votes", f"{a.assistant}: {what}")) for what, n in (("votes", a.votes), ("unparsed", a.unparsed))),
-            *(_share(share, ("votes", f"{a.assistant}: {stage}"))
+            *(_share(share, ("votes", f"{a.assistant}: {_STAGES[stage]}"))
               for stage, share in (("with_steps", a.with_steps), ("without_steps", a.without_steps))),
         )
         for a in summary.assistants
@@ -445,9 +445,10 @@ def _tried(made: ClipMaking, summary: ChoiceSummary) -> Iterator[Listing]:
             chosen = "the right option" if v.right else "nothing that could be read"
             if v.letter and not v.right:
                 chosen = a.wrong[v.order[LETTERS.index(v.letter)] - 1].text
-            tags = [f"{v.assistant}: {x}" for x in ("votes", v.stage, *([] if v.letter else ["unparsed"]))]
+            stage, unread = _STAGES[v.stage], [] if v.letter else ["unparsed"]
+            tags = [f"{v.assistant}: {x}" for x in ("votes", stage, *unread)]
             tags += first if v.stage == "without_steps" else []
-            votes.append(((question, f"{a.number + 1}", v.assistant, _STAGES[v.stage], chosen), tags))
+            votes.append(((question, f"{a.number + 1}", v.assistant, stage, chosen), tags))
     unfit = [one for one in made.unfit if one.id not in last]
     lines += [((asked.get(x.id, x.id), "", f"left out: {x.reason}", x.detail), ("asked",)) for x in unfit]
     waiting = summary.asked - len(last) - len(unfit)

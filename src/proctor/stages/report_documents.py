@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -121,14 +120,13 @@ def _corpus(workspace: Workspace, corpus: Corpus) -> Section:
         if counts:
             rows = tuple((k, counted(n, among=("corpus", f"{tag}: {k}"))) for k, n in counts.items())
             parts.append(Table(title, head, rows))
-    sources = Counter(s.doc_id or s.id for s in corpus)
-    own: list[tuple[Row, Iterable[str]]] = [
-        ((name, counted(n, among=("corpus", f"document: {name}"))), ("documents",))
-        for name, n in sources.items()
-    ]
+    held: dict[str, dict[str, None]] = {}
+    for source in corpus:
+        held.setdefault(source.doc_id or source.id, {})[source.modality] = None
+    lines = [((name, ", ".join(own)), ("documents",)) for name, own in held.items()]
     parts += (
         _each(workspace, corpus),
-        Listing.of("documents", "Each document", ("Document", "Sources"), own),
+        Listing.of("documents", "Each document", ("Document", "Modalities of its sources"), lines),
     )
     return Section("corpus", "Corpus", tuple(parts), facts)
 
@@ -141,7 +139,7 @@ def _each(workspace: Workspace, corpus: Corpus) -> Listing:
         *(((one.id, "", f"left out: {one.reason}", one.detail), (f"left out: {one.reason}",)) for one in gone),
         *(((one, "", "duplicate", f"of {kept}"), ("duplicates",)) for one, kept in corpus.aliases.items()),
         *(((Cell(s.title or s.id, s.id), s.modality, s.licence or "unknown", s.doc_id),
-           (f"modality: {s.modality}", f"licence: {s.licence or 'unknown'}", f"document: {s.doc_id or s.id}")) for s in corpus),
+           (f"modality: {s.modality}", f"licence: {s.licence or 'unknown'}")) for s in corpus),
     ]  # fmt: skip
     head = ("Source", "Modality", "Licence, or why it was left out", "Document, or detail")
     return Listing.of("corpus", "Each source, and what was left out", head, lines)
