@@ -276,7 +276,7 @@ def test_no_word_is_broken_inside_and_paper_holds_all_columns(browser: Any, tmp_
         "[...document.querySelectorAll('.scroll')].filter(s => s.checkVisibility() && s.scrollWidth > s.clientWidth + 1).length"
     )
     assert wide == 0
-    matrix = page.get_by_role("region", name="Who can be told apart").locator("table")
+    matrix = page.get_by_role("region", name="Which runs differ significantly").locator("table")
     assert matrix.evaluate("table => getComputedStyle(table).breakInside") == "avoid"
     page.close()
 

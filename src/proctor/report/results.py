@@ -311,7 +311,7 @@ def _floors_by_rule(standing: Standing) -> Iterator[Part]:
     if judges and others:
         yield Paragraph(
             f"By rule ({', '.join(dict.fromkeys(line.judge for line in others))}): {', '.join(line.name.label for line in others)}. A rule is "
-            "not as lenient as a model or people, so systems are not held against these (proctor judge --judge-floors has a model mark "
+            "not as lenient as a model or people, so systems are not compared with these (proctor judge --judge-floors has a model mark "
             "them, too)."
         )
 
@@ -471,9 +471,9 @@ def _pairs(standing: Standing, level: float) -> Iterator[Part]:
         rows.append((first, *(_against(standing, line, other) for other in lines)))
     yield from _side_by_side(standing)
     yield Table(
-        "Who can be told apart", head, tuple(rows),
+        "Which runs differ significantly", head, tuple(rows),
         f"The run of the row minus the run of the column, in points, on the questions that both have a mark for. ▲ better, ▼ worse, "
-        f"≈ cannot be told apart (p ≥ {ALPHA} after Holm's correction for {count(len(pairs), 'pair')}; signs of whole clusters flipped at "
+        f"≈ no significant difference (p ≥ {ALPHA} after Holm's correction for {count(len(pairs), 'pair')}; signs of whole clusters flipped at "
         "random)." + (" Columns are numbered as rows are." if many else ""),
     )  # fmt: skip
     span_ = max(
@@ -774,8 +774,8 @@ def view_parts(standing: Standing) -> Iterator[Part]:
         f"US dollars, {_QUESTIONS:,} questions",
     )
     note = (
-        "By seeing: the paired difference to the same model's run without the recording, on the same questions; * it can be told "
-        "apart from 0 after Holm's correction over all pairs of runs. Costs are those of answering, without what describing frames "
+        "By seeing: the paired difference to the same model's run without the recording, on the same questions; * it is "
+        "significantly different from 0 after Holm's correction over all pairs of runs. Costs are those of answering, without what describing frames "
         "for several runs cost."
     )
     yield Table("What more frames and pixels bring", head, tuple(rows), note)
