@@ -281,6 +281,18 @@ def test_no_word_is_broken_inside_and_paper_holds_all_columns(browser: Any, tmp_
     page.close()
 
 
+def test_no_sheet_of_paper_is_half_empty(browser: Any, tmp_path: Path) -> None:
+    pdfium = pytest.importorskip("pypdfium2")
+    page = browser.new_page()
+    page.goto(write_page(tmp_path / "page.html", report()).as_uri())
+    with pdfium.PdfDocument(page.pdf(format="A4")) as document:
+        sheets = [sheet.render(scale=0.5).to_pil().convert("L") for sheet in document]
+    ends = [sheet.point(lambda grey: 255 * (grey < 235)).getbbox()[3] / sheet.height for sheet in sheets]
+    assert len(ends) > 3
+    assert min(ends[:-1]) > 0.5, ends
+    page.close()
+
+
 def test_tables_of_an_example_are_copied_and_hidden_lines_are_not(browser: Any, tmp_path: Path) -> None:
     page = browser.new_page()
     page.goto(write_page(tmp_path / "page.html", report()).as_uri())
