@@ -13,7 +13,7 @@ from proctor.report.examples import MAX_PICTURES, Evidence, example_cards, take
 from proctor.report.highlights import highlights, in_order, pick, takers
 from proctor.report.moment import moment_evidence
 from proctor.report.page import render_page
-from proctor.report.parts import Drawn, ExampleView, Heat, Page, SourceView, Table
+from proctor.report.parts import Cell, Drawn, ExampleView, Heat, Page, SourceView, Table
 from proctor.report.results import standing_plot
 from proctor.report.standing import Standing, stand
 
@@ -142,7 +142,17 @@ def test_numbers_lead_to_their_questions_and_few_are_grey() -> None:
     assert heat.counts[0][0] == 4
     assert heat.few(0, 0)
     assert heat.finds[0][0] == (("exam", "moments"), ("run", "other"), ("type", "next"))
-    beside = next(p for p in section.parts if isinstance(p, Table) and p.title == "other beside best")
+    tables = {part.title: part for part in section.parts if isinstance(part, Table)}
+    differ = tables["Which runs differ significantly"]
+    both = [cell.find for row in differ.rows for cell in row[1:] if isinstance(cell, Cell) and cell.text]
+    assert (("exam", "moments"), ("run", "other"), ("other", "best")) in both
+    assert len(set(both)) == 12  # of four runs, each with each
+    board = tables["Leaderboard"]
+    (questions,) = (row[board.head.index("Questions")] for row in board.rows[:1])
+    assert questions == Cell("12", find=(("exam", "moments"), ("run", "other")))
+    facts = next(dict(one.facts) for one in page.sections if one.id == "benchmark")
+    assert facts["questions: moments"] == Cell("12", find=(("exam", "moments"),))
+    beside = tables["other beside best"]
     cells = [c for c in beside.rows[0] if not isinstance(c, str)][1:]
     assert [c.text for c in cells] == ["3", "7", "2"]
     assert cells[2].find == (("exam", "moments"), ("run", "other"), ("other", "best"), ("than", "worse"))

@@ -156,7 +156,9 @@ COUNTS = """() => [...document.querySelectorAll("#benchmark, #dataset, #graphs, 
   [...section.querySelectorAll("table a.find")].map((link) => ({
     where: link.closest(".scroll").getAttribute("aria-label") + ": " + link.closest("tr").cells[0].innerText,
     number: parseInt(link.textContent.replace(/.* (?=[0-9]+$)/, "")), column: link.closest("td").cellIndex, link })))"""
-OF_ANSWERS = re.compile(r"^Who wrote|^Answers through|answers kept|^Questions and answers by type: .*@[6-9]")
+OF_ANSWERS = re.compile(
+    r"^Who wrote|^Answers through|answers kept|^Questions and answers by type: .*@[6-9]| per (question|answer)"
+)
 
 
 def test_every_count_opens_as_many_questions_or_lines(browser: Any, tmp_path: Path) -> None:

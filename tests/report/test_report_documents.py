@@ -109,6 +109,8 @@ def test_what_was_made_opens_its_questions_and_attempts_are_listed() -> None:
         ("Questions about documents", "made", ""): ("2", 2),
         ("Questions about documents", "attempts", ""): ("6", 6),
         ("Questions about documents", "yield", ""): ("33.3 %", 6),
+        ("Questions about documents", "calls", ""): ("6", 6),
+        ("Questions about documents", "cost", ""): ("$1.50", 6),
         ("Yield: questions by attempt", "a/b", "1 text"): ("0.33", 6),
         ("Outcomes by style, share of its attempts", "a/b", "accepted"): ("0.33", 2),
         ("Outcomes by style, share of its attempts", "a/b", "hop leak"): ("0.67", 4),

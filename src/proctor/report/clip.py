@@ -172,7 +172,7 @@ def _pairs(made: ClipMaking) -> Section:
         *((what, n) for what, (n, _) in footage.items()),
         ("pairs", counted(len(pairs), among=("pairs", "after: writing"))),
         ("asked for", counted(summary.asked, among=("pairs", "asked for"))),
-        ("cost", dollars(float(summary.cost) if summary.cost else None)),
+        ("cost", _paid(summary.cost or None, ("tasks", "writing: tasks"))),
     )
     return Section("pairs", "Pairs", tuple(parts), facts)
 
@@ -273,8 +273,8 @@ def _filters(pairs: Sequence[ClipPair], verdicts: Sequence[FilterVerdict]) -> Se
             counted(row.postponed, among=("pairs", f"{row.filter}: postponed")),
             Cell(parts=tuple(Cell(f"{problem} {n:,}", among=("pairs", f"{row.filter}: {problem}"))
                              for problem, n in row.problems.items())),
-            f"{row.calls:,}",
-            dollars(None if row.cost is None else float(row.cost)),
+            counted(row.calls, among=("pairs", f"{row.filter}: seen")),
+            _paid(row.cost, ("pairs", f"{row.filter}: seen")),
         )
         for row in funnel.rows
     )  # fmt: skip
@@ -390,8 +390,8 @@ def _options(made: ClipMaking, summary: ChoiceSummary) -> Section:
             ("asked", summary.asked), ("with options", len(made.items)), ("open-ended only", summary.open_ended),
             ("postponed", summary.postponed),
         )),
-        ("calls", f"{summary.calls:,}"),
-        ("cost", dollars(None if summary.cost is None else float(summary.cost))),
+        ("calls", counted(summary.calls, among=("options", "attempts"))),
+        ("cost", _paid(summary.cost, ("options", "attempts"))),
     )  # fmt: skip
     assistants: tuple[Row, ...] = tuple(
         (
@@ -429,7 +429,7 @@ def _tried(made: ClipMaking, summary: ChoiceSummary) -> Iterator[Listing]:
     for a in sorted(made.attempts, key=lambda a: a.outcome == "ok"):
         question = Cell(asked.get(a.item, a.item), item=made.built.get(a.item, ""))
         outcome = a.outcome.replace("_", " ")
-        tags = [f"outcome: {outcome}"]
+        tags = ["attempts", f"outcome: {outcome}"]
         if a is last[a.item]:
             tags += [
                 "asked",
@@ -555,6 +555,12 @@ def _share(share: Share, among: tuple[str, str] | None = None) -> Cell:
         else f"{100 * share.low:.1f} to {100 * share.high:.1f}, "
     )
     return Cell(show_value(100 * share.share), f"{ends}of {share.whole:,}", among=among)
+
+
+def _paid(cost: float | str | None, among: tuple[str, str]) -> Cell:
+    """Return dollars, which open what they were paid for."""
+    paid = None if cost is None else float(cost)
+    return Cell(dollars(paid), among=among if paid else None)
 
 
 def _percentage(value: float | None) -> str:

@@ -102,8 +102,13 @@ def writing_sections(
         ("made", counted(summary.achieved, among=("attempts", "outcome: accepted"))),
         ("attempts", counted(summary.attempts, among=("attempts", "attempts"))),
         ("yield", Cell(_percent(summary.yield_), among=("attempts", "attempts"))),
-        ("calls", f"{summary.calls:,}"),
-        ("cost", dollars(None if summary.cost is None else float(summary.cost))),
+        ("calls", counted(summary.calls, among=("attempts", "attempts"))),
+        (
+            "cost",
+            Cell(
+                dollars(None if summary.cost is None else float(summary.cost)), among=("attempts", "attempts")
+            ),
+        ),
         *([("candidates by", found.embedder)] if found.embedder else []),
     )
     yield Section("questions", "Questions about documents", tuple(parts), facts)

@@ -148,12 +148,10 @@ def _board(
                 *([row.unparsed] if unread else []),
                 row.skipped,
             ]
+            finds = {2: find_run(standing, line, mark="failed") if row.failed else ()}
+            finds[0] = find_run(standing, line) if row.n == len(line.run.predictions) else ()
             counts = [
-                Cell(
-                    f"{n:,}",
-                    tone="" if k < 2 else "warn" if n else "soft",
-                    find=find_run(standing, line, mark="failed") if k == 2 and n else (),
-                )
+                Cell(f"{n:,}", tone="" if k < 2 else "warn" if n else "soft", find=finds.get(k, ()))
                 for k, n in enumerate(numbers)
             ]
         rows.append(
@@ -534,7 +532,8 @@ def _against(standing: Standing, line: Line, other: Line) -> Cell:
         ("≈", "tie") if not told.decided else ("▲", "better") if told.difference > 0 else ("▼", "worse")
     )
     what = f"{line.name.label} minus {other.name.label}: {signed(told.difference)}, p {show_p(told.p)}"
-    return Cell(f"{signed(told.difference)} {sign}", f"p {show_p(told.p)}", tone, title=what)
+    found = find_run(standing, line, other=other.name.label)
+    return Cell(f"{signed(told.difference)} {sign}", f"p {show_p(told.p)}", tone, title=what, find=found)
 
 
 # -- what was shown, marks, answers without one ----------------------------------------------------------------------
@@ -702,7 +701,8 @@ def _costs(standing: Standing, shared: Sequence[SharedCost]) -> Iterator[Part]:
         judged = [j for j in line.run.judgements if j.item_id not in failed]
         sums = [_sum(records, key) for records in (line.run.predictions, judged) for key in _COST]
         if any(text != "–" for text in sums):
-            rows.append((run_cell(line), *sums))
+            found = find_run(standing, line)
+            rows.append((run_cell(line), *(Cell(text, find=found if text != "–" else ()) for text in sums)))
     if not rows:
         return
     rows += [
