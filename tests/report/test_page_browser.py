@@ -157,7 +157,7 @@ COUNTS = """() => [...document.querySelectorAll("#benchmark, #dataset, #graphs, 
     where: link.closest(".scroll").getAttribute("aria-label") + ": " + link.closest("tr").cells[0].innerText,
     number: parseInt(link.textContent.replace(/.* (?=[0-9]+$)/, "")), column: link.closest("td").cellIndex, link })))"""
 OF_ANSWERS = re.compile(
-    r"^Who wrote|^Answers through|answers kept|^Questions and answers by type: .*@[6-9]| per (question|answer)"
+    r"^Who wrote|^Answers through|answers kept|^Questions and answers by type: .*@([6-9]|1[0-9])| per (question|answer)|, mean@|shortest to|weighted by"
 )
 
 

@@ -166,10 +166,10 @@ def _board(
                     ),
                     find=find_run(standing, line),
                 ),
-                *_bounds(row, line.rank.why),
+                *_bounds(row, line.rank.why, find_run(standing, line)),
                 judge_cell(row),
                 *([number(c.mean if c is not None and c.mean.value is not None else None)] if people else []),
-                *(_other(line.row("all", m)) for m in others),
+                *(_other(standing, line, m) for m in others),
                 *([_guessing(line, level)] if chance else []),
                 *counts,
             )
@@ -261,7 +261,7 @@ def _further(standing: Standing) -> Iterator[Part]:
     others = [m for m in standing.measures[1:] if any(line.row("all", m) for line in standing.scored)]
     for at in range(0, len(others) if len(others) > _BESIDE else 0, _TOGETHER):
         names = others[at : at + _TOGETHER]
-        rows = [(run_cell(line), *(_other(line.row("all", m)) for m in names)) for line in standing.scored]
+        rows = [(run_cell(line), *(_other(standing, line, m) for m in names)) for line in standing.scored]
         first = [next(r for line in standing.scored if (r := line.row("all", m))) for m in names]
         chances = (Cell(show_value(row.chance, 2 if row.raw else 1)) for row in first)
         rows.append((Cell("Guessing gets", tone="floor"), *chances))
@@ -269,18 +269,22 @@ def _further(standing: Standing) -> Iterator[Part]:
         yield Table(title, ("Run", *map(measure_title, names)), tuple(rows))
 
 
-def _other(row: ScoreRow | None) -> Cell:
+def _other(standing: Standing, line: Line, measure: str) -> Cell:
     """Return a further measure: 0 to 100, or in its own unit with two digits."""
-    return number(row, 2 if row is not None and row.raw else 1)
+    row = line.row("all", measure)
+    return replace(
+        number(row, 2 if row is not None and row.raw else 1),
+        find=find_run(standing, line) if row is not None else (),
+    )
 
 
-def _bounds(row: ScoreRow | None, why: str) -> tuple[Cell, Cell]:
+def _bounds(row: ScoreRow | None, why: str, find: tuple[tuple[str, str], ...]) -> tuple[Cell, Cell]:
     if row is None:
         return Cell("–", tone="soft"), Cell("–", tone="soft")
     tone = "warn" if why else "" if row.coverage < 1 else "soft"
     ends = "–" if row.least is None else f"{show_value(row.least)} to {show_value(row.most)}"
     return Cell(ends, tone=tone), Cell(
-        f"{show_value(100 * row.coverage)} %", f"{row.n:,} of {row.asked:,}", tone
+        f"{show_value(100 * row.coverage)} %", f"{row.n:,} of {row.asked:,}", tone, find=find
     )
 
 
