@@ -117,6 +117,13 @@ def test_shades_follow_values():
         Heat("t", "", ("a", "b"), (("r", (1.0,)),))
 
 
+def test_names_of_columns_are_broken_behind_their_signs_and_stay_text():
+    name = "python:mine:<b>answer_two</b>"
+    parts = (Heat("h", "", (name,), (("r", (1.0,)),)), Table("t", ("", name), (("r", "1"),)))
+    text = render_page(Page("p", sections=(Section("a", "A", parts),)))
+    assert text.count("<bdi>python:<wbr>mine:&lt;b&gt;answer_<wbr>two&lt;/<wbr>b&gt;</bdi>") == 2
+
+
 def test_an_empty_cell_stays_empty():
     page = Page("p", sections=(Section("a", "A", (Table("t", ("", "b"), (("x", ""),)),)),))
     assert "(no name)" not in render_page(page)
