@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 from pathlib import Path
@@ -56,3 +57,18 @@ def test_every_help_is_in_plain_words() -> None:
     text = runpy.run_path(str(ROOT / "scripts" / "write-commands"))["render"]()
     assert text.count("\n## proctor ") > 70
     assert found(text) == []
+
+
+def test_every_text_of_the_report_is_in_plain_words() -> None:
+    room = ROOT / "src" / "proctor"
+    for path in (*(room / "report").rglob("*.py"), *(room / "stages").glob("report*.py")):
+        nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+        notes = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
+        texts = [
+            n.value
+            for n in nodes
+            if isinstance(n, ast.Constant) and isinstance(n.value, str) and id(n) not in notes
+        ]
+        assert [said for text in texts if not text.isidentifier() for said in found(text)] == [], path
+    for path in (room / "report" / "templates").iterdir():
+        assert found(path.read_text(encoding="utf-8")) == [], path

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from tests.exam.clip_set import clip, pair
 from tests.report.pages import listed
 
 from proctor.ask.clip.audit import Planted, PlantedKind, score_audit
+from proctor.ask.clip.choice_run import summarise_choices
+from proctor.ask.clip.choices import ChoiceAttempt, ChoiceOutcome, ChoiceResult
 from proctor.ask.clip.filters import results_of
-from proctor.ask.clip.record import ChoiceItem, FilterName, FilterVerdict
+from proctor.ask.clip.known import Known
+from proctor.ask.clip.record import ChoiceItem, Distractor, FilterName, FilterVerdict, Vote, pair_question
 from proctor.metrics.figure import Histogram
 from proctor.records import Dropped
 from proctor.report.clip import ClipMaking, PairsSummary, clip_sections
@@ -65,7 +70,7 @@ def test_numbers_of_the_writing_and_the_filters_open_what_they_count() -> None:
     tasks = dict.fromkeys((f"v{n}/coarse/0.0" for n in range(4)), "read")
     made = ClipMaking(
         pairs, [clip("v0"), msgspec.structs.replace(clip("v0", start=10.4, end=20.0), id="v0.1"), clip("v1"), clip("v2")],
-        PairsSummary(funnel=funnel), {**tasks, "v1/fine/0.0": "unreadable"}, verdicts, kept=pairs[:1], gone=gone,
+        PairsSummary(asked=5, funnel=funnel), {**tasks, "v1/fine/0.0": "unreadable"}, verdicts, kept=pairs[:1], gone=gone,
         items=[ChoiceItem(id=pairs[0].id, question="?", options=("a", "b"), letter="B")],
     )  # fmt: skip
     opened = listed(clip_sections(made))
@@ -75,9 +80,14 @@ def test_numbers_of_the_writing_and_the_filters_open_what_they_count() -> None:
         "clips": ("4", 4),
         "videos": ("3", 3),
         "pairs": ("3", 3),
+        "asked for": ("5", 5),  # two of which were never written
     }
     assert opened["Pairs that are left", "writing", "how many"] == ("3", 3)
     assert opened["Pairs that are left", "unspecific", "how many"] == ("1", 1)
+    assert {n: of for (title, n, _), of in opened.items() if title == "Filters"} == {
+        "asked": ("3", 3),
+        "kept": ("1", 1),
+    }
     assert opened["The funnel", "unspecific", "dropped"] == ("2", 2)
     assert opened["The funnel", "unspecific", "problems"] == ("partial 1", 1)
     of_sets = {key[1]: opened.pop(key) for key in [*opened] if key[0] == "Multiple choice"}
@@ -107,8 +117,23 @@ def test_numbers_of_the_planted_audit_open_the_questions_that_were_planted() -> 
         "tricky": ("1", 1),
         "sound": ("2", 2),
     }
-    held = "Filters held against what was planted"
+    held = "Filters compared with what was planted"
     assert (opened[held, "tricky", "seen"], opened[held, "tricky", "dropped"]) == (("4", 4), ("2", 2))
+    over = {
+        (key[1], key[2].removesuffix(", %")): n
+        for key, (_, n) in opened.items()
+        if key[0] == held and key[2].endswith("%")
+    }
+    rates = {row.filter: row for row in report.rows}
+    one, other = rates["unspecific"], rates["tricky"]
+    assert over == {
+        ("unspecific", "precision"): one.precision.n, ("unspecific", "any fault"): one.precision_any.n,
+        ("unspecific", "recall"): one.recall.n, ("unspecific", "false alarm"): one.false_alarm.n, ("unspecific", "F1"): 2,
+        ("tricky", "precision"): other.precision.n, ("tricky", "any fault"): other.precision_any.n,
+        ("tricky", "false alarm"): other.false_alarm.n, ("tricky", "F1"): 2,
+        ("all together", "precision"): report.precision.n, ("all together", "recall"): report.recall.n,
+        ("all together", "F1"): 3,
+    }  # fmt: skip
     became = {key[1:]: of for key, of in opened.items() if key[0] == "What became of planted questions"}
     assert became == {
         ("vague", "unspecific"): ("1", 1), ("vague", "tricky"): ("1", 1), ("tricky", "postponed"): ("1", 1),
@@ -116,3 +141,83 @@ def test_numbers_of_the_planted_audit_open_the_questions_that_were_planted() -> 
     }  # fmt: skip
     shares = {key[1]: of for key, of in opened.items() if key[0].startswith("Share of planted")}
     assert shares == {"sound/r": ("50.0", 2), "vague/r": ("100.0", 2)}  # nothing is decided of the other one
+
+
+def test_numbers_of_the_options_open_questions_attempts_votes_and_wrong_answers() -> None:
+    names = ("m/one", "m/two")
+    pairs = [pair(n) for n in range(6)]
+    wrong = tuple(Distractor(text=f"wrong {n}") for n in range(4))
+
+    def attempt(
+        item: int, number: int, outcome: ChoiceOutcome, blind: str = "BB", **more: Any
+    ) -> ChoiceAttempt:
+        stages: tuple[tuple[Any, str], ...] = (
+            ("with_steps", "AB"),
+            ("without_steps", blind),
+            ("confirm", "B"),
+        )
+        votes = tuple(
+            Vote(
+                stage=stage,
+                attempt=number,
+                assistant=name,
+                order=(0, 1, 2, 3, 4),
+                letter=letter.strip(),
+                right=letter == "A",
+            )
+            for stage, letters in stages[: 3 if more else 2]
+            for name, letter in zip(names, letters, strict=False)
+        )
+        return ChoiceAttempt(
+            item=pairs[item].id, number=number, outcome=outcome, wrong=wrong, votes=votes, **more
+        )
+
+    tried = {
+        0: (attempt(0, 0, "without_steps_fail", "AA"), attempt(0, 1, "ok", confirmed=True)),
+        1: (attempt(1, 0, "ok", "A ", confirmed=False),),
+        2: (attempt(2, 0, "without_steps_fail", "AA"), attempt(2, 1, "duplicate", "")),
+        3: (attempt(3, 0, "postponed", ""),),
+        4: (),
+        5: (),
+    }
+    unfit = Dropped(pairs[4].id, "no_context")
+    results = [
+        ChoiceResult(
+            Known(question=pair_question(pairs[n], {}), answers=("!",), lines=()),
+            own,
+            unfit if n == 4 else None,
+        )
+        for n, own in tried.items()
+    ]
+    items = [
+        ChoiceItem(id=pairs[n].id, question="?", options=("a", "b", "c", "d", "e"), letter="A")
+        for n in (0, 1)
+    ]
+    summary = summarise_choices(results, items, attempts=2, options=5, voters=2)
+    made = ClipMaking(
+        pairs, [], PairsSummary(), items=items, choices=summary, attempts=[a for own in tried.values() for a in own],
+        unfit=[unfit, Dropped(pairs[2].id, "duplicate")],
+    )  # fmt: skip
+    opened = listed(clip_sections(made))
+    assert {n: of for (title, n, _), of in opened.items() if title == "Options"} == {
+        "asked": ("6", 6),  # one left out, and one not begun
+        "with options": ("2", 2),
+        "open-ended only": ("1", 1),
+        "postponed": ("2", 2),
+    }
+    assert opened["Wrong answers by kind", "model", "how many"] == ("8", 8)
+    for a in summary.assistants:
+        columns = {
+            column: of
+            for (title, name, column), of in opened.items()
+            if (title, name) == ("Assistants", a.assistant)
+        }
+        assert columns["votes"] == (f"{a.votes}", a.votes)
+        assert columns.get("unparsed", ("0", 0)) == (f"{a.unparsed}", a.unparsed)
+        assert columns["right with steps, %"][1] == a.with_steps.whole
+        assert columns["right without, %"][1] == a.without_steps.whole
+    leak = summary.leak
+    assert [of for (title, *_), (_, of) in opened.items() if title == "Retry leak"] == [
+        x.whole for x in (leak.blind_accuracy, leak.seen_to_fail, leak.seen_to_pass, leak.confirmation_failed)
+    ]
+    assert {of for (title, *_), (_, of) in opened.items() if title == "Option tells"} == {len(items)}

@@ -167,6 +167,11 @@ def test_costs_that_are_not_known_for_all_are_lower_bounds() -> None:
         "descriptions of frames": "≥ 0.2500",
     }
     assert column(cost, "answering: tokens in")["openai/m"] == "≥ 300"
+    found = [[c.find for c in row[1:] if isinstance(c, Cell) and c.text != "–"] for row in cost.rows]
+    assert found == [
+        [(("exam", "e"), ("run", "openai/m"))] * 2,
+        [],
+    ]  # its own answers; what all runs share has none
 
 
 # -- a kind that this room has never heard of ----------------------------------------------------------------------

@@ -12,7 +12,9 @@ from proctor.report.data import Exam, ReportOptions
 from proctor.report.examples import MAX_PICTURES, Evidence, example_cards, take
 from proctor.report.highlights import highlights, in_order, pick, takers
 from proctor.report.moment import moment_evidence
-from proctor.report.parts import Drawn, ExampleView, Heat, SourceView, Table
+from proctor.report.page import render_page
+from proctor.report.parts import Cell, Drawn, ExampleView, Heat, Page, SourceView, Table
+from proctor.report.results import standing_plot
 from proctor.report.standing import Standing, stand
 
 QUICK = ReportOptions(resamples=200)
@@ -103,6 +105,7 @@ def test_the_moments_own_frame_is_always_there_and_earlier_ones_give_way() -> No
     assert len(taken[0].sources) == 4
     assert len(taken[-1].sources) == 1
     assert sum(len(s.picture) for card in taken for s in card.sources) <= MAX_PICTURES
+    assert len(render_page(Page("p", examples=taken)).encode()) < 4_000_000
 
 
 def test_the_page_opens_with_the_result_a_chart_and_a_striking_example() -> None:
@@ -122,6 +125,15 @@ def test_the_page_opens_with_the_result_a_chart_and_a_striking_example() -> None
     assert highlights(stand(made, QUICK), ()) == []  # what is not on the page is not shown apart
 
 
+def test_what_lies_beyond_the_upper_bound_is_shaded_too() -> None:
+    items = small_items()
+    runs = (make_run("best", items, "2220"), make_run("notes", items, "222222222220", "upper"))
+    chart = standing_plot(stand(Exam("moment", "moments", items, runs), QUICK))
+    assert chart is not None
+    assert chart.markup.count('class="band high"') == 1
+    assert "The upright line: the upper bound (91.7); shaded beyond." in chart.guide
+
+
 def test_numbers_lead_to_their_questions_and_few_are_grey() -> None:
     page = compose(small_data(exams=(exam(),)), QUICK)
     section = page.sections[0]
@@ -130,7 +142,19 @@ def test_numbers_lead_to_their_questions_and_few_are_grey() -> None:
     assert heat.counts[0][0] == 4
     assert heat.few(0, 0)
     assert heat.finds[0][0] == (("exam", "moments"), ("run", "other"), ("type", "next"))
-    beside = next(p for p in section.parts if isinstance(p, Table) and p.title == "other beside best")
+    tables = {part.title: part for part in section.parts if isinstance(part, Table)}
+    differ = tables["Which runs differ significantly"]
+    both = [cell.find for row in differ.rows for cell in row[1:] if isinstance(cell, Cell) and cell.text]
+    assert (("exam", "moments"), ("run", "other"), ("other", "best")) in both
+    assert len(set(both)) == 12  # of four runs, each with each
+    board = tables["Leaderboard"]
+    own = (("exam", "moments"), ("run", "other"))
+    first = dict(zip(board.head, board.rows[0], strict=True))
+    assert first["Questions"] == Cell("12", find=own)
+    assert first["Coverage"] == Cell("100.0 %", "12 of 12", "soft", find=own)
+    facts = next(dict(one.facts) for one in page.sections if one.id == "benchmark")
+    assert facts["questions: moments"] == Cell("12", find=(("exam", "moments"),))
+    beside = tables["other beside best"]
     cells = [c for c in beside.rows[0] if not isinstance(c, str)][1:]
     assert [c.text for c in cells] == ["3", "7", "2"]
     assert cells[2].find == (("exam", "moments"), ("run", "other"), ("other", "best"), ("than", "worse"))

@@ -167,7 +167,7 @@ def test_the_page_shows_every_table(data: ReportData) -> None:
         "is the judge to take",
         "chosen",
         "If people had judged",
-        "Who is judged by whom: own minus other",
+        "Marks of each run by each judge: own minus other",
         "Who answers whose questions",
         "Which rubric, for google/j",
         "Correlation with people",

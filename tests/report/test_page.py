@@ -10,7 +10,7 @@ import pytest
 from tests.report.pages import HOSTILE, full_page
 
 from proctor.report.page import render_page, write_page
-from proctor.report.parts import ExampleView, Heat, Page, Section, SourceView, Table
+from proctor.report.parts import ExampleView, Heat, Highlight, Page, Section, SourceView, Table
 
 
 def test_everything_that_was_given_stands_on_the_page():
@@ -75,6 +75,21 @@ def test_a_picture_of_several_questions_is_in_the_page_once():
     assert 'aria-label="a"' in text
 
 
+def test_the_striking_example_shows_the_frame_of_its_moment_and_pictures_are_decoded_when_needed():
+    earlier, last = (
+        SourceView(name, "frame", role, name, picture=f"data:image/webp;base64,{name}")
+        for name, role in (("AAAA", ""), ("BBBB", "the moment"))
+    )
+    example = ExampleView("q", "k", "?", "!", sources=(earlier, last))
+    text = render_page(Page("p", examples=(example,), striking=Highlight("q", "tells runs apart", "why")))
+    opening, _, rest = text.partition('<section id="examples"')
+    assert 'aria-label="Enlarge: BBBB"' in opening
+    assert "Enlarge: AAAA" not in opening
+    assert rest.index("Enlarge: AAAA") < rest.index("Enlarge: BBBB")
+    pictures = re.findall("<img [^>]*>", text)
+    assert [('loading="lazy"' in p, 'decoding="async"' in p) for p in pictures] == [(True, True)]
+
+
 def test_two_sections_of_one_id_are_refused():
     with pytest.raises(ValueError, match="same id"):
         render_page(Page("p", sections=(Section("a", "A"), Section("a", "B"))))
@@ -100,6 +115,13 @@ def test_shades_follow_values():
     assert Heat("t", "", ("a",), (("r", (0.0,)),), high=0.0).shade(0.0) == 0
     with pytest.raises(ValueError, match="2 cells"):
         Heat("t", "", ("a", "b"), (("r", (1.0,)),))
+
+
+def test_names_of_columns_are_broken_behind_their_signs_and_stay_text():
+    name = "python:mine:<b>answer_two</b>"
+    parts = (Heat("h", "", (name,), (("r", (1.0,)),)), Table("t", ("", name), (("r", "1"),)))
+    text = render_page(Page("p", sections=(Section("a", "A", parts),)))
+    assert text.count("<bdi>python:<wbr>mine:&lt;b&gt;answer_<wbr>two&lt;/<wbr>b&gt;</bdi>") == 2
 
 
 def test_an_empty_cell_stays_empty():

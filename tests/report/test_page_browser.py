@@ -156,7 +156,9 @@ COUNTS = """() => [...document.querySelectorAll("#benchmark, #dataset, #graphs, 
   [...section.querySelectorAll("table a.find")].map((link) => ({
     where: link.closest(".scroll").getAttribute("aria-label") + ": " + link.closest("tr").cells[0].innerText,
     number: parseInt(link.textContent.replace(/.* (?=[0-9]+$)/, "")), column: link.closest("td").cellIndex, link })))"""
-OF_ANSWERS = re.compile(r"^Who wrote|^Answers through|answers kept|^Questions and answers by type: .*@[6-9]")
+OF_ANSWERS = re.compile(
+    r"^Who wrote|^Answers through|answers kept|^Questions and answers by type: .*@([6-9]|1[0-9])| per (question|answer)|, mean@|shortest to|weighted by"
+)
 
 
 def test_every_count_opens_as_many_questions_or_lines(browser: Any, tmp_path: Path) -> None:
@@ -276,8 +278,20 @@ def test_no_word_is_broken_inside_and_paper_holds_all_columns(browser: Any, tmp_
         "[...document.querySelectorAll('.scroll')].filter(s => s.checkVisibility() && s.scrollWidth > s.clientWidth + 1).length"
     )
     assert wide == 0
-    matrix = page.get_by_role("region", name="Who can be told apart").locator("table")
+    matrix = page.get_by_role("region", name="Which runs differ significantly").locator("table")
     assert matrix.evaluate("table => getComputedStyle(table).breakInside") == "avoid"
+    page.close()
+
+
+def test_no_sheet_of_paper_is_half_empty(browser: Any, tmp_path: Path) -> None:
+    pdfium = pytest.importorskip("pypdfium2")
+    page = browser.new_page()
+    page.goto(write_page(tmp_path / "page.html", report()).as_uri())
+    with pdfium.PdfDocument(page.pdf(format="A4")) as document:
+        sheets = [sheet.render(scale=0.5).to_pil().convert("L") for sheet in document]
+    ends = [sheet.point(lambda grey: 255 * (grey < 235)).getbbox()[3] / sheet.height for sheet in sheets]
+    assert len(ends) > 3
+    assert min(ends[:-1]) > 0.5, ends
     page.close()
 
 

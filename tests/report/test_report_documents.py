@@ -105,6 +105,12 @@ def test_what_was_made_opens_its_questions_and_attempts_are_listed() -> None:
     (part,) = table(sections(Exam("d", "d", tuple(items_of(questions[:1]))))[0], "Asked for and made").rows
     assert [c.find for c in part if isinstance(c, Cell)] == [(), ()]  # not all of them are asked in the exam
     assert listed(whole) == {
+        ("Questions about documents", "asked for", ""): ("3", 3),
+        ("Questions about documents", "made", ""): ("2", 2),
+        ("Questions about documents", "attempts", ""): ("6", 6),
+        ("Questions about documents", "yield", ""): ("33.3 %", 6),
+        ("Questions about documents", "calls", ""): ("6", 6),
+        ("Questions about documents", "cost", ""): ("$1.50", 6),
         ("Yield: questions by attempt", "a/b", "1 text"): ("0.33", 6),
         ("Outcomes by style, share of its attempts", "a/b", "accepted"): ("0.33", 2),
         ("Outcomes by style, share of its attempts", "a/b", "hop leak"): ("0.67", 4),
@@ -115,6 +121,13 @@ def test_what_was_made_opens_its_questions_and_attempts_are_listed() -> None:
         ("Difficulty: answers without the sources", "from no source", "questions"): ("2", 2),
         ("Seeds", "table", "seeds"): ("6", 6),
     }
+    # A call was not made, and one question was not begun: both were asked for, and nothing was found out about either.
+    stopped = [AttemptRecord(target="a/b/1-0-0/0001", number=0, outcome="budget_stop", seed_id="x")]
+    begun = Writing(summarise_documents(targets[:2], [], stopped))
+    facts_of = {
+        key[1]: of for key, of in listed(writing_sections(begun, [], attempts=stopped)).items() if not key[2]
+    }
+    assert facts_of == {"asked for": ("2", 2)}
 
 
 def test_what_was_retrieved_of_a_modality_opens_the_questions_that_cite_it() -> None:

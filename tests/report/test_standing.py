@@ -106,7 +106,7 @@ def test_who_refuses_does_not_lead_and_floors_of_another_judge_are_no_measure() 
         msgspec.structs.replace(r, judge="another", signature=r.signature.replace("rules 1", "another")) for r in runs[2].table.rows
     ))) if runs[2].table else runs[2]  # fmt: skip
     text = summarize(stand(Exam("moment", "moments", items, (*runs[:2], anew)), QUICK))
-    assert "reaches 25.0 by the judge another, so that systems are not held against it" in text
+    assert "reaches 25.0 by the judge another, so that systems are not compared with it" in text
 
 
 def test_two_runs_of_one_name_are_refused() -> None:

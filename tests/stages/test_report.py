@@ -88,17 +88,27 @@ def test_scores_that_were_written_are_taken_only_while_they_are_those_of_the_mar
 def test_numbers_of_a_corpus_open_its_sources_and_what_was_left_out(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     sources = [
-        *(text_source(f"text:{n}", f"Lake {n}", f"It has {n} boats.", licence="CC0-1.0") for n in range(2)),
+        *(
+            text_source(f"text:{n}", f"Lake {n}", f"It has {n} boats.", licence="CC0-1.0", doc_id="lakes")
+            for n in range(2)
+        ),
         table_source("table:0", "Boats", header=("lake", "boats"), rows=(("A", "3"),)),
     ]
     dropped = [Dropped("page.html", "short", "12 characters")]
     write_corpus(workspace.file("corpus"), sources, {"text:7": "text:0", "text:8": "text:0"}, dropped=dropped)
-    assert listed(document_writing(workspace, ())) == {
+    spread = "Sources, and how many characters they have"
+    opened = listed(document_writing(workspace, ()))
+    columns = ("min", "median", "mean", "max")
+    assert [opened.pop((spread, name, x))[1] for name in ("text", "table") for x in columns] == [2] * 4 + [
+        1
+    ] * 4
+    assert opened == {
         ("Corpus", "texts", ""): ("2", 2),
         ("Corpus", "tables", ""): ("1", 1),
+        ("Corpus", "documents", ""): ("2", 2),
         ("Corpus", "duplicates", ""): ("2", 2),
-        ("Sources, and how many characters they have", "text", "sources"): ("2", 2),
-        ("Sources, and how many characters they have", "table", "sources"): ("1", 1),
+        (spread, "text", "sources"): ("2", 2),
+        (spread, "table", "sources"): ("1", 1),
         ("Licences of sources", "CC0-1.0", "sources"): ("2", 2),
         ("Licences of sources", "unknown", "sources"): ("1", 1),
         ("Left out of the corpus", "short", "entries"): ("1", 1),

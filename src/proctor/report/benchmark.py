@@ -77,8 +77,9 @@ def _name(part: Evidence) -> str:
 
 def benchmark_section(about: About, exams: Sequence[Exam]) -> Section:
     """Return what the benchmark is and what it is composed of."""
-    facts = [("benchmark", f"{about.name} {about.version}".strip())] if about.name else []
-    facts += [(f"questions: {e.title}", f"{len(e.items):,}") for e in exams]
+    facts: list[tuple[str, str | Cell]] = []
+    facts += [("benchmark", f"{about.name} {about.version}".strip())] if about.name else []
+    facts += [(f"questions: {e.title}", counted(len(e.items), ("exam", e.title))) for e in exams]
     facts += [("runs", f"{sum(len(e.runs) for e in exams):,}")]
     facts += [("licence", about.licence)] if about.licence else []
     parts: list[Part] = [Paragraph(about.made)] if about.made else []
@@ -131,12 +132,14 @@ def _figures(items: Sequence[Item], whole: tuple[str, str]) -> Iterator[tuple[st
     yield "questions", counted(len(items), whole)
     yield "different question texts", f"{len(set(questions)):,}"
     yield "clusters (recordings, videos, documents)", f"{len(clusters):,}"
-    yield "accepted answers per question, mean", show_value(sum(len(i.golds) for i in items) / len(items), 2)
-    yield "words per question, punctuation counted", show_value(mean_tokens(questions).value)
-    yield "words per question, split at white space", show_value(mean_words(questions).value)
-    if answers:
-        yield "words per answer, punctuation counted", show_value(mean_tokens(answers).value)
-        yield "words per answer, split at white space", show_value(mean_words(answers).value)
+    means = {
+        "accepted answers per question, mean": show_value(sum(len(i.golds) for i in items) / len(items), 2)
+    }
+    for what, texts in (("question", questions), ("answer", answers)):
+        if texts:
+            means[f"words per {what}, punctuation counted"] = show_value(mean_tokens(texts).value)
+            means[f"words per {what}, split at white space"] = show_value(mean_words(texts).value)
+    yield from ((name, Cell(text, find=(whole,))) for name, text in means.items())
 
 
 def _answers_histogram(items: Sequence[Item], whole: tuple[str, str]) -> Iterator[Table]:

@@ -24,6 +24,7 @@ from proctor.ask.clip.statistics import (
     compare_with_published,
     open_statistics,
 )
+from proctor.metrics.choice.letters import LETTERS
 from proctor.metrics.figure import Histogram
 from proctor.procedure.trim_rules import TrimRules
 from proctor.records import Dropped
@@ -74,6 +75,7 @@ class ClipMaking:
         training: pairs that were set apart for training.
         gone: what the writing left out, one by one.
         attempts: at options, one by one.
+        unfit: questions without options, those among them that there was no attempt at.
         planted: questions of the audit.
         audited: what the filters said of them.
         built: ids of the benchmark's questions, by those of their pairs.
@@ -91,6 +93,7 @@ class ClipMaking:
     training: Sequence[ClipPair] = ()
     gone: Sequence[Dropped] = ()
     attempts: Sequence[ChoiceAttempt] = ()
+    unfit: Sequence[Dropped] = ()
     planted: Sequence[Planted] = ()
     audited: Sequence[FilterVerdict] = ()
     built: Mapping[str, str] = field(default_factory=dict)
@@ -168,8 +171,8 @@ def _pairs(made: ClipMaking) -> Section:
     facts: tuple[tuple[str, str | Cell], ...] = (
         *((what, n) for what, (n, _) in footage.items()),
         ("pairs", counted(len(pairs), among=("pairs", "after: writing"))),
-        ("asked for", f"{summary.asked:,}"),
-        ("cost", dollars(float(summary.cost) if summary.cost else None)),
+        ("asked for", counted(summary.asked, among=("pairs", "asked for"))),
+        ("cost", _paid(summary.cost or None, ("tasks", "writing: tasks"))),
     )
     return Section("pairs", "Pairs", tuple(parts), facts)
 
@@ -233,13 +236,13 @@ def _each(made: ClipMaking) -> _Lines:
         lines.append(
             ((one.id, "", f"left out: {one.reason}", one.detail), (f"left out: {one.reason}", *came))
         )
-    said: dict[str, list[FilterVerdict]] = {}
-    for verdict in made.verdicts or ():
-        said.setdefault(verdict.item_id, []).append(verdict)
-    for p in made.pairs:
-        verdicts = said.get(p.id, [])
+    for p, result in zip(
+        made.pairs, results_of([p.id for p in made.pairs], made.verdicts or ()), strict=True
+    ):
+        verdicts = result.verdicts
         tags = [f"{p.dataset}: {p.position}", f"{p.dataset}: all", f"{p.level}, {p.category}"]
-        tags += [*(f"writing: {step}" for step in _ENTRIES), "after: writing"]
+        tags += [*(f"writing: {step}" for step in _ENTRIES), "after: writing", "asked for"]
+        tags.append("filters: " + ("failed" if result.failed_at else result.outcome))
         tags += [f"{title}: questions" for title, ids in sets.items() if p.id in ids]
         if item := items.get(p.id):
             tags += [f"letter: {item.letter}", f"attempts: {item.attempts}"]
@@ -252,6 +255,7 @@ def _each(made: ClipMaking) -> _Lines:
         end, why = (f"{_KEEP[last.keep]} by {last.filter}", last.reason) if last else (end, "")
         question = Cell(p.question, item=made.built.get(p.id, ""))
         lines.append(((question, f"{p.level}, {p.category}", end, why), tags))
+    lines += [(("–", "", "never written", ""), ("asked for",))] * (made.summary.asked - len(made.pairs))
     return lines
 
 
@@ -269,8 +273,8 @@ def _filters(pairs: Sequence[ClipPair], verdicts: Sequence[FilterVerdict]) -> Se
             counted(row.postponed, among=("pairs", f"{row.filter}: postponed")),
             Cell(parts=tuple(Cell(f"{problem} {n:,}", among=("pairs", f"{row.filter}: {problem}"))
                              for problem, n in row.problems.items())),
-            f"{row.calls:,}",
-            dollars(None if row.cost is None else float(row.cost)),
+            counted(row.calls, among=("pairs", f"{row.filter}: seen")),
+            _paid(row.cost, ("pairs", f"{row.filter}: seen")),
         )
         for row in funnel.rows
     )  # fmt: skip
@@ -281,7 +285,7 @@ def _filters(pairs: Sequence[ClipPair], verdicts: Sequence[FilterVerdict]) -> Se
         among="pairs",
     )  # fmt: skip
     facts = tuple(
-        (name, f"{n:,}")
+        (name, counted(n, among=("pairs", "after: writing" if name == "asked" else f"filters: {name}")))
         for name, n in (("asked", funnel.asked), ("kept", funnel.kept), ("postponed", funnel.postponed))
     )
     note = Paragraph(
@@ -298,11 +302,18 @@ def _audit(audit: AuditReport, planted: Sequence[Planted], verdicts: Sequence[Fi
         (
             row.filter, row.catches,
             *(counted(n, among=("planted", f"{row.filter}: {what}")) for what, n in (("seen", row.seen), ("dropped", row.dropped))),
-            *map(_rate, (row.precision, row.precision_any, row.recall, row.false_alarm, row.f1)),
+            *(_rate(rate, f"{row.filter}: {over}") for rate, over in (
+                (row.precision, "dropped"), (row.precision_any, "dropped"), (row.recall, "recall"),
+                (row.false_alarm, "false alarm"), (row.f1, "F1"),
+            )),
         )
         for row in audit.rows
     )  # fmt: skip
-    rates = (_rate(audit.precision), _rate(audit.recall), _rate(audit.f1))
+    rates = (
+        _rate(audit.precision, "all: dropped"),
+        _rate(audit.recall, "all: recall"),
+        _rate(audit.f1, "all: F1"),
+    )
     rows = (*rows, ("all together", "", "", "", rates[0], "", rates[1], "", rates[2]))
     head = (
         "filter",
@@ -316,10 +327,7 @@ def _audit(audit: AuditReport, planted: Sequence[Planted], verdicts: Sequence[Fi
         "F1, %",
     )
     note = "Faults were planted by rule into questions from these annotations. Below each number its Wilson interval at 95 %."
-    rules = tuple(
-        (name, replace(_rate(rate), among=("planted", f"rule: {name}")))
-        for name, rate in audit.by_rule.items()
-    )
+    rules = tuple((name, _rate(rate, f"rule: {name}")) for name, rate in audit.by_rule.items())
     became = Heat(
         "What became of planted questions", "planted", tuple(next(iter(audit.confusion.values()), {})),
         tuple((kind, tuple(map(float, row.values()))) for kind, row in audit.confusion.items()),
@@ -327,10 +335,10 @@ def _audit(audit: AuditReport, planted: Sequence[Planted], verdicts: Sequence[Fi
         among="planted",
     )  # fmt: skip
     parts = (
-        Table("Filters held against what was planted", head, rows, note, words=frozenset({1})),
+        Table("Filters compared with what was planted", head, rows, note, words=frozenset({1})),
         became,
         Table("Share of planted questions that any filter dropped, by rule", ("rule", "dropped, %"), rules),
-        _planted(planted, verdicts),
+        _planted(audit, planted, verdicts),
     )
     facts = tuple(
         (kind, counted(n, among=("planted", f"planted: {kind}"))) for kind, n in audit.planted.items()
@@ -338,62 +346,118 @@ def _audit(audit: AuditReport, planted: Sequence[Planted], verdicts: Sequence[Fi
     return Section("audit", "Planted audit", parts, facts)
 
 
-def _planted(planted: Sequence[Planted], verdicts: Sequence[FilterVerdict]) -> Listing:
-    """Return every planted question with what became of it, dropped ones first."""
+def _planted(audit: AuditReport, planted: Sequence[Planted], verdicts: Sequence[FilterVerdict]) -> Listing:
+    """Return every planted question with what became of it, dropped ones first, and in which of the audit's numbers it counts."""
     by_id, lines = {p.pair.id: p for p in planted}, _Lines()
     for result in sorted(results_of(by_id, verdicts), key=lambda result: result.outcome != "dropped"):
         one, by = by_id[result.item_id], result.dropped_by
         tags = [f"planted: {one.kind}", f"{one.kind}, {by.filter if by else result.outcome}"]
         tags += [f"rule: {one.kind}/{one.rule}"] if result.outcome != "postponed" else []
-        tags += [f"{v.filter}: seen" for v in result.verdicts if v.keep is not None]
-        tags += [f"{v.filter}: dropped" for v in result.verdicts if v.keep is False]
+        keeps, faulty = {v.filter: v.keep for v in result.verdicts}, one.kind != "sound"
+        for row in audit.rows:
+            keep = keeps.get(row.filter, None if result.outcome == "postponed" else True)
+            seen = row.filter in keeps and keep is not None
+            tags += _counted_by(
+                row.filter, own=one.kind == row.catches and keep is not None, dropped=keep is False
+            )
+            tags += [f"{row.filter}: seen"] if seen else []
+            tags += [f"{row.filter}: false alarm"] if seen and not faulty else []
+        tags += _counted_by("all", own=faulty and result.outcome != "postponed", dropped=by is not None)
         end = (f"dropped by {by.filter}", by.reason) if by else (result.outcome, "")
         lines.append(((one.pair.question, f"{one.kind}, {one.rule}", *end), tags))
     head = ("Question", "Planted", "Outcome", "Why")
     return Listing.of("planted", "Each planted question", head, lines)
 
 
-def _rate(rate: Rate) -> Cell:
-    return number(rate, scale=100)
+def _counted_by(name: str, *, own: bool, dropped: bool) -> Iterator[str]:
+    """Yield over which numbers of a filter a question counts that it is there for, or has dropped."""
+    for over, counts in (("dropped", dropped), ("recall", own), ("F1", own or dropped)):
+        if counts:
+            yield f"{name}: {over}"
+
+
+def _rate(rate: Rate, over: str) -> Cell:
+    """Return a rate that opens the planted questions that it is computed over."""
+    return replace(number(rate, scale=100), among=("planted", over))
 
 
 # -- options -------------------------------------------------------------------------------------------------------
 
 
 def _options(made: ClipMaking, summary: ChoiceSummary) -> Section:
-    facts = (
-        ("asked", f"{summary.asked:,}"),
-        ("with options", f"{len(made.items):,}"),
-        ("open-ended only", f"{summary.open_ended:,}"),
-        ("postponed", f"{summary.postponed:,}"),
-        ("calls", f"{summary.calls:,}"),
-        ("cost", dollars(None if summary.cost is None else float(summary.cost))),
-    )
-    assistants = tuple(
-        (a.assistant, f"{a.votes:,}", f"{a.unparsed:,}", _share(a.with_steps), _share(a.without_steps))
+    facts: tuple[tuple[str, str | Cell], ...] = (
+        *((name, counted(n, among=("options", name))) for name, n in (
+            ("asked", summary.asked), ("with options", len(made.items)), ("open-ended only", summary.open_ended),
+            ("postponed", summary.postponed),
+        )),
+        ("calls", counted(summary.calls, among=("options", "attempts"))),
+        ("cost", _paid(summary.cost, ("options", "attempts"))),
+    )  # fmt: skip
+    assistants: tuple[Row, ...] = tuple(
+        (
+            a.assistant,
+            *(counted(n, among=("votes", f"{a.assistant}: {what}")) for what, n in (("votes", a.votes), ("unparsed", a.unparsed))),
+            *(_share(share, ("votes", f"{a.assistant}: {_STAGES[stage]}"))
+              for stage, share in (("with_steps", a.with_steps), ("without_steps", a.without_steps))),
+        )
         for a in summary.assistants
-    )
+    )  # fmt: skip
     head = ("assistant", "votes", "unparsed", "right with steps, %", "right without, %")
     parts = (
         *_letters(summary),
         *_attempts(summary),
         *_leak(summary.leak),
         Table("Assistants", head, assistants),
-        _tried(made),
+        *_tried(made, summary),
     )
     return Section("options", "Options", parts, facts)
 
 
-def _tried(made: ClipMaking) -> Listing:
-    """Return every attempt at options with what became of it, refused ones first."""
+_STAGES: Final = {"with_steps": "with the steps", "without_steps": "without", "confirm": "fresh, without"}
+
+
+def _tried(made: ClipMaking, summary: ChoiceSummary) -> Iterator[Listing]:
+    """Yield every attempt at options with what became of it, refused ones first, its votes, and the wrong answers of questions with options.
+
+    A question counts where its last attempt is, or where it says that there was none.
+    """
     asked = {p.id: p.question for p in made.pairs} | {i.id: i.question for i in made.items}
-    lines = _Lines()
+    last, accepted = {a.item: a for a in made.attempts}, {i.id for i in made.items}
+    ends = {"postponed": "postponed", "ok": "unconfirmed"}
+    firsts = {a.item: a for a in reversed(made.attempts) if any(v.stage == "without_steps" for v in a.votes)}
+    lines, votes, wrong = _Lines(), _Lines(), _Lines()
     for a in sorted(made.attempts, key=lambda a: a.outcome == "ok"):
         question = Cell(asked.get(a.item, a.item), item=made.built.get(a.item, ""))
         outcome = a.outcome.replace("_", " ")
-        lines.append(((question, f"{a.number + 1}", outcome, a.detail), (f"outcome: {outcome}",)))
+        tags = ["attempts", f"outcome: {outcome}"]
+        if a is last[a.item]:
+            tags += [
+                "asked",
+                "with options" if a.item in accepted else ends.get(a.outcome, "open-ended only"),
+            ]
+            wrong += [
+                ((d.text, d.kind, question), (f"kind: {d.kind}",)) for d in a.wrong if a.item in accepted
+            ]
+            tags += ["fresh vote"] if a.outcome == "ok" and a.confirmed is not None else []
+        first = ["first blind"] if a is firsts.get(a.item) else []
+        lines.append(((question, f"{a.number + 1}", outcome, a.detail), [*tags, *first]))
+        for v in a.votes:
+            chosen = "the right option" if v.right else "nothing that could be read"
+            if v.letter and not v.right:
+                chosen = a.wrong[v.order[LETTERS.index(v.letter)] - 1].text
+            stage, unread = _STAGES[v.stage], [] if v.letter else ["unparsed"]
+            tags = [f"{v.assistant}: {x}" for x in ("votes", stage, *unread)]
+            tags += first if v.stage == "without_steps" else []
+            votes.append(((question, f"{a.number + 1}", v.assistant, stage, chosen), tags))
+    unfit = [one for one in made.unfit if one.id not in last]
+    lines += [((asked.get(x.id, x.id), "", f"left out: {x.reason}", x.detail), ("asked",)) for x in unfit]
+    waiting = summary.asked - len(last) - len(unfit)
+    lines += [(("–", "", "not begun", ""), ("asked", "postponed"))] * waiting
     head = ("Question", "Attempt", "Outcome", "Detail")
-    return Listing.of("options", "Each attempt at options", head, lines)
+    yield Listing.of("options", "Each attempt at options", head, lines)
+    yield Listing.of("wrong", "Each wrong answer", ("Wrong answer", "Kind", "Question"), wrong)
+    columns = ("Question", "Attempt", "Assistant", "Vote", "Chose")
+    yield Listing.of("votes", "Each vote", columns, votes)
 
 
 def _letters(summary: ChoiceSummary) -> Iterator[Part]:
@@ -403,21 +467,25 @@ def _letters(summary: ChoiceSummary) -> Iterator[Part]:
     )
     n = sum(letters.counts.values())
     longest = tells.longest_right
-    rows: tuple[Row, ...] = (
+    rows: tuple[tuple[str, Cell, str | Cell], ...] = (
         (
             "right option is the longest one, % of questions",
             Cell("–") if longest is None else Cell(show_value(100 * longest), f"{longest * n:.1f} of {n:,}"),
             guessed(None if tells.chance is None else 100 * tells.chance, n),
         ),
-        ("mean words of right and of wrong options", _shown(tells.words_right), _shown(tells.words_wrong)),
+        (
+            "mean words of right and of wrong options",
+            Cell(_shown(tells.words_right)),
+            _shown(tells.words_wrong),
+        ),
         (
             "mean characters of right and of wrong options",
-            _shown(tells.characters_right),
+            Cell(_shown(tells.characters_right)),
             _shown(tells.characters_wrong),
         ),
         (
             f"letters: chi² with {letters.df} degrees of freedom",
-            _shown(letters.chi2),
+            Cell(_shown(letters.chi2)),
             f"p {_shown(letters.p)}",
         ),
     )
@@ -425,7 +493,9 @@ def _letters(summary: ChoiceSummary) -> Iterator[Part]:
         "Without a tell: what drawing an option evenly gets on average, and below it where 95 % of such sets of guesses land. Where "
         "several options are the longest, each counts in part."
     )
-    yield Table("Option tells", ("", "value", "without a tell"), rows, note)
+    opening = ("pairs", "Multiple choice: questions")
+    found = tuple((name, replace(value, among=opening), without) for name, value, without in rows)
+    yield Table("Option tells", ("", "value", "without a tell"), found, note)
 
 
 def _attempts(summary: ChoiceSummary) -> Iterator[Part]:
@@ -442,24 +512,28 @@ def _attempts(summary: ChoiceSummary) -> Iterator[Part]:
         yield Table(
             "Wrong answers by kind",
             ("kind", "how many"),
-            tuple((k, f"{n:,}") for k, n in summary.kinds.items()),
+            tuple((k, counted(n, among=("wrong", f"kind: {k}"))) for k, n in summary.kinds.items()),
         )
 
 
 def _leak(leak: RetryLeak) -> Iterator[Part]:
     rows = (
-        ("blind accuracy of a single vote", _share(leak.blind_accuracy), ""),
+        ("blind accuracy of a single vote", _share(leak.blind_accuracy, ("votes", "first blind")), ""),
         (
             "first attempts that fail the blind vote",
-            _share(leak.seen_to_fail),
+            _share(leak.seen_to_fail, ("options", "first blind")),
             _percentage(leak.expected_to_fail),
         ),
         (
             "questions that pass within all attempts",
-            _share(leak.seen_to_pass),
+            _share(leak.seen_to_pass, ("options", "first blind")),
             _percentage(leak.expected_to_pass),
         ),
-        ("fresh votes on accepted options that fail", _share(leak.confirmation_failed), ""),
+        (
+            "fresh votes on accepted options that fail",
+            _share(leak.confirmation_failed, ("options", "fresh vote")),
+            "",
+        ),
     )
     note = "Retrying until a vote passes selects luck; the fresh vote, in new orders, says how much of it there is."
     yield Table("Retry leak", ("", "seen, %", "expected of independent votes"), rows, note)
@@ -472,7 +546,7 @@ def _leak(leak: RetryLeak) -> Iterator[Part]:
     )
 
 
-def _share(share: Share) -> Cell:
+def _share(share: Share, among: tuple[str, str] | None = None) -> Cell:
     if share.share is None:
         return Cell("–")
     ends = (
@@ -480,7 +554,13 @@ def _share(share: Share) -> Cell:
         if share.low is None or share.high is None
         else f"{100 * share.low:.1f} to {100 * share.high:.1f}, "
     )
-    return Cell(show_value(100 * share.share), f"{ends}of {share.whole:,}")
+    return Cell(show_value(100 * share.share), f"{ends}of {share.whole:,}", among=among)
+
+
+def _paid(cost: float | str | None, among: tuple[str, str]) -> Cell:
+    """Return dollars, which open what they were paid for."""
+    paid = None if cost is None else float(cost)
+    return Cell(dollars(paid), among=among if paid else None)
 
 
 def _percentage(value: float | None) -> str:

@@ -214,7 +214,7 @@ def _caveats(standing: Standing) -> Iterator[str]:
         yield f"The upper bound, {upper.name.label}, is given what others must not know and reaches {show_value(upper.value)}{by}."
     if standing.detectable is not None:
         points = f"{standing.detectable:.1f} points"
-        yield f"Two runs have to differ by about {points} to be told apart here (power 0.8, two-sided level 0.05)."
+        yield f"Two runs have to differ by about {points} to differ significantly here (power 0.8, two-sided level 0.05)."
     yield from _incomplete(standing)
 
 
@@ -222,15 +222,15 @@ def _ties(standing: Standing, systems: Sequence[Line]) -> Iterator[str]:
     pairs = [(a, b) for a, b in combinations(systems, 2) if (a.run.name, b.run.name) in standing.compared]
     tied = [(a, b) for a, b in pairs if not _apart(standing, a, b)]
     if len(pairs) == 1 and len(systems) == 2:
-        yield f"It can{'not' if tied else ''} be told apart from {systems[1].name.label}."
+        yield f"The difference to {systems[1].name.label} is{' not' if tied else ''} significant."
     elif pairs and not tied:
-        yield "Every two systems can be told apart."
+        yield "Every two systems differ significantly."
     elif pairs and len(tied) == len(pairs):
-        yield "No two systems can be told apart."
+        yield "No two systems differ significantly."
     elif pairs:
-        start = f"Of {len(pairs):,} pairs of systems, {len(tied):,} cannot be told apart"
-        named = "; ".join(f"{a.name.label} from {b.name.label}" for a, b in tied)
-        yield f"{start}: {named}." if len(tied) <= _PAIRS else f"{start}; a table says who from whom."
+        start = f"Of {len(pairs):,} pairs of systems, {len(tied):,} {'does' if len(tied) == 1 else 'do'} not differ significantly"
+        named = "; ".join(f"{a.name.label} and {b.name.label}" for a, b in tied)
+        yield f"{start}: {named}." if len(tied) <= _PAIRS else f"{start}; a table shows which."
 
 
 def _apart(standing: Standing, a: Line, b: Line) -> bool:
@@ -249,7 +249,7 @@ def _floor(standing: Standing, systems: Sequence[Line]) -> Iterator[str]:
     rivals = [s for s in systems if s.judge == floor.judge]
     below = [s for s in rivals if (s.value or 0.0) <= (floor.value or 0.0) or not _apart(standing, s, floor)]
     if not rivals:
-        by = f" by the judge {floor.judge}, so that systems are not held against it" if systems else ""
+        by = f" by the judge {floor.judge}, so that systems are not compared with it" if systems else ""
         yield f"{start}{by}."
     elif not below:
         yield f"{start}; every system is above it."

@@ -12,8 +12,8 @@ import msgspec
 from proctor.ask.documents.plan import ImpossibleCell
 from proctor.ask.documents.record import OUTCOMES, AttemptRecord
 from proctor.ask.documents.style import render_combination
+from proctor.ask.documents.summary import UNTRIED, DocumentsSummary
 from proctor.ask.documents.summary import Cell as Asked
-from proctor.ask.documents.summary import DocumentsSummary
 from proctor.corpus.source import Source
 from proctor.exam.concur import ConcurrenceTable
 from proctor.exam.kinds.documents_question import cited_modalities, combination, document_facts
@@ -92,22 +92,27 @@ def writing_sections(
     if found.interrupted or summary.open:
         text = f"Not finished: {summary.open:,} targets are open; the same command goes on."
         parts.append(Paragraph(text, beware=True))
-    facts = (
-        ("asked for", f"{summary.asked:,}"),
+    facts: tuple[tuple[str, str | Cell], ...] = (
+        ("asked for", counted(summary.asked, among=("attempts", "asked for"))),
         *(
             [("impossible here", f"{sum(c.questions for c in found.impossible):,}")]
             if found.impossible
             else []
         ),
-        ("made", f"{summary.achieved:,}"),
-        ("attempts", f"{summary.attempts:,}"),
-        ("yield", _percent(summary.yield_)),
-        ("calls", f"{summary.calls:,}"),
-        ("cost", dollars(None if summary.cost is None else float(summary.cost))),
+        ("made", counted(summary.achieved, among=("attempts", "outcome: accepted"))),
+        ("attempts", counted(summary.attempts, among=("attempts", "attempts"))),
+        ("yield", Cell(_percent(summary.yield_), among=("attempts", "attempts"))),
+        ("calls", counted(summary.calls, among=("attempts", "attempts"))),
+        (
+            "cost",
+            Cell(
+                dollars(None if summary.cost is None else float(summary.cost)), among=("attempts", "attempts")
+            ),
+        ),
         *([("candidates by", found.embedder)] if found.embedder else []),
     )
     yield Section("questions", "Questions about documents", tuple(parts), facts)
-    yield _attempts(found, questions, _each(summary.cells, questions, attempts, modalities or {}))
+    yield _attempts(found, questions, _each(summary, questions, attempts, modalities or {}))
 
 
 def _grids(cells: Sequence[Asked], exam: Exam | None) -> Iterator[Part]:
@@ -170,18 +175,21 @@ def _calls_each(cell: Asked) -> float | None:
 
 
 def _each(
-    cells: Sequence[Asked],
+    summary: DocumentsSummary,
     questions: Sequence[Question],
     attempts: Sequence[AttemptRecord],
     modalities: Mapping[str, str],
 ) -> Listing:
-    """Return every attempt with what became of it, refused ones first."""
+    """Return every attempt with what became of it, refused ones first; a question that was asked for counts where its last one is."""
     by_id = {q.id: q for q in questions}
-    planned = {f"{c.style}/{render_combination(c.modalities)}": c for c in cells}
+    planned = {f"{c.style}/{render_combination(c.modalities)}": c for c in summary.cells}
+    last = {a.target: a for a in attempts}
     lines: list[tuple[Row, Iterable[str]]] = []
     for a in sorted(attempts, key=lambda a: a.outcome == "accepted"):
         outcome = a.outcome.replace("_", " ")
         tags = [f"outcome: {outcome}"]
+        tags += ["asked for"] if a is last[a.target] else []
+        tags += ["attempts"] if a.outcome not in UNTRIED else []
         if cell := planned.get(a.target.rpartition("/")[0]):
             tags += [f"{cell.style}, {cell.combination}", f"{cell.style}, {outcome}"]
         if a.seed_id in modalities:
@@ -194,6 +202,7 @@ def _each(
                 tags += [f"answered {what}", f"answered {what}: {mark}"]
         sort = f"{cell.style}, {cell.combination}" if cell else ""
         lines.append(((name, sort, f"{a.number + 1}", outcome, a.detail), tags))
+    lines += [(("–", "", "", "not begun", ""), ("asked for",))] * (summary.asked - len(last))
     head = ("Question", "Style and sources", "Attempt", "Outcome", "Detail")
     return Listing.of("attempts", "Each attempt", head, lines)
 

@@ -152,7 +152,7 @@ def _judges(c: Calibration, names: Names) -> Iterator[Part]:
     rows: list[Row] = []
     for r in c.judges:
         called = _called(names, r.name)
-        tag = "chosen" if r.name == c.choice.judge else "≈ not told apart" if r.name in c.choice.tied else ""
+        tag = "chosen" if r.name == c.choice.judge else "≈ tied" if r.name in c.choice.tied else ""
         best = c.choice.best_in.get(r.name)
         again = Cell("–")
         if r.consistency:
@@ -280,7 +280,7 @@ def _preferences(judging: Judging, names: Names) -> Iterator[Part]:
     found = judging.self_preference
     by = f", judged by {names[found.generator_judge].label}" if found.generator_judge in names else ""
     yield from _preference(
-        "Who is judged by whom", "Mean mark of each run at each judge, on the answers that all of them marked.",
+        "Marks of each run by each judge", "Mean mark of each run at each judge, on the answers that all of them marked.",
         "Plain: the marks that a family's judges give to its own answers, minus those that other judges give to the same answers; a "
         "judge that is strict with everybody is strict here too. Adjusted: minus the same difference on the answers of families that "
         "do not judge, where there are any, which is self-preference proper.",

@@ -43,7 +43,7 @@ _ALL_PAIRS: Final = 4
 """Up to so many runs are compared each with each; more are compared with the one that is looked at closely."""
 _MEANING: Final = """\
 Pooled: a mistake is drawn, and a step without one, from anywhere; how often does the mistake score higher? Papers report this.
-Within recordings: both are drawn from one recording. Which of its steps went wrong? This is what helps somebody at work.
+Within recordings: both are drawn from one recording. Which of its steps went wrong? This is what helps a person at work.
 Between recordings: they are drawn from two recordings. Knowing which recording went wrong is enough.
 In mistaken recordings: pooled, but recordings without any mistake are left out."""
 _FIGURES: Final[Mapping[str, str]] = {
@@ -85,7 +85,7 @@ def learned_page(found: Learned, *, resamples: int = RESAMPLES) -> Page:
         )
     )
     lead = (
-        "Each step of a recording gets a score: how likely is it that somebody made a mistake in it? "
+        "Each step of a recording gets a score: how likely is it that a mistake was made in it? "
         + (f"Test part of split {found.split}. " if found.split else "")
         + f"{close.name} is looked at closely, because it is the best on validation data."
         * (len(found.runs) > 1),
@@ -412,7 +412,7 @@ def _without_order(found: Learned) -> Iterator[Table]:
         rows.append((Cell("knowing nothing", tone="floor", tag="chance"), "50.0", "50.0"))
         note = (
             "ROC-AUC in per cent. Times and task graph tell mistakes of order almost by themselves. Here the steps that carry one "
-            "are left out: how well are the other mistakes told from steps without any?"
+            "are left out: how well do the other mistakes stand out from steps without any?"
         )
         yield Table("Without mistakes of order", ("", "pooled", "within recordings"), tuple(rows), note)
 

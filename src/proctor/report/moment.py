@@ -73,6 +73,10 @@ here are those of its tables."""
 _PUBLISHED_IDS: Final = "f83fbe76fdc510756c12e0ad739a3ecbb512729a6c9e92f503d1c48808fd3475"
 """SHA-256 of the 401 published ids, sorted, one a line."""
 
+_OF_ALL: Final = frozenset(
+    {"items", "clip_seconds", "", "steps_so_far", "steps_per_activity_weighted", "answers_per_question", "question_tokens", "answer_tokens"}
+)  # fmt: skip
+"""Key figures of all questions: their number, and means over them."""
 _WORDS: Final = 8
 _DRAWN: Final = 6
 """Examples whose task graph is drawn with its states; the list of steps says the same for all."""
@@ -144,8 +148,8 @@ def _dataset(
 
 
 def _leads(key: str, whole: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Return which examples a key figure counts."""
-    return whole if key == "items" else (*whole, ("noise", key)) if key in ("clean", "noisy") else ()
+    """Return which examples a key figure counts, or is about."""
+    return whole if key in _OF_ALL else (*whole, ("noise", key)) if key in ("clean", "noisy") else ()
 
 
 def _first_words(items: Sequence[Item], examples: Mapping[str, Example]) -> Section:
@@ -226,8 +230,8 @@ def _type_row(
         counted(sum(examples[i.id].has_answer for i in items), *find, ("something to name", "yes")),
         Cell(_kept(items, offered), among=("asked", f"{name}: proposed")), *([published.get("approved" if name == "all" else name, "")] if published else []),
         *(counted(kinds[kind], *find, ("kind of answer", kind)) for kind in ("direct", "suggestion", "intervention")),
-        show_value(mean_tokens([i.question.text for i in items]).value if items else None),
-        show_value(mean_tokens([_text(g) for g in golds]).value if golds else None),
+        *(Cell(show_value(mean_tokens(texts).value if texts else None), find=find if texts else ())
+          for texts in ([i.question.text for i in items], [_text(g) for g in golds])),
     )  # fmt: skip
 
 

@@ -128,6 +128,7 @@ def _environment() -> Environment:
     environment.filters.update(
         line=lambda text: _line(str(text)),
         cell=lambda text: _line(str(text)) if text.strip() else "",
+        head=lambda text: _head(str(text)) if text.strip() else "",
         text=lambda text: clip_text(str(text), _MAX_TEXT),
         brief=lambda text: textwrap.shorten(show_text(str(text)), _BRIEF, placeholder=" …"),
         full=lambda cell: cell if isinstance(cell, Cell) else Cell(cell),
@@ -139,6 +140,11 @@ def _environment() -> Environment:
 def _line(text: str) -> Markup:
     """Return a line as the page shows it; names and numbers stand on a page thousands of times."""
     return escape(clip_line(text, _MAX_LINE))
+
+
+def _head(text: str) -> Markup:
+    """Return a name at the head of a narrow column, which is broken behind its signs rather than inside its words."""
+    return Markup(re.sub(r"(?<=[:/_@])(?=\w)", "<wbr>", _line(text)))  # noqa: S704 - escaped by _line
 
 
 def _last_frame(example: ExampleView) -> SourceView | None:

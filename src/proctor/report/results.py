@@ -148,12 +148,10 @@ def _board(
                 *([row.unparsed] if unread else []),
                 row.skipped,
             ]
+            finds = {2: find_run(standing, line, mark="failed") if row.failed else ()}
+            finds[0] = find_run(standing, line) if row.n == len(line.run.predictions) else ()
             counts = [
-                Cell(
-                    f"{n:,}",
-                    tone="" if k < 2 else "warn" if n else "soft",
-                    find=find_run(standing, line, mark="failed") if k == 2 and n else (),
-                )
+                Cell(f"{n:,}", tone="" if k < 2 else "warn" if n else "soft", find=finds.get(k, ()))
                 for k, n in enumerate(numbers)
             ]
         rows.append(
@@ -168,10 +166,10 @@ def _board(
                     ),
                     find=find_run(standing, line),
                 ),
-                *_bounds(row, line.rank.why),
+                *_bounds(row, line.rank.why, find_run(standing, line)),
                 judge_cell(row),
                 *([number(c.mean if c is not None and c.mean.value is not None else None)] if people else []),
-                *(_other(line.row("all", m)) for m in others),
+                *(_other(standing, line, m) for m in others),
                 *([_guessing(line, level)] if chance else []),
                 *counts,
             )
@@ -263,7 +261,7 @@ def _further(standing: Standing) -> Iterator[Part]:
     others = [m for m in standing.measures[1:] if any(line.row("all", m) for line in standing.scored)]
     for at in range(0, len(others) if len(others) > _BESIDE else 0, _TOGETHER):
         names = others[at : at + _TOGETHER]
-        rows = [(run_cell(line), *(_other(line.row("all", m)) for m in names)) for line in standing.scored]
+        rows = [(run_cell(line), *(_other(standing, line, m) for m in names)) for line in standing.scored]
         first = [next(r for line in standing.scored if (r := line.row("all", m))) for m in names]
         chances = (Cell(show_value(row.chance, 2 if row.raw else 1)) for row in first)
         rows.append((Cell("Guessing gets", tone="floor"), *chances))
@@ -271,18 +269,22 @@ def _further(standing: Standing) -> Iterator[Part]:
         yield Table(title, ("Run", *map(measure_title, names)), tuple(rows))
 
 
-def _other(row: ScoreRow | None) -> Cell:
+def _other(standing: Standing, line: Line, measure: str) -> Cell:
     """Return a further measure: 0 to 100, or in its own unit with two digits."""
-    return number(row, 2 if row is not None and row.raw else 1)
+    row = line.row("all", measure)
+    return replace(
+        number(row, 2 if row is not None and row.raw else 1),
+        find=find_run(standing, line) if row is not None else (),
+    )
 
 
-def _bounds(row: ScoreRow | None, why: str) -> tuple[Cell, Cell]:
+def _bounds(row: ScoreRow | None, why: str, find: tuple[tuple[str, str], ...]) -> tuple[Cell, Cell]:
     if row is None:
         return Cell("–", tone="soft"), Cell("–", tone="soft")
     tone = "warn" if why else "" if row.coverage < 1 else "soft"
     ends = "–" if row.least is None else f"{show_value(row.least)} to {show_value(row.most)}"
     return Cell(ends, tone=tone), Cell(
-        f"{show_value(100 * row.coverage)} %", f"{row.n:,} of {row.asked:,}", tone
+        f"{show_value(100 * row.coverage)} %", f"{row.n:,} of {row.asked:,}", tone, find=find
     )
 
 
@@ -311,7 +313,7 @@ def _floors_by_rule(standing: Standing) -> Iterator[Part]:
     if judges and others:
         yield Paragraph(
             f"By rule ({', '.join(dict.fromkeys(line.judge for line in others))}): {', '.join(line.name.label for line in others)}. A rule is "
-            "not as lenient as a model or people, so systems are not held against these (proctor judge --judge-floors has a model mark "
+            "not as lenient as a model or people, so systems are not compared with these (proctor judge --judge-floors has a model mark "
             "them, too)."
         )
 
@@ -471,9 +473,9 @@ def _pairs(standing: Standing, level: float) -> Iterator[Part]:
         rows.append((first, *(_against(standing, line, other) for other in lines)))
     yield from _side_by_side(standing)
     yield Table(
-        "Who can be told apart", head, tuple(rows),
+        "Which runs differ significantly", head, tuple(rows),
         f"The run of the row minus the run of the column, in points, on the questions that both have a mark for. ▲ better, ▼ worse, "
-        f"≈ cannot be told apart (p ≥ {ALPHA} after Holm's correction for {count(len(pairs), 'pair')}; signs of whole clusters flipped at "
+        f"≈ no significant difference (p ≥ {ALPHA} after Holm's correction for {count(len(pairs), 'pair')}; signs of whole clusters flipped at "
         "random)." + (" Columns are numbered as rows are." if many else ""),
     )  # fmt: skip
     span_ = max(
@@ -534,7 +536,8 @@ def _against(standing: Standing, line: Line, other: Line) -> Cell:
         ("≈", "tie") if not told.decided else ("▲", "better") if told.difference > 0 else ("▼", "worse")
     )
     what = f"{line.name.label} minus {other.name.label}: {signed(told.difference)}, p {show_p(told.p)}"
-    return Cell(f"{signed(told.difference)} {sign}", f"p {show_p(told.p)}", tone, title=what)
+    found = find_run(standing, line, other=other.name.label)
+    return Cell(f"{signed(told.difference)} {sign}", f"p {show_p(told.p)}", tone, title=what, find=found)
 
 
 # -- what was shown, marks, answers without one ----------------------------------------------------------------------
@@ -702,7 +705,8 @@ def _costs(standing: Standing, shared: Sequence[SharedCost]) -> Iterator[Part]:
         judged = [j for j in line.run.judgements if j.item_id not in failed]
         sums = [_sum(records, key) for records in (line.run.predictions, judged) for key in _COST]
         if any(text != "–" for text in sums):
-            rows.append((run_cell(line), *sums))
+            found = find_run(standing, line)
+            rows.append((run_cell(line), *(Cell(text, find=found if text != "–" else ()) for text in sums)))
     if not rows:
         return
     rows += [
@@ -774,8 +778,8 @@ def view_parts(standing: Standing) -> Iterator[Part]:
         f"US dollars, {_QUESTIONS:,} questions",
     )
     note = (
-        "By seeing: the paired difference to the same model's run without the recording, on the same questions; * it can be told "
-        "apart from 0 after Holm's correction over all pairs of runs. Costs are those of answering, without what describing frames "
+        "By seeing: the paired difference to the same model's run without the recording, on the same questions; * it is "
+        "significantly different from 0 after Holm's correction over all pairs of runs. Costs are those of answering, without what describing frames "
         "for several runs cost."
     )
     yield Table("What more frames and pixels bring", head, tuple(rows), note)

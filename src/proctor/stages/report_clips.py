@@ -76,6 +76,7 @@ def clip_making(workspace: Workspace, exams: Sequence[Exam]) -> Iterator[Section
         training=load_training(workspace),
         gone=lines("pairs.dropped.jsonl", Dropped),
         attempts=lines(CHOICES_ATTEMPTS, ChoiceAttempt),
+        unfit=lines("choices.dropped.jsonl", Dropped),
         planted=lines(AUDIT_PLANTED, Planted),
         audited=lines(AUDIT_VERDICTS, FilterVerdict),
         built={id_: i.id for exam in exams for i in exam.items for id_ in (i.id, i.question.parent)},

@@ -99,12 +99,12 @@ def _corpus(workspace: Workspace, corpus: Corpus) -> Section:
             (f"{name}s", counted(n, among=("corpus", f"modality: {name}")))
             for name, n in found.modalities.items()
         ),
-        ("documents", f"{found.documents:,}"),
+        ("documents", counted(found.documents, among=("documents", "documents"))),
         ("duplicates", counted(found.aliases, among=("corpus", "duplicates"))),
     )
     spreads: tuple[Row, ...] = tuple(
         (name, counted(found.modalities[name], among=("corpus", f"modality: {name}")),
-         *(f"{spread[key]:,.0f}" for key in ("min", "median", "mean", "max")))
+         *(Cell(f"{spread[key]:,.0f}", among=("corpus", f"modality: {name}")) for key in ("min", "median", "mean", "max")))
         for name, spread in found.characters.items()
     )  # fmt: skip
     parts: list[Part] = []
@@ -120,7 +120,14 @@ def _corpus(workspace: Workspace, corpus: Corpus) -> Section:
         if counts:
             rows = tuple((k, counted(n, among=("corpus", f"{tag}: {k}"))) for k, n in counts.items())
             parts.append(Table(title, head, rows))
-    parts.append(_each(workspace, corpus))
+    held: dict[str, dict[str, None]] = {}
+    for source in corpus:
+        held.setdefault(source.doc_id or source.id, {})[source.modality] = None
+    lines = [((name, ", ".join(own)), ("documents",)) for name, own in held.items()]
+    parts += (
+        _each(workspace, corpus),
+        Listing.of("documents", "Each document", ("Document", "Modalities of its sources"), lines),
+    )
     return Section("corpus", "Corpus", tuple(parts), facts)
 
 

@@ -86,7 +86,7 @@ def test_scores_calibration_and_both_tables_of_preference(finished: tuple[Path, 
         "Leaderboard",
         "What it cost",
         "Judges against people",
-        "Who is judged by whom",
+        "Marks of each run by each judge",
     ):
         assert heading in page
     assert (root / REHEARSAL_FILE).exists()

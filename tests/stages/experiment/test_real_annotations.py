@@ -132,9 +132,9 @@ def check_calibration(bench: Path, told: dict[str, Any]) -> None:
 
 def check_page(page: str) -> None:
     for heading in (
-        "Leaderboard", "What it cost", "Who can be told apart", "Judges against people",
+        "Leaderboard", "What it cost", "Which runs differ significantly", "Judges against people",
         "Correlation with people", "What people said and what the judge said", "If people had judged",
-        "Who is judged by whom", "Who answers whose questions", "How the questions came about",
+        "Marks of each run by each judge", "Who answers whose questions", "How the questions came about",
     ):  # fmt: skip
         assert heading in page, heading
     assert page.count("UklGR") > 5  # pictures, each once: what base64 makes of the first bytes of a WebP file

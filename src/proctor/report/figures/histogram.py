@@ -25,7 +25,7 @@ __all__ = ["HISTOGRAM_GUIDE", "draw_histogram"]
 
 HISTOGRAM_GUIDE: Final = (
     "One column a bin: its height counts what lies between its borders, the left one included. Whole lines are of these values, "
-    "dashed ones of others that they are held against."
+    "dashed ones of others that they are compared with."
 )
 _WIDTH, _LEFT, _RIGHT = 760, 44, 170
 _HEIGHT, _BOTTOM, _ROW = 180, 40, 18
