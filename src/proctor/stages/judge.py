@@ -14,7 +14,7 @@ import msgspec
 
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.compute import HERE, Place, batches, map_items
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.kind import RuleMarker, kind_named
 from proctor.exam.kinds.moment_marker import SCALES, Rubric
 from proctor.exam.kinds.moment_question import MOMENT
@@ -317,7 +317,7 @@ def _marked_runs(workspace: Workspace, settings: JudgeSettings) -> tuple[list[_R
     if "/" not in settings.judge and settings.judge != "rules":
         raise UserError(
             f"there is no judge '{settings.judge}'.",
-            hint="known: rules, or a model such as openai/gpt-4o-2024-08-06",
+            hint=did_you_mean(settings.judge, ("rules", "a model such as openai/gpt-4o-2024-08-06")),
         )
     if settings.match_options and settings.judge != "rules":
         raise UserError(
@@ -444,7 +444,9 @@ def chosen_runs(workspace: Workspace, names: Sequence[str]) -> list[str]:
     unknown = [name for name, runs in meant.items() if not runs]
     if unknown:
         raise UserError(
-            f"there is no run '{unknown[0]}'.", where=str(workspace.runs), hint=f"known: {', '.join(known)}"
+            f"there is no run '{unknown[0]}'.",
+            where=str(workspace.runs),
+            hint=did_you_mean(unknown[0], known),
         )
     return list(dict.fromkeys(run for runs in meant.values() for run in runs)) or known
 
