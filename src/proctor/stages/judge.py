@@ -32,6 +32,7 @@ from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.predict import RunInfo, items_hash, items_of_run, read_run_info, run_inputs
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
+from proctor.tables import Shown
 from proctor.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ _AT_ONCE: Final = 200
 """Answers that are sent to a worker together."""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Judged(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of marking.
 
     Attributes:
