@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +74,12 @@ def test_what_is_there_can_be_looked_at(bench: proctor.Workspace) -> None:
     assert "generate" in bench._repr_html_()
     for shown in (bench.items, bench.questions, bench.recordings, bench.leaderboard()):
         assert len(repr(shown)) < 200
+    for result in bench.results.values():
+        for one in result if isinstance(result, list) else [result]:
+            assert re.fullmatch(rf"{type(one).__name__}\(.{{1,250}}\)", repr(one))
+            assert one._repr_html_().count("<tr>") == len(one.__struct_fields__) + 1
+    benchmark = proctor.load_benchmark(bench.root / "release")
+    assert len(benchmark.to_pandas()) == len(benchmark.to_polars()) == len(benchmark) == len(bench.items)
 
 
 def test_results_are_those_of_the_stages(bench: proctor.Workspace) -> None:
@@ -114,6 +121,10 @@ def test_settings_of_the_workspace_hold(bench: proctor.Workspace, tmp_path: Path
         (lambda ws: ws.predict("constant", "annotations", name="both"), "several systems answer"),
         (lambda ws: ws.predict(first_step, max_cost="lots"), "not an amount of US dollars"),
         (lambda ws: ws.predictions("mien"), "did you mean mine"),
+        (lambda ws: ws.score(runs=("mien",)), "did you mean mine"),
+        (lambda ws: ws.judge("ruls"), "did you mean rules"),
+        (lambda ws: ws.generate(generator=("rulse",)), "did you mean rules"),
+        (lambda ws: ws.predict("python:shlex:qoute"), "did you mean quote"),
         (lambda ws: ws.predictions("../.."), "cannot be the name of a run"),
         (lambda ws: ws.verify("openai/gpt-4o", threshold=0.9), "the oracle's, and a model verifies"),
         (lambda ws: ws.read("plian", "x"), "did you mean plain"),

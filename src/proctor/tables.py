@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from html import escape
+from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
 import msgspec
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["Records", "flat", "html_table"]
+__all__ = ["Records", "Shown", "flat", "html_table"]
 
 T = TypeVar("T")
 
@@ -25,6 +26,41 @@ _LONGEST: Final = 120
 """Characters of a cell there."""
 
 Cells = Mapping[str, object]
+
+
+class Shown:
+    """What a stage returned: a line when it is printed, a table of its fields in a notebook; the base of structs."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        fields = ((name, _BRIEF.repr(getattr(self, name))) for name in self.__struct_fields__)
+        text = ", ".join(f"{name}={value}" for name, value in fields)
+        return f"{type(self).__name__}({text if len(text) <= _LINE else text[: _LINE - 1] + '…'})"
+
+    def _repr_html_(self) -> str:
+        values = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return html_table(
+            [
+                {"": name, type(self).__name__: value if isinstance(value, _PLAIN) else _BRIEF.repr(value)}
+                for name, value in values
+            ]
+        )
+
+    if TYPE_CHECKING:
+        __struct_fields__: tuple[str, ...]
+
+
+def _brief() -> Repr:
+    brief = Repr()
+    brief.maxlevel, brief.maxdict, brief.maxlist, brief.maxtuple = 2, 4, 3, 3
+    return brief
+
+
+_BRIEF: Final = _brief()
+_PLAIN: Final = (str, int, float)
+_LINE: Final = 250
+"""Characters of a result that is printed."""
 
 
 class Records(Sequence[T], Generic[T]):

@@ -47,7 +47,7 @@ def standin(
         typer.Option(
             metavar="SHARE",
             help="With --workspace: how often models are right, 0 to 1 (0.7 unless said); "
-            "'mini=0.5' for those with mini in their name, as often as needed.",
+            "'mini=0.5' for those with mini in their name; may be repeated.",
         ),
     ] = None,
     latency: Annotated[

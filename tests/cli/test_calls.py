@@ -255,3 +255,16 @@ def test_the_commands_of_the_page_work_as_typed(
     ]
     assert [one.status for one in done] == [0] * 6
     assert "new in theirs.sqlite" in done[4].out
+
+
+def test_a_folder_without_calls_names_the_workspace_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proctor: Run
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / "workspace.json").write_text("{}")
+    CallStore.open(tmp_path / "bench" / "calls.sqlite").close()
+    assert "there are no calls in this folder" in (outcome := proctor("calls")).err
+    assert "proctor calls bench\n" in outcome.err
+    assert "did you mean bench?" in proctor("calls", "bnech").err
+    assert "there is no command 'cots'.\n  → did you mean cost?" in proctor("calls", "cots", "bench").err

@@ -258,8 +258,6 @@ def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
         (("choices", "B", "-w", "X", "-a", "X", "--on", "smells"), "smells"),
         (("predict", "B"), "items.jsonl is not there yet"),
         (("predict", "instructional", "B"), "there is no 'proctor predict instructional' any more"),
-        (("generate", "instructional", "B", "-g", "X"), "type proctor generate clip WORKSPACE"),
-        (("experiment", "instructional", "B", "-g", "X"), "type proctor experiment clip WORKSPACE"),
         (("answer", "B", "-m", "X"), "there is no 'proctor answer' any more"),
         (("experiment", "clip", "B", "-g", "X", "--data", "D"), "nobody votes"),
         (("experiment", "clip", "B", "-g", "X", "-a", "X", "--style", "e"), "'e' is not one of"),

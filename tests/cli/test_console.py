@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+import runpy
+from pathlib import Path
 
 import pytest
+from tests.typed import proctor
 
 from proctor import terminal
 from proctor.cli import console
 from proctor.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_numbers_are_flush_right_and_text_left() -> None:
@@ -69,3 +75,68 @@ def test_quiet_progress_prints_nothing(capsys: pytest.CaptureFixture[str]) -> No
     with terminal.progress("x", quiet=True) as step:
         step()
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "said", "hint"),
+    [
+        (["prdict"], "there is no command 'prdict'.", "did you mean predict?"),
+        (["score", "x", "--jsn"], "there is no option --jsn.", "did you mean --json"),
+        (["read"], "the argument DATASET is missing.", "proctor read --help"),
+        (["metrics", "answer"], "the option --gt is missing.", "proctor metrics answer --help"),
+        (
+            ["predict", "x", "--form", "opne"],
+            "--form: 'opne' is not one of 'open', 'choice', 'order'.",
+            "did you mean open?",
+        ),
+        (["predict", "x", "--frames", "0"], "--frames: at least 1 was expected.", "proctor predict --help"),
+        (["score", "x", "--resamples", "x"], "--resamples: a whole number was expected.", "--help"),
+        (["score", "x", "y"], "this is too much: y.", "--help"),
+        (["predict", "x", "--kind"], "the option --kind needs a value.", "--help"),
+        (
+            ["learn", "mistakes", "--model", "contxt"],
+            "--model: 'contxt' is not one of",
+            "did you mean context?",
+        ),
+    ],
+)
+def test_what_is_typed_wrongly_reads_like_every_other_message(typed: list[str], said: str, hint: str) -> None:
+    outcome = proctor(*typed)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"proctor: {said}")
+    assert hint in outcome.err.partition("\n  → ")[2]
+
+
+def test_help_shows_whole_summaries_types_in_words_examples_and_extras() -> None:
+    text = runpy.run_path(str(ROOT / "scripts" / "write-commands"))["render"]()
+    assert re.findall(r"x>=|<=x|<(?:str|path|int|float)\b|^  [a-z].*\.\.\.$", text, re.MULTILINE) == []
+    for page in text.split("\n## ")[1:]:
+        name, _, body = page.partition("\n")
+        assert "\nExamples:\n  proctor " in body, name
+        if name.split()[1:2] in (["studio"], ["corpus"], ["learn"], ["capture"]):
+            assert f"{' '.join(name.split()[:2])} needs: pip install 'proctor-bench[" in body, name
+
+
+@pytest.mark.parametrize(
+    ("former", "now"),
+    [
+        (["generate", "procedural"], ["generate", "moment"]),
+        (["generate", "styled"], ["generate", "documents"]),
+        (["generate", "instructional"], ["generate", "clip"]),
+        (["experiment", "promqa"], ["experiment", "moment"]),
+        (["predict", "procedural"], ["predict", "--kind", "moment"]),
+    ],
+)
+def test_a_former_name_is_a_hidden_alias(former: list[str], now: list[str]) -> None:
+    old, new = proctor(*former, "nowhere"), proctor(*now, "nowhere")
+    said = f"warning: 'proctor {' '.join(former)}' is now called 'proctor {' '.join(now)}'\n"
+    assert (old.status, old.err) == (new.status, said + new.err)
+    assert proctor(former[0], "--help").out.count(former[1]) == 0
+
+
+def test_a_former_command_that_was_split_says_what_is_typed_now() -> None:
+    outcome = proctor("answer", "bench")
+    assert outcome.status == 2
+    assert outcome.err.startswith(
+        "proctor: there is no 'proctor answer' any more.\n  → type proctor predict WORKSPACE"
+    )

@@ -61,7 +61,7 @@ def test_options_come_from_the_struct(capsys):
     assert typed(app, "--help") == 0
     shown = " ".join(capsys.readouterr().out.split())
     for text in (
-        "Cut things.", "FOLDER", "-k, --k N Cuts. [default: 5, 10; x>=1]", "--kind <short|long> Which. [default: short]",
+        "Cut things.", "FOLDER", "-k, --k N Cuts. [default: 5, 10; at least 1]", "--kind <short|long> Which. [default: short]",
         "--shrink / --no-shrink Make it fit. [default: shrink]", "--fast Hurry.", "--rate FPS A second.", "--json",
     ):  # fmt: skip
         assert text in shown

@@ -132,9 +132,9 @@ def test_the_help_loads_no_stage() -> None:
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        (["predcit"], "'predict'"),
-        (["reports", "x"], "'report'"),
-        (["import", "promqaa"], "'promqa'"),
+        (["predcit"], "did you mean predict"),
+        (["reports", "x"], "did you mean report"),
+        (["import", "promqaa"], "did you mean promqa"),
         (["generate", "x", "--sed", "1"], "--seed"),
         (["build", "x", "--min-confidance", "1"], "--min-confidence"),
     ],

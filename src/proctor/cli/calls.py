@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -20,20 +21,21 @@ if TYPE_CHECKING:
 
 _HELP = (
     "List, sum up, export, prune and replay the calls of models that a store holds, and show their pace.\n\n"
+    "Example: proctor calls bench\n\nExample: proctor calls cost bench\n\n"
     "Without a command it lists: 'proctor calls STORE' is 'proctor calls list STORE', and without a store it is the "
     "workspace in this folder."
 )
 
 
 class _Group(Group):
-    """Lists when no command is named; a word that is no store may be a command misspelt."""
+    """Lists when no command is named; a word that is nearly one may be a command misspelt."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         first = args[0] if args else "."
         if (
             first not in self.commands
             and first != "--help"
-            and (first.startswith("-") or "://" in first or Path(first).exists())
+            and (first.startswith("-") or "://" in first or not get_close_matches(first, self.commands))
         ):
             args = ["list", *args]
         return super().parse_args(ctx, args)
@@ -172,7 +174,7 @@ def cost(settings: Selected, output: Output) -> None:
 @app.command()
 @with_settings
 def flow(settings: Paced, output: Output) -> None:
-    """Tell how the pace of calls changed: when more or fewer were allowed in flight, pauses, and why.
+    """Show how the pace of calls changed: when more or fewer were allowed in flight, pauses, and why.
 
     Example: proctor calls flow bench --stage 'predict/*'
     """
@@ -189,7 +191,7 @@ def flow(settings: Paced, output: Output) -> None:
 @app.command()
 @with_settings
 def export(settings: Selected, into: Filed, output: Output) -> None:
-    """Write calls to a JSON Lines file that anybody can replay without a key.
+    """Write calls to a JSON Lines file that can be replayed without a key.
 
     Images and other media are named by their hash; with --media their bytes go along.
 
@@ -350,6 +352,7 @@ def _sum(totals: Sequence[Total]) -> Total:
 
 def _open(store: str, *, create: bool = False) -> CallStore:
     from proctor.llm.store import CallStore
+    from proctor.workspace import Workspace
 
     if "://" in store:
         return CallStore.open(store, create=create)
@@ -357,6 +360,16 @@ def _open(store: str, *, create: bool = False) -> CallStore:
     inside = path / _NAME
     if path.is_dir() and (create or inside.is_file()):
         path = inside
+    elif path.is_dir():
+        beside = sorted(file.parent.name for file in path.glob(f"*/{_NAME}"))
+        raise UserError(
+            f"there are no calls in this folder: it has no {_NAME}.",
+            where=store,
+            hint="name a workspace that has asked models: proctor calls "
+            + (str(path / beside[0]) if beside else "WORKSPACE"),
+        )
+    elif not create and not path.exists() and (meant := Workspace(path).meant()):
+        raise UserError("there is no such workspace and no such file.", where=store, hint=meant)
     return CallStore.open(path, create=create)
 
 

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -42,6 +43,37 @@ WorkspaceArgument = Annotated[
 ]
 _EXAMPLE: Final = "Example: "
 _NEAR: Final = re.compile(r"\s+(?:Did you mean |\(Possible options: )")
+_CHOICES: Final = re.compile(r"'(.*)' is not one of (.*)\.$", re.DOTALL)
+_WORDS: Final = tuple(
+    (re.compile(pattern, re.DOTALL), text)
+    for pattern, text in (
+        (r"^No such command '(.*)'\.$", r"there is no command '\1'."),
+        (r"^No such option: (\S+)$", r"there is no option \1."),
+        (r"^Missing (argument|option) '(.*)'\.$", r"the \1 \2 is missing."),
+        (r"^Option '(.*)' requires an argument\.$", r"the option \1 needs a value."),
+        (r"^Option '(.*)' does not take a value\.$", r"the option \1 takes no value."),
+        (r"^Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", r"this is too much: \1."),
+        (r"^Invalid value for '(.*?)'(?: / '(?:.*?)')*: (?:Value error, )?", r"\1: "),
+        (r"Input should be a valid integer.*", "a whole number was expected."),
+        (r"Input should be a valid number.*", "a number was expected."),
+        (r"Input should be greater than or equal to (\S+)$", r"at least \1 was expected."),
+        (r"Input should be less than or equal to (\S+)$", r"at most \1 was expected."),
+    )
+)
+"""What the framework says of a command line, and how we say it."""
+_IN_WORDS: Final = tuple(
+    (re.compile(pattern), text)
+    for pattern, text in (
+        (r"(?<=[\[ ])([-\d.e]+)<=x<=([-\d.e]+)(?=[\];])", r"\1 to \2"),
+        (r"(?<=[\[ ])x>=([-\d.e]+)(?=[\];])", r"at least \1"),
+        (r"(?<=[\[ ])x<=([-\d.e]+)(?=[\];])", r"at most \1"),
+        (r"<str>$", "TEXT"),
+        (r"<path>$", "PATH"),
+        (r"<int(?: range)?>$", "N"),
+        (r"<float(?: range)?>$", "NUMBER"),
+    )
+)
+"""How the framework writes types and limits in help, and how we do."""
 _INTERRUPTED: Final = 130
 _TERMINATED: Final = 143
 _SURROUNDINGS: Final = frozenset(
@@ -69,6 +101,14 @@ class _Explained:
         for part in rest:
             _write_paragraph(formatter, part)
 
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write what the command needs, or the group that it belongs to."""
+        while ctx is not None:
+            if ctx.command.epilog:
+                _write_paragraph(formatter, ctx.command.epilog)
+                return
+            ctx = ctx.parent
+
 
 def _write_paragraph(formatter: Any, text: str) -> None:
     formatter.write_paragraph()
@@ -76,8 +116,26 @@ def _write_paragraph(formatter: Any, text: str) -> None:
         formatter.write_text(text)
 
 
+def _said(text: str, words: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    for pattern, ours in words:
+        text = pattern.sub(ours, text)
+    return text
+
+
 class Group(_Explained, TyperGroup):
-    """A group of commands whose help shows examples first."""
+    """A group of commands whose help shows examples first, and every summary whole."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands with the first sentence about each."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, command.get_short_help_str(sys.maxsize))
+                    for name, command in commands
+                    if command is not None and not command.hidden
+                ]
+            )
 
 
 class SectionedCommand(_Explained, TyperCommand):
@@ -91,6 +149,7 @@ class SectionedCommand(_Explained, TyperCommand):
                 argument = parameter.param_type_name == "argument"
                 usual = "Arguments" if argument else "Options"
                 record = (record[0].partition(" <")[0], record[1]) if argument else record
+                record = (_said(record[0], _IN_WORDS), _said(record[1], _IN_WORDS))
                 heading = getattr(parameter, "rich_help_panel", None) or usual
                 sections.setdefault(heading, []).append(record)
         for heading, records in sections.items():
@@ -137,9 +196,13 @@ def typed_wrongly(error: Any) -> UserError:
         error.show()
         raise SystemExit(error.exit_code)
     message, *near = _NEAR.split(error.format_message().strip())
+    near = [near[0].rstrip("?)").replace("'", "")] if near else []
+    if choices := _CHOICES.search(message := _said(message, _WORDS)):
+        near = get_close_matches(choices[1], choices[2].replace("'", "").split(", "), n=1)
     command = "proctor" if error.ctx is None else error.ctx.command_path
-    hint = f"did you mean {near[0].rstrip('?)')}?" if near else f"{command} --help shows how it is typed"
-    return UserError(message, hint=hint)
+    return UserError(
+        message, hint=f"did you mean {near[0]}?" if near else f"{command} --help shows how it is typed"
+    )
 
 
 def emit(result: msgspec.Struct | Mapping[str, Any] | Sequence[Any], text: str, *, as_json: bool) -> None:

@@ -31,7 +31,7 @@ class DemoSettings(Settings, frozen=True, kw_only=True):
 def demo(settings: DemoSettings, output: Output) -> None:
     """Run the whole job on the shipped sample: recordings in, a verified benchmark, baseline scores, a report out.
 
-    Needs no network, no keys and no model. Say it again to go on where it stopped.
+    Needs no network, no keys and no model. Run the same command again to continue where it stopped.
 
     Example: proctor demo my-first-benchmark --no-video
     """

@@ -12,8 +12,13 @@ from proctor.cli.console import counted, emit, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.settings import Settings, argument, option
 
-_import = group_app("Bring a published benchmark into a workspace.")
-_export = group_app("Write a workspace as a published format.")
+_import = group_app(
+    "Bring a published benchmark, questions or answers into a workspace.\n\nExample: proctor import release everyday bench\n\n"
+    "Example: proctor import predictions answers.jsonl bench --run mine"
+)
+_export = group_app(
+    "Write a workspace as a published format.\n\nExample: proctor export promqa bench examples.json"
+)
 
 apps = {"import": _import, "export": _export}
 

@@ -57,18 +57,20 @@ class _Judge(FamilyGroup):
 
 apps = {
     "generate": group_app(
-        "Generate candidate questions with answers.\n\nproctor generate WORKSPACE asks about moments of recordings; "
+        "Generate candidate questions with answers.\n\nExample: proctor generate bench --examples 500\n\n"
+        "Example: proctor generate documents bench -g openai/gpt-4o --per-cell 5 --dry-run\n\nproctor generate WORKSPACE asks about moments of recordings; "
         "proctor generate documents WORKSPACE about documents (texts, tables, images); proctor generate clip WORKSPACE about clips of annotated videos. A workspace that is called "
         "like one of the commands is written ./NAME.",
         cls=_Generate,
     ),
     "judge": group_app(
-        "Mark the answers.\n\nproctor judge WORKSPACE marks the answers of its runs; proctor judge read FILE says what replies of a "
+        "Mark the answers.\n\nExample: proctor judge bench -j openai/gpt-4o --max-cost 5\n\nproctor judge WORKSPACE marks the answers of its runs; proctor judge read FILE says what replies of a "
         "judge model are read as. A workspace that is called like one of the commands is written ./NAME.",
         cls=_Judge,
     ),
     "experiment": group_app(
-        "Do a whole published experiment with your models.\n\nproctor experiment WORKSPACE does ProMQA's (moments); proctor experiment "
+        "Do a whole published experiment with your models.\n\n"
+        "Example: proctor experiment bench --data ~/captaincook4d -p openai/gpt-4o -j openai/gpt-4o --dry-run\n\nproctor experiment WORKSPACE does ProMQA's (moments); proctor experiment "
         "documents WORKSPACE does SMMQG's (documents), proctor experiment clip WORKSPACE InstructionBench's (clips). A workspace that is called like one of the commands is written ./NAME.",
         cls=_Experiment,
     ),

@@ -133,7 +133,7 @@ def _findings_text(findings: Sequence[Unfit]) -> str:
 @app.command()
 @with_settings
 def extract(settings: ExtractSettings, spread: Spread, output: Output) -> None:
-    """Extract features of videos into a store, a row a second; said again after a crash, it goes on where it was.
+    """Extract features of videos into a store, a row a second; run again after a crash, it continues where it was.
 
     Videos that cannot be read are listed in STORE.dropped.jsonl. Plain features need no weights; those of models need a
     local folder of them (docs/features.md says which files).

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from proctor.stages.graphs import Linted
 
 app = group_app(
-    "Lint, convert and draw task graphs, infer them from recordings, and measure how well that works (docs/graphs.md)."
+    "Check, convert and draw task graphs, infer them from recordings, and measure how well that works (docs/graphs.md).\n\n"
+    "Example: proctor graph lint bench\n\nExample: proctor graph induce performances.json --json"
 )
 
 _SHOWN: Final = 3

@@ -12,8 +12,10 @@ from typer.main import get_command
 
 from proctor.cli.console import Group
 from proctor.errors import MissingExtraError, UserError
+from proctor.terminal import warn
 
 __all__ = [
+    "ALIASES",
     "ENTRY_POINTS",
     "FORMER",
     "RESIDUALS",
@@ -54,16 +56,20 @@ RESIDUALS: Final = STANDIN._replace(
 
 FORMER: Final[Mapping[str, str]] = {
     "answer": "proctor predict WORKSPACE --kind documents -p MODEL --show gold; then proctor judge and proctor score",
-    "generate instructional": "proctor generate clip WORKSPACE",
-    "generate procedural": "proctor generate moment WORKSPACE",
-    "generate styled": "proctor generate documents WORKSPACE",
-    "experiment instructional": "proctor experiment clip WORKSPACE",
-    "experiment promqa": "proctor experiment moment WORKSPACE",
-    "experiment styled": "proctor experiment documents WORKSPACE",
     "predict instructional": "proctor predict WORKSPACE --kind clip -p MODEL --show frames:8; then proctor judge and proctor score",
-    "predict procedural": "proctor predict WORKSPACE --kind moment -p MODEL",
 }
 """Commands that are no more, and what is typed now."""
+
+ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
+    "experiment instructional": ("experiment", "clip"),
+    "experiment promqa": ("experiment", "moment"),
+    "experiment styled": ("experiment", "documents"),
+    "generate instructional": ("generate", "clip"),
+    "generate procedural": ("generate", "moment"),
+    "generate styled": ("generate", "documents"),
+    "predict procedural": ("predict", "--kind", "moment"),
+}
+"""Names of an older version, which are understood for one more, and what they are called now."""
 
 
 class LazyGroup(Group):
@@ -73,15 +79,19 @@ class LazyGroup(Group):
         members: name to module and summary; a module has ``app``, or ``apps`` by name.
         brought: commands of other packages by name; they are listed where these are installed.
         former: commands that are no more, of one word or two, and what is typed now.
+        aliases: older names of two words that are not listed, and what is run.
         sections: names of commands under their headings; one for all where there is none.
-        needs: extras that a command needs, or that it does more with.
+        needs: extras that a command needs.
+        more: extras that a command does more with.
     """
 
     needs: ClassVar[Mapping[str, Sequence[str]]] = {}
+    more: ClassVar[Mapping[str, Sequence[str]]] = {}
     sections: ClassVar[Mapping[str, Sequence[str]]] = {}
     members: ClassVar[Mapping[str, tuple[str, str]]] = {}
     brought: ClassVar[Mapping[str, Brought]] = {}
     former: ClassVar[Mapping[str, str]] = {}
+    aliases: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -102,6 +112,9 @@ class LazyGroup(Group):
         for typed in (" ".join(args[:1]), " ".join(args[:2])):
             if typed in self.former:
                 raise UserError(f"there is no 'proctor {typed}' any more.", hint=f"type {self.former[typed]}")
+        if now := self.aliases.get(old := " ".join(args[:2])):
+            warn(f"'proctor {old}' is now called 'proctor {' '.join(now)}'")
+            args = [*now, *args[2:]]
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
@@ -118,7 +131,9 @@ class LazyGroup(Group):
         apps: Any = getattr(module, "apps", None)
         command = _command(cmd_name, module.app if apps is None else apps[cmd_name])
         if extras := self.needs.get(cmd_name):
-            command.epilog = f"It needs: pip install 'proctor-bench[{','.join(extras)}]' (proctor doctor shows what is there)."
+            command.epilog = f"proctor {cmd_name} needs: pip install 'proctor-bench[{','.join(extras)}]' (proctor doctor shows what is there)."
+        elif extras := self.more.get(cmd_name):
+            command.epilog = f"proctor {cmd_name} does more after: pip install 'proctor-bench[{','.join(extras)}]' (proctor doctor shows what is there)."
         return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002

@@ -65,7 +65,7 @@ _FRAMES: Final = (
 def mistakes(settings: MistakesSettings, options: TrainOptions, output: Output) -> None:
     """Train one model to recognise mistakes in steps, and test it.
 
-    Without features a model sees rates, durations and the task graph alone, which says more than one would think.
+    Without features a model sees rates, durations and the task graph alone, and these alone say a good deal.
 
     Example: proctor learn mistakes --annotations ~/data/captaincook4d --model context --split R --seed 0 --json
     """

@@ -88,7 +88,7 @@ def _with(value: float | None, interval: tuple[float, float] | None = None, sign
 
 @with_settings
 def sequence_table(settings: SequenceTableSettings, training: TrainOptions, output: Output) -> None:
-    """Make Table 2 or 3 of the paper on sequencing again, on the data at hand: printed rows, ours, chance.
+    """Make Table 2 or 3 of the paper on sequencing again, on your data: printed rows, ours, chance.
 
     Every cell is a run folder under --out; the table can be stopped and made again. A row that cannot be made says why.
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, NoReturn
 import typer
 
 from proctor.cli.console import run, typed_wrongly
-from proctor.cli.lazy import FORMER, STANDIN, Brought, LazyGroup
+from proctor.cli.lazy import ALIASES, FORMER, STANDIN, Brought, LazyGroup
 from proctor.version import __version__
 
 __all__ = ["app", "main"]
@@ -86,6 +86,15 @@ _NEEDS: Final = {
 }
 """Extras of commands that do nothing, or little, without them."""
 
+_MORE: Final = {
+    "demo": ("video", "rehearsal"),
+    "experiment": ("corpus", "video", "rehearsal"),
+    "predict": ("video",),
+    "report": ("video",),
+    "run": ("corpus", "video", "rehearsal"),
+}
+"""Extras of commands that show, read or rehearse more with them."""
+
 
 # The framework's class of everything that is typed wrongly; it has no public name.
 _UsageError: Final[Any] = typer.BadParameter.__base__
@@ -103,7 +112,9 @@ class _Commands(LazyGroup):
     }
     brought: ClassVar[Mapping[str, Brought]] = {"standin": STANDIN}
     needs: ClassVar[Mapping[str, Sequence[str]]] = _NEEDS
+    more: ClassVar[Mapping[str, Sequence[str]]] = _MORE
     former: ClassVar[Mapping[str, str]] = FORMER
+    aliases: ClassVar[Mapping[str, Sequence[str]]] = ALIASES
 
     def main(self, *args: Any, **more: Any) -> NoReturn:
         """Run the command that is typed, and end the process.
@@ -124,9 +135,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help=(
-        "Turn recordings of people following instructions into question-answering benchmarks that can be trusted.\n\n"
-        "Start with: proctor demo. The stages in order: read, derive, generate, verify, build, predict, judge, "
-        "score, report; each works on a workspace folder and may be run again at any time. All in one: experiment."
+        "Make benchmarks that can be trusted, of recordings of people following instructions and of manuals.\n\n"
+        "Example: proctor demo\n\nExample: proctor init bench.toml\n\nExample: proctor run bench.toml\n\n"
+        "The stages in order: read, derive, generate, verify, build, predict, judge, "
+        "score, report; each works on a workspace folder and may be run again at any time. All in one command: run, or experiment."
     ),
 )
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from proctor.verify.oracle.confidence import Calibration
     from proctor.verify.oracle.evaluation import Figures, Group, Refit, Share
 
-app = group_app("Measure the task-graph oracle against people.")
+app = group_app(
+    "Measure the task-graph oracle against people.\n\n"
+    "Example: proctor oracle evaluate --annotations ~/data/captaincook4d --examples examples.json"
+)
 
 _BULKY: Final = frozenset({"by_rule", "by_group", "disagreements"})
 

@@ -13,7 +13,10 @@ from proctor.stages.settings import PromqaFiles
 if TYPE_CHECKING:
     from proctor.release.reproduce import FieldCount
 
-app = group_app("Recompute published results from the annotations.")
+app = group_app(
+    "Recompute published results from the annotations.\n\n"
+    "Example: proctor reproduce promqa --annotations ~/data/captaincook4d --examples examples.json"
+)
 
 
 class ReproduceSettings(PromqaFiles, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ from proctor.terminal import warn
 
 app = group_app(
     "Draw samples for people, deal forms, and evaluate what they say.\n\n"
+    "Example: proctor study draw bench study --tests 3\n\n"
     "Of questions about documents (SMMQG's study): 'draw', then 'proctor round rate', 'tables'. Of manuals whose steps have a real order: "
     "'manuals', 'ballots', 'golden', 'order-table'. Tables are printed as CSV, for a file."
 )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.choice import parse_order
 from proctor.exam.question import Choice
 from proctor.llm.message import Message, Request, Text, system
@@ -154,11 +154,15 @@ def load_function(name: str) -> Function:
         ) from None
     except (Exception, SystemExit) as error:  # the user's code
         raise UserError(f"the module '{module}' cannot be imported: {told(error)}.", where=name) from error
-    file = getattr(found, "__file__", None)
+    file, known = getattr(found, "__file__", None), [name for name in vars(found) if name[:1] != "_"]
     for part in function.split("."):
         found = getattr(found, part, None)
     if not callable(found):
-        raise UserError(f"'{module}' has no function '{function[:80]}'.", where=name)
+        raise UserError(
+            f"'{module}' has no function '{function[:80]}'.",
+            where=name,
+            hint=did_you_mean(function[:80], known),
+        )
     version = hashlib.sha256(read_bytes(Path(file)) if file else b"").hexdigest()[:16]
     return Function(name, version, cast("Answering", found))
 

@@ -80,6 +80,9 @@ from proctor.verify.verdict import Verdict
 from proctor.version import __version__
 
 if TYPE_CHECKING:  # it brings what decodes videos
+    import pandas as pd
+    import polars as pl
+
     from proctor.exam.library import Library
 
 __all__ = [
@@ -130,8 +133,16 @@ class Benchmark:
 
     @property
     def table(self) -> Records[Item]:
-        """The items as a table: ``benchmark.table.to_pandas()``."""
+        """The items as a table, by place or id."""
         return Records(self.items, "questions", row=item_cells)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the items as a data frame, one row each."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the items as a data frame of polars, one row each."""
+        return self.table.to_polars()
 
     def __len__(self) -> int:
         return len(self.items)

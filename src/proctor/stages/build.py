@@ -24,13 +24,14 @@ from proctor.stages.inputs import load_all_items
 from proctor.stages.questions import ASKED, required_questions
 from proctor.stages.settings import BuildSettings
 from proctor.stages.verify import has_store, open_store
+from proctor.tables import Shown
 from proctor.verify.verdict import Verdict
 from proctor.workspace import STAGES, Workspace, is_there
 
 __all__ = ["Built", "build", "build_rules"]
 
 
-class Built(msgspec.Struct, frozen=True):
+class Built(Shown, msgspec.Struct, frozen=True):
     """What was let in.
 
     Attributes:

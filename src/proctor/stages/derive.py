@@ -19,6 +19,7 @@ from proctor.records import Dropped, atomic_write, encode_jsonl
 from proctor.stages.inputs import iter_recordings
 from proctor.stages.settings import DeriveSettings
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
+from proctor.tables import Shown
 from proctor.workspace import Workspace
 
 __all__ = ["Derived", "derive"]
@@ -27,7 +28,7 @@ _AT_ONCE: Final = 16
 """Recordings that are sent to a worker together: about half a second of work."""
 
 
-class Derived(msgspec.Struct, frozen=True, kw_only=True):
+class Derived(Shown, msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of the closing line.
 
     Attributes:

@@ -26,6 +26,7 @@ from proctor.stages.documents.reading import CORPUS
 from proctor.stages.inputs import load_items
 from proctor.stages.questions import workspace_questions
 from proctor.stages.verify import open_store
+from proctor.tables import Shown
 from proctor.verify.store import VerdictStore
 from proctor.workspace import Workspace
 
@@ -44,7 +45,7 @@ class Published(msgspec.Struct, frozen=True):
     golds: int
 
 
-class Released(msgspec.Struct, frozen=True):
+class Released(Shown, msgspec.Struct, frozen=True):
     """What a release brought in: how many of each, and its signature."""
 
     items: int

@@ -26,6 +26,7 @@ from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.pictures import ExamplePictures
 from proctor.stages.settings import GenerateSettings
 from proctor.stages.videos import workspace_videos
+from proctor.tables import Shown
 from proctor.workspace import Workspace
 
 __all__ = ["Generated", "Sampling", "estimate_generation", "generate", "model_generator"]
@@ -38,7 +39,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     left_out: dict[str, int] = {}
 
 
-class Generated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Generated(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The numbers of the closing line.
 
     Attributes:

@@ -14,7 +14,7 @@ import msgspec
 
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.compute import HERE, Place, batches, map_items
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.kind import RuleMarker, kind_named
 from proctor.exam.kinds.moment_marker import SCALES, Rubric
 from proctor.exam.kinds.moment_question import MOMENT
@@ -32,6 +32,7 @@ from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.predict import RunInfo, items_hash, items_of_run, read_run_info, run_inputs
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
+from proctor.tables import Shown
 from proctor.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ _AT_ONCE: Final = 200
 """Answers that are sent to a worker together."""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Judged(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of marking.
 
     Attributes:
@@ -317,7 +318,7 @@ def _marked_runs(workspace: Workspace, settings: JudgeSettings) -> tuple[list[_R
     if "/" not in settings.judge and settings.judge != "rules":
         raise UserError(
             f"there is no judge '{settings.judge}'.",
-            hint="known: rules, or a model such as openai/gpt-4o-2024-08-06",
+            hint=did_you_mean(settings.judge, ("rules", "a model such as openai/gpt-4o-2024-08-06")),
         )
     if settings.match_options and settings.judge != "rules":
         raise UserError(
@@ -444,7 +445,9 @@ def chosen_runs(workspace: Workspace, names: Sequence[str]) -> list[str]:
     unknown = [name for name, runs in meant.items() if not runs]
     if unknown:
         raise UserError(
-            f"there is no run '{unknown[0]}'.", where=str(workspace.runs), hint=f"known: {', '.join(known)}"
+            f"there is no run '{unknown[0]}'.",
+            where=str(workspace.runs),
+            hint=did_you_mean(unknown[0], known),
         )
     return list(dict.fromkeys(run for runs in meant.values() for run in runs)) or known
 

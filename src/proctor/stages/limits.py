@@ -54,7 +54,7 @@ class Limits(Settings, frozen=True, kw_only=True):
     max_connections: Annotated[
         int | None,
         option(
-            "Calls in flight at most, for each model (default 128; what it bears is found out below that).",
+            "Calls in flight at most, for each model (default 128; fewer where the provider takes fewer).",
             ge=1,
         ),
     ] = None

@@ -30,6 +30,7 @@ from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.rehearsing import in_trial
 from proctor.stages.together import Job, side_by_side
+from proctor.tables import Shown
 from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
 
@@ -107,7 +108,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
         return self.role in ("floor", "upper") and self.view is None and not self.show
 
 
-class Predicted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Predicted(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of a run.
 
     Attributes:

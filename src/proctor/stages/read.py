@@ -12,12 +12,13 @@ from proctor.datasets.lint import find_always_ready
 from proctor.errors import UserError
 from proctor.records import write_jsonl
 from proctor.stages.settings import ReadSettings
+from proctor.tables import Shown
 from proctor.workspace import Workspace
 
 __all__ = ["Read", "read"]
 
 
-class Read(msgspec.Struct, frozen=True):
+class Read(Shown, msgspec.Struct, frozen=True):
     """What was read.
 
     Attributes:

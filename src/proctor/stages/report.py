@@ -31,6 +31,7 @@ from proctor.stages.report_exams import described_frames, load_exams
 from proctor.stages.score import benchmark_name, lacking_text
 from proctor.stages.settings import ReportSettings
 from proctor.stages.verify import costs_of, standing_verdicts
+from proctor.tables import Shown
 from proctor.verify.agreement import machines_against_people
 from proctor.verify.verdict import Verdict
 from proctor.workspace import StageRecord, Workspace
@@ -41,7 +42,7 @@ _SETTINGS: Final = ("pairs", "filter", "choices")
 """Stages of clips whose settings the page shows."""
 
 
-class Reported(msgspec.Struct, frozen=True, kw_only=True):
+class Reported(Shown, msgspec.Struct, frozen=True, kw_only=True):
     """The page that was written.
 
     Attributes:

@@ -28,6 +28,7 @@ from proctor.stages.inputs import load_all_items, load_judgements, load_predicti
 from proctor.stages.judge import chosen_runs
 from proctor.stages.predict import RunInfo, items_hash, items_of_run, read_run_info
 from proctor.stages.spread import Packed
+from proctor.tables import Shown
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
@@ -83,7 +84,7 @@ class RunScore(msgspec.Struct, frozen=True, kw_only=True):
     interval: tuple[float, float] | None
 
 
-class ScoredRuns(msgspec.Struct, frozen=True, omit_defaults=True):
+class ScoredRuns(Shown, msgspec.Struct, frozen=True, omit_defaults=True):
     """The scores of every run, best first within its kind, and every pair of runs compared that can be.
 
     Attributes:

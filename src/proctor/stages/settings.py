@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self, Typ
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.records import Json
 from proctor.settings import Settings, option
 
@@ -209,7 +209,7 @@ class GenerateSettings(ReplyOptions, frozen=True, kw_only=True):
         if strange or not self.generator:
             raise UserError(
                 f"there is no generator '{strange[0]}'." if strange else "no generator was named.",
-                hint="known: rules, or a model such as openai/gpt-4o",
+                hint=did_you_mean(strange[0] if strange else "", ("rules", "a model such as openai/gpt-4o")),
             )
         if len(set(self.generator)) < len(self.generator):
             raise UserError(

@@ -34,6 +34,7 @@ from proctor.stages.naming import file_name
 from proctor.stages.questions import ASKED, required_questions
 from proctor.stages.settings import ReplyOptions
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
+from proctor.tables import Shown
 from proctor.verify.filter_verdict import filter_annotator, filter_verdicts, funnel_verdicts
 from proctor.verify.llm_prompt import criteria_of, verification_prompts
 from proctor.verify.model_verifier import ModelVerifier, acceptance_funnel
@@ -72,7 +73,7 @@ _SAVE_EVERY: Final = 200
 _ORACLE_READS: Final = ("candidates.jsonl", "examples.jsonl")
 
 
-class Verified(msgspec.Struct, frozen=True, kw_only=True):
+class Verified(Shown, msgspec.Struct, frozen=True, kw_only=True):
     """What annotators say of a workspace's candidates.
 
     Attributes:

@@ -85,3 +85,8 @@ def test_a_server_is_not_asked_when_it_is_opened() -> None:
     embedder = open_embedder("compat/intfloat/e5-large-v2@http://127.0.0.1:1/v1")
     assert isinstance(embedder, EndpointEmbedder)
     assert embedder.name == "compat/intfloat/e5-large-v2@http://127.0.0.1:1/v1#'query: ','passage: '"
+
+
+def test_a_misspelt_search_is_named() -> None:
+    with pytest.raises(UserError, match="did you mean bm25"):
+        open_embedder("bm52", corpus=make_corpus())

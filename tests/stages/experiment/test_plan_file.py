@@ -55,6 +55,11 @@ def test_the_sample_is_copied_beside_the_plan_and_never_over_something(data: Pat
     assert read_plan(data / "b.toml").given["source"]["data"] == data / "sample"
 
 
+def test_a_misspelt_sample_is_named(data: Path) -> None:
+    with pytest.raises(UserError, match="did you mean sample, which is shipped"):
+        draft_plan(data / "a.toml", Wish(have="recordings", data="samle"))
+
+
 def test_the_manuals_are_copied_and_the_workspace_is_another_folder(data: Path) -> None:
     (data / "manuals").rmdir()
     wish = Wish(have="documents", data="manuals", models=("a/b",))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -61,9 +62,11 @@ def open_embedder(spec: str, *, corpus: Corpus | None = None, folder: Path | Non
             from proctor.corpus.embed.endpoint import open_endpoint
 
             return open_endpoint(spec)
+    near = get_close_matches(spec, ("bm25", "lsa"), n=1)
     raise UserError(
         f"{spec[:200]!r} is not an embedder.",
-        hint="there are " + "; ".join(f"{name} ({what})" for name, what in SPECS),
+        hint=(f"did you mean {near[0]}? There are " if near else "there are ")
+        + "; ".join(f"{name} ({what})" for name, what in SPECS),
     )
 
 

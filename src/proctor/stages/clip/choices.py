@@ -32,6 +32,7 @@ from proctor.stages.documents.reading import WRITTEN, load_questions
 from proctor.stages.exam_library import exam_library
 from proctor.stages.inputs import load_all_items
 from proctor.stages.models import MEDIA, Asked, Limits, Models, open_models
+from proctor.tables import Shown
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
@@ -45,7 +46,7 @@ __all__ = [
 ChoiceSubject = Literal["pairs", "items", "styled"]
 
 
-class ChoicesMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
+class ChoicesMade(Shown, Asked, frozen=True, kw_only=True, omit_defaults=True):
     """The numbers of the closing line.
 
     Attributes:

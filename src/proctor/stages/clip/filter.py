@@ -22,6 +22,7 @@ from proctor.stages.clip.settings import FilterOptions
 from proctor.stages.documents.reading import WRITTEN
 from proctor.stages.exam_library import exam_library
 from proctor.stages.models import Asked, Limits, Models, open_models
+from proctor.tables import Shown
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
@@ -43,7 +44,7 @@ _KINDS: Final = {"pairs": "clip", "candidates": "moment", "styled": "documents"}
 """What questions of our kinds are called before they are verified."""
 
 
-class Filtered(Asked, frozen=True, kw_only=True, omit_defaults=True):
+class Filtered(Shown, Asked, frozen=True, kw_only=True, omit_defaults=True):
     """The numbers of the closing line.
 
     Attributes:

@@ -24,6 +24,7 @@ from proctor.records import Dropped, read_json, read_jsonl, write_json, write_js
 from proctor.stages.clip.reading import CLIPS, PAIRS, PAIRS_SUMMARY, load_clips
 from proctor.stages.clip.settings import PairOptions
 from proctor.stages.models import Asked, Limits, Models, open_models
+from proctor.tables import Shown
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
@@ -40,7 +41,7 @@ STAGE: Final = "pairs"
 _LEAF: Final = "leaf"
 
 
-class PairsMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
+class PairsMade(Shown, Asked, frozen=True, kw_only=True, omit_defaults=True):
     """The numbers of the closing line.
 
     Attributes:

@@ -93,7 +93,7 @@ class FilterOptions(Assisted, frozen=True, kw_only=True):
     section: ClassVar[str] = "filter"
 
     judge: Annotated[
-        tuple[str, ...], option("Model that filters with the steps at hand; may be repeated.", "-j")
+        tuple[str, ...], option("Model that filters with the annotated steps given; may be repeated.", "-j")
     ] = ()
     consistency: Annotated[
         str, option("Model that says whether two answers mean the same (default: the first judge).")

@@ -23,6 +23,7 @@ from proctor.stages.documents.reading import CORPUS, QUESTIONS, corpus_of, quest
 from proctor.stages.documents.settings import CorpusOptions
 from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.rehearsing import find_rehearser
+from proctor.tables import Shown
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
@@ -52,7 +53,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
 
 
-class Built(Counted, frozen=True, kw_only=True):
+class Built(Shown, Counted, frozen=True, kw_only=True):
     """A corpus that was built, or was not because images are still to be described.
 
     Attributes:

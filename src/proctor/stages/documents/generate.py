@@ -37,6 +37,7 @@ from proctor.stages.documents.library import Library, parse_chooser
 from proctor.stages.documents.reading import CORPUS, WRITTEN, questions_of
 from proctor.stages.documents.settings import DocumentsOptions
 from proctor.stages.models import Asked, Closing, Limits, Models, open_models
+from proctor.tables import Shown
 from proctor.workspace import Workspace
 
 __all__ = [
@@ -66,7 +67,7 @@ _ALONE: Final = 1_024
 """Sources of which weights are computed to tell how uneven they are."""
 
 
-class DocumentsMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
+class DocumentsMade(Shown, Asked, frozen=True, kw_only=True, omit_defaults=True):
     """The numbers of the closing line.
 
     Attributes:

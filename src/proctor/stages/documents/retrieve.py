@@ -41,6 +41,7 @@ from proctor.stages.documents.reading import (
 )
 from proctor.stages.documents.settings import DEFAULT_RETRIEVERS, RetrievalOptions
 from proctor.stages.models import Closing, Limits, Models, open_models
+from proctor.tables import Shown
 from proctor.workspace import Workspace
 
 __all__ = [
@@ -53,7 +54,7 @@ __all__ = [
 _TABLE: Final = "table.json"
 
 
-class Retrieved(msgspec.Struct, frozen=True, kw_only=True):
+class Retrieved(Shown, msgspec.Struct, frozen=True, kw_only=True):
     """What retrievers found.
 
     Attributes:

@@ -65,7 +65,7 @@ class CorpusOptions(ReplyOptions, frozen=True, kw_only=True):
     ] = None
     licence: Annotated[str | None, option("Of the files, as SPDX names it.")] = None
     verbaliser: Annotated[
-        str | None, option("Model that describes images which nobody has described.", metavar="MODEL")
+        str | None, option("Model that describes images that have no description.", metavar="MODEL")
     ] = None
     draw_missing: Annotated[
         bool, option("Draw a card for every image without pixels: for rehearsals, never for results.")

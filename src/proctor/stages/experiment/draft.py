@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
@@ -65,8 +66,14 @@ def draft_plan(path: Path, wish: Wish) -> list[Path]:
     if (sample := _SAMPLES.get((wish.have, wish.data))) and not data.exists():
         written.append(copy_sample(data, sample))
     elif wish.have != "benchmark" and not data.is_dir():
+        shipped = [name for have, name in _SAMPLES if have == wish.have]
+        near = get_close_matches(wish.data, shipped, n=1)
         raise UserError(
-            "there is no such folder.", where=str(data), hint="give the folder that holds the data"
+            "there is no such folder.",
+            where=str(data),
+            hint=f"did you mean {near[0]}, which is shipped?"
+            if near
+            else "give the folder that holds the data",
         )
     lines = [
         f"# What would it cost?    proctor run {path.name} --dry-run",

@@ -46,12 +46,12 @@ class ReadingSettings(Settings, frozen=True, kw_only=True):
     dataset: Annotated[str, option("Its reader; see 'proctor read'.")] = "captaincook4d"
     published: Annotated[
         Path | None,
-        option("File of published ProMQA questions to use in place of questions of one's own."),
+        option("File of published ProMQA questions to use in place of your own questions."),
     ] = None
     release: Annotated[
         str | None,
         option(
-            "Released benchmark to answer in place of questions of one's own: its folder, or a registered name such as everyday."
+            "Released benchmark to answer in place of your own questions: its folder, or a registered name such as everyday."
         ),
     ] = None
     protocol: Annotated[

@@ -70,7 +70,7 @@ def recording_of(path: Path) -> str:
 
 
 def extract(settings: ExtractSettings, *, place: Place = HERE, show: Show) -> Extraction:
-    """Extract features; said again after a crash, it goes on with the recordings that are not done.
+    """Extract features; run again after a crash, it goes on with the recordings that are not done.
 
     Args:
         settings: what is looked at, by whom, and where rows go.
