@@ -151,7 +151,7 @@ class Balanced(HTMLParser):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag not in {"meta", "input", "br", "img", "rect", "line", "circle", "path"}:
+        if tag not in {"meta", "input", "br", "wbr", "img", "rect", "line", "circle", "path"}:
             assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
