@@ -1,5 +1,6 @@
 /** The one live video of the page: frame-exact stepping, and no connection held after leaving. */
 
+import { stillCutting } from "./cutting.js";
 import { register } from "./keys.js";
 import { _ } from "./words.js";
 
@@ -335,28 +336,6 @@ export class Player {
       { id: "home", group, label: _("Start of the clip"), keys: ["Home"], run: act("home") },
       { id: "mute", group, label: _("Sound on or off"), keys: ["m"], run: act("mute") },
     ]);
-  }
-}
-
-/**
- * @param {string} source of the clip
- * @param {(share: number) => void} tell how far it is, 0 to 1
- * @returns {Promise<number | null>} milliseconds until it makes sense to ask again; null when it is not being cut (any more)
- */
-async function stillCutting(source, tell) {
-  try {
-    const answer = await fetch(source, {
-      headers: { Range: "bytes=0-0" }, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(STALLED_AFTER_MS),
-    });
-    const seconds = Number(answer.headers.get("Retry-After"));
-    if (answer.status !== 503 || !(seconds > 0)) {
-      void answer.body?.cancel();
-      return null;
-    }
-    tell(Number((await answer.json()).share) || 0);
-    return seconds * 1000;
-  } catch {
-    return null;
   }
 }
 
