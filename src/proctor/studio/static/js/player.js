@@ -39,8 +39,12 @@ export class Player {
   #keepTime = 0;
   #released = false;
   #failed = false;
-  /** Tried again by itself since it last had something to show. */
+  /** Tried again by itself since it last went on. */
   #tried = false;
+  #brokeAt = -Infinity;
+  #times = 0;
+  /** Until it is paused or over; a clip that breaks off tells neither. */
+  #playing = false;
   /** @type {HTMLInputElement | null} */
   #bar = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -84,13 +88,14 @@ export class Player {
     });
     const video = this.video;
     video.addEventListener("error", () => this.#fail());
+    for (const name of ["play", "pause"]) video.addEventListener(name, () => (this.#playing = name === "play"));
     for (const name of ["play", "pause", "ended", "volumechange", "ratechange"]) video.addEventListener(name, () => this.#buttons());
     for (const name of ["waiting", "stalled"]) video.addEventListener(name, () => this.#watchStall());
     for (const name of ["canplay", "playing", "progress", "pause", "suspend", "timeupdate"]) {
       video.addEventListener(name, () => clearTimeout(this.#stallTimer));
     }
     video.addEventListener("loadeddata", () => {
-      this.#failed = this.#tried = false;
+      this.#failed = false;
       this.#tell("");
     });
     if ("requestVideoFrameCallback" in HTMLVideoElement.prototype) {
@@ -247,6 +252,8 @@ export class Player {
     if (this.#released || this.#failed) return;
     this.#failed = true;
     this.#keepTime = this.video.currentTime || this.#keepTime;
+    if (Math.abs(this.#keepTime - this.#brokeAt) > 1) this.#tried = false;
+    this.#brokeAt = this.#keepTime;
     // Without a source the poster shows again, and the broken connection is let go.
     this.#drop();
     void this.#askWhy();
@@ -290,15 +297,19 @@ export class Player {
 
   retry() {
     this.#failed = false;
+    this.#times += 1;
     this.#tell("");
     this.#attach();
   }
 
   #attach() {
     if (!this.#source) return;
-    this.video.src = this.#source;
+    // A clip that has been kept meanwhile (js/ahead.js) comes from another place. Chromium breaks off there, and would with the same
+    // address do so again: it goes on under another one.
+    this.video.src = this.#times > 0 ? `${this.#source}?again=${this.#times}` : this.#source;
     this.video.load();
     if (this.#keepTime > 0) this.seek(this.#keepTime);
+    if (this.#playing) void this.video.play().catch(() => {});
   }
 
   /** Let the connection go (browsers allow six to one host, F9). */
