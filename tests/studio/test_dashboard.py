@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -76,6 +77,22 @@ def test_numbers_on_the_page_are_those_of_the_pure_functions(office: Any, words:
         assert f"{machine.name} task graph, question" in text
     assert "next step" in text
     assert "missing step" in text
+
+
+def test_it_begins_with_how_far_it_is_and_what_to_do_next(office: Any, judged: Any) -> None:
+    page = office.get(judged["carla"], "/dashboard")
+    before, _, after = page.text.partition('<section class="panel"')
+    assert "dealt items are finished" in before
+    (first,) = re.findall(
+        r'<a class="button primary big" href="([^"]+)">.*?>(\d+) items? waits? for an', before
+    )
+    assert first == ("/items?state=case", str(len(office.rows("items", state="case"))))
+    shown, _, folded = after.partition(
+        "too few to compare"
+    )  # no type has ten pairs: none stands among the first rows
+    for kind in ("next step", "missing step"):
+        assert kind not in shown
+        assert kind in folded
 
 
 def test_policies_are_those_of_the_pure_function(office: Any, words: Any, judged: Any) -> None:

@@ -54,6 +54,10 @@ def test_a_clip_that_is_being_cut_is_shown_as_that(office: Any, words: Any, shop
     assert (answer.status_code, answer.headers["retry-after"], answer.json()["share"]) == (503, "2", 0.4)
     item = words(office.get(carla, f"/items/{office.item('c000').pid}"))
     assert "is still being cut" in item
+    assert (
+        f' hidden data-src="/items/{office.item("c000").pid}/clip.mp4"'
+        in office.get(carla, f"/items/{office.item('c000').pid}").text
+    )
 
 
 @pytest.mark.parametrize("path", ["/", "/guideline", "work"])

@@ -170,6 +170,17 @@ def test_a_clip_that_is_finished_before_it_is_asked_for_again_plays(studio: Any,
     assert not page.is_visible("#clip-problem")
 
 
+def test_a_clip_that_breaks_off_goes_on_where_it_was(page: Any) -> None:
+    clip = "document.getElementById('clip')"
+    page.keyboard.press("k")
+    wait_until(lambda: page.evaluate(f"{clip}.currentTime") > 0.5, what="half a second")
+    loads = f"{clip}.addEventListener('emptied', () => {{ window.emptied = true; }})"
+    page.evaluate(f"{loads}; {clip}.dispatchEvent(new Event('error'))")
+    on = f"window.emptied && (!{clip}.paused || {clip}.ended) && {clip}.currentTime >= 0.5 && {clip}.src.slice(-8)"
+    wait_until(lambda: page.evaluate(on) == "?again=1", what="that it plays on")
+    assert not page.is_visible("#clip-problem")
+
+
 def test_rates_and_times_are_read_and_written_as_people_do(studio: Any) -> None:
     page = studio.open(studio.context(), "/")
     rates, times = page.evaluate("""async () => { const m = await import('/static/v1/js/player.js'); return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.patience import wait_until
 
 
 @pytest.fixture
@@ -65,3 +66,15 @@ def test_pages_without_anybody_signed_in_ask_the_server_nothing(studio: Any, des
     assert [entry["path"] for entry in desk.look()["log"] if entry["method"] != "GET"] == []
     page.keyboard.press("?")
     assert page.is_visible("#keys-dialog[open]")
+
+
+def test_a_clip_that_is_only_shown_appears_once_it_is_cut(page: Any, desk: Any) -> None:
+    desk.fault("/clip.mp4", status=503, headers={"Retry-After": "1"})
+    page.evaluate("""async () => {
+        document.body.innerHTML = '<p class="clip-making">It is being cut.</p><video hidden data-src="/w/w1/clip.mp4"></video>';
+        (await import('/static/v1/js/cutting.js')).awaitClips(); }""")
+    wait_until(lambda: len(desk.log("/clip.mp4")) > 1, what="another look")
+    assert page.is_visible(".clip-making")
+    desk.set(faults=[])
+    page.wait_for_selector("video[src]:not([hidden])")
+    assert not page.is_visible(".clip-making")

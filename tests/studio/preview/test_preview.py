@@ -415,5 +415,7 @@ class TestBrowser:
         page.set_viewport_size({"width": 1280, "height": 600})
         page.reload()  # on a desk the list has a window of its own, and begins at the current step
         assert page.evaluate("document.querySelector('.steps-scroll').scrollTop") > 0
+        assert page.is_visible("[data-player=play]")  # and the player has one set of controls
+        assert not page.evaluate("document.getElementById('clip').controls")
         assert page.is_visible("#submit")
         page.close()

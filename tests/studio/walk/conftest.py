@@ -44,6 +44,7 @@ class Site:
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: Any = None
         self.people: dict[str, Any] = {}
+        self.begun = time.monotonic()
         self.start()
         self.stack = ExitStack()
         self.desk = self.stack.enter_context(open_desk(root, None if database == "-" else database))

@@ -30,10 +30,11 @@ def test_six_items_are_judged_without_the_server(site: Any, visit: Any) -> None:
       const blob = new Blob(["0123456789"], { type: "video/mp4" });
       await (await caches.open("proctor-ahead")).put(url, new Response(blob));
       const ask = async (Range) => { const a = await fetch(url, { headers: { Range } }); return [a.status, await a.text()]; };
-      return [await ask("bytes=2-4"), await ask("bytes=8-"), await ask("bytes=10-")];
+      const again = await fetch(url + "?again=1"); // what a player asks for that broke off
+      return [await ask("bytes=2-4"), await ask("bytes=8-"), await ask("bytes=10-"), [again.status, await again.text()]];
     }"""
     parts = page.evaluate(look, f"/w/{pids[5]}/clip.mp4")
-    assert parts == [[206, "234"], [206, "89"], [416, ""]]
+    assert parts == [[206, "234"], [206, "89"], [416, ""], [200, "0123456789"]]
 
     site.kill()
     for here, there in pairwise(pids):
@@ -54,3 +55,21 @@ def test_six_items_are_judged_without_the_server(site: Any, visit: Any) -> None:
     page.click("form[action='/signout'] button")
     wait_until(lambda: not page.evaluate("caches.has('proctor-ahead')"), what="an empty device")
     visit.problems.clear()  # the browser names every request that found no server
+
+
+def test_a_clip_that_is_still_being_cut_is_kept_later(site: Any, visit: Any) -> None:
+    person = site.hire()
+    pids = [pid for (pid,) in site.deal(person, count=3)]
+    context = visit.context(site, person)
+    context.add_init_script("""const ask = fetch, asked = {};
+        globalThis.fetch = async (url, options) => {
+          if (String(url).endsWith("/clip.mp4")) {
+            asked[url] = (asked[url] ?? 0) + 1;
+            return asked[url] > 1 ? new Response("clip") : new Response("{}", { status: 503, headers: { "Retry-After": "2" } });
+          }
+          const answer = await ask(url, options);
+          if (!/^\\/w\\/[^/]+$/.test(url)) return answer;
+          return new Response(await answer.text() + `<video data-src="${url}/clip.mp4"></video>`, { headers: answer.headers });
+        };""")
+    page = visit.open(context, f"/w/{pids[0]}")
+    wait_until(lambda: {f"/w/{pid}/clip.mp4" for pid in pids} <= set(page.evaluate(KEPT)), what="their clips")

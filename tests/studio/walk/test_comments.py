@@ -64,6 +64,21 @@ def test_a_question_and_its_answer(site: Any, visit: Any) -> None:
     visit.problems.clear()  # the browser names the request that was cut off
 
 
+@pytest.mark.parametrize("size", [(1700, 950), (1280, 900), (1024, 768), (390, 844)])
+def test_it_stands_below_what_is_judged(site: Any, visit: Any, size: tuple[int, int]) -> None:
+    ana = site.hire()
+    ((pid,),) = site.deal(ana)
+    page = visit.open(
+        visit.context(site, ana, viewport=dict(zip(("width", "height"), size, strict=True))), f"/w/{pid}"
+    )
+    sheet, ask = (page.locator(name).bounding_box() for name in ("#sheet", "#ask"))
+    assert ask["y"] >= sheet["y"] + sheet["height"]
+    assert ask["x"] == sheet["x"]
+    if size[0] == 390:
+        page.click("label:has(#tab-steps)")
+        assert not page.is_visible("#ask")
+
+
 def test_a_field_says_which_direction_marks_it_hides(site: Any, visit: Any) -> None:
     ana = site.hire()
     ((pid,),) = site.deal(ana)

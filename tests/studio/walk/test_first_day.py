@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.axe import DARK, LIGHT, look_with_axe
+from tests.patience import wait_until
 from tests.studio.walk.conftest import PASSWORD, Site
 
 from proctor.stages.studio import first_link
@@ -54,7 +55,6 @@ def test_from_an_empty_project_to_the_first_judged_item(new_site: Site, visit: A
     link = first_link(new_site.desk, new_site.url)
     assert link is not None
     # The owner: account, checklist, training from the list, an invitation.
-    begun = time.monotonic()
     owner = Hand(visit.open(visit.context(new_site), link.removeprefix(new_site.url)))
     owner.join("olga")
     assert owner.page.url == f"{new_site.url}/"
@@ -71,7 +71,7 @@ def test_from_an_empty_project_to_the_first_judged_item(new_site: Site, visit: A
     owner.click(".checklist li.next a")
     owner.click("form[action='/people/invite'] button")
     invitation = owner.page.inner_text("code.once")
-    owners_time, clicks = time.monotonic() - begun, owner.clicks
+    owners_time, clicks = time.monotonic() - new_site.begun, owner.clicks
 
     # The annotator: account, consent, guideline, and there is an item.
     begun = time.monotonic()
@@ -87,6 +87,8 @@ def test_from_an_empty_project_to_the_first_judged_item(new_site: Site, visit: A
     readers_time = time.monotonic() - begun
     print(f"\nowner, start to first invitation: {owners_time:.1f} s with axe, {clicks} clicks")
     print(f"annotator, link to first judged item: {readers_time:.1f} s, {reader.clicks} clicks")
+    assert owners_time <= 300
+    assert readers_time <= 60
     assert reader.clicks <= 6
     assert len(new_site.responses(str(pid))) == 1
 
@@ -100,3 +102,23 @@ def test_from_an_empty_project_to_the_first_judged_item(new_site: Site, visit: A
     waiting = Hand(visit.open(visit.context(new_site, new_site.hire()), "/"))
     assert "has not shared them out yet" in waiting.look()
     assert owner.problems + waiting.problems == []
+
+
+@pytest.mark.parametrize("site", ["sqlite"], indirect=True, scope="module")
+def test_a_first_page_is_painted_at_once_and_an_item_too(site: Site, visit: Any) -> None:
+    person = site.hire()
+    ((pid,),) = site.deal(person)
+
+    def paint(path: str) -> float:
+        """Return the milliseconds until a browser that has never been here shows something."""
+        context = visit.context(site, person)
+        page = context.new_page()
+        page.goto(path)
+        look = "performance.getEntriesByName('first-contentful-paint').map(e => e.startTime)"
+        (found,) = wait_until(lambda: page.evaluate(look), what="a first paint")
+        context.close()
+        print(f"\nfirst paint of {path}: {found:.0f} ms")
+        return float(found)
+
+    for path in ("/", f"/w/{pid}"):
+        wait_until(lambda path=path: paint(path) <= 800, what=f"{path} within 0.8 s")  # type: ignore[misc]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.axe import DEPENDS_ON_LOOK, look_with_axe, run_axe
+from tests.studio.chromium import let_it_act
 
 PAGES = {
     "": ["/demo", "/signin", "/no-such-page"],
@@ -216,3 +217,26 @@ def test_a_plain_form_without_script_does_the_same(demo: Any, visit: Any) -> Non
     page.click("#submit")
     page.wait_for_url(f"{demo.url}/*")
     assert len(demo.responses(pid)) == 1
+
+
+@pytest.mark.parametrize("size", [(1280, 900), (390, 844)])
+def test_the_graph_is_larger_and_whole_on_the_full_screen(
+    site: Any, visit: Any, size: tuple[int, int]
+) -> None:
+    person = site.hire()
+    ((pid,),) = site.deal(person)
+    look = """() => { const [panel, box] = ['#graph-panel', 'svg.graph'].map(s => document.querySelector(s).getBoundingClientRect());
+        const sizes = [...document.querySelectorAll('svg.graph text')].map(t => t.getBoundingClientRect().height);
+        return [Math.min(...sizes), box.left >= panel.left && box.right <= panel.right]; }"""
+    page = visit.open(
+        visit.context(site, person, viewport={"width": size[0], "height": size[1]}), f"/w/{pid}"
+    )
+    if size[0] < 720:
+        page.click("label:has(#tab-graph)")
+    before, _ = page.evaluate(look)
+    page.click("#graph-full")
+    page.wait_for_selector("#graph-panel:is(:fullscreen, .is-full)")
+    let_it_act(page)
+    text, whole = page.evaluate(look)
+    assert text > before or (size[0] < 720 and text == before)
+    assert whole or size[0] < 720

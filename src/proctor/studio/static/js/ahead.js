@@ -6,6 +6,7 @@ const CACHE = "proctor-ahead";
 const LIST = "/w/-/ahead";
 const LOOK_MS = 1000;
 const PATIENCE_MS = 120_000;
+const AGAIN_MS = 2000;
 
 const able = () => Boolean(navigator.serviceWorker && globalThis.caches && isSecureContext);
 /** @param {string} pid */
@@ -26,7 +27,12 @@ export async function keepAhead(person, pid) {
     const cache = await caches.open(CACHE);
     await cache.put(LIST, new Response(JSON.stringify(pids)));
     await forget(cache, pids.map(pathOf));
-    for (const one of pids) await keep(cache, pathOf(one));
+    for (let left = pids, pause = AGAIN_MS; left.length > 0; pause = Math.min(2 * pause, 30 * AGAIN_MS)) {
+      const late = [];
+      for (const one of left) if (!(await keep(cache, pathOf(one)))) late.push(one);
+      left = late;
+      if (left.length > 0) await new Promise((resolve) => setTimeout(resolve, pause));
+    }
   } catch {
     // No room, or no network any more: what is kept is kept.
   }
@@ -40,20 +46,23 @@ async function forget(cache, wanted) {
   }
 }
 
-/** Keep a page, and what it shows; a clip that is still being cut is for the next time. @param {Cache} cache @param {string} path */
+/** Keep a page, and what it shows. @param {Cache} cache @param {string} path @returns {Promise<boolean>} whether nothing of it is still being cut */
 async function keep(cache, path) {
   const page = await fetch(path, { headers: { Accept: "text/html" }, credentials: "same-origin" });
-  if (!page.ok || page.redirected) return;
+  if (!page.ok || page.redirected) return true;
   const shown = new DOMParser().parseFromString(await page.clone().text(), "text/html");
   await cache.put(path, page);
   const named = [...shown.querySelectorAll("[src], [data-src], [poster], link[href]")].flatMap((element) =>
     ["src", "data-src", "poster", "href"].map((name) => element.getAttribute(name) ?? ""),
   );
+  let whole = true;
   for (const url of new Set(named.filter((name) => name.startsWith("/static/") || name.startsWith(`${path}/`)))) {
     if (await cache.match(url)) continue;
     const answer = await fetch(url, { credentials: "same-origin" });
     if (answer.status === 200) await cache.put(url, answer);
+    else if (answer.headers.has("Retry-After")) whole = false;
   }
+  return whole;
 }
 
 /** @param {string} pid @param {(pid: string) => Promise<boolean>} isOpen @returns {Promise<string>} the page of the next item that this device has; empty where there is none */

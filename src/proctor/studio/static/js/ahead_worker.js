@@ -30,7 +30,7 @@ async function pageOf(request, path) {
 
 /** @param {Request} request @returns {Promise<Response>} */
 async function keptOr(request) {
-  const kept = await (await opened()).match(request.url);
+  const kept = await (await opened()).match(request.url, { ignoreSearch: request.url.includes("/clip.mp4") });
   return kept ? part(request, kept) : fetch(request);
 }
 

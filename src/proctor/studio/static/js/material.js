@@ -41,7 +41,7 @@ function fitGraph() {
   made ??= ["width", "height"].map((name) => Number(drawing.getAttribute(name)));
   const [width, height] = made;
   const rest = panel.scrollHeight - scroll.scrollHeight;
-  const larger = full ? Math.min(panel.clientWidth / width - 0.08, Math.max(1.25, (panel.clientHeight - Math.min(rest, 160)) / height - 0.04), 2.5) : 1;
+  const larger = full ? Math.max(1, Math.min(panel.clientWidth / width - 0.08, Math.max(1.25, (panel.clientHeight - Math.min(rest, 160)) / height - 0.04), 2.5)) : 1;
   drawing.setAttribute("width", String(Math.floor(width * larger)));
   drawing.setAttribute("height", String(Math.floor(height * larger)));
   const button = document.getElementById("graph-full")?.firstChild;

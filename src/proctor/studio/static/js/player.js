@@ -1,5 +1,6 @@
 /** The one live video of the page: frame-exact stepping, and no connection held after leaving. */
 
+import { stillCutting } from "./cutting.js";
 import { register } from "./keys.js";
 import { _ } from "./words.js";
 
@@ -38,8 +39,12 @@ export class Player {
   #keepTime = 0;
   #released = false;
   #failed = false;
-  /** Tried again by itself since it last had something to show. */
+  /** Tried again by itself since it last went on. */
   #tried = false;
+  #brokeAt = -Infinity;
+  #times = 0;
+  /** Until it is paused or over; a clip that breaks off tells neither. */
+  #playing = false;
   /** @type {HTMLInputElement | null} */
   #bar = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -83,13 +88,14 @@ export class Player {
     });
     const video = this.video;
     video.addEventListener("error", () => this.#fail());
+    for (const name of ["play", "pause"]) video.addEventListener(name, () => (this.#playing = name === "play"));
     for (const name of ["play", "pause", "ended", "volumechange", "ratechange"]) video.addEventListener(name, () => this.#buttons());
     for (const name of ["waiting", "stalled"]) video.addEventListener(name, () => this.#watchStall());
     for (const name of ["canplay", "playing", "progress", "pause", "suspend", "timeupdate"]) {
       video.addEventListener(name, () => clearTimeout(this.#stallTimer));
     }
     video.addEventListener("loadeddata", () => {
-      this.#failed = this.#tried = false;
+      this.#failed = false;
       this.#tell("");
     });
     if ("requestVideoFrameCallback" in HTMLVideoElement.prototype) {
@@ -246,6 +252,8 @@ export class Player {
     if (this.#released || this.#failed) return;
     this.#failed = true;
     this.#keepTime = this.video.currentTime || this.#keepTime;
+    if (Math.abs(this.#keepTime - this.#brokeAt) > 1) this.#tried = false;
+    this.#brokeAt = this.#keepTime;
     // Without a source the poster shows again, and the broken connection is let go.
     this.#drop();
     void this.#askWhy();
@@ -289,15 +297,19 @@ export class Player {
 
   retry() {
     this.#failed = false;
+    this.#times += 1;
     this.#tell("");
     this.#attach();
   }
 
   #attach() {
     if (!this.#source) return;
-    this.video.src = this.#source;
+    // A clip that has been kept meanwhile (js/ahead.js) comes from another place. Chromium breaks off there, and would with the same
+    // address do so again: it goes on under another one.
+    this.video.src = this.#times > 0 ? `${this.#source}?again=${this.#times}` : this.#source;
     this.video.load();
     if (this.#keepTime > 0) this.seek(this.#keepTime);
+    if (this.#playing) void this.video.play().catch(() => {});
   }
 
   /** Let the connection go (browsers allow six to one host, F9). */
@@ -335,28 +347,6 @@ export class Player {
       { id: "home", group, label: _("Start of the clip"), keys: ["Home"], run: act("home") },
       { id: "mute", group, label: _("Sound on or off"), keys: ["m"], run: act("mute") },
     ]);
-  }
-}
-
-/**
- * @param {string} source of the clip
- * @param {(share: number) => void} tell how far it is, 0 to 1
- * @returns {Promise<number | null>} milliseconds until it makes sense to ask again; null when it is not being cut (any more)
- */
-async function stillCutting(source, tell) {
-  try {
-    const answer = await fetch(source, {
-      headers: { Range: "bytes=0-0" }, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(STALLED_AFTER_MS),
-    });
-    const seconds = Number(answer.headers.get("Retry-After"));
-    if (answer.status !== 503 || !(seconds > 0)) {
-      void answer.body?.cancel();
-      return null;
-    }
-    tell(Number((await answer.json()).share) || 0);
-    return seconds * 1000;
-  } catch {
-    return null;
   }
 }
 

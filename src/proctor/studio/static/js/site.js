@@ -1,6 +1,7 @@
 /** What every page does: send what waits, keep the theme, open dialogs, confirm, filter tables. */
 
 import { wireAsk } from "./ask.js";
+import { awaitClips } from "./cutting.js";
 import { countSlices } from "./device.js";
 import { watchMarks } from "./direction.js";
 import { make } from "./dom.js";
@@ -186,6 +187,7 @@ function main() {
   wireConfirm();
   wireFilters();
   watchMarks();
+  awaitClips();
   listen(person);
   register([{ id: "undo", group: _("Page"), label: _("Undo"), keys: ["z"], run: () => runToastAction() }]);
   if (person) {
