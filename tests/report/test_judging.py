@@ -147,7 +147,7 @@ class Balanced(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.ids += [v for k, v in attrs if k == "id" and v]
-        if tag not in {"meta", "input", "br", "img", "rect", "line", "circle", "path"}:
+        if tag not in {"meta", "input", "br", "wbr", "img", "rect", "line", "circle", "path"}:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
