@@ -109,11 +109,11 @@ def test_a_first_page_and_an_item_are_light(site: Site, visit: Any) -> None:
     """How soon is printed (``pytest -s``): 0.3 to 0.5 s on two quiet cores; a busy machine fails nobody's test."""
     person = site.hire()
     ((pid,),) = site.deal(person)
+    look = "performance.getEntriesByName('first-contentful-paint').map(e => e.startTime)"
     for path in ("/", f"/w/{pid}"):
         context = visit.context(site, person)  # has never been here
         page = context.new_page()
         page.goto(path)
-        look = "performance.getEntriesByName('first-contentful-paint').map(e => e.startTime)"
         (painted,) = wait_until(lambda page=page: page.evaluate(look), what="a first paint")  # type: ignore[misc]
         print(f"\nfirst paint of {path}: {painted:.0f} ms")
         files = page.evaluate(
