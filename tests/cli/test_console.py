@@ -127,8 +127,10 @@ def test_help_shows_whole_summaries_types_in_words_examples_and_extras() -> None
         (["predict", "procedural"], ["predict", "--kind", "moment"]),
     ],
 )
-def test_a_former_name_is_a_hidden_alias(former: list[str], now: list[str]) -> None:
-    old, new = proctor(*former, "nowhere"), proctor(*now, "nowhere")
+def test_a_former_name_is_a_hidden_alias(former: list[str], now: list[str], tmp_path: Path) -> None:
+    place = tmp_path / "nowhere"
+    old, new = proctor(*former, place), proctor(*now, place)
+    assert not place.exists()
     said = f"warning: 'proctor {' '.join(former)}' is now called 'proctor {' '.join(now)}'\n"
     assert (old.status, old.err) == (new.status, said + new.err)
     assert proctor(former[0], "--help").out.count(former[1]) == 0

@@ -151,10 +151,10 @@ def generate(
         UserError: if there is no video with steps, or something about the plan or a model is wrong.
     """
     workspace = Workspace(root)
-    workspace.create()
     options = _as_before(workspace, options)
     found = found_clips(workspace, options)
     plan = _plan(found, options)
+    workspace.create()
     with open_models(workspace, limits, options) as models:
         models.require_prices(options.models.generator, options.models.sorts)
         run = generate_pairs(
@@ -242,7 +242,7 @@ def found_clips(workspace: Workspace, options: PairOptions) -> ClipSet:
         raise UserError(
             "there are no videos to ask about.",
             where=str(workspace.root),
-            hint="name a folder of annotated videos: --data FOLDER",
+            hint=workspace.meant() or "name a folder of annotated videos: --data FOLDER",
         )
     if not found.clips:
         reasons = ", ".join(sorted({d.reason for d in found.dropped})) or "none was found"
