@@ -17,7 +17,7 @@ from proctor.ask.clip.known import Known
 from proctor.ask.clip.record import ChoiceItem, Distractor, FilterName, FilterVerdict, Vote, pair_question
 from proctor.metrics.figure import Histogram
 from proctor.records import Dropped
-from proctor.report.clip import ClipMaking, PairsSummary, clip_sections
+from proctor.report.clip import ClipMaking, PairsSummary, _chosen, clip_sections
 
 
 def lengths(*seconds: float) -> Histogram | None:
@@ -221,3 +221,12 @@ def test_numbers_of_the_options_open_questions_attempts_votes_and_wrong_answers(
         x.whole for x in (leak.blind_accuracy, leak.seen_to_fail, leak.seen_to_pass, leak.confirmation_failed)
     ]
     assert {of for (title, *_), (_, of) in opened.items() if title == "Option tells"} == {len(items)}
+
+
+@pytest.mark.parametrize(("letter", "shown"), [("B", "wrong 0"), ("C", "C"), ("Z", "Z"), ("?", "?")])
+def test_a_vote_for_an_option_that_a_changed_file_lacks_shows_its_letter(letter: str, shown: str) -> None:
+    vote = Vote(stage="confirm", attempt=0, assistant="m/one", order=(0, 1, 2), letter=letter, right=False)
+    attempt = ChoiceAttempt(
+        item="x", number=0, outcome="ok", wrong=(Distractor(text="wrong 0"),), votes=(vote,)
+    )
+    assert _chosen(attempt, vote) == shown

@@ -16,7 +16,7 @@ from proctor.ask.clip.audit import AuditReport, Planted, Rate
 from proctor.ask.clip.choice_run import ChoiceSummary, RetryLeak, Share
 from proctor.ask.clip.choices import ChoiceAttempt
 from proctor.ask.clip.filters import count_funnel, results_of
-from proctor.ask.clip.record import ChoiceItem, ClipPair, FilterVerdict, ShownClip
+from proctor.ask.clip.record import ChoiceItem, ClipPair, FilterVerdict, ShownClip, Vote
 from proctor.ask.clip.statistics import (
     PUBLISHED,
     SetStatistics,
@@ -442,13 +442,10 @@ def _tried(made: ClipMaking, summary: ChoiceSummary) -> Iterator[Listing]:
         first = ["first blind"] if a is firsts.get(a.item) else []
         lines.append(((question, f"{a.number + 1}", outcome, a.detail), [*tags, *first]))
         for v in a.votes:
-            chosen = "the right option" if v.right else "nothing that could be read"
-            if v.letter and not v.right:
-                chosen = a.wrong[v.order[LETTERS.index(v.letter)] - 1].text
             stage, unread = _STAGES[v.stage], [] if v.letter else ["unparsed"]
             tags = [f"{v.assistant}: {x}" for x in ("votes", stage, *unread)]
             tags += first if v.stage == "without_steps" else []
-            votes.append(((question, f"{a.number + 1}", v.assistant, stage, chosen), tags))
+            votes.append(((question, f"{a.number + 1}", v.assistant, stage, _chosen(a, v)), tags))
     unfit = [one for one in made.unfit if one.id not in last]
     lines += [((asked.get(x.id, x.id), "", f"left out: {x.reason}", x.detail), ("asked",)) for x in unfit]
     waiting = summary.asked - len(last) - len(unfit)
@@ -458,6 +455,15 @@ def _tried(made: ClipMaking, summary: ChoiceSummary) -> Iterator[Listing]:
     yield Listing.of("wrong", "Each wrong answer", ("Wrong answer", "Kind", "Question"), wrong)
     columns = ("Question", "Attempt", "Assistant", "Vote", "Chose")
     yield Listing.of("votes", "Each vote", columns, votes)
+
+
+def _chosen(attempt: ChoiceAttempt, vote: Vote) -> str:
+    """Return what a vote was for; its letter where a changed file has no such option."""
+    if vote.right or not vote.letter:
+        return "the right option" if vote.right else "nothing that could be read"
+    numbers = dict(zip(LETTERS, vote.order, strict=False))
+    texts = {n: wrong.text for n, wrong in enumerate(attempt.wrong, 1)}
+    return texts.get(numbers.get(vote.letter, 0), vote.letter)
 
 
 def _letters(summary: ChoiceSummary) -> Iterator[Part]:
