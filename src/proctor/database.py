@@ -415,7 +415,10 @@ class _Compiled:
 
     def __init__(self, statement: Any, connection: Connection, names: Sequence[str] | None) -> None:
         keys = names if statement.is_insert else None
-        compiled = statement.compile(dialect=_positional(connection.dialect), column_keys=keys)
+        dialect: Any = connection.dialect
+        if not dialect.positional:  # one like it whose statements take their parameters in order
+            dialect = type(dialect)(paramstyle="numeric_dollar")
+        compiled = statement.compile(dialect=dialect, column_keys=keys)
         self.sql = str(compiled)
         self._order = compiled.positiontup
         self._fixed = {k: v for k, v in compiled.params.items() if v is not None}
@@ -431,11 +434,6 @@ class _Compiled:
             make: Any = namedtuple
             self.row = make("Row", names, rename=True)
         return list(starmap(self.row, rows))
-
-
-def _positional(dialect: Any) -> Any:
-    """Return a dialect like this one whose statements take their parameters in order."""
-    return dialect if dialect.positional else type(dialect)(paramstyle="numeric_dollar")
 
 
 _COMPILED: Final[dict[tuple[int, str], tuple[Any, _Compiled]]] = {}
@@ -465,7 +463,7 @@ class _Bound(NamedTuple):
 
 def _ask(connection: Connection, asked: Sequence[_Bound]) -> list[list[Any]]:
     """Run statements, those that wait before them, and return the rows of each of those asked."""
-    if _is_far(connection):
+    if connection.dialect.driver == "psycopg":  # a server, another process; SQLite is called like a function
         return _ask_at_once(connection, asked)
     return [_ask_one(connection, bound) for bound in asked]
 
@@ -502,11 +500,6 @@ def _ask_at_once(connection: Connection, asked: Sequence[_Bound]) -> list[list[A
         at += len(bound.each)
     last = answers[len(answers) - len(asked) :]
     return [bound.compiled.rows(*answer) for bound, answer in zip(asked, last, strict=True)]
-
-
-def _is_far(connection: Connection) -> bool:
-    """True for a server that is another process; SQLite is called like a function."""
-    return connection.dialect.driver == "psycopg"
 
 
 @contextmanager

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Final
 
-__all__ = ["EXTRAS", "MAX_LINE", "MissingExtraError", "UserError", "did_you_mean", "missing_extra"]
+__all__ = [
+    "EXTRAS",
+    "MAX_LINE",
+    "MissingExtraError",
+    "UserError",
+    "did_you_mean",
+    "missing_extra",
+    "shortened",
+]
 
 MAX_LINE: Final = 1_000
 """Characters of one line of a message; a file may hold a name of fifty million."""
@@ -84,19 +92,13 @@ class UserError(Exception):
         """Return the message with its place in front and its hint behind."""
         text = f"{self.where}: {self.message}" if self.where else self.message
         whole = f"{text}\n  → {self.hint}" if self.hint else text
-        return "\n".join(_visible(_shortened(line)) for line in whole.split("\n"))
+        return "\n".join(_visible(shortened(line)) for line in whole.split("\n"))
 
 
 def _rebuild(type_: type[UserError], message: str, where: str | None, hint: str | None) -> UserError:
     error = type_.__new__(type_)
     UserError.__init__(error, message, where=where, hint=hint)
     return error
-
-
-def _shortened(line: str) -> str:
-    """Cut the middle out of a line that quotes something huge."""
-    keep = MAX_LINE // 2
-    return line if len(line) <= MAX_LINE else f"{line[:keep]} … {line[-keep:]}"
 
 
 def _visible(text: str) -> str:
@@ -122,6 +124,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     names = list(known)
     near = get_close_matches(name, names, n=1)
     return f"did you mean {near[0]}?" if near else f"known here: {', '.join(names) or 'none'}"
+
+
+def shortened(text: str, limit: int = MAX_LINE) -> str:
+    """Cut the middle out of a text that quotes something huge."""
+    return text if len(text) <= limit else f"{text[: limit // 2]} … {text[-(limit // 2) :]}"
 
 
 def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:

@@ -19,7 +19,7 @@ from typing import IO, Any, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import UserError, shortened
 
 __all__ = [
     "Dropped",
@@ -149,7 +149,7 @@ def decode(data: bytes, type_: type[T] | Any, where: str) -> T:
         raise _not_utf8(error, where) from None
     except msgspec.ValidationError as error:
         raise UserError(
-            f"{_shortened(str(error))}.", where=where, hint="compare the field with the documented format"
+            f"{shortened(str(error), 300)}.", where=where, hint="compare the field with the documented format"
         ) from None
     except (msgspec.DecodeError, RecursionError) as error:
         if "UTF-8" in str(error):  # from msgspec 0.23 on, without the place
@@ -181,11 +181,6 @@ def _mend(data: bytes) -> str:
     if re.search(rb":\s*-?(NaN|Infinity)", data):
         return "JSON has no NaN and no Infinity: write a number, or null where none is known"
     return "is the file complete?"
-
-
-def _shortened(text: str, limit: int = 300) -> str:
-    """Cut the middle out of a message that quotes a huge value."""
-    return text if len(text) <= limit else f"{text[: limit // 2]} … {text[-limit // 2 :]}"
 
 
 def read_json(path: Path, type_: type[T] | Any = Any) -> T:

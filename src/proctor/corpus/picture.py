@@ -114,7 +114,8 @@ def read_picture(path: Path) -> Picture:
     except pillow.DecompressionBombError as error:
         raise PictureError("too_many_pixels", f"it is a decompression bomb ({error})", where) from None
     except pillow.UnidentifiedImageError:
-        raise PictureError("no_image", f"it is no image ({_looks_like(data)})", where) from None
+        seen = f"it starts with {data[:16]!r}" if data else "it is empty"
+        raise PictureError("no_image", f"it is no image ({seen})", where) from None
     except MemoryError:
         raise PictureError("too_large", "its pixels do not fit in memory", where) from None
     except Exception as error:  # decoders raise whatever a broken file makes them
@@ -168,7 +169,3 @@ def _encoded(image: Any, digest: str) -> Picture:
     stream = BytesIO()
     flat.save(stream, "JPEG", quality=_QUALITY)
     return Picture(stream.getvalue(), "image/jpeg", flat.width, flat.height, digest)
-
-
-def _looks_like(data: bytes) -> str:
-    return f"it starts with {data[:16]!r}" if data else "it is empty"

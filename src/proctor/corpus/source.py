@@ -252,11 +252,7 @@ def render_table(
 
 
 def _joined(cells: Sequence[str]) -> str:
-    return " | ".join(map(_cell, cells))
-
-
-def _cell(text: str) -> str:
-    return _one_line(text.replace("|", " ")) if "|" in text else _one_line(text)
+    return " | ".join(_one_line(cell.replace("|", " ")) for cell in cells)
 
 
 def _one_line(text: str) -> str:

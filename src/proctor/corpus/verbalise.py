@@ -191,7 +191,9 @@ class Verbaliser:
         why = _why_not(outcome)
         if why is not None or not isinstance(outcome, Reply):
             return Dropped(source.id, *(why or ("no_description", "")))
-        return _with_description(source, _tidied(outcome.text), self._meta(key, shown.details[key], outcome))
+        own = {name: value for name, value in source.meta.items() if not name.startswith("verbalis")}
+        meta = own | self._meta(key, shown.details[key], outcome)
+        return msgspec.structs.replace(source, verbalisation=_tidied(outcome.text), meta=meta)
 
     def _meta(self, key: str, details: Mapping[str, str], reply: Reply) -> dict[str, str]:
         """Return where a description is from; nothing in it depends on when or how often it was asked for."""
@@ -264,11 +266,6 @@ def _why_not(outcome: Outcome | None) -> tuple[str, str] | None:
     if len(text) > _LIMIT:
         return "too_long", f"{len(text):,} characters, at most {_LIMIT:,} are a description"
     return None
-
-
-def _with_description(source: Source, text: str, meta: Mapping[str, str]) -> Source:
-    own = {name: value for name, value in source.meta.items() if not name.startswith("verbalis")}
-    return msgspec.structs.replace(source, verbalisation=text, meta=own | dict(meta))
 
 
 def _tidied(text: str) -> str:

@@ -63,7 +63,9 @@ def _recording(
     task, name = token_from(entry.get("recipe_type")), text_from(entry.get("class"))
     annotations = entry.get("annotation")
     if task is None or name is None or not isinstance(annotations, list):
-        log.drop(id_, "bad-record", _lacking(entry))
+        fields = ("recipe_type", "class", "annotation")
+        seen = (f"{key}: {shown(entry[key])}" if key in entry else f"no {key}" for key in fields)
+        log.drop(id_, "bad-record", ", ".join(seen))
         return None
     tasks.tell(id_, task, name)
     duration = _duration(id_, entry, log)
@@ -74,11 +76,6 @@ def _recording(
     segments = found.segments()
     attributes = _attributes(id_, entry, region, log)
     return Recording(id_, task, name, segments, duration, attributes=attributes) if segments else None
-
-
-def _lacking(entry: dict[str, Any]) -> str:
-    fields = ("recipe_type", "class", "annotation")
-    return ", ".join(f"{key}: {shown(entry[key])}" if key in entry else f"no {key}" for key in fields)
 
 
 def _add(

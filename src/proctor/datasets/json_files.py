@@ -20,7 +20,7 @@ from typing import IO, Any, Final, TypeVar, cast
 import msgspec
 
 from proctor.datasets.dataset import Log, refuse_special
-from proctor.errors import UserError
+from proctor.errors import UserError, shortened
 from proctor.records import read_bytes
 
 __all__ = [
@@ -160,7 +160,8 @@ def iter_lines(path: Path, log: Log) -> Iterator[tuple[int, bytes]]:
         while line := stream.readline(MAX_LINE_BYTES + 1):
             number += 1
             if len(line) > MAX_LINE_BYTES:
-                _pass_over(stream, line)
+                while line and not line.endswith(b"\n"):  # to its end, in pieces
+                    line = stream.readline(_PIECE)
                 too_long += 1
                 log.drop(f"{path.name}:{number}", LONG_LINE, f"more than {MAX_LINE_BYTES:,} bytes")
                 continue
@@ -175,12 +176,6 @@ def iter_lines(path: Path, log: Log) -> Iterator[tuple[int, bytes]]:
             where=str(path),
             hint="one record a line was expected",
         )
-
-
-def _pass_over(stream: IO[bytes], line: bytes) -> None:
-    """Read to the end of a line in pieces."""
-    while line and not line.endswith(b"\n"):
-        line = stream.readline(_PIECE)
 
 
 @contextmanager
@@ -249,13 +244,9 @@ def _none_of(path: Path, lines: int, what: str, first: str) -> UserError:
 def _reason(error: Exception, line: bytes) -> tuple[str, str]:
     """Reason code and what was seen; a line of the right syntax has the wrong shape."""
     if isinstance(error, msgspec.ValidationError):
-        return "wrong-shape", _short(str(error))
+        return "wrong-shape", shortened(str(error), 300)
     try:
         line.decode()  # msgspec 0.23 says no longer where it is not UTF-8
     except UnicodeDecodeError as undecoded:
         return "not-json", f"not UTF-8: {undecoded.reason} at byte {undecoded.start}"
-    return "not-json", _short(str(error) or type(error).__name__)
-
-
-def _short(text: str, limit: int = 300) -> str:
-    return text if len(text) <= limit else f"{text[: limit // 2]} … {text[-limit // 2 :]}"
+    return "not-json", shortened(str(error) or type(error).__name__, 300)

@@ -336,13 +336,10 @@ def _finish(
 
 def _remove_others(folder: Path, kept: set[str], format: ShardFormat) -> None:
     """Remove shards of an earlier run that had more records, and what a kill left half written."""
+    shard = re.compile(rf"data-\d{{5,}}\.{format}", re.ASCII)
     for file in folder.iterdir():
-        if file.name not in kept and (_is_shard(file.name, format) or _HALF.fullmatch(file.name)):
+        if file.name not in kept and (shard.fullmatch(file.name) or _HALF.fullmatch(file.name)):
             file.unlink(missing_ok=True)
-
-
-def _is_shard(name: str, format: ShardFormat) -> bool:
-    return re.fullmatch(rf"data-\d{{5,}}\.{format}", name, re.ASCII) is not None
 
 
 # -- reading -----------------------------------------------------------------------------------------------------

@@ -254,7 +254,8 @@ def _make_up_and_do(facts: Facts, steps: Sequence[str]) -> str:
 
 def _within(ids: Sequence[str], facts: Facts, inquiry: Inquiry) -> list[str]:
     """Steps that the question narrows the answer to: the same thing, and the same action or one of its family."""
-    inside = [i for i in ids if _covers(facts, i, inquiry.things)]
+    things = inquiry.things
+    inside = [i for i in ids if not things or things & read_question(facts.graph[i].text)]
     if not inquiry.verbs:
         return inside
     exact = [i for i in inside if inquiry.verbs & read_question(facts.phrase(i).imperative)]
@@ -264,10 +265,6 @@ def _within(ids: Sequence[str], facts: Facts, inquiry: Inquiry) -> list[str]:
     return [
         i for i in inside if any(FAMILY.get(w) in families for w in read_question(facts.phrase(i).imperative))
     ]
-
-
-def _covers(facts: Facts, step_id: str, things: frozenset[str]) -> bool:
-    return not things or bool(things & read_question(facts.graph[step_id].text))
 
 
 # -- what is missing -------------------------------------------------------------------------------------------

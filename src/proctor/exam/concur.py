@@ -126,7 +126,7 @@ def concur(
     return _table(
         names,
         scores,
-        _left_out(a.marks, b.marks),
+        tuple(sorted(set(a.marks) ^ set(b.marks))),
         found,
         interval=interval,
         questions=(len(sides[0][0]), len(sides[1][0])),
@@ -143,10 +143,6 @@ def _common(a: Mapping[str, object], b: Mapping[str, object], names: tuple[str, 
             hint=f"one has {_some(sorted(a))}, the other {_some(sorted(b))}: give systems the same names in both",
         )
     return common
-
-
-def _left_out(a: Mapping[str, object], b: Mapping[str, object]) -> tuple[str, ...]:
-    return tuple(sorted(set(a) ^ set(b)))
 
 
 def _some(names: Sequence[str]) -> str:

@@ -165,11 +165,6 @@ def _main_part(marked: str) -> str:
     return " ".join(kept) or marked
 
 
-def _without_preface(main: str) -> str:
-    match = _CLAUSE_START.search(main)
-    return main[match.end() :] if match else main
-
-
 @lru_cache(maxsize=20_000)
 def read_inquiry(question: str, graph: TaskGraph) -> Inquiry:
     """Read a question about an activity; any text is fine."""
@@ -177,7 +172,8 @@ def read_inquiry(question: str, graph: TaskGraph) -> Inquiry:
     marked, steps = _mark_steps(plain, graph)
     main = _main_part(marked)
     asked, before = _roles(main, steps)
-    narrow = _without_preface(main)
+    clause = _CLAUSE_START.search(main)
+    narrow = main[clause.end() :] if clause else main  # without a preface
     if not asked and not before:
         asked = _recognise(narrow, graph)
     yes_no = is_yes_no(main)

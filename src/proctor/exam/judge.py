@@ -165,7 +165,8 @@ def _compare(
     answer: _Said, gold: _Said, pool: frozenset[str], steps: frozenset[str], question: _Question
 ) -> tuple[float, str]:
     """Similarity in [0, 1] and the reason; ``pool`` and ``steps`` are what all golds of the gold's stance say."""
-    same = _same_polarity(answer, gold, question)
+    a, b = _expected_polarity(answer, question), _expected_polarity(gold, question)
+    same = a is None or b is None or a == b
     if answer.stance == "unknown" or gold.stance == "unknown":
         both = answer.stance == gold.stance
         return (1.0, "both say that it cannot be told") if both else (0.0, "one says that it cannot be told")
@@ -248,11 +249,6 @@ def _weigh_figures(answer: Reading, gold: Reading, value: float, reason: str) ->
     if len(hit) == len(theirs) and all(any(t.equals(m) for t in theirs) for m in mine):
         return max(value, 0.8), f"the same figure: {theirs[0]}"
     return max(value, 0.5), f"one of the figures is the same: {hit[0]}"
-
-
-def _same_polarity(answer: _Said, gold: _Said, question: _Question) -> bool:
-    a, b = _expected_polarity(answer, question), _expected_polarity(gold, question)
-    return a is None or b is None or a == b
 
 
 def _overlap(

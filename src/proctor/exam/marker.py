@@ -158,7 +158,7 @@ class ModelMarker:
             UserError: if a prediction answers no item, or two are of one predictor, item and turn.
         """
         by_id = {item.id: item for item in items}
-        names = [_name(prediction) for prediction in predictions]
+        names = [f"{p.predictor}\n{p.item_id}\n{p.details.get('rotation', '')}" for p in predictions]
         if twice := [name for name, n in Counter(names).items() if n > 1]:
             raise UserError("a predictor has two answers to one question.", where=twice[0].split("\n")[1])
         for prediction in predictions:
@@ -264,7 +264,3 @@ class ModelMarker:
             failure=failure,
             details={**own, **(details or {})},
         )
-
-
-def _name(prediction: Prediction) -> str:
-    return f"{prediction.predictor}\n{prediction.item_id}\n{prediction.details.get('rotation', '')}"

@@ -468,7 +468,7 @@ def read_answer(text: str) -> Reading:
         later=later - earlier,
         direction=bool(_EXCESS.search(plain)) - bool(_LACKING.search(plain)),
         assumed=assumed,
-        place=_place(plain),
+        place=next((place for place, pattern in _PLACES if pattern.search(plain)), None),
     )
 
 
@@ -526,10 +526,6 @@ _PLACES: tuple[tuple[Place, re.Pattern[str]], ...] = (
         re.compile(r"\b(?:(?:comes?|is|are|be) (?:due|next)|(?:can|could|may|should) (?:\w+ ){1,12}?now)\b"),
     ),
 )
-
-
-def _place(plain: str) -> Place | None:
-    return next((place for place, pattern in _PLACES if pattern.search(plain)), None)
 
 
 def _stance(plain: str, units: tuple[frozenset[str], ...]) -> tuple[Stance | None, bool, bool]:

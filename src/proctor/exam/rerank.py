@@ -142,14 +142,13 @@ def rerank_tasks(
     """Return by question what there is to rerank; nothing for questions of which nothing was found."""
     asked = {question.id: question for question in questions}
     return {
-        ranking.qid: RerankTask(asked[ranking.qid], _sources(ranking.ids[:depth], corpus))
+        ranking.qid: RerankTask(
+            asked[ranking.qid],
+            tuple(corpus.sources[corpus.position(id_)] for id_ in ranking.ids[:depth]),
+        )
         for ranking in run.rankings
         if ranking.failure is None and ranking.ids
     }
-
-
-def _sources(ids: Sequence[str], corpus: Corpus) -> tuple[Source, ...]:
-    return tuple(corpus.sources[corpus.position(id_)] for id_ in ids)
 
 
 def _reranked(ranking: Ranking, name: str, scores: tuple[float, ...] | str | None) -> Ranking:

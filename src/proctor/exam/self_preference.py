@@ -382,7 +382,8 @@ class _Tables:
             rest = self._by_item(marks, strangers, wrote)
             lead = {i: plain[i] - rest[i] for i in plain.keys() & rest.keys()}
             mine = {i for i, g in wrote.items() if g in own}
-            paired = self._is_paired(plain, mine)
+            inside = sum(len(a) + len(b) for a, b in self._sisters(plain, mine).values())
+            paired = bool(plain) and inside >= _PAIRED_FROM * len(plain)
             contrast = self._between_sisters if paired else self._between_questions
             found.append(
                 Preference(
@@ -415,10 +416,6 @@ class _Tables:
             if item in self.moments:
                 found[self.moments[item]][item not in mine].append(item)
         return {moment: both for moment, both in found.items() if all(both)}
-
-    def _is_paired(self, values: Mapping[str, float], mine: set[str]) -> bool:
-        inside = sum(len(a) + len(b) for a, b in self._sisters(values, mine).values())
-        return bool(values) and inside >= _PAIRED_FROM * len(values)
 
     def _between_sisters(self, values: Mapping[str, float], mine: set[str], name: str) -> Estimate:
         sisters = self._sisters(values, mine)

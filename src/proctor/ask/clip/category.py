@@ -121,16 +121,14 @@ def read_category(outcome: Outcome) -> ReadCategory:
             return ReadCategory(named)
     lines = [line for line in text.splitlines() if line.strip()]
     for line in (text, lines[-1], lines[0]):
-        if (named := _named(line.partition(":")[2] if _is_prefixed(line) else line)) is not None:
+        label, _, behind = line.partition(":")
+        labelled = label.strip("*#> -").casefold() in ("category", "label", "answer", "the category")
+        if (named := _named(behind if labelled else line)) is not None:
             return ReadCategory(named)
     mentioned = _mentioned(text)
     if len(mentioned) == 1:
         return ReadCategory(mentioned[0])
     return ReadCategory("other", True, text.strip()[:100])
-
-
-def _is_prefixed(line: str) -> bool:
-    return line.partition(":")[0].strip("*#> -").casefold() in ("category", "label", "answer", "the category")
 
 
 def _named(text: str) -> Category | None:

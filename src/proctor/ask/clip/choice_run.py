@@ -27,7 +27,7 @@ from proctor.ask.clip.choices import CHOICE_OUTCOMES, ChoiceAttempt, ChoiceMaker
 from proctor.ask.clip.known import Known
 from proctor.ask.clip.record import ChoiceItem, Vote
 from proctor.errors import UserError
-from proctor.llm.converse import IN_FLIGHT, Conversation, converse
+from proctor.llm.converse import IN_FLIGHT, converse
 from proctor.llm.outcome import Ask
 from proctor.metrics.choice.letters import LETTERS, letter_counts
 from proctor.metrics.choice.marks import (
@@ -458,7 +458,9 @@ def make_choices(
     results = {question.id: ChoiceResult(question) for question in questions}
     interrupted = False
     try:
-        for name, result in converse(_talks(maker, questions), ask, in_flight=in_flight):
+        # Lazily: a conversation begins when there is room for it.
+        talks = ((question.id, maker.question(question)) for question in questions)
+        for name, result in converse(talks, ask, in_flight=in_flight):
             results[name] = result
             if progress is not None:
                 progress(result)
@@ -489,14 +491,6 @@ def _check(questions: Sequence[Known]) -> None:
                 where=f"question {question.id!r}",
                 hint="questions and the steps they were made from have to belong together",
             )
-
-
-def _talks(
-    maker: ChoiceMaker, questions: Sequence[Known]
-) -> Iterator[tuple[str, Conversation[ChoiceResult]]]:
-    """Begin a conversation when there is room for it."""
-    for question in questions:
-        yield question.id, maker.question(question)
 
 
 def _items(results: Sequence[ChoiceResult], maker: ChoiceMaker) -> tuple[ChoiceItem, ...]:

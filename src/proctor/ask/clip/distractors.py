@@ -179,6 +179,7 @@ def typed_distractors(
         "other-step": _other_step,
         "other-video": _other_video,
     }
+    words = len(question.answer.split())
     found: dict[DistractorKind, tuple[Distractor, ...]] = {}
     seen: set[str] = set()
     for kind in kinds:
@@ -195,16 +196,11 @@ def typed_distractors(
             seen.add(plain)
             kept.append(distractor)
         rng.shuffle(kept)
-        kept.sort(key=lambda d: _unlike(d.text, question.answer))
+        # by how many words longer or shorter, in steps of a quarter of the answer
+        kept.sort(key=lambda d: abs(len(d.text.split()) - words) // max(1, words // 4))
         if kept:
             found[kind] = tuple(kept)
     return found
-
-
-def _unlike(text: str, answer: str) -> int:
-    """How many words longer or shorter, in steps of a quarter of the answer."""
-    words = len(answer.split())
-    return abs(len(text.split()) - words) // max(1, words // 4)
 
 
 def choose_typed(pool: TypedPool, wanted: int, *, used: Iterable[str] = ()) -> tuple[Distractor, ...]:

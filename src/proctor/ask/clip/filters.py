@@ -461,7 +461,8 @@ class Filters:
         if any(vote.keep is None for vote in votes):
             keep = None
         deciding = [vote for vote in votes if vote.keep is keep]
-        evidence = {"votes": " ".join(_vote_word(vote.keep) for vote in votes)}
+        words = {None: "postponed", True: "keep", False: "drop"}
+        evidence = {"votes": " ".join(words[vote.keep] for vote in votes)}
         evidence["problem"] = Counter([vote.problem for vote in deciding]).most_common(1)[0][0]
         ids = dict.fromkeys(id for vote in deciding if vote.said for id in vote.said.ids)
         unknown = dict.fromkeys(id for vote in deciding if vote.said for id in vote.said.unknown)
@@ -587,10 +588,6 @@ def _cut_off(asked: Asked[str]) -> str | None:
         return None
     said = read_blind_answer(last.text)
     return said if isinstance(said, str) else None
-
-
-def _vote_word(keep: bool | None) -> str:
-    return "postponed" if keep is None else "keep" if keep else "drop"
 
 
 def _listed(name: str, ids: Mapping[str, None]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from proctor.ask.clip.category import MEANINGS
 from proctor.ask.clip.pair_reply import ANSWER_WORDS
 from proctor.ask.clip.plan import POSITIONS, PairTask, Position, position_of
-from proctor.ask.clip.record import Category, Level, ShownClip, ShownStep, render_step
+from proctor.ask.clip.record import Level, ShownClip, ShownStep, render_step
 from proctor.errors import UserError
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import PromptSet, Rendered
@@ -266,8 +266,7 @@ def _wants(clip: ShownClip, part: ShownPart, task: PairTask) -> list[str]:
         ids = [s.id for s in part.steps if "." not in s.id and position_of(clip, (s.id,)) == position]
         if ids:
             places[position] = ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}"
-    return [_want(category, position, places) for category, position in task.wants]
-
-
-def _want(category: Category, position: Position, places: Mapping[Position, str]) -> str:
-    return f"{category}, {position} ({places[position]})" if position in places else category
+    return [
+        f"{category}, {position} ({places[position]})" if position in places else category
+        for category, position in task.wants
+    ]

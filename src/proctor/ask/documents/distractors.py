@@ -6,6 +6,7 @@ ones are looked up: from the same document, about the same entity in another mod
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, get_args
 
@@ -82,15 +83,10 @@ def find_distractors(
     if search.entity is not None:
         others = [m for m, count in enumerate(modalities) if not count]
         lists = [search.entity(entity, m, more) for m in others]
-        keep("other_modality", _in_turn(lists), each)
+        turns = itertools.zip_longest(*lists)  # the best of each list, then the second of each, and so on
+        keep("other_modality", [id_ for turn in turns for id_ in turn if id_ is not None], each)
     if search.vector is not None:
         keep("near_by_vector", search.vector(question, more + each * 3), each)
     if search.words is not None:
         keep("near_by_words", search.words(question, more + each * 4), each)
     return found
-
-
-def _in_turn(lists: Sequence[Sequence[str]]) -> list[str]:
-    """The best of each list, then the second of each, and so on."""
-    longest = max(map(len, lists), default=0)
-    return [ids[place] for place in range(longest) for ids in lists if place < len(ids)]

@@ -81,15 +81,11 @@ def parse_entities(text: str, *, count: int = 1) -> tuple[str, ...] | Miss:
     entries = [
         _bare(entry)
         for line in (lines[:1] if count == 1 else lines)
-        for entry in _SEPARATOR.split(_unmarked(line))
+        for entry in _SEPARATOR.split(_LABEL.sub("", _BULLET.sub("", squeeze(line)[:_LINE_LIMIT])))
     ]
     named = list(dict.fromkeys(entry for entry in entries if entry))[:count]
     good = tuple(entry for entry in named if _is_entity(entry))
     return good or Miss("entity_refused", squeeze(text)[:SHOWN] or "nothing")
-
-
-def _unmarked(line: str) -> str:
-    return _LABEL.sub("", _BULLET.sub("", squeeze(line)[:_LINE_LIMIT]))
 
 
 def _bare(entry: str) -> str:

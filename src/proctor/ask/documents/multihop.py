@@ -108,7 +108,8 @@ def split_candidates(sources: Sequence[Source], modalities: Combination, rng: ra
         cite.
     """
     first, swappable = _first_requirement(modalities, rng)
-    second = _rest(modalities, first)
+    text, table, image = (m - f for m, f in zip(modalities, first, strict=True))
+    second = (text, table, image)
     if not sum(first) or not sum(second):
         return Miss("too_few_candidates", f"{requirement_in_words(modalities)} cannot be split in two")
     chosen: set[str] = set()
@@ -142,11 +143,6 @@ def _first_requirement(modalities: Combination, rng: random.Random) -> tuple[Com
         counts[modality] = min(modalities[MODALITIES.index(modality)], wanted - sum(counts.values()))
     first = (counts["text"], counts["table"], counts["image"])
     return first, is_drawn and sum(modalities) == 2
-
-
-def _rest(modalities: Combination, first: Combination) -> Combination:
-    text, table, image = (m - f for m, f in zip(modalities, first, strict=True))
-    return text, table, image
 
 
 def _share(ids: Sequence[str], first: int, second: int, rng: random.Random) -> Sequence[str]:

@@ -573,7 +573,8 @@ class _Attempt:
         )
         outcome = settled((yield request))
         found = read(outcome)
-        if self.by.settings.repair and form and isinstance(outcome, Reply) and _is_unreadable(found):
+        unreadable = isinstance(found, Miss) and found.outcome in _REPAIRABLE
+        if self.by.settings.repair and form and isinstance(outcome, Reply) and unreadable:
             problem = Unreadable("form" if outcome.text.strip() else "empty")
             messages = repair_messages(request.messages, outcome.text, problem, form)
             found = read(settled((yield msgspec.structs.replace(request, messages=messages))))
@@ -585,10 +586,6 @@ class _Attempt:
 
     def _end(self, miss: Miss) -> NoReturn:
         raise _Ended(miss)
-
-
-def _is_unreadable(found: object) -> bool:
-    return isinstance(found, Miss) and found.outcome in _REPAIRABLE
 
 
 def _hop(found: Triple, gold: Sequence[Source]) -> Hop:

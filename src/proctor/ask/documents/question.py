@@ -7,7 +7,7 @@ published prompt for images lacks some of those that the one for texts has.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from proctor.ask.documents.prompting import (
     KINDS,
@@ -49,9 +49,10 @@ def question_prompt(
     Raises:
         UserError: if a template of the user's own cannot be used.
     """
+    replies = {f"reply {n}": example.reply for n, example in enumerate(style.examples, 1)}
     return kit.make(
         "styled-question",
-        own=_style_texts(style),
+        own={"title": style.title, "description": style.description} | replies,
         **kit.sources(sources),
         wanted=None if modalities is None else requirement_in_words(modalities),
         entity=entity,
@@ -60,11 +61,6 @@ def question_prompt(
         example_wanted=[requirement_in_words(example.modalities) for example in style.examples],
         style_hash=style.hash,
     )
-
-
-def _style_texts(style: Style) -> dict[str, Any]:
-    replies = {f"reply {n}": example.reply for n, example in enumerate(style.examples, 1)}
-    return {"title": style.title, "description": style.description} | replies
 
 
 def read_question(outcome: Outcome, sources: int) -> Triple | Miss:

@@ -194,21 +194,13 @@ def mistake_options(moment: Moment) -> Iterator[Option]:
     yield Option(4, lambda rng: Ask(f"{kind}.what", _slots(case), _answers(case, rng, "")))
     if case.replaced is not None and kind == "preparation":
         yield Option(3, lambda rng: Ask("preparation.instead", _slots(case), _target(case, rng)))
-    if case.difference is not None or case.replaced is not None or _asks_plainly(case):
+    plain = case.instruction_answers and not case.step.phrase.quoted  # the instruction by itself says how
+    if case.difference is not None or case.replaced is not None or plain:
         yield Option(4, lambda rng: Ask(f"{kind}.should", _slots(case), _target(case, rng)))
-    if case.difference is not None and case.difference.direction and _is_comparable(case):
+    if case.difference is not None and case.difference.direction and case.difference.dimension != "length":
         yield Option(3, lambda rng: _direction(case, rng))
     if _remedy(case) is not None:
         yield Option(3, lambda rng: Ask(f"{kind}.fix", _slots(case), _fix(case, rng)))
-
-
-def _is_comparable(case: _Case) -> bool:
-    return case.difference is not None and case.difference.dimension != "length"
-
-
-def _asks_plainly(case: _Case) -> bool:
-    """True when the instruction by itself answers how it should have been."""
-    return case.instruction_answers and not case.step.phrase.quoted
 
 
 def _slots(case: _Case) -> dict[str, str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from proctor.ask.moment.candidate import Answer, Candidate
+from proctor.ask.moment.candidate import Candidate
 from proctor.exam.kinds.example import Example
 from proctor.exam.kinds.moment_question import MOMENT, question_about
 from proctor.exam.question import Open, Proposed, Question, Text
@@ -19,7 +17,10 @@ def moment_question(candidate: Candidate, example: Example | None = None) -> Que
     Without the example it has neither evidence nor facts: enough to count what is said of it, not to show or hash it.
     """
     name, text = candidate.id, candidate.question
-    proposals, provenance = _proposals(candidate.answers), _provenance(candidate)
+    proposals = tuple(
+        Proposed(value=Text(text=a.text, kind=a.kind, cites=a.step_ids)) for a in candidate.answers
+    )
+    provenance = _provenance(candidate)
     if example is not None:
         return question_about(example, name, text, proposals=proposals, provenance=provenance)
     return Question(
@@ -32,10 +33,6 @@ def moment_question(candidate: Candidate, example: Example | None = None) -> Que
         cluster=candidate.recording_id,
         provenance=provenance,
     )
-
-
-def _proposals(answers: Sequence[Answer]) -> tuple[Proposed, ...]:
-    return tuple(Proposed(value=Text(text=a.text, kind=a.kind, cites=a.step_ids)) for a in answers)
 
 
 def _provenance(candidate: Candidate) -> dict[str, str]:

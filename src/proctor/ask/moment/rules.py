@@ -21,7 +21,7 @@ from proctor.ask.moment.candidate import Answer, Candidate, Generator, Provenanc
 from proctor.ask.moment.facts import GraphView, Moment, UncertainError
 from proctor.ask.moment.forms import following, missing, mistakes, order
 from proctor.ask.moment.forms.form import Form, Rendered, forms_of, missing_slots, render_question
-from proctor.ask.moment.say import Ask, Option, tidy
+from proctor.ask.moment.say import Option, tidy
 from proctor.errors import UserError
 from proctor.exam.kinds.example import QUESTION_TYPES, STEP_TYPES, Example
 from proctor.procedure.graph import TaskGraph
@@ -83,7 +83,8 @@ class RuleGenerator:
             raise UncertainError("unknown_type", f"'{example.type}' is none of {', '.join(QUESTION_TYPES)}")
         moment = Moment(example, self._view(graph))
         options = list(asker(moment))
-        rng = random.Random(_seed_of(self.seed, example.id))  # noqa: S311
+        digest = hashlib.sha256(f"{self.seed}\n{example.id}".encode()).digest()
+        rng = random.Random(int.from_bytes(digest[:8]))  # noqa: S311
         example_hash = content_hash(example)
         used: set[str] = set()
         rejected = ""
@@ -93,9 +94,11 @@ class RuleGenerator:
             ask = rng.choices(options, weights=[o.weight for o in options])[0].make(rng)
             if ask is None or not ask.answers:
                 continue
-            rendered = _render(ask, rng, started=moment.progress.state == "started", used=used)
-            if rendered is None:
+            forms = [f for f in FORMS[ask.intent] if f.id not in used and not missing_slots(f, ask.slots)]
+            if not forms:
                 continue
+            started = moment.progress.state == "started"
+            rendered = render_question(rng.choice(forms), ask.slots, rng, started=started)
             question = tidy(rendered.question)
             rejected = flaws(question, ask.answers)
             if not rejected:
@@ -138,15 +141,6 @@ class RuleGenerator:
                 details={"style": rendered.form.style, "level": rendered.form.level},
             ),
         )
-
-
-def _seed_of(seed: int, example_id: str) -> int:
-    return int.from_bytes(hashlib.sha256(f"{seed}\n{example_id}".encode()).digest()[:8])
-
-
-def _render(ask: Ask, rng: random.Random, *, started: bool, used: set[str]) -> Rendered | None:
-    forms = [f for f in FORMS[ask.intent] if f.id not in used and not missing_slots(f, ask.slots)]
-    return render_question(rng.choice(forms), ask.slots, rng, started=started) if forms else None
 
 
 # -- the last check ----------------------------------------------------------------------------------------------

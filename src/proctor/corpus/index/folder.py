@@ -171,7 +171,8 @@ def read_manifest(folder: Path, corpus: str | None = None) -> IndexManifest:
     path = folder / _MANIFEST
     if not is_there(path):
         raise UserError("there is no index here.", where=str(folder), hint="Build the index first.")
-    version = _version(path)
+    written: _Version = read_json(path, _Version)
+    version = written.format
     if version != FORMAT:
         age = "a newer" if version > FORMAT else "an older"
         raise UserError(
@@ -192,11 +193,6 @@ def read_manifest(folder: Path, corpus: str | None = None) -> IndexManifest:
         if Path(name).name != name or not there.is_file() or there.stat().st_size != file.bytes:
             raise _damaged(folder, name)
     return manifest
-
-
-def _version(path: Path) -> int:
-    version: _Version = read_json(path, _Version)
-    return version.format
 
 
 def open_lexical(folder: Path, corpus: str) -> LexicalIndex:

@@ -273,15 +273,11 @@ def _table_block(table: LexborNode, rows: list[LexborNode], max_cells: int) -> T
     if names and grid:
         header = join_headers([[single_spaced(cell) for cell in row] for row in grid[:names]])
     else:
-        header, body = _split(body)
+        header, rest = split_header(body)
+        body = [list(row) for row in rest]
     if len(header or (body or [[]])[0]) < 2 or len(body) + bool(header) < 2:
         return None
     return TableBlock(header, tuple(map(tuple, body)), caption)
-
-
-def _split(body: list[list[str]]) -> tuple[tuple[str, ...], list[list[str]]]:
-    header, rows = split_header(body)
-    return header, [list(row) for row in rows]
 
 
 def _names_columns(row: LexborNode, cells: list[LexborNode]) -> bool:

@@ -236,7 +236,10 @@ def _page_problem(reason: str, page: int, detail: str, index: int = 0) -> Proble
 
 def _words(page: Page) -> tuple[list[Word], int, int]:
     """Return the upright words that can be read, and how many are not upright or of unknown letters."""
-    found = _without_doubles(page).extract_words(
+    # Letters are printed twice to look bold; to look for them takes long, so first a guess.
+    places = {(char["text"], round(char["x0"]), round(char["top"])) for char in page.chars}
+    once = page.dedupe_chars(tolerance=1) if len(places) < 0.95 * len(page.chars) else page
+    found = once.extract_words(
         x_tolerance_ratio=_WORD_GAP, keep_blank_chars=False, use_text_flow=False, return_chars=True
     )
     words: list[Word] = []
@@ -250,12 +253,6 @@ def _words(page: Page) -> tuple[list[Word], int, int]:
             box = Box(float(word["x0"]), float(word["top"]), float(word["x1"]), float(word["bottom"]))
             words.append(Word(text, box, *_letters(word["chars"])))
     return words, sideways, unmapped
-
-
-def _without_doubles(page: Page) -> Page:
-    """Return the page without letters that are printed twice to look bold; to look for them takes long, so first a guess."""
-    places = {(char["text"], round(char["x0"]), round(char["top"])) for char in page.chars}
-    return page.dedupe_chars(tolerance=1) if len(places) < 0.95 * len(page.chars) else page
 
 
 def _letters(chars: Sequence[dict[str, Any]]) -> tuple[float, bool]:

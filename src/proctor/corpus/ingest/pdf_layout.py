@@ -237,18 +237,15 @@ def running_lines(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> 
     """
     seen: Counter[str] = Counter()
     for lines, height in zip(pages, heights, strict=True):
-        seen.update({running_key(line) for line in lines if _in_margin(line, height)})
+        margin = 0.1 * height
+        outer = [line for line in lines if line.box.bottom <= margin or line.box.top >= 0.9 * height]
+        seen.update({running_key(line) for line in outer})
     return {key for key, count in seen.items() if count >= _RUNNING}
 
 
 def running_key(line: Line) -> str:
     """Return the text of a line with every number as ``#``."""
     return _DIGITS.sub("#", line.text)
-
-
-def _in_margin(line: Line, height: float) -> bool:
-    box = line.box
-    return box.bottom <= 0.1 * height or box.top >= 0.9 * height
 
 
 def heading_level(line: Line, body: float, following: Line | None) -> int:

@@ -119,7 +119,8 @@ def _add_document(collector: Collector, root: Element, file: Path, tier: str, ac
     done = {id_: t for id_, t in tiers.items() if _split(id_)[0] == _ACTIONS and t not in steps}
     about.actions = tuple(_actions(collector, done, name))
     segments = _segments(collector, {k: t for k, t in tiers.items() if k not in done}, steps, name)
-    segments += _untimed(collector, properties, name)
+    untimed = collector.stored(properties.get(_UNTIMED, "[]"), list[Segment], name, f"property {_UNTIMED}")
+    segments += collector.possible(untimed or (), f"{name}/{_UNTIMED}")
     collector.add_about(about, segments)
 
 
@@ -307,11 +308,6 @@ class _Timeline:
             if shared > most:
                 best, most = id_, shared
         return best
-
-
-def _untimed(collector: Collector, properties: Mapping[str, str], name: str) -> list[Segment]:
-    segments = collector.stored(properties.get(_UNTIMED, "[]"), list[Segment], name, f"property {_UNTIMED}")
-    return collector.possible(segments or (), f"{name}/{_UNTIMED}")
 
 
 # -- writing ---------------------------------------------------------------------------------------------------

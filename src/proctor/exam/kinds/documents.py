@@ -139,7 +139,10 @@ class _Documents(Kind[DocumentsAsking]):
 
     def exhibits(self, item: Item, view: DocumentsAsking, library: Library) -> Exhibits:
         """Yield the sources; a question without any has failed (``no_source``, ``no_ranking``)."""
-        found = _ranked(item, view, library) if view.retriever else _cited(item, library)
+        if view.retriever:
+            found = _ranked(item, view, library)
+        else:
+            found = find_sources(gold_of(item.question), library.corpus)
         if isinstance(found, str):
             yield Exhibit(failure=found)
             return
@@ -181,10 +184,6 @@ class _Documents(Kind[DocumentsAsking]):
 
 
 KIND: Final = _Documents()
-
-
-def _cited(item: Item, library: Library) -> tuple[CorpusSource, ...] | str:
-    return find_sources(gold_of(item.question), library.corpus)
 
 
 def _ranked(item: Item, view: DocumentsAsking, library: Library) -> tuple[CorpusSource, ...] | str:
