@@ -91,11 +91,8 @@ def _name_fresh(prepared: Prepared, asked: Sequence[Statement]) -> Prepared:
     texts = dict.fromkeys(s.sql for s in asked if s.sql not in prepared)
     first = int(prepared.get("", b"0"))
     prepared[""] = b"%d" % (first + len(texts))
-    return {sql: b"proctor_%d_%s" % (first + n, _digest(sql)) for n, sql in enumerate(texts)}
-
-
-def _digest(sql: str) -> bytes:
-    return hashlib.sha256(sql.encode()).hexdigest()[:16].encode()
+    digests = [hashlib.sha256(sql.encode()).hexdigest()[:16].encode() for sql in texts]
+    return {sql: b"proctor_%d_%s" % (first + n, digests[n]) for n, sql in enumerate(texts)}
 
 
 def _must_begin(connection: Connection[Any]) -> bool:

@@ -289,12 +289,9 @@ class Outline:
 
     def _optional(self, declared: Field, name: str, flags: tuple[str, ...], stage: str) -> Field:
         default = declared.default
-        usual = "" if default in (None, (), "", False) else f" (default: {_shown(default)})"
+        shown = ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
+        usual = "" if default in (None, (), "", False) else f" (default: {shown})"
         return replace(
             declared, name=name, flags=flags, required=False, default=None, help=declared.help + usual,
             heading=f"Of the stage '{stage}'",
         )  # fmt: skip
-
-
-def _shown(default: Any) -> str:
-    return ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)

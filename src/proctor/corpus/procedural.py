@@ -262,6 +262,9 @@ def questions_from_items(
             continue
         found = [gold for gold in golds if gold is not None]
         times = corpus.get(recording_source_id(item.recording, "times", data_set))
+        meta = {"question": item.question, "activity": item.activity, "recording": item.recording}
+        if item.moment is not None:
+            meta["moment"] = _seconds(item.moment)
         questions.append(
             CorpusQuestion(
                 qid=item.id,
@@ -271,7 +274,7 @@ def questions_from_items(
                 modalities=count_modalities(tuple(gold.modality for gold in found)),
                 type=item.type,
                 context=(times.id,) if times is not None else (),
-                meta=_asked(item) | _named(data_set),
+                meta=meta | _named(data_set),
             )
         )
     return questions, dropped
@@ -281,11 +284,6 @@ def _situated(item: ItemFacts, title: str) -> str:
     after = f"just after this: {_shortened(shown_text(item.latest))}" if item.latest.strip() else ""
     moment = f"at {_seconds(item.moment)} s" if item.moment is not None else ""
     return f"{', '.join(filter(None, (title, moment, after)))} — {item.question}"
-
-
-def _asked(item: ItemFacts) -> dict[str, str]:
-    found = {"question": item.question, "activity": item.activity, "recording": item.recording}
-    return found | ({"moment": _seconds(item.moment)} if item.moment is not None else {})
 
 
 # -- shared ----------------------------------------------------------------------------------------------------

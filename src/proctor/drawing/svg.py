@@ -165,13 +165,14 @@ def _node(
         classes = f"node is-{mark.status}" + (" has-errors" if mark.errors else "") + (" is-late" * mark.late)
         inner = f'<rect class="inner" width="{w}" height="{h}" rx="5"/>' if mark.status == "current" else ""
         sign = _sign(GLYPHS[mark.status])
-        badges = (_error_badge(box, mark.errors, noun, tell) if mark.errors else "") + (
-            _late_badge() if mark.late else ""
-        )
+        badges = _error_badge(box, mark.errors, noun, tell) if mark.errors else ""
+        if mark.late:
+            late = _pill(late_pill(), -5.0, -_PILL / 2 - 1, at_end=False)
+            badges += f'<g class="badge late" aria-hidden="true">{late}</g>'
         spoken = escape_xml(f"{show_step(step)} ({tell(mark.words)})")
-        name = f' role="listitem" aria-label="{spoken}"' + (
-            (' tabindex="0"' if focusable else "") + _times(mark)
-        )
+        given = (("start", mark.start), ("end", mark.end))
+        times = "".join(f' data-{n}="{t}"' for n, t in given if t is not None and math.isfinite(t))
+        name = f' role="listitem" aria-label="{spoken}"' + ((' tabindex="0"' if focusable else "") + times)
     lines = "".join(
         f'<tspan x="{_n(GUTTER)}" y="{_n(18 + k * LINE)}">{escape_xml(line)}</tspan>'
         for k, line in enumerate(box.lines)
@@ -180,11 +181,6 @@ def _node(
         f'<g class="{classes}" data-step="{box.n}"{name}{_move(box.x, box.y)}>'
         f'<rect class="box" width="{w}" height="{h}" rx="5"/>{inner}{sign}<text class="words" aria-hidden="true">{lines}</text>{badges}</g>'
     )
-
-
-def _times(mark: StepMark) -> str:
-    times = (("start", mark.start), ("end", mark.end))
-    return "".join(f' data-{name}="{t}"' for name, t in times if t is not None and math.isfinite(t))
 
 
 def _sign(glyph: str) -> str:
@@ -203,10 +199,6 @@ def _error_badge(box: Box, errors: int, noun: str, tell: Tell) -> str:
         f'<g class="badge error" aria-hidden="true"><polygon class="corner" points="{corner}"/>'
         f"{_pill(error_pill(errors, noun, tell), box.width + 5, box.height - _PILL / 2 + 1, at_end=True)}</g>"
     )
-
-
-def _late_badge() -> str:
-    return f'<g class="badge late" aria-hidden="true">{_pill(late_pill(), -5.0, -_PILL / 2 - 1, at_end=False)}</g>'
 
 
 def _pill(said: tuple[str, int], x: float, y: float, *, at_end: bool) -> str:

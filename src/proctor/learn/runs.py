@@ -385,7 +385,8 @@ def read_run(folder: Path) -> Run:
                 where=str(folder / RECORD),
                 hint="run the same command again",
             )
-        steps = [_step(row, f"{folder / name}:{n}") for n, row in enumerate(_rows(folder / name), start=1)]
+        rows: list[dict[str, object]] = read_jsonl(folder / name, dict[str, object])
+        steps = [_step(row, f"{folder / name}:{n}") for n, row in enumerate(rows, start=1)]
         _require_sound(steps, folder / name)
         if len(steps) != written.rows or file_sha256(folder / name) != written.sha256:
             raise UserError(
@@ -445,10 +446,6 @@ def read_record(folder: Path) -> RunRecord:
             hint="run the same command again with this version",
         )
     return record
-
-
-def _rows(path: Path) -> list[dict[str, object]]:
-    return read_jsonl(path, dict[str, object])
 
 
 def _step(row: dict[str, object], where: str) -> PredictedStep:

@@ -242,7 +242,8 @@ class PriceTable:
         name = ModelName.parse(model)
         written = _best_name(self._user, (model, f"{name.provider}/{name.model}"))
         if written is not None:
-            return _user_price(model, self._user[written], self._user_source)
+            own = self._user[written]
+            return _price(model, self._user_source, own.as_of, own, own.above, own.context)
         if name.provider in FREE_PROVIDERS:
             free = Rates(above=0, input=0, output=0, cached=0, audio=0)
             return Price(model=model, source="runs here, nobody is paid", as_of=None, rates=(free,))
@@ -397,10 +398,6 @@ def _best_name(written: Mapping[str, Any], names: tuple[str, ...]) -> str | None
         and any(fnmatch.fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]")) for name in names)
     ]
     return max(fitting, key=lambda pattern: (len(pattern), pattern)) if fitting else None
-
-
-def _user_price(model: str, written: _UserPrice, source: str) -> Price:
-    return _price(model, source, written.as_of, written, written.above, written.context)
 
 
 # -- genai-prices --------------------------------------------------------------------------------------------------

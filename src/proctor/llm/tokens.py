@@ -346,7 +346,9 @@ def estimate_tokens(
                 else:
                     images += fixed_image_tokens
             elif isinstance(part, Video):
-                video += math.ceil(_seconds(part) * _video_rate(rules.seconds, detail))
+                by_detail = {"low": rules.seconds.low, "high": rules.seconds.high}
+                rate = by_detail.get(detail, 0.0) or rules.seconds.video
+                video += math.ceil(_seconds(part) * rate)
             else:
                 audio += math.ceil(_seconds(part) * rules.seconds.audio)
     if request.parameters.json_schema is not None:
@@ -384,10 +386,6 @@ def estimate_reply(request: Request) -> ReplyEstimate:
 
 def _seconds(part: Video | Audio) -> float:
     return part.seconds if math.isfinite(part.seconds) and part.seconds > 0 else 0.0
-
-
-def _video_rate(seconds: _Seconds, detail: str) -> float:
-    return {"low": seconds.low, "high": seconds.high}.get(detail, 0.0) or seconds.video
 
 
 def _asked_detail(request: Request) -> tuple[str, str]:

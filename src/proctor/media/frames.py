@@ -424,15 +424,14 @@ class _Cursor:
                 continue
             if self._ahead and frame.pts < _pts(self._ahead[-1]):
                 raise self._damaged(frame.pts, "the times of its frames run backwards")
-            if entry is not None and self._count == 0:
-                self._check_entry(frame, entry)
+            if (
+                entry is not None
+                and self._count == 0
+                and (frame.pts != entry or frame.pict_type not in _INTRA)
+            ):
+                self._may_seek = False  # marked keyframes that are no full pictures: periodic intra refresh
             self._count += 1
             self._ahead.append(frame)
-
-    def _check_entry(self, frame: VideoFrame, entry: int) -> None:
-        """Give up seeking in files whose marked keyframes are no full pictures (periodic intra refresh)."""
-        if frame.pts != entry or frame.pict_type not in _INTRA:
-            self._may_seek = False
 
     # facts
 

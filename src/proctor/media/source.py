@@ -157,11 +157,6 @@ def local_file(path: str | os.PathLike[str]) -> Path:
     return absolute
 
 
-def _lenient_metadata(av: Any) -> dict[str, Any]:
-    """Return the option that keeps odd bytes in titles from failing the file; PyAV 19 is lenient by itself."""
-    return {"metadata_errors": "replace"} if int(av.__version__.split(".")[0]) < 19 else {}
-
-
 @contextmanager
 def open_video(
     path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS
@@ -199,13 +194,15 @@ def open_sound(
 def _opened(file: Path, limits: Limits, what: Literal["video", "sound"]) -> Iterator[InputContainer]:
     av = import_av()
     options = {"protocol_whitelist": "file", "format_whitelist": _FORMATS}
+    # Odd bytes in titles do not fail the file; PyAV 19 is lenient by itself.
+    lenient: dict[str, Any] = {"metadata_errors": "replace"} if int(av.__version__.split(".")[0]) < 19 else {}
     try:
         container = av.open(
             f"file:{file}",
             container_options=options,
             options={"max_pixels": str(limits.source_pixels)},
             timeout=limits.seconds,
-            **_lenient_metadata(av),
+            **lenient,
         )
     except (av.error.FFmpegError, OSError, ValueError) as error:
         raise _read_failure(file, error, what) from None

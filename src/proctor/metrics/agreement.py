@@ -788,7 +788,9 @@ def mean_pair_agreement(
     sums = grouped_sums(columns, None if clusters is None else [_cluster_of(i, clusters) for i in items])
 
     def mean(rows: Floats) -> Floats:
-        return _mean_of_defined(_by_pair(rows, len(pairs), apart, measure))
+        values = _by_pair(rows, len(pairs), apart, measure)
+        defined = ~np.isnan(values)
+        return divided(np.where(defined, values, 0.0).sum(axis=1), defined.sum(axis=1).astype(np.float64))
 
     total = sums.sum(axis=0, keepdims=True)
     each = _by_pair(total, len(pairs), apart, measure)[0]
@@ -838,11 +840,6 @@ def _by_pair(sums: Floats, pairs: int, apart: Floats, measure: str) -> Floats:
         return kappa_of_sums(flat, apart).reshape(len(sums), pairs)
     result: Floats = 1.0 - divided(blocks[:, :, 0], blocks[:, :, 1 : 1 + len(apart)].sum(axis=2))
     return result
-
-
-def _mean_of_defined(values: Floats) -> Floats:
-    defined = ~np.isnan(values)
-    return divided(np.where(defined, values, 0.0).sum(axis=1), defined.sum(axis=1).astype(np.float64))
 
 
 # The metrics of this family, for the catalogue.

@@ -177,7 +177,9 @@ def _suppress(
     _require(starts, ends, scores, groups, min_score, cap)
     order = _by_score(scores, ends, starts)
     order = order[scores[order] >= min_score]
-    order = order[np.argsort(_small(groups)[order], kind="stable")]
+    small = groups.dtype.kind in "iu" and groups.size and groups.min() >= 0 and groups.max() < 2**16
+    keys = groups.astype(np.uint16) if small else groups  # numbers of two bytes are sorted by counting
+    order = order[np.argsort(keys[order], kind="stable")]
     if cap is not None:
         order = order[_rank(groups[order]) < cap]
     if not order.size:
@@ -215,12 +217,6 @@ def _by_score(score: Floats, *keys: NDArray[np.generic]) -> Integers:
     rows = order[tied]
     order[tied] = rows[np.lexsort((*(key[rows] for key in keys), -score[rows]))]
     return order
-
-
-def _small(groups: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Return groups as numbers of two bytes, where they fit: these are sorted by counting."""
-    fits = groups.dtype.kind in "iu" and groups.size and groups.min() >= 0 and groups.max() < 2**16
-    return groups.astype(np.uint16) if fits else groups
 
 
 def _run(

@@ -80,7 +80,11 @@ def fit_weights(activities: Sequence[tuple[Sequence[Performance], TaskGraph]]) -
     lessons = [lesson for seen, graph in ordered for lesson in _lessons(_hashable(seen), graph)]
     if not lessons:
         raise ValueError("no activity has a performance to learn from")
-    plain = _solve([*_without_texts(lessons), *_random_lessons()], _ORDER)
+    bare: list[_Lesson] = [
+        ([{name: row[name] for name in _ORDER} for row in rows], truth, weight)
+        for rows, truth, weight in lessons
+    ]
+    plain = _solve([*bare, *_random_lessons()], _ORDER)
     full = _solve(lessons, sorted({name for rows, _, _ in lessons for row in rows for name in row}))
     tables: dict[str, dict[str, float]] = {part: {} for part in ("order", "pair", "edge", "first", "last")}
     for (part, name), weight in full.items():
@@ -162,11 +166,6 @@ def _features(order: Poset, evidence: OrderEvidence, texts: StepTexts | None, a:
     if around.closes:
         found["last", first] = 1.0
     return found
-
-
-def _without_texts(lessons: Iterable[_Lesson]) -> Iterator[_Lesson]:
-    for rows, truth, weight in lessons:
-        yield [{name: row[name] for name in _ORDER} for row in rows], truth, weight
 
 
 # -- random graphs -----------------------------------------------------------------------------------------------

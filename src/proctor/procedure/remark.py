@@ -349,7 +349,8 @@ _NOT: Final = re.compile(
 def _negated(plain: str) -> Remark | None:
     match = _NEGATED.match(plain)
     if match:
-        how, _, rest = _adverbs(match["rest"])
+        adverbs = re.match(r"^(?P<how>(?:[a-z]+ly |really |even )*)(?P<rest>.+)$", match["rest"], re.I)
+        how, rest = (adverbs["how"], adverbs["rest"]) if adverbs else ("", match["rest"])
         verb, _, tail = rest.partition(" ")
         base = _verb(verb)
         if not base:
@@ -375,11 +376,6 @@ def _negated(plain: str) -> Remark | None:
     if match and _verb(match["verb"]) and match["verb"].lower() not in ("well",):
         return _not_done(match["how"] or "", _verb(match["verb"]), match["verb"], match["rest"].strip())
     return None
-
-
-def _adverbs(text: str) -> tuple[str, str, str]:
-    match = re.match(r"^(?P<how>(?:[a-z]+ly |really |even )*)(?P<rest>.+)$", text, re.I)
-    return (match["how"], "", match["rest"]) if match else ("", "", text)
 
 
 def _not_done(how: str, base: str, verb: str, tail: str) -> Remark:

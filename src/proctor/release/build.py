@@ -199,7 +199,9 @@ def build_items(
             result = _as_generated(question)
         else:
             result = _build_one(question, given, decided_by, seed)
-        example = _example_of(question)
+        # what it was made from: its example, or the same question in another form
+        moment = question.kind == MOMENT
+        example = moment_example(question).id if moment else question.parent or question.id
         if isinstance(result, Item) and 0 < rules.per_example <= taken.get(example, 0):
             result = Dropped(question.id, "example-has-enough", f"example {example}")
         if isinstance(result, Dropped):
@@ -238,11 +240,6 @@ def _as_generated(question: Question) -> Item | Dropped:
 
 _APPROVERS: Final = {"clip": "filters", "styled": "generator", "data": "data set"}
 """Who let questions pass that no annotator has judged, by their set or kind."""
-
-
-def _example_of(question: Question) -> str:
-    """Return the id of what a question was made from: its example, or the same question in another form."""
-    return moment_example(question).id if question.kind == MOMENT else question.parent or question.id
 
 
 def _build_one(
@@ -373,12 +370,9 @@ def _gold(accepted: Accepted, question: Question) -> Gold:
 def _distinct(accepted: Iterable[Accepted]) -> list[Accepted]:
     seen: dict[str, Accepted] = {}
     for answer in accepted:
-        seen.setdefault(_plain(answer.text), answer)
+        plain = re.sub(r"\s+", " ", answer.text).strip().rstrip(".!").casefold()
+        seen.setdefault(plain, answer)
     return list(seen.values())
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip().rstrip(".!").casefold()
 
 
 def _unique(questions: Iterable[Question]) -> dict[str, Question]:

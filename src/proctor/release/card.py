@@ -91,7 +91,8 @@ def _front_matter(manifest: Manifest, data_files: Mapping[str, str]) -> str:
         lines += ["license: other", f"license_name: {_yaml(info.licence)}"]
     lines += ["language:", *(f"- {_yaml(language)}" for language in info.languages)]
     lines.append(f"pretty_name: {_yaml(info.title or info.name)}")
-    lines += ["size_categories:", f"- {_size(counts.items)}"]
+    size = next((label for limit, label in _SIZES if counts.items < limit), "n>1M")
+    lines += ["size_categories:", f"- {size}"]
     lines += ["task_categories:", "- question-answering"]
     lines += ["- video-text-to-text"] if counts.recordings else []
     about = ("procedural", "task-graph", "video") if MOMENT in data_files else ()
@@ -121,10 +122,6 @@ def _feature(name: str, kind: str) -> list[str]:
     if kind == "lists":
         return [f"  - name: {name}", "    list:", "      list: string"]
     return [f"  - name: {name}", f"    dtype: {kind}"]
-
-
-def _size(n: int) -> str:
-    return next((label for limit, label in _SIZES if n < limit), "n>1M")
 
 
 def _yaml(text: str) -> str:

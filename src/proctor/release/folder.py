@@ -20,7 +20,7 @@ import hashlib
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
@@ -504,8 +504,8 @@ def read_release(path: Path) -> Benchmark:
             raise UserError(f"the manifest does not list {name}.", where=str(path / MANIFEST))
     if manifest.signature != sign(manifest.info, {n: e for n, e in manifest.files.items() if n != CARD}):
         raise UserError("the signature does not fit name, version and files.", where=str(path / MANIFEST))
-    moments = _parse_rows(data[ROWS], path / ROWS) if ROWS in data else ()
-    others = (item for name in kinds for item in _parse_kind_rows(data[name], path / name))
+    moments = _parse_rows(data[ROWS], path / ROWS, Row, from_row) if ROWS in data else ()
+    others = (item for name in kinds for item in _parse_rows(data[name], path / name, KindRow, from_kind_row))
     items = (*moments, *others)
     _require_unique(items, path / ROWS)
     if len(items) != manifest.counts.items:
@@ -583,14 +583,11 @@ def _read_checked(path: Path, name: str, entry: FileEntry) -> bytes:
     )
 
 
-def _parse_rows(content: bytes, place: Path) -> Iterator[Item]:
-    for number, row in enumerate(_lines(content, place, Row), 1):
-        yield from_row(row, f"{place}:{number}")
-
-
-def _parse_kind_rows(content: bytes, place: Path) -> Iterator[Item]:
-    for number, row in enumerate(_lines(content, place, KindRow), 1):
-        yield from_kind_row(row, f"{place}:{number}")
+def _parse_rows(
+    content: bytes, place: Path, type_: type[_T], item: Callable[[_T, str], Item]
+) -> Iterator[Item]:
+    for number, row in enumerate(_lines(content, place, type_), 1):
+        yield item(row, f"{place}:{number}")
 
 
 def _lines(content: bytes, place: Path, type_: type[_T]) -> Iterator[_T]:

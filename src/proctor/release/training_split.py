@@ -280,7 +280,9 @@ class _Groups:
         first: dict[_Key, str] = {}
         for video in sorted(keys):
             for kind, key in keys[video]:
-                self._join(video, first.setdefault((kind, key), video))
+                other = first.setdefault((kind, key), video)
+                earlier, later = sorted((self.of(video), self.of(other)))
+                self._parent[later] = earlier
         found: dict[str, list[str]] = defaultdict(list)
         for video in sorted(keys):
             found[self.of(video)].append(video)
@@ -292,10 +294,6 @@ class _Groups:
             self._parent[video] = self._parent[self._parent[video]]
             video = self._parent[video]
         return video
-
-    def _join(self, one: str, other: str) -> None:
-        first, second = sorted((self.of(one), self.of(other)))
-        self._parent[second] = first
 
 
 def _by_dataset(members: Mapping[str, Sequence[ClipPair]]) -> dict[str, list[str]]:

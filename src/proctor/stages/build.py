@@ -11,7 +11,7 @@ import msgspec
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.library import Library
-from proctor.exam.question import Item, Question
+from proctor.exam.question import Item
 from proctor.exam.question import Source as Cited
 from proctor.llm.media import MediaStore
 from proctor.records import Dropped, write_jsonl
@@ -79,7 +79,9 @@ def build(root: Path, settings: BuildSettings | None = None, *, name: str = "") 
     if has_store(workspace) or any(question.kind == MOMENT for question in questions):
         with open_store(workspace, create=False) as store:
             verdicts, unfinished = store.latest_on(questions), store.unfinished()
-        gone = _dropped_pairs(workspace, questions)
+        # What filters said of the pairs that they dropped is no verdict on an unknown question.
+        pairs = load_pairs(workspace) if is_there(workspace.file(PAIRS)) else []
+        gone = {pair.id for pair in pairs} - {question.id for question in questions}
         verdicts = [verdict for verdict in verdicts if verdict.candidate_id not in gone]
     items, dropped = build_items(questions, verdicts, rules, seed=settings.seed, unfinished=unfinished)
     items = [*_brought(workspace, {question.kind for question in questions}), *items]
@@ -145,12 +147,6 @@ def _with_sources(items: Sequence[Item], library: Library) -> tuple[list[Item], 
         else:
             kept.append(item)
     return kept, dropped
-
-
-def _dropped_pairs(workspace: Workspace, questions: Sequence[Question]) -> set[str]:
-    """Return the ids of pairs that filters dropped for good; what they said of them is no verdict on an unknown question."""
-    pairs = load_pairs(workspace) if is_there(workspace.file(PAIRS)) else []
-    return {pair.id for pair in pairs} - {question.id for question in questions}
 
 
 def _brought(workspace: Workspace, asked: Collection[str]) -> list[Item]:

@@ -271,7 +271,8 @@ def corrected_scores(
         calibration.confidence, calibration.resamples, calibration.seed, cluster=calibration.cluster
     )
     names = sorted({a.predictor for j in evidence.judges for a in j.marks})
-    votes, shown = calibration.votes, _shown_judges(found, evidence)
+    votes = calibration.votes
+    shown = {calibration.choice.judge, *(s.name for s in evidence.current.values())}
     result = {}
     for run in names if runs is None else runs:
         of_run = [
@@ -290,11 +291,6 @@ def corrected_scores(
             for judge in of_run
         )
     return result
-
-
-def _shown_judges(found: CalibrationFile, evidence: Evidence) -> frozenset[str]:
-    """Return the names of the judges whose corrected scores are worth showing: in use, and chosen."""
-    return frozenset({found.calibration.choice.judge, *(s.name for s in evidence.current.values())})
 
 
 # -- what was judged ---------------------------------------------------------------------------------------------------
@@ -320,7 +316,7 @@ def load_evidence(workspace: Workspace, items: Sequence[Item], kind: str = MOMEN
         info = read_run_info(folder)
         if info.kind != kind or info.form == "choice":
             continue
-        for path in _judgement_files(folder):
+        for path in sorted({*folder.glob("judgements*.jsonl"), *folder.glob("judgements/*.jsonl")}):
             files.append(str(path.relative_to(workspace.root)))
             found = [msgspec.structs.replace(j, predictor=run) for j in _read_judgements(path, clusters)]
             for j in found:
@@ -345,10 +341,6 @@ def load_evidence(workspace: Workspace, items: Sequence[Item], kind: str = MOMEN
         current=current,
         files=tuple(files),
     )
-
-
-def _judgement_files(folder: Path) -> list[Path]:
-    return sorted({*folder.glob("judgements*.jsonl"), *folder.glob("judgements/*.jsonl")})
 
 
 def _read_judgements(path: Path, known: Container[str]) -> list[Judgement]:

@@ -123,7 +123,8 @@ def convert(
     """
     writer = None if target_format == PLAIN else _target(target, target_format)
     given = dict(options or {})
-    if not overwrite and (target.is_symlink() or target.exists()) and not _empty_folder(target):
+    there = target.is_symlink() or target.exists()
+    if not overwrite and there and (not target.is_dir() or any(target.iterdir())):
         raise UserError(
             "there is something here already.",
             where=str(target),
@@ -141,10 +142,12 @@ def convert(
         )
     objects: Sequence[Any] = found.recordings if kind == "recordings" else tuple(found.graphs.values())
     if not objects:
+        counted = Counter(d.reason for d in found.dropped).most_common(5)
+        reasons = ", ".join(f"{reason} {n:,}" for reason, n in counted)
         raise UserError(
             f"no {'recording' if kind == 'recordings' else 'task graph'} could be read.",
             where=str(source),
-            hint=_reasons(found.dropped) or "is it the right file?",
+            hint=f"dropped: {reasons}" if reasons else "is it the right file?",
         )
     if writer is None:
         told, warnings = _write_plain(found, target)
@@ -317,10 +320,6 @@ def _left_behind(found: _Read, writer: Format) -> tuple[list[Dropped], tuple[str
     return lost, (f"{what} did not go over, because '{writer.name}' has no place for them: {way}.",)
 
 
-def _empty_folder(path: Path) -> bool:
-    return path.is_dir() and not any(path.iterdir())
-
-
 def _closing(
     source: Path,
     target: Path,
@@ -343,8 +342,3 @@ def _closing(
         not_written=dict(Counter(d.reason for d in told)),
         dropped_file=str(report) if found.dropped or told else None,
     )
-
-
-def _reasons(dropped: Sequence[Dropped]) -> str:
-    counted = Counter(d.reason for d in dropped).most_common(5)
-    return "dropped: " + ", ".join(f"{reason} {n:,}" for reason, n in counted) if counted else ""

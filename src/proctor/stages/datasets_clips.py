@@ -18,7 +18,7 @@ from proctor.errors import MissingExtraError, UserError
 from proctor.exam.kinds.example import Example
 from proctor.procedure.clip import Category, Clip, Edge, LeftOut, prefix_clip, step_moments
 from proctor.procedure.clip_statistics import ClipTally, Spread, find_oddities
-from proctor.procedure.recording import Recording, Segment
+from proctor.procedure.recording import Recording
 from proctor.procedure.trim_rules import DEFAULT, Rejected, TrimRules, trim_recording
 from proctor.records import Dropped, atomic_write, content_hash, iter_jsonl, write_jsonl
 from proctor.stages.naming import file_name
@@ -325,7 +325,9 @@ class _Derivation:
     ) -> None:
         for left in left_out:
             for position in left.positions:
-                detail = _told(recording.segments[position])
+                segment = recording.segments[position]  # texts may be of any length and anybody's
+                times = f"{repr(segment.start)[:30]} to {repr(segment.end)[:30]}"
+                detail = f"'{segment.text[:_SHOWN]}' {times}"
                 if position in stretches:
                     detail += f"; {_stretch(stretches[position])}"
                 self._drop(f"{recording.id}#{position}", left.reason, detail)
@@ -356,11 +358,6 @@ class _Derivation:
 
 def _sorted(counts: Counter[str]) -> dict[str, int]:
     return dict(sorted(counts.items()))
-
-
-def _told(segment: Segment) -> str:
-    """Return a step as a drop list shows it; texts may be of any length and anybody's."""
-    return f"'{segment.text[:_SHOWN]}' {repr(segment.start)[:30]} to {repr(segment.end)[:30]}"
 
 
 def _stretch(stretch: Rejected) -> str:

@@ -211,7 +211,10 @@ def split_dataset(
     records = _records(declared, folder, corrections)
     keys = _keys(records, by)
     joined = {id_: [f"{name}={v}" for name in by for v in keys[name][id_]] for id_ in (r.id for r in records)}
-    strata = _strata(records, stratify) if stratify else None
+    strata = None
+    if stratify:
+        values = zip(records, _values(records, stratify), strict=True)
+        strata = {r.id: " + ".join(sorted(own)) for r, own in values if own}
     made = split_records(
         joined,
         fractions or DEFAULT_FRACTIONS,
@@ -485,11 +488,6 @@ def _attributes(records: Sequence[Any]) -> list[str]:
     if any(getattr(r, "category_paths", ()) for r in records):
         names.append("category:3")
     return list(dict.fromkeys([*names, *(name for r in records for name in _attributes_of(r))]))
-
-
-def _strata(records: Sequence[Any], name: str) -> dict[str, str]:
-    values = _values(records, name)
-    return {r.id: " + ".join(sorted(own)) for r, own in zip(records, values, strict=True) if own}
 
 
 def _text(record: Any) -> str:

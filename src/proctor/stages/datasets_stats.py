@@ -389,12 +389,13 @@ def facts(s: DatasetStatistics) -> list[tuple[str, str]]:
     """Return the numbers that are said first: name and text."""
     rows: list[tuple[str, str]] = []
     if r := s.recordings:
+        hours = f" ({show_number(r.hours_with_mistakes)} h)" if r.hours_with_mistakes else ""
         rows += [
             ("recordings", f"{r.recordings:,}"),
             ("hours", show_number(r.hours)),
             ("activities", f"{len(r.activities):,}"),
             ("steps", f"{r.steps:,} ({r.timed_steps:,} with times)"),
-            ("recordings with mistakes", _with_hours(r.with_mistakes, r.hours_with_mistakes)),
+            ("recordings with mistakes", f"{r.with_mistakes:,}{hours}"),
             ("steps with mistakes", f"{r.mistaken_steps:,}"),
         ]
         if r.coverage:
@@ -415,10 +416,6 @@ def facts(s: DatasetStatistics) -> list[tuple[str, str]]:
         rows += [("sources", f"{c.sources:,}"), ("documents", f"{c.documents:,}")]
         rows += [(f"of them {name}", f"{n:,}") for name, n in c.modalities.items()]
     return rows
-
-
-def _with_hours(recordings: int, hours: float) -> str:
-    return f"{recordings:,} ({show_number(hours)} h)" if hours else f"{recordings:,}"
 
 
 def spreads(s: DatasetStatistics) -> list[tuple[str, Spread]]:

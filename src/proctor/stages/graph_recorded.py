@@ -81,13 +81,10 @@ def read_recorded(folder: Path) -> tuple[list[Recorded], str, list[Dropped]]:
             kept.append(segment)
         recordings[recording.activity_id].append(replace(recording, segments=tuple(kept)))
     activities = [
-        Recorded(graph, tuple(recordings[id_])) for id_, graph in sorted(found.graphs.items(), key=_by_number)
+        Recorded(found.graphs[id_], tuple(recordings[id_]))
+        for id_ in sorted(found.graphs, key=lambda id_: (int(id_) if id_.isdecimal() else 0, id_))
     ]
     return activities, dataset.name, dropped
-
-
-def _by_number(item: tuple[str, object]) -> tuple[int, str]:
-    return (int(item[0]) if item[0].isdecimal() else 0), item[0]
 
 
 def performances_of(recordings: Sequence[Recording], steps: Steps = "times") -> list[Performance]:

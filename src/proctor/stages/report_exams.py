@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,7 @@ from proctor.exam.prediction import Judgement
 from proctor.exam.question import Gold, Item, Question
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling, ScoreTable
-from proctor.llm.store import CallStore, Selection, StoredCall
+from proctor.llm.store import CallStore, Selection
 from proctor.metrics.score import Signature
 from proctor.records import is_there, read_json, read_jsonl
 from proctor.report.data import Exam, Run, SharedCost
@@ -230,19 +230,15 @@ def _requests(run: Run) -> dict[str, str]:
 
 def _captions(store: CallStore, run: str, items: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for call in _calls(store, (f"predict/{run}", "predict/*")):
+    # The run's own calls first, then those of others: whoever asked first is named with a call.
+    stages = (f"predict/{run}", "predict/*")
+    for call in (call for stage in stages for call in store.calls(Selection(stage=stage))):
         item_id = items.get(call.key[:_DIGITS])
         if item_id is not None and item_id not in found and (captions := read_descriptions(call.request)):
             found[item_id] = captions
         if len(found) == len(items):
             break
     return found
-
-
-def _calls(store: CallStore, stages: Iterable[str]) -> Iterator[StoredCall]:
-    """Yield the run's own calls first, then those of others: whoever asked first is named with a call."""
-    for stage in stages:
-        yield from store.calls(Selection(stage=stage))
 
 
 def _costs(store: CallStore, runs: Sequence[Run]) -> Iterator[SharedCost]:

@@ -274,7 +274,7 @@ class _Weeks:
                 verdict = said.get(listed.candidate_id)
                 if chosen == _TRAINING or verdict is None or listed.stratum in kinds:
                     continue
-                if not _is_sure(verdict):
+                if verdict.question.value != "right" or any(a.value == "unsure" for a in verdict.answers):
                     continue
                 item = items.get_item(c, listed.id)
                 whys = tuple(a.reason for a in verdict.answers)
@@ -386,10 +386,6 @@ def _digest(seed: int, *parts: str) -> bytes:
 
 def _rng(seed: int, *parts: str) -> random.Random:
     return random.Random(int.from_bytes(_digest(seed, *parts)[:8], "big"))  # noqa: S311 - a play, not a secret
-
-
-def _is_sure(verdict: Verdict) -> bool:
-    return verdict.question.value == "right" and all(a.value != "unsure" for a in verdict.answers)
 
 
 def _reading(item: Item, oracle: Verdict | None, rng: random.Random, wrong: float) -> Sheet:

@@ -114,7 +114,12 @@ def side_by_side(root: Path, jobs: Sequence[J], limits: Limits, show: Show) -> I
                 break
     else:
         resolve = choose_models(root, limits.calls, limits.rehearsal)
-        lanes = [_lanes(job.models, resolve, played=limits.rehearsal is not None) for job in jobs]
+        played = limits.rehearsal is not None
+        lanes = [  # what no two jobs may use at a time
+            frozenset(_lane(name, resolve, played=played) for name in job.models if name)
+            or frozenset({_HERE})
+            for job in jobs
+        ]
         with CallStore.open(limits.calls or root / CALLS) as store:
             shared = msgspec.structs.replace(limits, store=store, halt=halt)
             _Round(jobs, lanes, shared, show, halt).run()
@@ -129,12 +134,6 @@ def side_by_side(root: Path, jobs: Sequence[J], limits: Limits, show: Show) -> I
 
 
 _HERE: Final = "this machine"
-
-
-def _lanes(names: Sequence[str], resolve: Callable[[str], Model], *, played: bool) -> frozenset[str]:
-    """Return what no two jobs may use at a time."""
-    found = frozenset(_lane(name, resolve, played=played) for name in names if name)
-    return found or frozenset({_HERE})
 
 
 def _lane(name: str, resolve: Callable[[str], Model], *, played: bool) -> str:

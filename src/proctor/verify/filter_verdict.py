@@ -54,6 +54,7 @@ def filter_verdicts(
     for verdict in given:
         if verdict.keep is None:
             continue
+        details = verdict.details
         hash_ = _hash_of(verdict.item_id, questions, hashes)
         found.append(
             Verdict(
@@ -67,7 +68,7 @@ def filter_verdicts(
                     reason=verdict.reason,
                     evidence=dict(verdict.evidence),
                 ),
-                note=_note(verdict),
+                note=f"{details.get('template', '')} {details.get('template_hash', '')}".strip(),
             )
         )
     return found
@@ -124,8 +125,3 @@ def _hash_of(id_: str, questions: Mapping[str, Question], hashes: dict[str, str]
     if id_ not in hashes:
         hashes[id_] = version_of(question)
     return hashes[id_]
-
-
-def _note(verdict: FilterVerdict) -> str:
-    template = verdict.details.get("template", "")
-    return f"{template} {verdict.details.get('template_hash', '')}".strip()

@@ -13,8 +13,9 @@ import hashlib
 import hmac
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from proctor.errors import UserError
@@ -205,13 +206,9 @@ def adjudication_order(
             _tie(secret, piles[kind][0].item, adjudicator),
         ),
     )
-    order = _in_turn(piles, kinds)
+    turns = zip_longest(*(piles[kind] for kind in kinds))
+    order = [case.item for turn in turns for case in turn if case is not None]
     return tuple(sorted(order, key=lambda item: item not in own))
-
-
-def _in_turn(piles: Mapping[str, Sequence[Ready]], kinds: Sequence[str]) -> list[str]:
-    turns = max(map(len, piles.values()), default=0)
-    return [piles[kind][turn].item for turn in range(turns) for kind in kinds if turn < len(piles[kind])]
 
 
 def _tie(secret: bytes, item: str, adjudicator: str) -> bytes:

@@ -142,7 +142,7 @@ def verification_statistics(
         machine=_count_answers(outcomes, "machine"),
         human=_count_answers(outcomes, "human"),
         added=sum(a.source == "adjudicator" for _, _, result in outcomes for a in result.answers),
-        questions=_agreement(_question_labels(named), seed),
+        questions=_agreement(((v.candidate_id, v.annotator, v.question.value) for v in named), seed),
         answers=_agreement(_answer_labels(named), seed),
         annotators=_counted(v.annotator for v in named),
         ids={
@@ -196,11 +196,6 @@ def _count_answers(outcomes: Sequence[tuple[Question, Case, Merge]], source: str
 
 _Label = tuple[str, str, str]
 """What was judged, by whom, how."""
-
-
-def _question_labels(verdicts: Sequence[Verdict]) -> Iterator[_Label]:
-    for v in verdicts:
-        yield v.candidate_id, v.annotator, v.question.value
 
 
 def _answer_labels(verdicts: Sequence[Verdict]) -> Iterator[_Label]:

@@ -177,7 +177,9 @@ class VerdictStore:
             query = query.where(table.c.candidate_id == candidate_id)
         if annotator is not None:
             query = query.where(table.c.annotator == annotator)
-        return self._read(query.order_by(table.c.sequence))
+        with self._database.transaction() as connection:
+            rows = connection.execute(query.order_by(table.c.sequence)).all()
+            return _decoded(rows, self._database.place)
 
     def latest(self, candidate_id: str | None = None) -> list[Verdict]:
         """Return the verdicts that hold: the last one of each annotator and role on each candidate.
@@ -220,10 +222,6 @@ class VerdictStore:
         """Return how many verdicts were ever saved."""
         with self._database.transaction() as connection:
             return _count(connection, tables().verdicts)
-
-    def _read(self, query: Select[Any]) -> list[StoredVerdict]:
-        with self._database.transaction() as connection:
-            return _decoded(connection.execute(query).all(), self._database.place)
 
 
 UNFINISHED: Final = ("judging", "case", "held", "returned")

@@ -241,22 +241,20 @@ class _Making:
             self.counts["steps"] += 1
             self.counts["substeps"] += len(inner)
             self.counts["narrations"] += placed.position in said
+        task = self.task_names.get(recording.activity_id, recording.activity_name)
         return ShownClip(
             id=span.id,
             dataset=dataset,
             video_id=_NUMBERED.sub("", recording.id) if dataset == "hirest" else recording.id,
-            task=self._task(recording),
+            task=""
+            if _NUMBER_ONLY.fullmatch(task.strip())
+            else _line(task),  # a number is no help to anybody
             start=span.start,
             end=span.end,
             steps=tuple(steps),
             video=recording.video,
             split=recording.attributes.get("split", ""),
         )
-
-    def _task(self, recording: Recording) -> str:
-        """Return what is done, empty where the data set has only a number for it: a number is no help to anybody."""
-        name = self.task_names.get(recording.activity_id, recording.activity_name)
-        return "" if _NUMBER_ONLY.fullmatch(name.strip()) else _line(name)
 
 
 def _span(clip: Clip, steps: Mapping[int, Placed]) -> _Span:

@@ -148,13 +148,9 @@ class Style:
         total = sum(combination)
         if not 3 <= total <= self.max_sources:
             return False
-        return all(pair in self.combinations for pair in _pairs(combination))
-
-
-def _pairs(combination: Combination) -> set[Combination]:
-    """Return the combinations of two sources that are in a larger one."""
-    kinds = [n for n, count in enumerate(combination) for _ in range(min(count, 2))]
-    return {(pair.count(0), pair.count(1), pair.count(2)) for pair in itertools.combinations(kinds, 2)}
+        kinds = [n for n, count in enumerate(combination) for _ in range(min(count, 2))]
+        pairs = itertools.combinations(kinds, 2)
+        return all((p.count(0), p.count(1), p.count(2)) in self.combinations for p in pairs)
 
 
 def parse_combination(text: str | Sequence[int]) -> Combination:

@@ -178,8 +178,9 @@ def read_promqa(path: Path) -> list[PromqaExample]:
     """
     document: Any = read_json(path)
     if not isinstance(document, list):
+        names = {dict: "an object", str: "a string", bool: "true or false", type(None): "null"}
         raise UserError(
-            f"a JSON list of examples was expected, this is {_kind_of(document)}.",
+            f"a JSON list of examples was expected, this is {names.get(type(document), 'a number')}.",
             where=str(path),
             hint="give the file examples.json of the ProMQA release",
         )
@@ -236,11 +237,6 @@ def _target_problems(example: PromqaExample) -> Iterator[str]:
         given = getattr(example, name) is not None
         if given != (name == wanted):
             yield f"{name} is {'there' if given else 'missing'} in an example of type '{example.type}'"
-
-
-def _kind_of(value: object) -> str:
-    names = {dict: "an object", str: "a string", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")
 
 
 class _Graph(msgspec.Struct):

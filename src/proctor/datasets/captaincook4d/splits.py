@@ -129,14 +129,6 @@ def _er_table(root: Path, value: Callable[[Video], str], val: str, test: str) ->
     return _split_by(read_recordings(root), subset)
 
 
-def _er_person(root: Path) -> Split:
-    return _er_table(root, lambda video: video.person, "1", "3")
-
-
-def _er_environment(root: Path) -> Split:
-    return _er_table(root, lambda video: video.environment, "1", "6")
-
-
 def _er_recordings(root: Path) -> Split:
     """Take the recordings split, exchange the roles of val and test, and keep the first of each kind in a recipe."""
     recordings = read_recordings(root)
@@ -223,13 +215,13 @@ SPLITS: Final[tuple[SplitRule, ...]] = (
     _rule(
         "er-person",
         "val is person 1, test is person 3 of the table of videos; without 12_6",
-        _er_person,
+        partial(_er_table, value=lambda video: video.person, val="1", test="3"),
         "er_annotations/person_combined_splits.json",
     ),
     _rule(
         "er-environment",
         "val is environment 1, test is environment 6; without 12_6",
-        _er_environment,
+        partial(_er_table, value=lambda video: video.environment, val="1", test="6"),
         "er_annotations/environment_combined_splits.json",
     ),
     _rule(

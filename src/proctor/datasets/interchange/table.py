@@ -157,7 +157,8 @@ def _by_recording(rows: Iterable[_Row], collector: Collector) -> dict[str, list[
 
 
 def _add_recording(collector: Collector, id_: str, rows: list[_Row], activity: str) -> None:
-    about = [_about(row) for _, row in rows]
+    own = ("activity_id", "activity_name", "duration", "video")
+    about = [{k: v for k, v in row.items() if k in own or k.startswith(_ATTRIBUTE)} for _, row in rows]
     for key, _ in groupby(about[0].items(), key=lambda item: item[0]):
         if any(other[key] != about[0][key] for other in about):
             collector.warn(f"recording '{id_[:80]}': its rows differ in '{key[:60]}', the first is taken.")
@@ -168,7 +169,10 @@ def _add_recording(collector: Collector, id_: str, rows: list[_Row], activity: s
     name = _value(first.get("activity_name", ""))
     named = activity if named is None else named
     attributes = {k.removeprefix(_ATTRIBUTE): _value(v) for k, v in first.items() if k.startswith(_ATTRIBUTE)}
-    segments = (_segment(collector, f"{id_}/line {line}", row) for line, row in rows if not _bare(row))
+    # a recording without segments has one row with none of these
+    keys = ("segment", "step_id", "text", "start", "end", "performed", "mistakes")
+    filled = [(line, row) for line, row in rows if any(row.get(key) for key in keys)]
+    segments = (_segment(collector, f"{id_}/line {line}", row) for line, row in filled)
     collector.add(
         Recording(
             id=id_,
@@ -180,17 +184,6 @@ def _add_recording(collector: Collector, id_: str, rows: list[_Row], activity: s
             attributes={k: v for k, v in attributes.items() if v is not None},
         )
     )
-
-
-def _about(row: Mapping[str, str]) -> dict[str, str]:
-    own = ("activity_id", "activity_name", "duration", "video")
-    return {key: cell for key, cell in row.items() if key in own or key.startswith(_ATTRIBUTE)}
-
-
-def _bare(row: Mapping[str, str]) -> bool:
-    """True for the one row of a recording without segments."""
-    keys = ("segment", "step_id", "text", "start", "end", "performed", "mistakes")
-    return not any(row.get(key) for key in keys)
 
 
 def _segment(collector: Collector, id_: str, row: Mapping[str, str]) -> Segment | None:

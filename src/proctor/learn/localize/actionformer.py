@@ -136,10 +136,13 @@ class ActionFormer:
         steps = settings.epochs * max(
             1, len(learner.batches(np.random.default_rng(0))) // settings.accumulate
         )
+        average = usual.average
+        if task.protocol == "right":  # how slowly it forgets, over a training of so many steps
+            average = min(0.999, max(0.0, 1 - _FORGOTTEN / steps))
         settings = msgspec.structs.replace(
             settings,
             warmup=min(usual.warmup or 0, settings.epochs // 4),
-            average=_average(steps) if task.protocol == "right" else usual.average,
+            average=average,
         )
         trained = fit(
             learner, settings, self._folder, seed=task.seed, about=self._about(task), show=self._show, anew=self._anew
@@ -175,11 +178,6 @@ class ActionFormer:
             "recordings": content_hash([task.train, task.val]), "protocol": task.protocol,
             "hidden": self._hidden, "levels": self._levels,
         }  # fmt: skip
-
-
-def _average(steps: int) -> float:
-    """Return the decay of the average of weights over a training of so many steps."""
-    return min(0.999, max(0.0, 1 - _FORGOTTEN / steps))
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,9 @@ def localize_data(data: StepData, labels: Mapping[str, str] | None = None) -> Lo
     changed: list[Dropped] = []
     for performance in data.performances.values():
         recording = performance.recording
-        seconds = recording.duration if _is_length(recording.duration) else None
+        seconds = recording.duration
+        if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
+            seconds = None
         spans: list[StepSpan] = []
         for key, segment in zip(performance.keys, recording.segments, strict=True):
             texts.setdefault(key, segment.text)
@@ -136,10 +138,6 @@ def localize_data(data: StepData, labels: Mapping[str, str] | None = None) -> Lo
     return LocalizeData(
         recordings, classes, texts, nodes, data.graphs, tuple(dropped), data.name, data.hash, tuple(changed)
     )
-
-
-def _is_length(seconds: float | None) -> bool:
-    return seconds is not None and math.isfinite(seconds) and seconds > 0
 
 
 def _span(

@@ -6,7 +6,7 @@ decoded once for each set of weights that any of them tries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -108,14 +108,9 @@ def _climbed(row: int, average: _Average, first: DecodeWeights, over: Collection
         before = best
         for name, values in GRID.items():
             if name in over:
-                best = _best(
-                    row, average, [best, *(msgspec.structs.replace(best, **{name: v}) for v in values)]
-                )
+                options = [best, *(msgspec.structs.replace(best, **{name: v}) for v in values)]
+                # the first of the best, so that equals change nothing
+                best = max(dict.fromkeys(options), key=lambda weights: float(average(weights)[row]))
         if best == before:
             break
     return best
-
-
-def _best(row: int, average: _Average, options: Sequence[DecodeWeights]) -> DecodeWeights:
-    """The first of the best, so that equals change nothing."""
-    return max(dict.fromkeys(options), key=lambda weights: float(average(weights)[row]))

@@ -177,11 +177,6 @@ def _overlap(truth: NDArray[np.str_], clusters: Labels) -> Overlap:
     )
 
 
-def _unlabelled(procedure: Procedure) -> dict[str, Labels]:
-    """Return one label for everything: of its overlaps only the frames of each step matter."""
-    return {v.id: np.zeros(v.row_count, np.int64) for v in procedure.videos}
-
-
 def by_time(procedure: Procedure, clusters: int) -> dict[str, Labels]:
     """Return labels that cut each recording into parts of equal length."""
     return {
@@ -219,7 +214,9 @@ def evaluate_procedure(
         seed: of draws and bootstrap.
         chosen: is passed on.
     """
-    frames = {procedure.id: overlaps_of(procedure, _unlabelled(procedure), background)}
+    # one label for everything: of its overlaps only the frames of each step matter
+    unlabelled = {v.id: np.zeros(v.row_count, np.int64) for v in procedure.videos}
+    frames = {procedure.id: overlaps_of(procedure, unlabelled, background)}
     random = random_clustering(frames, clusters, draws=draws, seed=seed)
     drawn = _random_rows(procedure, clusters, background, draws, seed)
     timed = overlaps_of(procedure, by_time(procedure, clusters), background)

@@ -86,7 +86,7 @@ def cluster(
         UserError: if there are more clusters than rows, or a row is no number.
     """
     ids = sorted(embedded)
-    rows = _together(embedded)
+    rows = np.concatenate([embedded[id_] for id_ in ids]).astype(np.float64)
     _require(rows, clusters)
     if head == "procut":
         memberships = fuzzy_c_means(rows, clusters, seed, EXPONENT if published else safe_exponent(rows))
@@ -217,10 +217,6 @@ def _squared(rows: Floats, centres: Floats) -> Floats:
     found = (rows**2).sum(1)[:, None] + (centres**2).sum(1) - 2 * rows @ centres.T
     squared: Floats = np.maximum(found, 0.0)
     return squared
-
-
-def _together(embedded: Embedded) -> Floats:
-    return np.concatenate([embedded[id_] for id_ in sorted(embedded)]).astype(np.float64)
 
 
 def _apart(rows: NDArray[Any], embedded: Embedded) -> dict[str, NDArray[Any]]:

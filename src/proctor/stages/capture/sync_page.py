@@ -43,12 +43,13 @@ def sync_page(report: SyncReport) -> Page:
     lead = ["Every stream at the moments of one of them, on the clock of the machine that recorded."]
     if report.config.rule == "published":
         lead.append("Matched by the published rule: raw device times, one pointer, 10 s of tolerance.")
+    of_streams = {f"{s.name} is {s.verdict}" for s in report.streams}
     said: list[Part] = [
-        Paragraph(text, beware=report.verdict == "poor")
-        for text in report.reasons
-        if not _of_stream(text, report)
+        Paragraph(text, beware=report.verdict == "poor") for text in report.reasons if text not in of_streams
     ]
-    sections = [Section("verdicts", "Verdicts", (*said, _verdicts(report), *_why(report)), facts)]
+    rows = tuple((s.name, "; ".join(s.reasons)) for s in report.streams if s.reasons)
+    why = [Table("What was seen", ("stream", "what"), rows, digits=False)] if rows else []
+    sections = [Section("verdicts", "Verdicts", (*said, _verdicts(report), *why), facts)]
     maps = tuple(
         Drawn(f"Clock of {s.name}", _residuals(s, report), _GUIDE) for s in report.streams if s.clock
     )
@@ -74,10 +75,6 @@ def sync_page(report: SyncReport) -> Page:
     return Page(f"Synchronisation of {report.recording}", tuple(lead), sections=tuple(sections))
 
 
-def _of_stream(text: str, report: SyncReport) -> bool:
-    return any(text == f"{s.name} is {s.verdict}" for s in report.streams)
-
-
 def _verdicts(report: SyncReport) -> Table:
     rows = tuple(
         (Cell(s.name, s.kind if s.required else f"{s.kind}, not required", tag="base" if s.name == report.base else ""),
@@ -87,11 +84,6 @@ def _verdicts(report: SyncReport) -> Table:
     note = "Covered: share of the base's moments with a sample close enough; of the base, the share of time without gaps. The bar is the time of the recording, open where nothing came."
     head = ("stream", "verdict", "covered", "samples", "when")
     return Table("How good each stream is", head, rows, note)
-
-
-def _why(report: SyncReport) -> list[Part]:
-    rows = [(s.name, "; ".join(s.reasons)) for s in report.streams if s.reasons]
-    return [Table("What was seen", ("stream", "what"), tuple(rows), digits=False)] if rows else []
 
 
 def _coverage(s: StreamReport, seconds: float) -> Markup:

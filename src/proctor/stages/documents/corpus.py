@@ -169,10 +169,11 @@ def build(
         corpus = described
         dropped += lost
     if not len(corpus):
+        reasons = ", ".join(f"{n} {reason}" for reason, n in _reasons(dropped).items())
         raise UserError(
             f"not one source is left of what was found; {len(dropped):,} were left out.",
             where=str(root),
-            hint=_why(dropped),
+            hint=f"left out: {reasons}" if reasons else "the folders hold nothing that can be read",
         )
     about = {"drawn": str(drawn)} if drawn else {}
     asked, lost_questions = procedure_questions(options.recordings, corpus)
@@ -492,8 +493,3 @@ def _reasons(dropped: Sequence[Dropped]) -> dict[str, int]:
     for entry in dropped:
         counts[entry.reason] = counts.get(entry.reason, 0) + 1
     return dict(sorted(counts.items()))
-
-
-def _why(dropped: Sequence[Dropped]) -> str:
-    reasons = ", ".join(f"{n} {reason}" for reason, n in _reasons(dropped).items())
-    return f"left out: {reasons}" if reasons else "the folders hold nothing that can be read"

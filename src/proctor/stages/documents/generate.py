@@ -26,7 +26,7 @@ from proctor.ask.documents.summary import UNTRIED, Cell
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.corpus.collection import Corpus
 from proctor.corpus.index.hits import CODES
-from proctor.corpus.seeds import SeedCoverage, SeedSampler, seed_coverage
+from proctor.corpus.seeds import SeedSampler, seed_coverage
 from proctor.corpus.seeds.weights import BETA, NEIGHBOURS
 from proctor.corpus.source import MODALITIES, Modality
 from proctor.errors import UserError
@@ -275,7 +275,9 @@ def documents_generator(
     limits: Limits | None,
 ) -> DocumentsGenerator:
     """Return the generator of a plan."""
-    within = _seed_modalities(plan) if options.seed_modalities == "required" else None
+    within: tuple[Modality, ...] | None = None
+    if options.seed_modalities == "required":
+        within = tuple(m for n, m in enumerate(MODALITIES) if any(t.modalities[n] for t in plan.targets))
     evenly = np.flatnonzero(np.isin(library.corpus.modalities, [CODES[m] for m in within or MODALITIES]))
 
     def draw(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -339,10 +341,6 @@ def sampler_of(library: Library, options: DocumentsOptions) -> SeedSampler | Non
         scale=options.scale,
         names=[source.id for source in corpus],
     )
-
-
-def _seed_modalities(plan: Plan) -> tuple[Modality, ...]:
-    return tuple(m for place, m in enumerate(MODALITIES) if any(t.modalities[place] for t in plan.targets))
 
 
 def _embed_questions(library: Library, spec: str) -> EmbedQuestions | None:
@@ -456,7 +454,9 @@ def _written(
     write_jsonl(workspace.file(WRITTEN), run.questions)
     write_jsonl(workspace.file(ATTEMPTS_FILE), run.attempts)
     reasons = workspace.write_dropped("documents", [*plan.beyond, *run.dropped])
-    coverage = _coverage(library.corpus, run)
+    corpus = library.corpus
+    seeds = [corpus.position(a.seed_id) for a in run.attempts if a.seed_id]
+    coverage = seed_coverage(seeds, [source.doc_id for source in corpus], corpus.modalities)
     summary = {
         "summary": run.summary,
         "coverage": coverage,
@@ -495,8 +495,3 @@ def _written(
         outputs=(WRITTEN, ATTEMPTS_FILE, SUMMARY),
     )
     return made
-
-
-def _coverage(corpus: Corpus, run: DocumentsRun) -> SeedCoverage:
-    seeds = [corpus.position(a.seed_id) for a in run.attempts if a.seed_id]
-    return seed_coverage(seeds, [source.doc_id for source in corpus], corpus.modalities)

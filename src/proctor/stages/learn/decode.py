@@ -360,7 +360,8 @@ class _Measured:
         return rows, tuple(self._gains(columns, len(names)))
 
     def _gains(self, columns: Mapping[str, Floats], videos: int) -> Iterator[DecodeGain]:
-        figures = _names()
+        recalls = [f"{kind}R@{k}x@{t:g}" for kind in ("", "micro ") for k in MULTIPLES for t in TIOU]
+        figures = [*(f"mAP@{t:g}" for t in TIOU), "average mAP", *recalls, *FIGURES]
         for name, above in _COMPARED:
             if name not in columns or above not in columns or not self.settings.resamples:
                 continue
@@ -390,11 +391,6 @@ _COMPARED: Final = (
     ("graph, activity inferred", "raw"),
 )
 _SHOWN: Final = ("mAP@0.1", "mAP@0.5", "average mAP", "R@1x@0.1", "R@1x@0.5", "R@5x@0.5", *FIGURES)
-
-
-def _names() -> list[str]:
-    recalls = [f"{kind}R@{k}x@{t:g}" for kind in ("", "micro ") for k in MULTIPLES for t in TIOU]
-    return [*(f"mAP@{t:g}" for t in TIOU), "average mAP", *recalls, *FIGURES]
 
 
 def _row(name: str, values: Floats) -> DecodeRow:

@@ -135,9 +135,12 @@ def convert_features(
     recordings = None if settings.annotations is None else _annotated(settings.annotations)
     found, others = find_features(settings.folder, layout)
     dropped = list(others)
+    source = "published features" if layout.backbone in LAYOUTS else "features from files"
+    if layout.pool != 1:
+        source += f", mean of {layout.pool} rows"
     writer = StoreWriter(
         settings.out, width=layout.width or _first_width(found, layout), seconds=layout.stride, modality=layout.modality,
-        backbone=layout.backbone, source=_source(layout), resume=not settings.anew,
+        backbone=layout.backbone, source=source, resume=not settings.anew,
     )  # fmt: skip
     with writer:
         resumed = {held.id for held in writer.held}
@@ -176,11 +179,6 @@ def _layout(settings: ConvertStoreSettings) -> Layout:
         raise UserError(f"--modality is {settings.modality}; {layout.backbone} looks at {layout.modality}.")
     keys = layout.keys if settings.key is None else (settings.key,)
     return replace(layout, keys=keys, seconds=settings.seconds or layout.seconds, pool=settings.pool)
-
-
-def _source(layout: Layout) -> str:
-    published = "published features" if layout.backbone in LAYOUTS else "features from files"
-    return published if layout.pool == 1 else f"{published}, mean of {layout.pool} rows"
 
 
 def _first_width(found: Sequence[Found], layout: Layout) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -87,7 +87,13 @@ def learned(runs: Sequence[Run], settings: PageSettings) -> Learned:
     if twice:
         raise UserError("the run is given twice.", where=twice[0], hint="name each run once")
     shared, left_out = _shared(runs)
-    steps = {run.folder: _in_order(run.test, shared) for run in runs}
+    steps = {
+        run.folder: sorted(
+            (row for row in run.test if (row.recording, row.step) in shared),
+            key=lambda row: (row.recording, row.step),
+        )
+        for run in runs
+    }
     first = steps[runs[0].folder]
     places = {name: n for n, name in enumerate(LADDER)}
     ordered = sorted(runs, key=lambda run: places.get(run.record.model, len(places)))
@@ -125,11 +131,6 @@ def _shared(runs: Sequence[Run]) -> tuple[set[tuple[str, str]], list[str]]:
             )
     missing = len(every) - len(shared)
     return shared, [f"Left out: {missing:,} steps that not every run was tested on."] if missing else []
-
-
-def _in_order(rows: Sequence[PredictedStep], kept: Container[tuple[str, str]]) -> list[PredictedStep]:
-    found = (row for row in rows if (row.recording, row.step) in kept)
-    return sorted(found, key=lambda row: (row.recording, row.step))
 
 
 def _about(

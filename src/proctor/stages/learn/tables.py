@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from proctor.errors import UserError
 from proctor.exam.estimate import Estimate
-from proctor.learn.evaluate import Decided, Figure, OfKind, Recognised
+from proctor.learn.evaluate import Figure, OfKind, Recognised
 from proctor.learn.features.store import FeatureStore, Modality
 from proctor.learn.published import (
     TABLES,
@@ -129,11 +129,14 @@ def table_of_paper(
         for job in jobs
     }
     rows: list[PaperTableRow] = []
-    for split in dict.fromkeys((*_printed_splits(settings.number), *(j.settings.split for j in jobs))):
+    splits = (*(row.split for row in TABLES[settings.number]), *(j.settings.split for j in jobs))
+    for split in dict.fromkeys(splits):
         printed = [row for row in TABLES[settings.number] if row.split == split]
         ours = [row for job, measured in found.values() if job.settings.split == split for row in measured]
         rows += map(_printed, printed)
-        rows += _chance([*map(_printed, _tested_alike(printed)), *ours])
+        # One row of each kind: all of one kind and split have nearly one test set.
+        alike = list({row.kind: row for row in reversed(printed)}.values())[::-1]
+        rows += _chance([*map(_printed, alike), *ours])
         rows += ours
     if settings.number == "12":
         rows = [*_windows(), *rows]
@@ -244,12 +247,11 @@ def _recognised(name: str, split: str, found: Recognised) -> PaperTableRow:
     ranked = dict(zip(RANKED, (found.auc, found.auc_within, found.auc_between), strict=True))
     by = {d.chosen_on: d for d in found.decided}
     chosen = by.get("published", by.get("validation"))  # the first is there by the protocol of the code alone
-    figures = ranked if chosen is None else _decisions(chosen) | ranked
+    if chosen is None:
+        return _row(name, split, found.n, found.positives, ranked)
+    decided = (chosen.accuracy, chosen.precision, chosen.recall, chosen.f1)
+    figures = dict(zip(DECIDED, decided, strict=True)) | ranked
     return _row(name, split, found.n, found.positives, figures)
-
-
-def _decisions(decided: Decided) -> dict[str, Figure]:
-    return dict(zip(DECIDED, (decided.accuracy, decided.precision, decided.recall, decided.f1), strict=True))
 
 
 def _of_kind(name: str, split: str, n: int, kind: str, found: OfKind) -> PaperTableRow:
@@ -300,15 +302,6 @@ def _chance(rows: Sequence[PaperTableRow]) -> Iterator[PaperTableRow]:
                 source="chance", name="always a mistake", split=split, kind=kind, n=n, positives=positives,
                 values=dict(zip((*DECIDED, *RANKED), values, strict=True)), note="knows nothing",
             )  # fmt: skip
-
-
-def _tested_alike(rows: Sequence[PublishedRow]) -> Sequence[PublishedRow]:
-    """Return one row of each kind: all of one kind and split have nearly one test set."""
-    return list({row.kind: row for row in reversed(rows)}.values())[::-1]
-
-
-def _printed_splits(number: TableNumber) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(row.split for row in TABLES[number]))
 
 
 class _AskedRun(msgspec.Struct, frozen=True):

@@ -169,7 +169,8 @@ def _reserve_case(
 ) -> str | None:
     """Reserve the case whose turn it is; the items that are repeated blindly stand in the same queue."""
     _release_expired(desk, connection, protocol.lease_minutes * 60)
-    cases = _waiting(connection, person)
+    whose = {"person": person.id, "name": person.pid}
+    cases = {row.candidate_id: row for row in connection.execute(_waiting_cases(), whose).all()}
     repeats = _repeats(connection, person, protocol)
     ready = [
         Ready(row.candidate_id, row.stratum, row.since)
@@ -197,11 +198,6 @@ def _reserve_case(
     )
     add_event(desk, connection, "adjudicate.reserved", pid, person.pid, item=item.pid)
     return pid
-
-
-def _waiting(connection: Connection, person: Person) -> dict[str, Any]:
-    rows = connection.execute(_waiting_cases(), {"person": person.id, "name": person.pid}).all()
-    return {row.candidate_id: row for row in rows}
 
 
 def _repeats(connection: Connection, person: Person, protocol: Protocol) -> dict[str, Any]:

@@ -208,8 +208,9 @@ def add(
         "password": password,
         "created_at": desk.now(),
     }
-    _refuse_taken(connection, row["handle"])
     table = tables().people
+    if _one(connection, table.c.handle == row["handle"]) is not None:
+        raise InvalidError([("handle", say("This sign-in name is taken."))])
     number = connection.execute(table.insert().returning(table.c.id), row).scalar_one()
     add_event(desk, connection, "person-added", row["pid"], actor, role=row["role"])
     return _require(connection, table.c.id == number)
@@ -749,11 +750,6 @@ def _active(connection: Connection, person: Person) -> Person:
     if now is None or now.state != "active":
         raise GoneError
     return now
-
-
-def _refuse_taken(connection: Connection, handle: str) -> None:
-    if _one(connection, tables().people.c.handle == handle) is not None:
-        raise InvalidError([("handle", say("This sign-in name is taken."))])
 
 
 def _refuse_last_owner(connection: Connection, person: Person) -> None:

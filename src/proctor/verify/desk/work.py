@@ -215,7 +215,7 @@ def save_draft(
         connection, (_by_pid(), {"pid": pid}), (_draft_of_pid(), {"assignment_pid": pid})
     )
     assignment, old = _own(mine, person), drafts[0] if drafts else None
-    form = _form_of(connection, assignment)
+    form = tasks.kind_of(connection, assignment).sheet if assignment.stage == "task" else Sheet
     encoded = msgspec.json.encode(read_sheet(sheet, form) if isinstance(sheet, msgspec.Raw) else sheet)
     if len(encoded) > MAX_DRAFT:
         raise InvalidError([("sheet", say("A draft holds at most {most} kB.", most=MAX_DRAFT // 1024))])
@@ -250,10 +250,6 @@ def save_draft(
         lease = lease_until(now, documents.protocol(connection).lease_minutes * 60)
         connection.execute(a.update().where(a.c.id == assignment.id).values(lease_until=lease))
     return Saved(version=version, saved_at=now)
-
-
-def _form_of(connection: Connection, assignment: Assignment) -> type[msgspec.Struct]:
-    return tasks.kind_of(connection, assignment).sheet if assignment.stage == "task" else Sheet
 
 
 def _kind_of(connection: Connection, assignment: Assignment) -> str:

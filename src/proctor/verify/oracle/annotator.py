@@ -89,7 +89,7 @@ class Oracle:
             raise ValueError(f"threshold must lie in [0.5, 1], got {threshold}")
         self.threshold = threshold
         self.calibration = calibration or load_calibration()
-        self._clock = clock or _now
+        self._clock = clock or (lambda: datetime.now(UTC).isoformat(timespec="seconds"))
         self._name = name
         self._indexes: OrderedDict[int, tuple[TaskGraph, StepIndex]] = OrderedDict()
         self._moment: Moment | None = None
@@ -234,7 +234,3 @@ def _verdict(decision: Decision) -> AnswerVerdict:
         if ground.steps:
             evidence |= {"steps": ",".join(ground.steps), "match": f"{ground.match:.2f}"}
     return AnswerVerdict(decision.value, round(decision.confidence, 4), decision.reason, evidence)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -7,7 +7,6 @@ kind of work that went wrong is a false statement.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -105,7 +104,9 @@ def _contradicting(case: Case, vouch: Vouch) -> str | None:
     """Return a performed step whose mistake the praise denies, None when there is none."""
     confined = _confined(case, vouch)
     kind = _KIND_OF.get(vouch.work)
-    for step_id in _about(case, confined):
+    for step_id in dict.fromkeys(case.moment.history):
+        if confined and step_id not in confined:
+            continue
         kinds = {m.kind for m in case.moment.mistakes_of([step_id])}
         same_work = vouch.work == case.index.action_of(step_id)
         if (
@@ -115,11 +116,6 @@ def _contradicting(case: Case, vouch: Vouch) -> str | None:
         ):
             return step_id
     return None
-
-
-def _about(case: Case, confined: frozenset[str]) -> Iterable[str]:
-    done = dict.fromkeys(case.moment.history)
-    return [i for i in done if i in confined] if confined else list(done)
 
 
 def _confined(case: Case, vouch: Vouch) -> frozenset[str]:
