@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -22,12 +22,15 @@ _export = group_app(
 
 apps = {"import": _import, "export": _export}
 
+NewFolder: TypeAlias = Annotated[Path, argument("New folder.")]
+Benchmark: TypeAlias = Annotated[Path, argument("Folder of the benchmark.")]
+
 
 class Published(Settings, frozen=True, kw_only=True):
     """Published examples, what they are about, and where they go."""
 
     file: Annotated[Path, argument("JSON file of published ProMQA examples.")]
-    workspace: Annotated[Path, argument("New folder.")]
+    workspace: NewFolder
     annotations: Annotated[Path, option("Folder of the CaptainCook4D annotations, for the task graphs.")]
 
 
@@ -35,7 +38,7 @@ class Released(Settings, frozen=True, kw_only=True):
     """A release, and where it goes."""
 
     release: Annotated[str, argument("A release folder, or the name of a registered benchmark.")]
-    workspace: Annotated[Path, argument("New folder.")]
+    workspace: NewFolder
 
 
 class Asked(Settings, frozen=True, kw_only=True):
@@ -51,7 +54,7 @@ class Sequences(Settings, frozen=True, kw_only=True):
     file: Annotated[
         Path, argument('JSON Lines of {"id": …, "steps": [text, …]} in the order in which they are done.')
     ]
-    workspace: Annotated[Path, argument("New folder.")]
+    workspace: NewFolder
     modality: Annotated[
         Literal["both", "text", "image"],
         option("What is kept of the steps, and whose right orders count: both (default), text or image."),
@@ -64,14 +67,14 @@ class Answered(Settings, frozen=True, kw_only=True):
     file: Annotated[
         Path, argument('JSON Lines of {"item_id": …, "answer": …}, or CSV with these columns.', "FILE")
     ]
-    workspace: Annotated[Path, argument("Folder of the benchmark.")]
+    workspace: Benchmark
     run: Annotated[str, option("Name of the run; with the kind before it where the file answers several.")]
 
 
 class ToFile(Settings, frozen=True, kw_only=True):
     """A benchmark, and where it is written."""
 
-    workspace: Annotated[Path, argument("Folder of the benchmark.")]
+    workspace: Benchmark
     file: Annotated[Path, argument("JSON file to write.")]
 
 
