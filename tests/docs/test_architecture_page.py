@@ -76,14 +76,26 @@ def test_yardsticks_count_what_they_say(tmp_path: Path) -> None:
             ),
             "verify/b.py": "def facts() -> dict[str, Any]:\n    return {}\ndef own() -> dict[str, Any]:\n    return {}\n",
             "cli/c.py": 'x = typer.Option("--seed", help="")\ny = typer.Option("--limit/--all")\n',
-            "llm/d.py": "class Calls(Settings):\n    max_cost: int = 0\n",
+            "llm/d.py": (
+                "from proctor import settings\n"
+                "class Calls(settings.Settings):\n"
+                "    section: ClassVar[str] = ''\n"
+                '    max_cost: Annotated[int, option("Dollars.")] = 0\n'
+            ),
+            "exam/f.py": (
+                "from proctor.llm.d import Calls\n"
+                'Day: TypeAlias = Annotated[str, option("Of the year.")]\n'
+                "class One(Calls):\n    day: Day\n"
+                'class Two(Calls):\n    day: Day\n    max_cost: Annotated[int, option("Dollars.")] = 1\n'
+            ),
+            "exam/g.py": "class Calls:\n    other: int = 0\n",
             "llm/standin/e.py": "x = 1\n",
         },
     )
     everything = YARDSTICKS.read_modules(package)
     modules = [m for m in everything if not YARDSTICKS.REHEARSAL.match(m.path)]
     assert len(everything) - len(modules) == 1
-    assert YARDSTICKS.size(modules)["statements"] == 16
+    assert YARDSTICKS.size(modules)["statements"] == 27
     assert YARDSTICKS.used_once(modules) == ["stages/a.py:4: _once"]
     loose = YARDSTICKS.loose_results(modules)
     assert [[w.rpartition(" ")[2] for w in found] for found in loose.values()] == [["run"], ["facts"]]
@@ -91,5 +103,7 @@ def test_yardsticks_count_what_they_say(tmp_path: Path) -> None:
     assert {flag: len(found) for flag, found in places.items()} == {
         "--seed": 2,
         "--limit": 1,
-        "--max-cost": 1,
+        "--max-cost": 2,
+        "--day": 1,
     }
+    assert [found.rpartition(" ")[2] for found in YARDSTICKS.repeated_options(modules)] == ["max_cost"]
