@@ -7,15 +7,21 @@ from typing import Annotated, ClassVar, Literal
 from proctor.errors import UserError
 from proctor.settings import option
 from proctor.stages.scoring import settings as scoring
-from proctor.stages.settings import Limit, ReplyOptions, Seed, Videos
+from proctor.stages.settings import Height, Limit, ReplyForm, ReplyOptions, Sampling, Seed, Videos
 
 __all__ = [
     "CalibrateSettings",
+    "Captioner",
+    "Circular",
     "JudgeFloors",
     "JudgeSettings",
+    "MatchOptions",
     "MinCoverage",
     "PredictSettings",
+    "Repeats",
+    "Runs",
     "ScoreSettings",
+    "Shuffle",
     "VerifySettings",
 ]
 
@@ -30,6 +36,21 @@ MinCoverage = Annotated[
     float,
     option("Share of the questions that must be answered and marked for a run to be ranked.", ge=0, le=1),
 ]
+Captioner = Annotated[str, option("Moments: model that describes frames, for --show captions.")]
+Repeats = Annotated[int, option("Ask a model so many times.", ge=1)]
+MatchOptions = Annotated[
+    str | None,
+    option(
+        "Questions with options: a model that says which option a reply means, where no rule reads one (default: such a reply "
+        "stays unread, which is wrong). Counted apart.",
+        metavar="MODEL",
+    ),
+]
+Shuffle = Annotated[
+    int | None, option("Seed of an own order of the options for each question (default: as printed).")
+]
+Circular = Annotated[bool, option("Ask every rotation of the options; right only if all are.")]
+Runs = Annotated[tuple[str, ...], option("Name of a run; may be repeated; all when left out.", "--run", "-r")]
 
 
 class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
@@ -51,16 +72,12 @@ class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
             "A model that reviews in place of the oracle, such as openai/gpt-4o; its verdicts lie beside all others."
         ),
     ] = None
-    form: Annotated[
-        Literal["text", "json"], option("Of a model's reply: text, or json (structured output).")
-    ] = "text"
+    form: ReplyForm = "text"
     frames: Annotated[
         int, option("Frames that a model sees beside the steps, at most; none when 0.", ge=0)
     ] = 0
-    height: Annotated[int, option("Of the frames, in pixels.", ge=16)] = 360
-    sampling: Annotated[
-        Literal["published", "uniform", "fps", "steps"], option("Of the frames: published, uniform or fps.")
-    ] = "published"
+    height: Height = 360
+    sampling: Sampling = "published"
     videos: Videos = None
     limit: Limit = None
 
@@ -112,7 +129,7 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
             "annotated steps; the run is marked, since it gets information that others do not)."
         ),
     ] = None
-    captioner: Annotated[str, option("Moments: model that describes frames, for --show captions.")] = ""
+    captioner: Captioner = ""
     style: Annotated[
         str | None,
         option(
@@ -120,10 +137,8 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
             "(default), or pairwise (every two steps, both ways round)."
         ),
     ] = None
-    shuffle: Annotated[
-        int | None, option("Seed of an own order of the options for each question (default: as printed).")
-    ] = None
-    circular: Annotated[bool, option("Ask every rotation of the options; right only if all are.")] = False
+    shuffle: Shuffle = None
+    circular: Circular = False
     image_model: Annotated[
         str | None,
         option(
@@ -145,9 +160,7 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
 class JudgeSettings(ReplyOptions, frozen=True, kw_only=True):
     """Who marks which runs, and how a model is asked."""
 
-    runs: Annotated[
-        tuple[str, ...], option("Name of a run; may be repeated; all when left out.", "--run", "-r")
-    ] = ()
+    runs: Runs = ()
     judge: Annotated[
         str,
         option(
@@ -179,15 +192,8 @@ class JudgeSettings(ReplyOptions, frozen=True, kw_only=True):
     form: Annotated[
         Literal["text", "json"], option("Moments: of the verdict, text or json (structured output).")
     ] = "text"
-    repeats: Annotated[int, option("Ask a model so many times.", ge=1)] = 1
-    match_options: Annotated[
-        str | None,
-        option(
-            "Questions with options: a model that says which option a reply means, where no rule reads one (default: such a reply "
-            "stays unread, which is wrong). Counted apart.",
-            metavar="MODEL",
-        ),
-    ] = None
+    repeats: Repeats = 1
+    match_options: MatchOptions = None
     judge_floors: JudgeFloors = False
 
 
@@ -200,9 +206,7 @@ class ScoreSettings(scoring.ScoreSettings, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "score"
 
-    runs: Annotated[
-        tuple[str, ...], option("Name of a run; may be repeated; all when left out.", "--run", "-r")
-    ] = ()
+    runs: Runs = ()
     bert_score: Annotated[
         str,
         option(

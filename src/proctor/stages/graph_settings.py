@@ -21,6 +21,7 @@ __all__ = [
 Method = Literal["likelihood", "counting"]
 """How a graph is inferred: ``procedure/infer``, or ``procedure/induce``."""
 
+_GRAPHS = argument("File or folder of task graphs.")
 _FROM = option(
     "graph-json, captaincook4d-graph, dot, graphml or howto; the default is what the ending says.",
     "--from",
@@ -43,7 +44,7 @@ class LintSettings(Settings, frozen=True, kw_only=True):
 class ConvertSettings(Settings, frozen=True, kw_only=True):
     """Which graphs are written how."""
 
-    source: Annotated[Path, argument("File or folder of task graphs.")]
+    source: Annotated[Path, _GRAPHS]
     target: Annotated[Path, argument("File to write.")]
     from_: Annotated[str | None, _FROM] = None
     to: Annotated[str | None, _TO] = None
@@ -53,7 +54,7 @@ class ConvertSettings(Settings, frozen=True, kw_only=True):
 class DrawSettings(Settings, frozen=True, kw_only=True):
     """Which graph is drawn."""
 
-    source: Annotated[Path, argument("File or folder of task graphs.")]
+    source: Annotated[Path, _GRAPHS]
     target: Annotated[Path, argument("Drawing to write.", metavar="TARGET.svg")]
     from_: Annotated[str | None, _FROM] = None
     graph: Annotated[str | None, option("Id or name of the graph, where there are several.")] = None

@@ -22,13 +22,17 @@ __all__ = [
     "DeriveSettings",
     "GenerateFiles",
     "GenerateSettings",
+    "Height",
     "Limit",
     "PromqaFiles",
     "ReadSettings",
+    "ReplyForm",
     "ReplyOptions",
     "ReportFiles",
     "ReportSettings",
+    "Sampling",
     "Seed",
+    "Version",
     "Videos",
 ]
 
@@ -49,6 +53,14 @@ Corrections: TypeAlias = Annotated[
     Literal["corrected", "published"],
     option("'corrected' fixes known mistakes of the annotations; 'published' keeps the release's."),
 ]
+ReplyForm: TypeAlias = Annotated[
+    Literal["text", "json"], option("Of a model's reply: text, or json (structured output).")
+]
+Height: TypeAlias = Annotated[int, option("Of the frames, in pixels.", ge=16)]
+Sampling: TypeAlias = Annotated[
+    Literal["published", "uniform", "fps", "steps"], option("Of the frames: published, uniform or fps.")
+]
+Version: TypeAlias = Annotated[str, option("Version of the release.")]
 """Options that several structs have, declared once."""
 
 
@@ -193,14 +205,10 @@ class GenerateSettings(ReplyOptions, frozen=True, kw_only=True):
         ),
     ] = "excerpt-steps"
     pairs: Annotated[int, option("Questions that a model is asked for at once.", ge=1)] = 3
-    form: Annotated[
-        Literal["text", "json"], option("Of a model's reply: text, or json (structured output).")
-    ] = "text"
+    form: ReplyForm = "text"
     frames: Annotated[int, option("Frames at most, for templates that show some.", ge=1)] = 50
-    height: Annotated[int, option("Of the frames, in pixels.", ge=16)] = 360
-    sampling: Annotated[
-        Literal["published", "uniform", "fps", "steps"], option("Of the frames: published, uniform or fps.")
-    ] = "published"
+    height: Height = 360
+    sampling: Sampling = "published"
     seed: Seed = 0
 
     def __post_init__(self) -> None:
@@ -267,7 +275,7 @@ class BuildSettings(Settings, frozen=True, kw_only=True):
         float, option("Verdicts that state a lower confidence count as unsure.", ge=0, le=1)
     ] = 0.8
     name: Annotated[str, option("Name of the benchmark.")] = "benchmark"
-    version: Annotated[str, option("Version of the release.")] = "0.1.0"
+    version: Version = "0.1.0"
     licence: Annotated[
         str, option("Licence of questions and annotations (SPDX; default: the data set's own).")
     ] = ""

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 from proctor.capture.records import Strategy
 from proctor.errors import UserError
 from proctor.settings import Settings, argument, option
+from proctor.stages.settings import Version
 
 __all__ = [
     "ConsentSettings", "IngestSettings", "PlanSettings", "RecordSettings", "ReleaseSettings",
@@ -188,7 +189,7 @@ class ReleaseSettings(Settings, frozen=True, kw_only=True):
 
     out: Annotated[Path, argument("New folder of the release.", "OUT")]
     name: Annotated[str, option("Name of the release.")] = "recordings"
-    version: Annotated[str, option("Version of the release.")] = "1.0"
+    version: Version = "1.0"
     licence: Annotated[str, option("Licence of the data, such as CC-BY-4.0; a file's text is put in.")] = ""
     datasheet: Annotated[
         Path | None, option("Markdown of your own for the datasheet: why, how, for what not.")

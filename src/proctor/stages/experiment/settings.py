@@ -8,7 +8,18 @@ from typing import Annotated, ClassVar, Final, Literal
 from proctor.settings import Outline, Settings, option
 from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
 from proctor.stages.documents.settings import CorpusOptions, DocumentsOptions, RetrievalOptions
-from proctor.stages.exam_settings import CalibrateSettings, JudgeFloors, MinCoverage, ScoreSettings
+from proctor.stages.exam_settings import (
+    CalibrateSettings,
+    Captioner,
+    Circular,
+    JudgeFloors,
+    MatchOptions,
+    MinCoverage,
+    Repeats,
+    ScoreSettings,
+    Shuffle,
+)
+from proctor.stages.scoring.settings import Resamples
 from proctor.stages.settings import (
     REPLY_NAMES,
     BuildSettings,
@@ -85,7 +96,7 @@ class AnswerSettings(ReplyOptions, frozen=True, kw_only=True):
             "frames:100@288p:uniform, video:360p (default: question, recipe, frames:50@360p)."
         ),
     ] = ("question", "recipe", "frames:50@360p")
-    captioner: Annotated[str, option("Model that describes frames, for the view captions.")] = ""
+    captioner: Captioner = ""
     videos: Videos = None
     seed: Seed = 0
 
@@ -104,7 +115,7 @@ class MarkSettings(ReplyOptions, frozen=True, kw_only=True):
             "mistakes too), ...; may be repeated: the first judge is asked by all of them."
         ),
     ] = ("ternary-step",)
-    repeats: Annotated[int, option("Times that a judge is asked the same.", ge=1)] = 1
+    repeats: Repeats = 1
     judge_floors: JudgeFloors = False
 
 
@@ -128,7 +139,7 @@ class CorpusAnswerSettings(ReplyOptions, frozen=True, kw_only=True):
         Path | None, option("Folder of a model for BERTScore; left out without one.", metavar="FOLDER")
     ] = None
     questions: Annotated[str, option("The set that is answered: styled, or data.")] = "styled"
-    resamples: Annotated[int, option("Of the bootstrap.", ge=0)] = 10_000
+    resamples: Resamples = 10_000
     min_coverage: MinCoverage = 0.95
     seed: Seed = 0
     limit: Limit = None
@@ -155,16 +166,11 @@ class ClipAnswerSettings(ReplyOptions, frozen=True, kw_only=True):
         option("What models are shown: frames:8, frames:16, question, steps; may be repeated."),
     ] = ("question", "steps")
     style: Annotated[Literal["a", "b", "c", "d"], option("Of prompts with frames.")] = "d"
-    shuffle: Annotated[
-        int | None, option("Seed of an own order of the options for each question (default: as printed).")
-    ] = None
-    circular: Annotated[bool, option("Ask every rotation of the options; right only if all are.")] = False
+    shuffle: Shuffle = None
+    circular: Circular = False
     judge: Annotated[str | None, option("Judge of open-ended answers; without one there are none.")] = None
-    match_options: Annotated[
-        str | None,
-        option("Model that says which option a reply means, where no rule reads one.", metavar="MODEL"),
-    ] = None
-    resamples: Annotated[int, option("Of the bootstrap.", ge=0)] = 10_000
+    match_options: MatchOptions = None
+    resamples: Resamples = 10_000
     min_coverage: MinCoverage = 0.95
     videos: Videos = None
     seed: Seed = 0

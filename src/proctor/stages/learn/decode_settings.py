@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from proctor.settings import Settings, argument, option
-from proctor.stages.learn.settings import ANNOTATIONS, RESAMPLES, SEED
+from proctor.stages.learn.settings import ANNOTATIONS, PAGE, SEED, TITLE
+from proctor.stages.scoring.settings import Resamples
 
 __all__ = ["DecodeSettings", "LocalizePageSettings"]
 
@@ -39,7 +40,7 @@ class DecodeSettings(Settings, frozen=True, kw_only=True):
         option("chosen: with truth, for each recording by what is best on all others (minutes)."),
     ] = "default"
     beam: Annotated[int, option("States kept while decoding.", ge=1)] = 500
-    resamples: Annotated[int, RESAMPLES] = 2_000
+    resamples: Resamples = 2_000
     seed: Annotated[int, SEED] = 0
 
 
@@ -47,8 +48,8 @@ class LocalizePageSettings(Settings, frozen=True, kw_only=True):
     """Draw timelines of runs: truth, prediction, decoded, and what is missing or out of order."""
 
     runs: Annotated[tuple[Path, ...], argument("Folders with truth.csv and predictions.csv.", metavar="RUN…")]
-    out: Annotated[Path, option("The page.", metavar="FILE")] = Path("timelines.html")
+    out: Annotated[Path, PAGE] = Path("timelines.html")
     annotations: Annotated[
         Path | None, option("Folder of the annotations, for texts and activities.", metavar="DIR")
     ] = None
-    title: Annotated[str, option("Heading of the page.")] = ""
+    title: Annotated[str, TITLE] = ""

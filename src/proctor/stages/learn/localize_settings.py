@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from proctor.settings import Settings, option
-from proctor.stages.learn.settings import ANNOTATIONS, RESAMPLES, SEED
+from proctor.stages.learn.settings import ANNOTATIONS, OVERWRITE, SEED
+from proctor.stages.scoring.settings import Resamples
 
 __all__ = ["LocalizeSettings"]
 
@@ -61,7 +62,7 @@ class LocalizeSettings(Settings, frozen=True, kw_only=True):
         ),
     ] = False
     seed: Annotated[int, SEED] = 0
-    resamples: Annotated[int, RESAMPLES] = 1_000
+    resamples: Resamples = 1_000
     out: Annotated[
         Path | None,
         option(
@@ -69,4 +70,4 @@ class LocalizeSettings(Settings, frozen=True, kw_only=True):
             metavar="RUN",
         ),
     ] = None
-    overwrite: Annotated[bool, option("Write over a run of another configuration.")] = False
+    overwrite: Annotated[bool, OVERWRITE] = False

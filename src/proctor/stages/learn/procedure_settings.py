@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from proctor.settings import Settings, option
 from proctor.stages.learn.settings import ANNOTATIONS, SEED
+from proctor.stages.scoring.settings import Resamples
 
 __all__ = ["ProcedureSettings"]
 
@@ -79,7 +80,7 @@ class ProcedureSettings(Settings, frozen=True, kw_only=True):
     ] = "right"
     seed: Annotated[int, SEED] = 0
     draws: Annotated[int, option("Draws of random labels.", ge=1, le=1000)] = 20
-    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 1_000
+    resamples: Resamples = 1_000
     out: Annotated[
         Path | None,
         option("Folder for the run: labels of each recording, figures, checkpoints.", metavar="RUN"),

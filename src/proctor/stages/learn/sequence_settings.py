@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from proctor.settings import Settings, argument, option
-from proctor.stages.learn.settings import RESAMPLES, SEED
+from proctor.stages.learn.settings import PAGE, SEED, TITLE
+from proctor.stages.scoring.settings import Resamples
 
 __all__ = ["SequencePageSettings", "SequenceSettings", "SequenceTableSettings"]
 
@@ -34,7 +35,7 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
     goal: Annotated[bool, option("Show the goal before every step, as people saw it.")] = False
     most_steps: Annotated[int, option("Longer sequences are left out.", ge=2, le=1_000)] = 64
     seed: Annotated[int, SEED] = 0
-    resamples: Annotated[int, RESAMPLES] = 2_000
+    resamples: Resamples = 2_000
     out: Annotated[Path | None, option("Folder of the run; a killed one goes on.", metavar="RUN")] = None
 
 
@@ -51,7 +52,7 @@ class SequenceTableSettings(Settings, frozen=True, kw_only=True):
     encoder: Annotated[tuple[str, ...], option("Of berson (repeatable).", metavar="MODALITY=ENCODER")] = ()
     protocol: Annotated[Literal["paper", "code", "right"], _PROTOCOL] = "right"
     seeds: Annotated[int, option("Trainings of each cell; their mean and deviation are shown.", ge=1)] = 1
-    resamples: Annotated[int, RESAMPLES] = 0
+    resamples: Resamples = 0
     form: Annotated[Literal["text", "markdown", "latex"], option("How it is printed.", "--as")] = "text"
 
 
@@ -59,8 +60,8 @@ class SequencePageSettings(Settings, frozen=True, kw_only=True):
     """Draw runs of learn sequence as one page: leaderboard, pairs, and sequences in predicted and true order."""
 
     runs: Annotated[tuple[Path, ...], argument("Folders of runs, on the same file and seed.", metavar="RUN…")]
-    out: Annotated[Path, option("The page.", metavar=_FILE)] = Path("page.html")
+    out: Annotated[Path, PAGE] = Path("page.html")
     data: Annotated[Path | None, option("The file, where it is no more where it was.", metavar=_FILE)] = None
     people: Annotated[Path | None, option("Answers of people: docs/sequencing.md.", metavar=_FILE)] = None
     examples: Annotated[int, option("Sequences that are shown.", ge=0, le=200)] = 24
-    title: Annotated[str, option("Heading of the page.")] = ""
+    title: Annotated[str, TITLE] = ""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from proctor.settings import Settings, argument, option
+from proctor.stages.scoring.settings import Resamples
 
 __all__ = [
     "AnomalySettings",
@@ -27,7 +28,9 @@ ANNOTATIONS = option("Folder of the annotations, such as CaptainCook4D's.", meta
 SPLIT = option("By recordings (R), persons (P), environments (E) or steps (S), as in the code of the paper.")
 PROTOCOL = option("What the paper says, what its released code does, or what is right; see docs/learn.md.")
 SEED = option("Of everything that is drawn.", ge=0)
-RESAMPLES = option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)
+PAGE = option("The page.", metavar="FILE")
+TITLE = option("Heading of the page.")
+OVERWRITE = option("Write over a run of another configuration.")
 
 
 class MistakesSettings(Settings, frozen=True, kw_only=True):
@@ -58,7 +61,7 @@ class MistakesSettings(Settings, frozen=True, kw_only=True):
     ] = 1.0
     protocol: Annotated[Literal["paper", "code", "right"], PROTOCOL] = "right"
     seed: Annotated[int, SEED] = 0
-    resamples: Annotated[int, RESAMPLES] = 2_000
+    resamples: Resamples = 2_000
     out: Annotated[
         Path | None, option("Folder for the run: predictions, reasons, checkpoints.", metavar="RUN")
     ] = None
@@ -66,7 +69,7 @@ class MistakesSettings(Settings, frozen=True, kw_only=True):
         Path | None,
         option("Draw the run as a page too, as proctor learn page does; needs --out.", metavar="FILE"),
     ] = None
-    overwrite: Annotated[bool, option("Write over a run of another configuration.")] = False
+    overwrite: Annotated[bool, OVERWRITE] = False
 
 
 class StudySettings(Settings, frozen=True, kw_only=True):
@@ -79,7 +82,7 @@ class StudySettings(Settings, frozen=True, kw_only=True):
         tuple[Literal["R", "P", "E", "S"], ...], option("Only this split (repeatable).", "--split")
     ] = ("R", "P", "E", "S")
     seeds: Annotated[int, option("Trainings of each model; their mean and deviation are shown.", ge=1)] = 5
-    resamples: Annotated[int, RESAMPLES] = 2_000
+    resamples: Resamples = 2_000
     markdown: Annotated[Path | None, option("Write the tables to this page.", metavar="FILE")] = None
 
 
@@ -110,7 +113,7 @@ class TableSettings(Settings, frozen=True, kw_only=True):
     ] = ()
     protocol: Annotated[Literal["paper", "code", "right"], PROTOCOL] = "right"
     seed: Annotated[int, SEED] = 0
-    resamples: Annotated[int, RESAMPLES] = 2_000
+    resamples: Resamples = 2_000
     form: Annotated[
         Literal["text", "markdown", "latex"], option("How it is printed, without --json.", "--as")
     ] = "text"
@@ -163,12 +166,12 @@ class PageSettings(Settings, frozen=True, kw_only=True):
     """Draw runs side by side as one page: how well, what that means, and every step with what was said of it and why."""
 
     runs: Annotated[tuple[Path, ...], argument("Folders of runs, on the same test steps.", metavar="RUN…")]
-    out: Annotated[Path, option("The page.", metavar="FILE")] = Path("page.html")
+    out: Annotated[Path, PAGE] = Path("page.html")
     annotations: Annotated[
         Path | None,
         option("Folder of the annotations, for texts and times that a run does not hold.", metavar="DIR"),
     ] = None
-    title: Annotated[str, option("Heading of the page.")] = ""
+    title: Annotated[str, TITLE] = ""
     resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves intervals and bands out.", ge=0)] = (
         2_000
     )
@@ -246,7 +249,7 @@ class AnomalySettings(Settings, frozen=True, kw_only=True):
     ] = "none"
     sigma: Annotated[float, option("Seconds of the Gaussian that smooths published scores.", ge=0)] = 3.0
     seed: Annotated[int, SEED] = 0
-    resamples: Annotated[int, RESAMPLES] = 1_000
+    resamples: Resamples = 1_000
     out: Annotated[
         Path | None,
         option("Folder for the run: frames.jsonl, scores of steps, checkpoints.", metavar="RUN"),
@@ -272,7 +275,7 @@ class ProtocolsSettings(Settings, frozen=True, kw_only=True):
     planted: Annotated[int, option("Recordings of planted features.", ge=12)] = 240
     epochs: Annotated[int, option("Of networks.", ge=1)] = 15
     runs: Annotated[int, option("Trainings, of which one is chosen by test and one by validation.", ge=1)] = 3
-    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
+    resamples: Resamples = 2_000
     markdown: Annotated[bool, option("Print the table of docs/learn.md.")] = False
 
 
@@ -286,9 +289,9 @@ class LearnDemoSettings(Settings, frozen=True, kw_only=True):
     """Where the demo of learning is written, and how long it trains."""
 
     folder: Annotated[Path, argument("Where to write; made if needed.")] = Path("learn-demo")
-    seed: Annotated[int, option("Of everything that is drawn.", ge=0)] = 0
+    seed: Annotated[int, SEED] = 0
     epochs: Annotated[int, option("Times that all training steps are seen, at most.", ge=1)] = 30
-    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
+    resamples: Resamples = 2_000
 
 
 class SweepSettings(Settings, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from proctor.settings import option
-from proctor.stages.learn.settings import ANNOTATIONS
+from proctor.stages.learn.settings import ANNOTATIONS, SEED
 from proctor.stages.settings import ReplyOptions
 
 __all__ = ["ZeroshotSettings"]
@@ -90,4 +90,4 @@ class ZeroshotSettings(ReplyOptions, frozen=True, kw_only=True):
     ] = None
     sample: Annotated[int | None, option("Ask only about so many steps, drawn by the seed.", ge=1)] = None
     resamples: Annotated[int, option("Of the intervals over recordings; 0 for none.", ge=0)] = 2_000
-    seed: Annotated[int, option("Of everything that is drawn.", ge=0)] = 0
+    seed: Annotated[int, SEED] = 0

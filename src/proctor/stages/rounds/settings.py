@@ -17,6 +17,10 @@ Database: TypeAlias = Annotated[
     str | None, option("Where verdicts and work are kept: a file in the workspace, or a postgresql:// URL.")
 ]
 
+_People: TypeAlias = Annotated[int, option("People that do each task.", ge=1, le=1000)]
+_Batch: TypeAlias = Annotated[int, option("Tasks that a person takes on together; 0 for all.", ge=0)]
+_Batches: TypeAlias = Annotated[int, option("Batches that a person may do; 0 for any number.", ge=0)]
+
 
 class Stored(Settings, frozen=True, kw_only=True):
     """Where work is kept."""
@@ -30,9 +34,9 @@ class Given(Settings, frozen=True, kw_only=True):
     heading: ClassVar[str] = "Giving out"
 
     name: Annotated[str, option("Name of the round; the kind's by default.")] = ""
-    people: Annotated[int, option("People that do each task.", ge=1, le=1000)] = 2
-    batch: Annotated[int, option("Tasks that a person takes on together; 0 for all.", ge=0)] = 0
-    batches: Annotated[int, option("Batches that a person may do; 0 for any number.", ge=0)] = 0
+    people: _People = 2
+    batch: _Batch = 0
+    batches: _Batches = 0
     lease_minutes: Annotated[
         float, option("Minutes for a batch, after which what is open goes to others; 0 for any time.", ge=0)
     ] = 0
@@ -105,7 +109,7 @@ class RateSettings(Given, frozen=True, kw_only=True):
     key: Annotated[Path | None, option("Right ratings of test samples; the folder's key.csv.")] = None
     people: Annotated[int, option("People that rate each question.", ge=1, le=1000)] = 1
     batch: Annotated[int, option("Questions of a batch, beside its tests and checks; 0 for all.", ge=0)] = 17
-    batches: Annotated[int, option("Batches that a person may do; 0 for any number.", ge=0)] = 1
+    batches: _Batches = 1
     lease_minutes: Annotated[float, option("Minutes for a batch; 0 for any time.", ge=0)] = 90
 
 
@@ -162,8 +166,8 @@ class Transcribe(Which, frozen=True, kw_only=True):
 class SampleSettings(Given, frozen=True, kw_only=True):
     """Which manuals are given to people, and what of them."""
 
-    people: Annotated[int, option("People that do each task.", ge=1, le=1000)] = 3
-    batch: Annotated[int, option("Tasks that a person takes on together; 0 for all.", ge=0)] = 5
+    people: _People = 3
+    batch: _Batch = 5
     shows: Annotated[
         tuple[Literal["both", "text", "image"], ...],
         option("Only this modality (repeatable; all by default)."),

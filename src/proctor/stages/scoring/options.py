@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from proctor.settings import argument, option
-from proctor.stages.scoring.settings import ScoreSettings
+from proctor.stages.scoring.settings import Resamples, ScoreSettings
 
 __all__ = [
     "AgreementSettings",
@@ -19,6 +19,14 @@ __all__ = [
     "SegmentationSettings",
     "SignificanceSettings",
     "TextSettings",
+]
+
+_Slices: TypeAlias = Annotated[
+    tuple[str, ...],
+    option("Also score every value of this column by itself.", "--slice", metavar="COLUMN"),
+]
+_Cluster: TypeAlias = Annotated[
+    str | None, option("Column the bootstrap draws by (default: recording).", metavar="COLUMN")
 ]
 
 
@@ -86,7 +94,7 @@ class AgreementSettings(ScoreSettings, frozen=True, kw_only=True):
         tuple[float, ...],
         option("IoU at which two segments are the same (repeatable).", "--threshold"),
     ] = (0.1, 0.25, 0.5)
-    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 2_000
+    resamples: Resamples = 2_000
 
 
 class AnswerSettings(ScoreSettings, frozen=True, kw_only=True):
@@ -154,13 +162,8 @@ class AnswerSettings(ScoreSettings, frozen=True, kw_only=True):
     missing: Annotated[
         Literal["failed", "wrong"], option("Questions without a response: left out and counted, or 0.")
     ] = "failed"
-    slices: Annotated[
-        tuple[str, ...],
-        option("Also score every value of this column by itself.", "--slice", metavar="COLUMN"),
-    ] = ()
-    cluster: Annotated[
-        str | None, option("Column the bootstrap draws by (default: recording).", metavar="COLUMN")
-    ] = None
+    slices: _Slices = ()
+    cluster: _Cluster = None
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -221,10 +224,7 @@ class ClassificationSettings(ScoreSettings, frozen=True, kw_only=True):
     repeated: Annotated[
         Literal["or", "last"], option("Label of a step done several times: any, or the last (as released).")
     ] = "or"
-    slices: Annotated[
-        tuple[str, ...],
-        option("Also score every value of this column by itself.", "--slice", metavar="COLUMN"),
-    ] = ()
+    slices: _Slices = ()
     allow_missing: Annotated[bool, option("Leave steps without a score out, and count them.")] = False
 
 
@@ -326,7 +326,7 @@ class LocalizationSettings(ScoreSettings, frozen=True, kw_only=True):
             "Also write how each segment was found (CSV): score of its match, best overlap.", metavar="FILE"
         ),
     ] = None
-    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 1_000
+    resamples: Resamples = 1_000
 
 
 class OrderingSettings(ScoreSettings, frozen=True, kw_only=True):
@@ -554,8 +554,6 @@ class TextSettings(ScoreSettings, frozen=True, kw_only=True):
         tuple[str, ...],
         option("Also describe every value of this column by itself.", "--slice", metavar="COLUMN"),
     ] = ()
-    cluster: Annotated[
-        str | None, option("Column the bootstrap draws by (default: recording).", metavar="COLUMN")
-    ] = None
+    cluster: _Cluster = None
     window: Annotated[int, option("Words in the window of MATTR.", ge=1)] = 50
     threshold: Annotated[float, option("Cosine above which texts are near-duplicates.")] = 0.95

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, TypedDict
+from typing import Annotated, Final, TypeAlias, TypedDict
 
 from proctor.errors import UserError
 from proctor.settings import Settings, option
 
-__all__ = ["Draws", "ScoreSettings"]
+__all__ = ["Draws", "Resamples", "ScoreSettings"]
 
 _FEWEST_DRAWS: Final = 10
+
+Resamples: TypeAlias = Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)]
+"""Of the options of all that has intervals."""
 
 
 class Draws(TypedDict):
@@ -28,7 +31,7 @@ class ScoreSettings(Settings, frozen=True, kw_only=True):
     """
 
     confidence: Annotated[float, option("Level of the intervals.")] = 0.95
-    resamples: Annotated[int, option("Draws of the bootstrap; 0 leaves the intervals out.", ge=0)] = 10_000
+    resamples: Resamples = 10_000
     seed: Annotated[int, option("Run seed; same inputs and seed give the same bytes.")] = 0
 
     def __post_init__(self) -> None:
