@@ -14,6 +14,7 @@ from typing import Final, Generic, Literal, TypeVar
 
 import msgspec
 
+from proctor.ask.cost import Price, call_cost, no_price
 from proctor.ask.documents.difficulty import settled
 from proctor.exam.kinds.clip_marker import (
     CONSISTENCY,
@@ -31,19 +32,11 @@ from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, ask_until_read
 
-__all__ = ["Asked", "ConsistencyJudge", "Price", "ask_once_more", "call_notes", "no_price"]
+__all__ = ["Asked", "ConsistencyJudge", "ask_once_more", "call_notes"]
 
 T = TypeVar("T")
 
-Price = Callable[[str, Outcome], int | None]
-"""Nano-dollars of a call by its model and outcome, None when not known."""
-
 _SHOWN: Final = 300
-
-
-def no_price(_model: str, _outcome: Outcome) -> int | None:
-    """Return None: prices are not known."""
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +119,7 @@ def call_notes(asked: Iterable[Asked[object]], price: Price = no_price) -> dict[
     usages = [outcome.usage for _, outcome in calls]
     notes |= _total("tokens_in", [usage.input for usage in usages])
     notes |= _total("tokens_out", [usage.output for usage in usages])
-    costs = [_cost(price, request, outcome) for request, outcome in calls]
+    costs = [call_cost(price, request, outcome) for request, outcome in calls]
     known = [cost for cost in costs if cost is not None]
     if len(known) == len(costs):
         notes["cost"] = f"{Decimal(sum(known)) / 10**9:f}"
@@ -136,13 +129,6 @@ def call_notes(asked: Iterable[Asked[object]], price: Price = no_price) -> dict[
 def _total(name: str, counts: Sequence[int | None]) -> dict[str, str]:
     known = [count for count in counts if count is not None]
     return {name: str(sum(known))} if known and len(known) == len(counts) else {}
-
-
-def _cost(price: Price, request: Request, outcome: Outcome) -> int | None:
-    cost = price(request.model, outcome)
-    if cost is None and isinstance(outcome, Failure) and not outcome.lost:
-        return 0  # nothing was said, nothing is charged
-    return cost
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Final
 
 import msgspec
@@ -26,6 +25,7 @@ from proctor.ask.clip.choice_prompt import arrange_options, deal_letters
 from proctor.ask.clip.choices import CHOICE_OUTCOMES, ChoiceAttempt, ChoiceMaker, ChoiceResult
 from proctor.ask.clip.known import Known
 from proctor.ask.clip.record import ChoiceItem, Vote
+from proctor.ask.cost import total_cost
 from proctor.errors import UserError
 from proctor.llm.converse import IN_FLIGHT, converse
 from proctor.llm.outcome import Ask
@@ -247,7 +247,7 @@ def summarise_choices(
         },
         kinds=dict(sorted(Counter(d.kind for a in accepted for d in a.wrong).items())),
         calls=len({call for attempt in made for call in attempt.calls}),
-        cost=_cost(made),
+        cost=total_cost(made),
         leak=_leak(results, attempts, voters),
         letters=_letters([item.letter for item in items], options),
         tells=_tells(items),
@@ -383,14 +383,6 @@ def _assistants(votes: Sequence[Vote], options: int) -> tuple[AssistantVotes, ..
 def _right(votes: Sequence[Vote], stage: str) -> Share:
     taken = [vote.right for vote in votes if vote.stage == stage]
     return _share(sum(taken), len(taken))
-
-
-def _cost(attempts: Iterable[ChoiceAttempt]) -> str | None:
-    """Add up what attempts cost; a call that two attempts share is in both."""
-    costs = [attempt.cost for attempt in attempts if attempt.calls]
-    if any(cost is None for cost in costs):
-        return None
-    return f"{sum((Decimal(cost) for cost in costs if cost is not None), Decimal(0)):f}"
 
 
 QUESTIONS_AT_ONCE: Final = 2 * IN_FLIGHT

@@ -18,7 +18,6 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
 import msgspec
 
-from proctor.ask.clip.asking import Price, no_price
 from proctor.ask.clip.choice_prompt import (
     PICK_FORM,
     PICKING,
@@ -38,6 +37,7 @@ from proctor.ask.clip.choice_prompt import (
 from proctor.ask.clip.distractors import TYPED, choose_typed, typed_distractors
 from proctor.ask.clip.known import Known
 from proctor.ask.clip.record import Distractor, DistractorKind, Vote
+from proctor.ask.cost import Heard, Price, no_price
 from proctor.ask.documents.difficulty import settled
 from proctor.ask.documents.prompting import SHOWN
 from proctor.ask.documents.rng import attempt_random
@@ -302,26 +302,12 @@ class _Ended(Exception):  # noqa: N818 - it is a finding, not an accident
 
 
 @dataclass(slots=True)
-class _Notes:
+class _Notes(Heard):
     """What an attempt has found out on its way; it is recorded however it ends."""
 
     wrong: tuple[Distractor, ...] = ()
     votes: list[Vote] = field(default_factory=list)
     confirmed: bool | None = None
-    calls: list[str] = field(default_factory=list)
-    cost: int | None = 0
-    prompts: dict[str, str] = field(default_factory=dict)
-
-    def hear(self, request: Request, outcome: Outcome, price: Price) -> None:
-        """Note a call."""
-        key = request.key[:16]
-        if key in self.calls:
-            return
-        self.calls.append(key)
-        cost = price(request.model, outcome)
-        if cost is None and isinstance(outcome, Failure) and not outcome.lost:
-            cost = 0  # nothing was said, nothing is charged
-        self.cost = None if self.cost is None or cost is None else self.cost + cost
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from proctor.ask.clip.asking import Asked, ConsistencyJudge, Price, ask_once_more, call_notes, no_price
+from proctor.ask.clip.asking import Asked, ConsistencyJudge, ask_once_more, call_notes
 from proctor.ask.clip.filter_prompt import (
     BLIND_FORM,
     CLOSED_BOOK,
@@ -39,6 +39,7 @@ from proctor.ask.clip.filter_prompt import (
 )
 from proctor.ask.clip.known import Known
 from proctor.ask.clip.record import FILTERS, RULE, FilterName, FilterVerdict
+from proctor.ask.cost import Price, no_price
 from proctor.ask.documents.difficulty import together
 from proctor.ask.documents.duplicates import normalise_question
 from proctor.errors import UserError

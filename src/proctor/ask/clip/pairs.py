@@ -14,7 +14,6 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from proctor.ask.clip.asking import Price, no_price
 from proctor.ask.clip.category import CATEGORISATION, category_prompt, read_category
 from proctor.ask.clip.pair_reply import ANSWER_WORDS, BadEntry, RawPair, check_pair, read_pair_list
 from proctor.ask.clip.plan import PairTask, plan_pairs, position_of
@@ -27,6 +26,7 @@ from proctor.ask.clip.prompting import (
     show_part,
 )
 from proctor.ask.clip.record import ClipPair, Level, ShownClip
+from proctor.ask.cost import Price, call_cost, no_price
 from proctor.ask.documents.duplicates import normalise_question
 from proctor.ask.documents.rng import attempt_random
 from proctor.errors import UserError
@@ -302,10 +302,7 @@ class _Work:
         return outcome
 
     def _note(self, request: Request, outcome: Outcome) -> None:
-        cost = self.by.price(request.model, outcome)
-        if cost is None and isinstance(outcome, Failure) and not outcome.lost:
-            cost = 0  # nothing was said, nothing is charged
-        self.calls[request.key[:16]] = cost
+        self.calls[request.key[:16]] = call_cost(self.by.price, request, outcome)
 
     def _checked(self, entries: Sequence[RawPair | BadEntry]) -> list[RawPair]:
         """Return the entries that nothing speaks against, as many as were asked for; the others are listed."""

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeVar
 
 import msgspec
 
+from proctor.ask.cost import Heard, Price, no_price
 from proctor.ask.documents.candidates import K_MODALITY, Candidates, Find, select_candidates
 from proctor.ask.documents.checks import check_question
 from proctor.ask.documents.difficulty import (
@@ -61,7 +62,7 @@ from proctor.exam.kinds.documents_question import DocumentFacts, Hop, document_q
 from proctor.exam.question import Question
 from proctor.llm.converse import Conversation
 from proctor.llm.message import Parameters, Request
-from proctor.llm.outcome import Failure, Outcome, Reply
+from proctor.llm.outcome import Outcome, Reply
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.records import content_hash
 
@@ -73,9 +74,6 @@ ATTEMPTS: Final = 8
 T = TypeVar("T")
 Talk: TypeAlias = Generator[Any, Any, T]
 """A part of a conversation."""
-
-Price = Callable[[str, Outcome], int | None]
-"""Nano-dollars of a call by its model and outcome, None when not known."""
 
 _REPAIRABLE: Final = frozenset({"format_error", "verify_unparsed"})
 """Outcomes of replies that are asked for once more in the right form."""
@@ -175,29 +173,15 @@ class _Ended(Exception):  # noqa: N818 - it is a finding, not an accident
 
 
 @dataclass(slots=True)
-class _Notes:
+class _Notes(Heard):
     """What an attempt has found out on its way; it is recorded however it ends."""
 
     seed_id: str = ""
     entity: str = ""
     candidates: Candidates | None = None
-    calls: list[str] = field(default_factory=list)
-    cost: int | None = 0
-    prompts: dict[str, str] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
     checks: dict[str, str] = field(default_factory=dict)
     difficulty: dict[str, str] = field(default_factory=dict)
-
-    def hear(self, request: Request, outcome: Outcome, price: Price) -> None:
-        """Note a call."""
-        key = request.key[:16]
-        if key in self.calls:
-            return
-        self.calls.append(key)
-        cost = price(request.model, outcome)
-        if cost is None and isinstance(outcome, Failure) and not outcome.lost:
-            cost = 0  # nothing was said, nothing is charged
-        self.cost = None if self.cost is None or cost is None else self.cost + cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +227,7 @@ class DocumentsGenerator:
     retriever: str = ""
     rank: Ranker | None = None
     distractor_search: DistractorSearch | None = None
-    price: Price = field(default=lambda _model, _outcome: None)
+    price: Price = no_price
 
     def __post_init__(self) -> None:
         """See that what is wanted can be had."""

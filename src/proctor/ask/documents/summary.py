@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
 from typing import Final
 
 import msgspec
 
+from proctor.ask.cost import total_cost
 from proctor.ask.documents.duplicates import normalise_question
 from proctor.ask.documents.record import OUTCOMES, AttemptRecord, Target
 from proctor.exam.kinds.documents_question import document_facts, gold_of
@@ -154,7 +154,7 @@ def summarise_documents(
         open=sum(row.open for row in rows),
         attempts=len(tried),
         calls=_calls(attempts),
-        cost=_cost(attempts),
+        cost=total_cost(attempts),
         yield_=_share(len(questions), len(tried)),
         outcomes=_funnel(attempts),
         by_style={s: _funnel(a for a in attempts if style_of.get(a.target) == s) for s in styles},
@@ -191,7 +191,7 @@ def _cell(
         open=still_open,
         attempts=tried,
         calls=_calls(attempts),
-        cost=_cost(attempts),
+        cost=total_cost(attempts),
         yield_=_share(achieved, tried),
     )
 
@@ -202,14 +202,6 @@ def _is_open(attempts: Sequence[AttemptRecord]) -> bool:
 
 def _calls(attempts: Iterable[AttemptRecord]) -> int:
     return len({call for attempt in attempts for call in attempt.calls})
-
-
-def _cost(attempts: Iterable[AttemptRecord]) -> str | None:
-    """Add up what attempts cost; a call that two attempts share is in both."""
-    costs = [attempt.cost for attempt in attempts if attempt.calls]
-    if any(cost is None for cost in costs):
-        return None
-    return f"{sum((Decimal(cost) for cost in costs if cost is not None), Decimal(0)):f}"
 
 
 def _funnel(attempts: Iterable[AttemptRecord]) -> dict[str, int]:
