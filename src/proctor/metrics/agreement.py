@@ -67,6 +67,7 @@ __all__ = [
     "is_missing",
     "kappa_columns",
     "kappa_of_sums",
+    "mean_of_defined",
     "mean_pair_agreement",
     "prevalence",
     "rating_counts",
@@ -412,6 +413,12 @@ def ratio_score(
     )
     low, high = interval.low, interval.high
     return Score(above / below, signature, n, low, high, skipped=skipped, note=interval.note)
+
+
+def mean_of_defined(values: Floats) -> Floats:
+    """Means of rows over what is no nan; nan where nothing is."""
+    defined = ~np.isnan(values)
+    return divided(np.where(defined, values, 0.0).sum(axis=1), defined.sum(axis=1).astype(np.float64))
 
 
 def divided(above: Floats, below: Floats) -> Floats:
@@ -788,9 +795,7 @@ def mean_pair_agreement(
     sums = grouped_sums(columns, None if clusters is None else [_cluster_of(i, clusters) for i in items])
 
     def mean(rows: Floats) -> Floats:
-        values = _by_pair(rows, len(pairs), apart, measure)
-        defined = ~np.isnan(values)
-        return divided(np.where(defined, values, 0.0).sum(axis=1), defined.sum(axis=1).astype(np.float64))
+        return mean_of_defined(_by_pair(rows, len(pairs), apart, measure))
 
     total = sums.sum(axis=0, keepdims=True)
     each = _by_pair(total, len(pairs), apart, measure)[0]

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums
 from proctor.metrics.catalogue import Entries
-from proctor.metrics.errors import MetricInputError, require_options
+from proctor.metrics.errors import MetricInputError, require_choice, require_options
 from proctor.metrics.interval import Interval
 from proctor.metrics.score import Score, Signature
 
@@ -58,7 +58,6 @@ __all__ = [
     "measure_key_steps",
     "merge_overlaps",
     "random_clustering",
-    "require_choice",
     "stacked_counts",
 ]
 
@@ -142,12 +141,6 @@ def _label_texts(labels: Sequence[object], what: str) -> NDArray[np.str_]:
                 f"the {what} label of frame {row} is {label!r}", "give every frame a label"
             )
     return np.asarray([str(label) for label in labels])
-
-
-def require_choice(value: str, allowed: Sequence[str], name: str) -> None:
-    """Make sure that an option has one of its values."""
-    if value not in allowed:
-        raise MetricInputError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
 
 
 def matched_pairs(counts: NDArray[np.number]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

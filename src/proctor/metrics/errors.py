@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-__all__ = ["MetricInputError", "require_options", "require_texts"]
+__all__ = ["MetricInputError", "require_choice", "require_options", "require_texts"]
 
 
 class MetricInputError(ValueError):
@@ -27,6 +27,16 @@ class MetricInputError(ValueError):
     def __reduce__(self) -> tuple[object, ...]:
         """Keep both parts when the error comes from another process."""
         return type(self), (self.message, self.hint)
+
+
+def require_choice(value: str, allowed: Sequence[str], name: str) -> None:
+    """Make sure that an option has one of its values.
+
+    Raises:
+        MetricInputError: naming the values.
+    """
+    if value not in allowed:
+        raise MetricInputError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
 
 
 def require_options(given: Iterable[str], known: Iterable[str]) -> None:

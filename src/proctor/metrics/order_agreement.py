@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from proctor.metrics.agreement import bootstrap_signature, ratio_score, require_resampling
 from proctor.metrics.catalogue import Entries
-from proctor.metrics.errors import MetricInputError
+from proctor.metrics.errors import MetricInputError, require_choice
 from proctor.metrics.krippendorff import krippendorff_alpha
 from proctor.metrics.ordering.orders import count_inversions
 from proctor.metrics.score import Score, Signature
@@ -227,8 +227,8 @@ def alternative_series_scores(
     Raises:
         MetricInputError: if the orders do not all hold the same ids, or an option is unknown.
     """
-    _require_option("matching", matching, get_args(Matching))
-    _require_option("penalty", penalty, get_args(Penalty))
+    require_choice(matching, get_args(Matching), "matching")
+    require_choice(penalty, get_args(Penalty), "penalty")
     short, long = sorted((distinct_orders(a), distinct_orders(b)), key=len)
     require_same_steps(gold)
     inverted = [[inverted_pairs(gold, order) for order in series] for series in (short, long)]
@@ -242,11 +242,6 @@ def alternative_series_scores(
     left = sorted(set(range(len(long))) - {n for _, n in pairs})
     found = [float(scores[pair]) for pair in pairs]
     return (*found, *(_penalty(gold, long[n], inverted[1][n], penalty) for n in left))
-
-
-def _require_option(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise MetricInputError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
 
 def _greedy(scores: NDArray[np.float64]) -> list[tuple[int, int]]:
@@ -297,7 +292,7 @@ def alternative_instance_agreement(
     Raises:
         MetricInputError: if the orders do not all hold the same ids, or an option is unknown.
     """
-    _require_option("pooling", pooling, get_args(Pooling))
+    require_choice(pooling, get_args(Pooling), "pooling")
     require_same_steps(gold, *(order for one in series for order in one))
     pairs = [
         alternative_series_scores(gold, a, b, matching=matching, penalty=penalty)

@@ -56,6 +56,7 @@ __all__ = [
     "length_rows",
     "mistake_kinds",
     "mistake_rows",
+    "paper_cell",
     "pivot",
     "reasons_of",
     "render_beside",
@@ -643,7 +644,7 @@ def _render_paper(s: DatasetStatistics) -> Iterator[str]:
         "\n".join([table, *(["", "Why:", *reasons] if reasons else [])]) if rows else "",
     )
     columns, labelled = pivot(s.paper)
-    body = [[label, *map(_paper_cell, cells)] for label, cells in labelled]
+    body = [[label, *map(paper_cell, cells)] for label, cells in labelled]
     yield _titled(
         "Paper and found, one by one (paper → found where they differ)",
         "\n".join(filter(None, [_columns(["", *map(_words, columns)], body), *reasons_of(s.paper)])),
@@ -660,7 +661,8 @@ def reasons_of(paper: Sequence[Comparison]) -> list[str]:
     return [f"  {n} figures: {_said(why)}" for why, n in reasons.most_common()]
 
 
-def _paper_cell(c: Comparison | None) -> str:
+def paper_cell(c: Comparison | None) -> str:
+    """Return what a paper prints; where something else was found, that behind it."""
     if c is None:
         return ""
     paper = show_number(c.paper, c.digits)

@@ -10,7 +10,7 @@ from typing import Final
 from jinja2 import Template
 from markupsafe import Markup
 
-from proctor.datasets.statistics import Comparison, RecordingStatistics, Spread
+from proctor.datasets.statistics import RecordingStatistics, Spread
 from proctor.metrics.figure import Bars, Figure, IntervalPlot, Matrix
 from proctor.records import atomic_write
 from proctor.report.figures import draw_figure
@@ -30,6 +30,7 @@ from proctor.stages.datasets_stats import (
     length_rows,
     mistake_kinds,
     mistake_rows,
+    paper_cell,
     pivot,
     reasons_of,
     show_number,
@@ -241,7 +242,7 @@ def render_statistics_page(s: DatasetStatistics, others: Sequence[DatasetStatist
         sections=[(id_, title) for id_, title, there in shown if there],
         single=single,
         columns=["", *map(_words, columns)],
-        labelled=[(label, *map(_cell, cells)) for label, cells in labelled],
+        labelled=[(label, *map(paper_cell, cells)) for label, cells in labelled],
         reasons=[reason.strip() for reason in reasons_of(s.paper)],
         further=further,
         spreads=[
@@ -356,13 +357,6 @@ def _activities(s: DatasetStatistics) -> Iterator[Sequence[str]]:
             f"{a.steps:,}",
             show_number(a.mean_step_seconds, 1),
         )
-
-
-def _cell(c: Comparison | None) -> str:
-    if c is None:
-        return ""
-    paper = show_number(c.paper, c.digits)
-    return paper if c.same else f"{paper} → {show_number(c.found, c.digits)}"
 
 
 def _words(key: str) -> str:

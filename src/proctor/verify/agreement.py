@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from proctor.errors import UserError
 from proctor.exam.question import Question, type_of
-from proctor.metrics.agreement import interval_of_draws, require_resampling
+from proctor.metrics.agreement import divided, interval_of_draws, mean_of_defined, require_resampling
 from proctor.metrics.bootstrap import Floats, iter_draws
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import wilson_interval
@@ -638,18 +638,13 @@ def _wilson(agreed: int, n: int, confidence: float, note: str = "") -> Estimate:
     return Estimate(agreed / n, interval.low, interval.high, n, note=note)
 
 
-def _over(above: Floats, below: Floats) -> Floats:
-    result: Floats = np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0)
-    return result
-
-
 def _group_statistics(sums: Floats) -> Floats:
     """Sums of [both yes, both no, mixed, yes, no, disagreement] to [alpha, positive, negative, prevalence]."""
     both_yes, both_no, mixed, yes, no, apart = sums.T
-    alpha = 1.0 - _over((yes + no - 1) * apart, yes * no)
-    positive = _over(2 * both_yes, 2 * both_yes + mixed)
-    negative = _over(2 * both_no, 2 * both_no + mixed)
-    result: Floats = np.stack([alpha, positive, negative, _over(yes, yes + no)], axis=1)
+    alpha = 1.0 - divided((yes + no - 1) * apart, yes * no)
+    positive = divided(2 * both_yes, 2 * both_yes + mixed)
+    negative = divided(2 * both_no, 2 * both_no + mixed)
+    result: Floats = np.stack([alpha, positive, negative, divided(yes, yes + no)], axis=1)
     return result
 
 
@@ -658,18 +653,16 @@ def _pair_statistics(sums: Floats) -> Floats:
     both_yes, a_only, b_only, both_no = sums.T
     mixed, n = a_only + b_only, sums.sum(axis=1)
     a_yes, b_yes = both_yes + a_only, both_yes + b_only
-    kappa = 1.0 - _over(n * mixed, a_yes * (n - b_yes) + (n - a_yes) * b_yes)
-    positive = _over(2 * both_yes, 2 * both_yes + mixed)
-    negative = _over(2 * both_no, 2 * both_no + mixed)
+    kappa = 1.0 - divided(n * mixed, a_yes * (n - b_yes) + (n - a_yes) * b_yes)
+    positive = divided(2 * both_yes, 2 * both_yes + mixed)
+    negative = divided(2 * both_no, 2 * both_no + mixed)
     result: Floats = np.stack([kappa, positive, negative], axis=1)
     return result
 
 
 def _mean_raw(tables: Floats) -> Floats:
     """Mean over pairs of people of raw agreement; tables have the shape (draws, pairs, 4)."""
-    shares = _over(tables[:, :, 0] + tables[:, :, 3], tables.sum(axis=2))
-    defined = ~np.isnan(shares)
-    return _over(np.where(defined, shares, 0.0).sum(axis=1), defined.sum(axis=1).astype(np.float64))
+    return mean_of_defined(divided(tables[:, :, 0] + tables[:, :, 3], tables.sum(axis=2)))
 
 
 def _why_one_label(both_yes: int, n: int) -> str:
