@@ -26,7 +26,9 @@ from proctor.records import (
     canonical_json,
     content_hash,
     decode,
+    decode_text,
     file_sha256,
+    is_there,
     iter_jsonl,
     read_bytes,
     read_json,
@@ -436,3 +438,22 @@ def test_folders_that_cannot_be_written(tmp_path: Path):
             pytest.fail("must not be entered")
         assert caught.value.where == str(path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "loop"]
+
+
+def test_a_text_is_read_without_its_mark_and_refused_where_it_is_no_utf_8() -> None:
+    assert decode_text(b"\xef\xbb\xbfcaf\xc3\xa9\n", "a.txt") == "café\n"
+    with pytest.raises(UserError, match="not UTF-8: invalid start byte at byte 1") as caught:
+        decode_text(b"a\xff", "a.txt")
+    assert (caught.value.where, caught.value.hint) == ("a.txt", "save the file as UTF-8")
+
+
+def test_links_that_lead_nowhere_or_in_a_circle_are_there(tmp_path: Path) -> None:
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    assert [is_there(tmp_path / name) for name in ("", "nowhere", "circle", "gone", "circle/x")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -103,8 +103,9 @@ class TestFiles:
             workspace.graphs()
 
     def test_graphs_there_and_back(self, workspace: Workspace, diamond: TaskGraph) -> None:
+        assert workspace.known_graphs() == {}
         workspace.write_graphs({"g": diamond})
-        assert workspace.graphs() == {"g": diamond}
+        assert workspace.graphs() == workspace.known_graphs() == {"g": diamond}
 
     def test_the_same_graphs_are_checked_once(
         self, workspace: Workspace, diamond: TaskGraph, twins: TaskGraph

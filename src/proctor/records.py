@@ -31,6 +31,7 @@ __all__ = [
     "content_hash",
     "decode",
     "decode_document",
+    "decode_text",
     "encode_jsonl",
     "file_sha256",
     "is_there",
@@ -123,8 +124,8 @@ def _reading(path: Path, read: Callable[[], bytes]) -> bytes:
 
 
 def is_there(path: Path) -> bool:
-    """True when there is a file or a link, even one that leads nowhere: that has to be told, not passed over."""
-    return path.exists() or path.is_symlink()
+    """True for anything that has the name, even a link that leads nowhere or in a circle: it has to be shown, not passed over."""
+    return os.path.lexists(path)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -135,6 +136,18 @@ def read_bytes(path: Path) -> bytes:
     """
     with _open(path) as stream:
         return _reading(path, stream.read)
+
+
+def decode_text(data: bytes, where: str) -> str:
+    """Return the text of a file, without the mark that some programs put first.
+
+    Raises:
+        UserError: if it is not UTF-8.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(error, where) from None
 
 
 def decode(data: bytes, type_: type[T] | Any, where: str) -> T:

@@ -29,6 +29,7 @@ from proctor.records import (
     atomic_write,
     decode_document,
     file_sha256,
+    is_there,
     read_bytes,
     read_json,
     read_jsonl,
@@ -99,11 +100,6 @@ _COUNTS_USED: Final[dict[str, Any]] = {
 """What one stage writes down and another reads, with its type."""
 
 _FIX_SETTINGS: Final = "correct the file, or remove it to go back to the defaults"
-
-
-def is_there(path: Path) -> bool:
-    """True for anything that has the name, a broken link or a loop of links, too."""
-    return os.path.lexists(path)
 
 
 class _Format(msgspec.Struct, frozen=True):
@@ -253,6 +249,14 @@ class Workspace:
     def load(self, name: str, type_: type[T]) -> list[T]:
         """Return the records of a stage's file."""
         return read_jsonl(self.require(name), type_)
+
+    def known_graphs(self) -> dict[str, TaskGraph]:
+        """Return the task graphs by activity id; none where the workspace has no file of them.
+
+        Raises:
+            UserError: if a graph is broken.
+        """
+        return self.graphs() if is_there(self.file("graphs.json")) else {}
 
     def graphs(self) -> dict[str, TaskGraph]:
         """Return the task graphs by activity id.

@@ -21,7 +21,7 @@ import msgspec
 
 from proctor.datasets.dataset import Log, refuse_special
 from proctor.errors import UserError, shortened
-from proctor.records import read_bytes
+from proctor.records import decode_text, read_bytes
 
 __all__ = [
     "LONG_LINE",
@@ -79,16 +79,12 @@ def decode_json(data: bytes, where: str) -> JsonDocument:
         return values
 
     try:
-        text = data.decode("utf-8-sig")
+        text = decode_text(data, where)
         if not text.strip():
             raise UserError(
                 "the file is empty, a JSON document was expected.", where=where, hint="restore a copy of it"
             )
         value = json.loads(text, object_pairs_hook=once)
-    except UnicodeDecodeError as error:
-        raise UserError(
-            f"not UTF-8: {error.reason} at byte {error.start}.", where=where, hint="save the file as UTF-8"
-        ) from None
     except json.JSONDecodeError as error:
         near = text[max(0, error.pos - 20) : error.pos + 20]
         raise UserError(

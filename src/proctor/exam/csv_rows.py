@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from proctor.errors import UserError
-from proctor.records import read_bytes
+from proctor.records import decode_text, read_bytes
 
 __all__ = ["iter_csv_rows"]
 
@@ -28,12 +28,7 @@ def iter_csv_rows(
         UserError: if the file is not UTF-8 or no CSV, a column is missing or named twice, or a row has too few or too many
             cells.
     """
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(
-            f"not UTF-8: {error.reason}.", where=str(path), hint="save the file as UTF-8"
-        ) from None
+    text = decode_text(read_bytes(path), str(path))
     delimiter = delimiter or _delimiter(text.partition("\n")[0], columns)
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
     try:

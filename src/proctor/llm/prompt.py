@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Final
 from proctor.errors import UserError
 from proctor.llm.fence import Fencer, FenceSecret, Untrusted, Value
 from proctor.llm.message import Media, Message, Text
-from proctor.records import canonical_json, read_bytes
+from proctor.records import canonical_json, decode_text, read_bytes
 
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
@@ -413,12 +413,7 @@ def _files(folder: Path) -> dict[str, str]:
         data = read_bytes(path)
         if len(data) > _FILE_LIMIT:
             raise UserError(f"a template has at most {_FILE_LIMIT:,} bytes.", where=str(path))
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"not UTF-8: {error.reason}.", where=str(path), hint="save the file as UTF-8"
-            ) from None
+        text = decode_text(data, str(path))
         found[path.name.removesuffix(_SUFFIX)] = text.replace("\r\n", "\n")
     return found
 

@@ -30,7 +30,7 @@ from proctor.datasets.splits import (
     split_records,
 )
 from proctor.errors import UserError
-from proctor.records import read_bytes, read_json, write_json
+from proctor.records import decode_text, read_bytes, read_json, write_json
 from proctor.report.plaintext import clip_line
 from proctor.stages.naming import file_name
 
@@ -389,11 +389,9 @@ def _gathered(rows: Iterable[tuple[str, str]]) -> Split:
 
 def _read_table(path: Path) -> Split:
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        text = decode_text(read_bytes(path), str(path))
         dialect = "excel-tab" if path.suffix.lower() == ".tsv" else "excel"
         rows = list(csv.DictReader(io.StringIO(text, newline=""), dialect=dialect))
-    except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8: {error.reason} at byte {error.start}.", where=str(path)) from None
     except csv.Error as error:
         raise UserError(f"not a table: {error}.", where=str(path)) from None
     heads = [h for h in (rows[0] if rows else ()) if h is not None]

@@ -171,7 +171,7 @@ def import_questions(file: Path, root: Path) -> Imported:
     """
     workspace = Workspace(root)
     workspace.create()
-    graphs = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
+    graphs = workspace.known_graphs()
     library = Library(media=MediaStore(), graphs=graphs, root=root)
     taken = {question.id for question in (*_moments(workspace), *_clips(workspace), *_documents(workspace))}
     kept: list[Question] = []

@@ -80,7 +80,7 @@ class EvidenceFinder:
         for standing in standings:
             self._extract(standing)
         self.with_frames = len(self._frames)
-        graphs = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
+        graphs = workspace.known_graphs()
         self._moment = moment_evidence(graphs, lambda item: self._frames.get(item.id, ()))
 
     def of(self, item: Item) -> Evidence:

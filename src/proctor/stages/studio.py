@@ -117,7 +117,7 @@ def sync_desk(
     signs = _signs(workspace)
     if _meta(desk, _SYNCED) == signs:
         return None
-    graphs = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
+    graphs = workspace.known_graphs()
     has_rounds = bool(desk.read(rounds.list_rounds))
     questions = (workspace_questions if has_rounds else required_questions)(workspace)
     sources = _cited(workspace, questions)

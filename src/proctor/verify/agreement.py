@@ -610,7 +610,9 @@ class _Bootstrap:
                 block.drawn = (turned if whole else turned[block.index]).T @ block.sums
                 block.draws.append(block.statistic(block.drawn))
             for blocks, draws in self._means:
-                draws.append(_mean_raw(np.stack([_drawn(b) for b in blocks], axis=1)))
+                tables = np.stack([_drawn(b) for b in blocks], axis=1)  # (draws, pairs of people, 4)
+                raw = divided(tables[:, :, 0] + tables[:, :, 3], tables.sum(axis=2))
+                draws.append(mean_of_defined(raw))
 
     def estimate(self, value: float, draws: Sequence[Floats], clusters: int, n: int, why: str) -> Estimate:
         """Return an estimate from the values of the draws; ``why`` tells why an undefined value is."""
@@ -658,11 +660,6 @@ def _pair_statistics(sums: Floats) -> Floats:
     negative = divided(2 * both_no, 2 * both_no + mixed)
     result: Floats = np.stack([kappa, positive, negative], axis=1)
     return result
-
-
-def _mean_raw(tables: Floats) -> Floats:
-    """Mean over pairs of people of raw agreement; tables have the shape (draws, pairs, 4)."""
-    return mean_of_defined(divided(tables[:, :, 0] + tables[:, :, 3], tables.sum(axis=2)))
 
 
 def _why_one_label(both_yes: int, n: int) -> str:

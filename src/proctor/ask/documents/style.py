@@ -44,7 +44,7 @@ from proctor.ask.documents.checks import STYLE_CHECKS, StyleCheck, check_style
 from proctor.ask.documents.triple import Triple, parse_triple
 from proctor.corpus.source import MODALITIES, Modality
 from proctor.errors import UserError
-from proctor.records import read_bytes
+from proctor.records import decode_text, read_bytes
 
 __all__ = [
     "BUILTIN_STYLES",
@@ -261,10 +261,7 @@ def _read_style(path: Path) -> Style:
         raise UserError(
             f"a style has at most {_FILE_LIMIT:,} bytes, and this has {len(data):,}.", where=where
         )
-    try:
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8: {error.reason}.", where=where, hint="save the file as UTF-8") from None
+    text = decode_text(data, where).replace("\r\n", "\n")
     header, body = _header(text, where)
     description, *marked = _split(body)
     combinations, top = _combinations(header, where)

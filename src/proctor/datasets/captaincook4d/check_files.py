@@ -25,7 +25,7 @@ from proctor.datasets.captaincook4d.raw import (
 )
 from proctor.datasets.dataset import Finding
 from proctor.errors import UserError
-from proctor.records import read_bytes, read_json
+from proctor.records import decode_text, read_bytes, read_json
 
 __all__ = [
     "ACTIVITY_STEPS",
@@ -325,9 +325,7 @@ def _averages(path: Path, raw: Raw) -> Iterator[Finding]:
 
 def _rows(path: Path) -> list[list[str]]:
     try:
-        return list(csv.reader(io.StringIO(read_bytes(path).decode("utf-8-sig"), newline="")))
-    except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8: {error.reason} at byte {error.start}.", where=str(path)) from None
+        return list(csv.reader(io.StringIO(decode_text(read_bytes(path), str(path)), newline="")))
     except csv.Error as error:
         raise UserError(f"not a table: {error}.", where=str(path)) from None
 

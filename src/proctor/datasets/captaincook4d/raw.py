@@ -15,7 +15,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.procedure.graph import GraphError, Step, TaskGraph
-from proctor.records import read_bytes, read_json
+from proctor.records import decode_text, read_bytes, read_json
 
 __all__ = [
     "COMPLETE",
@@ -227,11 +227,9 @@ def read_videos(path: Path) -> dict[str, Video]:
         UserError: if the table cannot be read, a column is missing or a duration is no positive number.
     """
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        text = decode_text(read_bytes(path), str(path))
         table = csv.DictReader(io.StringIO(text))
         rows = list(table)
-    except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8: {error.reason} at byte {error.start}.", where=str(path)) from None
     except csv.Error as error:
         raise UserError(f"not a table: {error}.", where=str(path)) from None
     lacking = [c for c in (_ID, _SECONDS) if c not in (table.fieldnames or ())]

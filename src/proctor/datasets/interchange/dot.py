@@ -27,7 +27,7 @@ from proctor.datasets.interchange.graph_file import (
 )
 from proctor.errors import UserError
 from proctor.procedure.graph import GraphDraft, Step, TaskGraph
-from proctor.records import Dropped
+from proctor.records import Dropped, decode_text
 
 __all__ = ["FORMATS", "parse_dot", "render_dot_file"]
 
@@ -357,12 +357,7 @@ def parse_dot(data: bytes, where: str, stem: str) -> Imported[GraphDraft]:
         UserError: if it is not UTF-8 or not DOT, a graph has no direction, groups are nested more than 100 deep or there
             are more edges than are read.
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(
-            f"not UTF-8: {error.reason} at byte {error.start}.", where=where, hint="save the file as UTF-8"
-        ) from None
+    text = decode_text(data, where)
     drafts, warnings = [], []
     for graph in _Parser(text.replace("\r\n", "\n"), where).graphs():
         draft, notes = _draft(graph, stem)

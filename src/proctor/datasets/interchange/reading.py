@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Never
 
 from proctor.errors import UserError
-from proctor.records import read_bytes
+from proctor.records import decode_text, read_bytes
 
 __all__ = ["MAX_BYTES", "MAX_FILES", "load_json", "load_text", "parse_json", "read_limited", "text_of"]
 
@@ -28,15 +28,11 @@ def parse_json(data: bytes, where: str) -> object:
         UserError: if it is not UTF-8, not JSON, nested too deeply, or has a repeated key, a number that is none, or
             a half character (a lone surrogate).
     """
+    text = decode_text(data, where)
     try:
-        text = data.decode("utf-8-sig")
         value: object = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
         if _HALF.search(text):
             json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeDecodeError as error:
-        raise UserError(
-            f"not UTF-8: {error.reason} at byte {error.start}.", where=where, hint="save the file as UTF-8"
-        ) from None
     except UnicodeEncodeError:
         raise UserError(
             "a text has half of a character (a lone surrogate).", where=where, hint="correct the text"

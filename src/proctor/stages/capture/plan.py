@@ -128,7 +128,7 @@ def estimate_plan(workspace: Path, settings: PlanSettings, limits: Limits) -> Es
 def show_plan(workspace: Path) -> Planned:
     """Return what is planned and how much is done, and change nothing; raises ``UserError`` if there is no plan, or it is broken."""
     place = Workspace(workspace)
-    graphs = place.graphs() if is_there(place.file("graphs.json")) else {}
+    graphs = place.known_graphs()
     return _told(workspace, read_plan(workspace), read_scripts(workspace), graphs, [])
 
 
@@ -165,7 +165,7 @@ def _told(
 
 def _graphs(place: Workspace, source: Path | None) -> tuple[dict[str, TaskGraph], bool]:
     """Return the workspace's task graphs and those of a source, and whether any are new."""
-    there = place.graphs() if is_there(place.file("graphs.json")) else {}
+    there = place.known_graphs()
     graphs = dict(there)
     for graph in _read_graphs(source) if source is not None else ():
         if graphs.setdefault(graph.id, graph) != graph:

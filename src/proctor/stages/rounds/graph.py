@@ -208,7 +208,7 @@ def _decided(task: GraphTask, sheets: Sequence[GraphSheet]) -> Iterator[ReviewRo
 
 def _put(workspace: Workspace, graphs: dict[str, TaskGraph]) -> str:
     """Put settled graphs into the workspace; those that came with the data stay."""
-    there = workspace.graphs() if workspace.file("graphs.json").exists() else {}
+    there = workspace.known_graphs()
     record = workspace.stages().get(_STAGE)
     ours = set(record.settings["settled"]) if record is not None else set()
     new = {id_: g for id_, g in graphs.items() if id_ in ours or id_ not in there or not there[id_].edges}

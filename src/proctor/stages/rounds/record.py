@@ -13,7 +13,7 @@ from proctor.capture.plan import read_plan, read_scripts
 from proctor.capture.records import Manifest, Script, recording_folder
 from proctor.errors import UserError
 from proctor.media.streams import write_length
-from proctor.records import Dropped, atomic_write, file_sha256, is_there, read_json, write_json, write_jsonl
+from proctor.records import Dropped, atomic_write, file_sha256, read_json, write_json, write_jsonl
 from proctor.release.recordings import withdrawals
 from proctor.said import say_in
 from proctor.stages.rounds.opening import Collected, Made, task_of
@@ -44,7 +44,7 @@ def make(workspace: Workspace, settings: RecordRoundSettings) -> Made:
         UserError: if there is no plan, it is broken, or a slot has no script.
     """
     slots, scripts = read_plan(workspace.root).slots, read_scripts(workspace.root)
-    graphs = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
+    graphs = workspace.known_graphs()
     tasks, dropped = [], []
     for slot in slots:
         known = _manifest(recording_folder(workspace.root, slot.id), Manifest(id=slot.id))

@@ -115,7 +115,7 @@ def _recordings(
 
 
 def _steps(workspace: Workspace, name: str) -> TaskGraph:
-    known = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
+    known = workspace.known_graphs()
     if name in known:
         return known[name]
     path = Path(name)

@@ -434,13 +434,17 @@ def _refuse_stale(
         )
 
 
-def _refuse_closed(
-    desk: Desk, connection: Connection, assignment: Assignment, item: Item, protocol: Protocol
-) -> None:
+def _refuse_frozen(assignment: Assignment, protocol: Protocol) -> None:
     if assignment.stage in protocol.frozen_stages:
         raise ConflictError(
             say("The coordinator has closed this stage; nothing can be changed any more."), rev=assignment.rev
         )
+
+
+def _refuse_closed(
+    desk: Desk, connection: Connection, assignment: Assignment, item: Item, protocol: Protocol
+) -> None:
+    _refuse_frozen(assignment, protocol)
     if item.state == "gone":
         raise ConflictError(say("This item is no longer part of the project."), rev=assignment.rev)
     if assignment.stage == "training" and assignment.rev:
@@ -587,10 +591,7 @@ def undo(
         raise ConflictError(
             say("The reference of a training item has been shown; it stays as it is."), rev=assignment.rev
         )
-    if assignment.stage in protocol.frozen_stages:
-        raise ConflictError(
-            say("The coordinator has closed this stage; nothing can be changed any more."), rev=assignment.rev
-        )
+    _refuse_frozen(assignment, protocol)
     if assignment.stage == "judge" and _is_adjudicated(connection, item.id):
         raise ConflictError(_CLOSED, rev=assignment.rev)
     void_response(desk, connection, assignment, person.pid, "taken back")
@@ -687,10 +688,7 @@ def cant_judge(
         tasks.give_back(desk, connection, assignment, person, words)
         return
     protocol = documents.protocol(connection)
-    if assignment.stage in protocol.frozen_stages:
-        raise ConflictError(
-            say("The coordinator has closed this stage; nothing can be changed any more."), rev=assignment.rev
-        )
+    _refuse_frozen(assignment, protocol)
     a, i = tables().assignments, tables().items
     connection.execute(a.update().where(a.c.id == assignment.id).values(state="returned", reason=words))
     item = get_item(connection, assignment.item_id)
