@@ -62,7 +62,7 @@ class Staged(Settings, frozen=True, kw_only=True):
 class Selected(Staged, frozen=True, kw_only=True):
     """Which of its calls are meant."""
 
-    model: Annotated[str | None, option("Only of this model; * stands for anything.")] = None
+    model: Annotated[str | None, option("Only of this model; * stands for anything.", metavar="MODEL")] = None
 
 
 class OfKind(Selected, frozen=True, kw_only=True):

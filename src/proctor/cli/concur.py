@@ -25,7 +25,11 @@ class ConcurSettings(Settings, frozen=True, kw_only=True):
     ]
     other: Annotated[str, argument("Likewise, such as WORKSPACE:styled.", "OTHER")]
     by: Annotated[
-        str, option("What a workspace's systems are ranked by: retrieval (recall) or answers (marks).")
+        str,
+        option(
+            "What a workspace's systems are ranked by: retrieval (recall) or answers (marks).",
+            metavar="retrieval|answers",
+        ),
     ] = "retrieval"
     resamples: Annotated[int, option("Of the bootstrap over questions.", ge=0)] = 10_000
     confidence: Annotated[float, option("Level of the interval.", ge=0.5, le=0.999)] = 0.95

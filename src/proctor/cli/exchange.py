@@ -34,7 +34,9 @@ class Published(Settings, frozen=True, kw_only=True):
 class Released(Settings, frozen=True, kw_only=True):
     """A release, and where it goes."""
 
-    release: Annotated[str, argument("A release folder, or the name of a registered benchmark.")]
+    release: Annotated[
+        str, argument("A release folder, or the name of a registered benchmark.", metavar="FOLDER|BENCHMARK")
+    ]
     workspace: Annotated[Path, argument("New folder.")]
 
 
@@ -65,7 +67,9 @@ class Answered(Settings, frozen=True, kw_only=True):
         Path, argument('JSON Lines of {"item_id": …, "answer": …}, or CSV with these columns.', "FILE")
     ]
     workspace: Annotated[Path, argument("Folder of the benchmark.")]
-    run: Annotated[str, option("Name of the run; with the kind before it where the file answers several.")]
+    run: Annotated[
+        str, option("Name of the run; with the kind before it where the file answers several.", metavar="RUN")
+    ]
 
 
 class ToFile(Settings, frozen=True, kw_only=True):

@@ -54,6 +54,14 @@ RESIDUALS: Final = STANDIN._replace(
 )
 
 
+class Completed(NamedTuple):
+    """What a shell completes, as the framework reads it."""
+
+    value: str
+    help: str
+    type: str = "plain"
+
+
 FORMER: Final[Mapping[str, str]] = {
     "answer": "proctor predict WORKSPACE --kind documents -p MODEL --show gold; then proctor judge and proctor score",
     "predict instructional": "proctor predict WORKSPACE --kind clip -p MODEL --show frames:8; then proctor judge and proctor score",
@@ -116,6 +124,12 @@ class LazyGroup(Group):
             warn(f"'proctor {old}' is now called 'proctor {' '.join(now)}'")
             args = [*now, *args[2:]]
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Complete the name of a command without loading any of them."""
+        summaries = self._summaries()
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        return [Completed(name, summaries[name]) for name in names] or super().shell_complete(ctx, incomplete)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """Load the command's module and return the command.

@@ -106,12 +106,14 @@ def command_of(name: str, help: str, run: Callable[..., None]) -> typer.Typer:
 
 
 def _parameter(field: Field) -> inspect.Parameter:
+    shown = field.metavar or (field.name.upper() if field.argument else _word(field))
     limits: dict[str, Any] = {
         "help": field.help,
-        "metavar": field.metavar or (field.name.upper() if field.argument else _word(field)),
+        "metavar": shown,
         "min": field.ge,
         "max": field.le,
         "parser": field.parse,
+        "autocompletion": _completion(field, shown) if field.kind is not Path and shown else None,
     }
     declared = (
         typer.Argument(**limits)
@@ -144,6 +146,21 @@ def _word(field: Field) -> str | None:
     return (
         {str: "TEXT", int: "N", float: "NUMBER", Path: "PATH"}.get(field.kind) if not field.argument else None
     )
+
+
+def _completion(field: Field, shown: str) -> Callable[[typer.Context, str], list[str]] | None:
+    """Return what completes a value on the command line; None leaves that to the type of the option."""
+    if get_origin(field.kind) is Literal and not field.several:
+        return None
+
+    def completed(context: typer.Context, incomplete: str) -> list[str]:
+        from proctor.cli.complete import words
+
+        return words(
+            shown, context.args, incomplete
+        )  # the option that has no value yet leaves all words there
+
+    return completed
 
 
 def _given(context: typer.Context, outline: Outline, values: dict[str, Any]) -> Given:

@@ -37,12 +37,17 @@ class InitSettings(Settings, frozen=True, kw_only=True):
     data: Annotated[
         str | None,
         option(
-            "Its folder; of a benchmark its folder or name. What is shipped: sample (recordings), manuals (documents), everyday (benchmark)."
+            "Its folder; of a benchmark its folder or name. What is shipped: sample (recordings), manuals (documents), everyday (benchmark).",
+            metavar="FOLDER|sample|manuals|everyday",
         ),
     ] = None
     model: Annotated[
         tuple[str, ...],
-        option("A model that is asked, such as openai/gpt-4o; may be repeated; 'none' for none.", "-m"),
+        option(
+            "A model that is asked, such as openai/gpt-4o; may be repeated; 'none' for none.",
+            "-m",
+            metavar="MODEL",
+        ),
     ] = ()
 
 

@@ -32,6 +32,7 @@ class Predictors(Settings, frozen=True, kw_only=True):
             "python:module:function. A person's answers from a file: human:FILE. May be repeated; all of "
             "Proctor's own when left out.",
             "-p",
+            metavar="PREDICTOR",
         ),
     ] = ()
 

@@ -48,7 +48,8 @@ class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
     verifier: Annotated[
         str | None,
         option(
-            "A model that reviews in place of the oracle, such as openai/gpt-4o; its verdicts lie beside all others."
+            "A model that reviews in place of the oracle, such as openai/gpt-4o; its verdicts lie beside all others.",
+            metavar="MODEL",
         ),
     ] = None
     form: Annotated[
@@ -78,11 +79,15 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
     section: ClassVar[str] = "predict"
 
     run: Annotated[
-        str | None, option("Name of the run (default: the predictor's; with the kind, but for moments).")
+        str | None,
+        option("Name of the run (default: the predictor's; with the kind, but for moments).", metavar="RUN"),
     ] = None
     kind: Annotated[
         str | None,
-        option("Kind of the questions: moment, clip, documents, … (default: all that have the view)."),
+        option(
+            "Kind of the questions: moment, clip, documents, … (default: all that have the view).",
+            metavar="KIND",
+        ),
     ] = None
     form: Annotated[
         Literal["open", "choice", "order"] | None,
@@ -90,7 +95,10 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
     ] = None
     questions: Annotated[
         str | None,
-        option("Of questions about documents only those generated (styled), or the data's own (data)."),
+        option(
+            "Of questions about documents only those generated (styled), or the data's own (data).",
+            metavar="styled|data",
+        ),
     ] = None
     show: Annotated[
         str | None,
@@ -98,7 +106,8 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
             "What a model sees. Moments: question, recipe (default), captions (a captioner describes frames), frames, or video "
             "(the clip itself), or all in one, such as frames:50@765p:published. Clips: frames:8 (default), frames:16, "
             "frames:fps1, frames:8@quarter-side, question (blind) or steps. Documents: gold (default; the cited sources), or "
-            "RETRIEVER@k such as bm25@5. Orders of steps: both (default), text or image, with +goal the goal as well, or question (blind)."
+            "RETRIEVER@k such as bm25@5. Orders of steps: both (default), text or image, with +goal the goal as well, or question (blind).",
+            metavar="VIEW",
         ),
     ] = None
     frames: Annotated[int | None, option("Moments: frames at most (default 50).", ge=1)] = None
@@ -109,10 +118,13 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
         str | None,
         option(
             "Moments: of the frames: published (default; 1 a second, counted back), uniform, fps, or steps (middles of the "
-            "annotated steps; the run is marked, since it gets information that others do not)."
+            "annotated steps; the run is marked, since it gets information that others do not).",
+            metavar="published|uniform|fps|steps",
         ),
     ] = None
-    captioner: Annotated[str, option("Moments: model that describes frames, for --show captions.")] = ""
+    captioner: Annotated[
+        str, option("Moments: model that describes frames, for --show captions.", metavar="MODEL")
+    ] = ""
     style: Annotated[
         str | None,
         option(
@@ -127,7 +139,8 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
     image_model: Annotated[
         str | None,
         option(
-            "Documents: who answers where a source is an image, as in the paper (default: the same model)."
+            "Documents: who answers where a source is an image, as in the paper (default: the same model).",
+            metavar="MODEL",
         ),
     ] = None
     shrink: Annotated[
@@ -146,12 +159,16 @@ class JudgeSettings(ReplyOptions, frozen=True, kw_only=True):
     """Who marks which runs, and how a model is asked."""
 
     runs: Annotated[
-        tuple[str, ...], option("Name of a run; may be repeated; all when left out.", "--run", "-r")
+        tuple[str, ...],
+        option("Name of a run; may be repeated; all when left out.", "--run", "-r", metavar="RUN"),
     ] = ()
     judge: Annotated[
         str,
         option(
-            "Who marks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06.", "--judge", "-j"
+            "Who marks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06.",
+            "--judge",
+            "-j",
+            metavar="rules|MODEL",
         ),
     ] = "rules"
     rubric: Annotated[
@@ -201,7 +218,8 @@ class ScoreSettings(scoring.ScoreSettings, frozen=True, kw_only=True):
     section: ClassVar[str] = "score"
 
     runs: Annotated[
-        tuple[str, ...], option("Name of a run; may be repeated; all when left out.", "--run", "-r")
+        tuple[str, ...],
+        option("Name of a run; may be repeated; all when left out.", "--run", "-r", metavar="RUN"),
     ] = ()
     bert_score: Annotated[
         str,
@@ -234,10 +252,14 @@ class CalibrateSettings(scoring.ScoreSettings, frozen=True, kw_only=True):
     ] = ()
     kind: Annotated[
         str,
-        option("Kind of the questions whose judges are calibrated (default: the one that people marked)."),
+        option(
+            "Kind of the questions whose judges are calibrated (default: the one that people marked).",
+            metavar="KIND",
+        ),
     ] = ""
     judge: Annotated[
-        tuple[str, ...], option("Only this judge or template, or a pattern. May be given again.")
+        tuple[str, ...],
+        option("Only this judge or template, or a pattern. May be given again.", metavar="MODEL"),
     ] = ()
     family: Annotated[
         tuple[str, ...],

@@ -73,7 +73,9 @@ class InduceSettings(Settings, frozen=True, kw_only=True):
     from_: Annotated[
         str | None, option("Interchange format of the recordings.", "--from", metavar="FORMAT")
     ] = None
-    dataset: Annotated[str | None, option("Data set that SOURCE is a folder of, like captaincook4d.")] = None
+    dataset: Annotated[
+        str | None, option("Data set that SOURCE is a folder of, like captaincook4d.", metavar="DATASET")
+    ] = None
     to: Annotated[str | None, _TO] = None
     activities: Annotated[
         tuple[str, ...], option("Only the activity of this id or name; may be repeated.", "--activity")

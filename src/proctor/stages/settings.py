@@ -136,7 +136,8 @@ class DeriveSettings(Settings, frozen=True, kw_only=True):
         str,
         option(
             "'corrected' or 'published'; the default is how the recordings were read. Under 'published' models get "
-            "what the published prompts show and say."
+            "what the published prompts show and say.",
+            metavar="corrected|published",
         ),
     ] = ""
 
@@ -156,6 +157,7 @@ class GenerateSettings(ReplyOptions, frozen=True, kw_only=True):
             "Who asks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06. May be repeated: each asks about "
             "every example.",
             "-g",
+            metavar="rules|MODEL",
         ),
     ] = ("rules",)
     sample: Annotated[
@@ -261,7 +263,10 @@ class BuildSettings(Settings, frozen=True, kw_only=True):
 
     accept: Annotated[
         str,
-        option("Who must accept: 'oracle', 'humans' (as published), 'models', 'any', 'all' or 'majority'."),
+        option(
+            "Who must accept: 'oracle', 'humans' (as published), 'models', 'any', 'all' or 'majority'.",
+            metavar="oracle|humans|models|any|all|majority",
+        ),
     ] = "oracle"
     min_confidence: Annotated[
         float, option("Verdicts that state a lower confidence count as unsure.", ge=0, le=1)

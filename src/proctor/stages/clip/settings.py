@@ -30,15 +30,16 @@ class PairOptions(ReplyOptions, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "pairs"
 
-    generator: Annotated[str, option("Model that writes pairs.", "-g")] = ""
+    generator: Annotated[str, option("Model that writes pairs.", "-g", metavar="MODEL")] = ""
     data: Annotated[
         tuple[Path, ...], option("Folder of annotated videos; may be repeated (the first time only).")
     ] = ()
     dataset: Annotated[
-        tuple[str, ...], option("Reader of each folder; found out by its files where none is named.")
+        tuple[str, ...],
+        option("Reader of each folder; found out by its files where none is named.", metavar="DATASET"),
     ] = ()
     categoriser: Annotated[
-        str, option("Model that names the category of a pair (default: the generator).")
+        str, option("Model that names the category of a pair (default: the generator).", metavar="MODEL")
     ] = ""
     level: Annotated[
         tuple[Literal["coarse", "fine"], ...], option("coarse (events), fine (objects); default both.")
@@ -81,7 +82,7 @@ class Assisted(ReplyOptions, frozen=True, kw_only=True):
     """Who votes, and where to stop."""
 
     assistant: Annotated[
-        tuple[str, ...], option("Model that votes; three different ones in the paper.", "-a")
+        tuple[str, ...], option("Model that votes; three different ones in the paper.", "-a", metavar="MODEL")
     ] = ()
     seed: Seed = 0
     limit: Limit = None
@@ -93,15 +94,20 @@ class FilterOptions(Assisted, frozen=True, kw_only=True):
     section: ClassVar[str] = "filter"
 
     judge: Annotated[
-        tuple[str, ...], option("Model that filters with the annotated steps given; may be repeated.", "-j")
+        tuple[str, ...],
+        option("Model that filters with the annotated steps given; may be repeated.", "-j", metavar="MODEL"),
     ] = ()
     consistency: Annotated[
-        str, option("Model that says whether two answers mean the same (default: the first judge).")
+        str,
+        option(
+            "Model that says whether two answers mean the same (default: the first judge).", metavar="MODEL"
+        ),
     ] = ""
     on: Annotated[
         str,
         option(
-            "Only these: pairs, candidates (about moments), styled (about documents), or a kind by its name."
+            "Only these: pairs, candidates (about moments), styled (about documents), or a kind by its name.",
+            metavar="pairs|candidates|styled|KIND",
         ),
     ] = ""
     only: Annotated[
@@ -164,7 +170,7 @@ class ChoiceOptions(Assisted, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "choices"
 
-    writer: Annotated[str, option("Model that writes wrong answers.", "-w")] = ""
+    writer: Annotated[str, option("Model that writes wrong answers.", "-w", metavar="MODEL")] = ""
     on: Annotated[
         Literal["pairs", "items", "styled"] | None,
         option(

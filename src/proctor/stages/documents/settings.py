@@ -44,7 +44,9 @@ class CorpusOptions(ReplyOptions, frozen=True, kw_only=True):
         tuple[Path, ...],
         option("Folder of a data set that holds a corpus (MultiModalQA, OTT-QA, sources.jsonl)."),
     ] = ()
-    dataset: Annotated[str | None, option("Its reader; found out by its files where it is not named.")] = None
+    dataset: Annotated[
+        str | None, option("Its reader; found out by its files where it is not named.", metavar="DATASET")
+    ] = None
     recordings: Annotated[
         tuple[Path, ...],
         option(
@@ -85,7 +87,8 @@ class EmbedOptions(Settings, frozen=True, kw_only=True):
     """Whose vectors are made."""
 
     embedder: Annotated[
-        str, option("lsa, onnx/PATH, st/PATH, clip/PATH, compat/NAME@URL, openai/NAME.", "-e")
+        str,
+        option("lsa, onnx/PATH, st/PATH, clip/PATH, compat/NAME@URL, openai/NAME.", "-e", metavar="EMBEDDER"),
     ] = "lsa"
 
 
@@ -117,9 +120,12 @@ class RetrievalOptions(ReplyOptions, frozen=True, kw_only=True):
             "bm25+lsa:zscore by scores; bm25+lsa:fill: words first, vectors where they find too few), each with ~RERANKER (cross/PATH, embed/EMBEDDER or a model). May be repeated.",
             "--retriever",
             "-r",
+            metavar="RETRIEVER",
         ),
     ] = DEFAULT_RETRIEVERS
-    questions: Annotated[str, option("styled: what was generated; data: what came with the data.")] = "styled"
+    questions: Annotated[
+        str, option("styled: what was generated; data: what came with the data.", metavar="styled|data")
+    ] = "styled"
     pool: Annotated[
         Literal["all", "required_modalities", "per_modality"], option("Which sources compete.")
     ] = "all"
@@ -153,17 +159,19 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "documents"
 
-    generator: Annotated[str, option("Model that writes questions.", "-g")] = ""
+    generator: Annotated[str, option("Model that writes questions.", "-g", metavar="MODEL")] = ""
     image_generator: Annotated[
-        str, option("Model that writes when a candidate is an image (default: the generator).")
+        str,
+        option("Model that writes when a candidate is an image (default: the generator).", metavar="MODEL"),
     ] = ""
     entity_model: Annotated[
-        str, option("Model that names the entity of a seed (default: the generator).")
+        str, option("Model that names the entity of a seed (default: the generator).", metavar="MODEL")
     ] = ""
     verifier: Annotated[
         str,
         option(
-            "Model that says whether a question holds (default: the generator, as published; another is better)."
+            "Model that says whether a question holds (default: the generator, as published; another is better).",
+            metavar="MODEL",
         ),
     ] = ""
     style: Annotated[
@@ -194,7 +202,8 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
         option(
             "Finds candidates and weighs seeds: lsa, onnx/PATH, st/PATH, compat/NAME@URL, bm25 (no vectors: seeds are drawn "
             "evenly), or several fused, such as bm25+lsa (default: what the workspace was made with, else lsa with "
-            "--published, else bm25+lsa:fill: words first, vectors where they find too few)."
+            "--published, else bm25+lsa:fill: words first, vectors where they find too few).",
+            metavar="RETRIEVER",
         ),
     ] = ""
     k_modality: Annotated[

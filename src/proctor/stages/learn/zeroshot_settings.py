@@ -22,7 +22,13 @@ class ZeroshotSettings(ReplyOptions, frozen=True, kw_only=True):
         Path, option("Folder of the run: its questions, calls, answers, figures and page.", "--out", "-o")
     ]
     model: Annotated[
-        str, option("Who is asked: openai/gpt-4o, compat/NAME@http://host:8000/v1, …", "--model", "-m")
+        str,
+        option(
+            "Who is asked: openai/gpt-4o, compat/NAME@http://host:8000/v1, …",
+            "--model",
+            "-m",
+            metavar="MODEL",
+        ),
     ]
     variant: Annotated[
         Literal["v1", "v2"],

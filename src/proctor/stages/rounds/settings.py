@@ -68,7 +68,7 @@ class AnswerSettings(Given, frozen=True, kw_only=True):
     batch: Annotated[int, option("Questions of each person.", "--questions", ge=1)] = 20
     batches: Annotated[int, option("How often one person may take so many; 0 for any number.", ge=0)] = 1
     sample: Annotated[int, option("Questions in all, even over strata; 0 for every item.", ge=0)] = 0
-    kind: Annotated[str, option("Questions of this kind alone.")] = ""
+    kind: Annotated[str, option("Questions of this kind alone.", metavar="KIND")] = ""
 
 
 class MarkSettings(Given, frozen=True, kw_only=True):
