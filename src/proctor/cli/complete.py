@@ -46,7 +46,7 @@ def words(shown: str, typed: Sequence[str], incomplete: str) -> list[str]:
             until something is typed.
     """
     found: list[str] = []
-    parts = shown.strip("[]").split("|")
+    parts = shown.split("|")
     if "FOLDER" in parts and not incomplete:
         return []
     for part in parts:

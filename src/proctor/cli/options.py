@@ -142,7 +142,7 @@ def _parameter(field: Field) -> inspect.Parameter:
 def _word(field: Field) -> str | None:
     """Return what is typed there, in a word; None for flags and for choices, which are listed."""
     if get_origin(field.kind) is Literal:
-        return f"[{'|'.join(map(str, get_args(field.kind)))}]" if field.several else None
+        return "|".join(map(str, get_args(field.kind))) if field.several else None
     return (
         {str: "TEXT", int: "N", float: "NUMBER", Path: "PATH"}.get(field.kind) if not field.argument else None
     )

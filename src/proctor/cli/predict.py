@@ -41,11 +41,11 @@ class Predictors(Settings, frozen=True, kw_only=True):
 @with_settings
 def predict(
     workspace: WorkspaceArgument,
+    who: Predictors,
     settings: PredictSettings,
     limits: Limits,
     dry_run: DryRun,
     output: Output,
-    who: Predictors,
 ) -> None:
     """Answer the benchmark and write runs/<run>/predictions.jsonl, one run for each kind and form of questions.
 

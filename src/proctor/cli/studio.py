@@ -17,7 +17,7 @@ from proctor.stages.settings import Videos
 from proctor.terminal import note, progress
 
 _HELP = "Folder of the benchmark in the making; of several, each is served at http://NAME.localhost:8642."
-Workspaces = Annotated[list[Path], typer.Argument(metavar="WORKSPACE...", help=_HELP)]
+Workspaces = Annotated[list[Path], typer.Argument(metavar="WORKSPACE", help=_HELP)]
 
 
 class Prepare(Settings, frozen=True, kw_only=True):

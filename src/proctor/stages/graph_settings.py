@@ -34,7 +34,7 @@ class LintSettings(Settings, frozen=True, kw_only=True):
 
     files: Annotated[
         tuple[Path, ...],
-        argument("Files or folders of task graphs; a workspace stands for its graphs.json."),
+        argument("Files or folders of task graphs; a workspace stands for its graphs.json.", "FILE"),
     ]
     from_: Annotated[str | None, _FROM] = None
     rule: Annotated[str | None, option("List every finding of this rule, for example implied_edge.")] = None

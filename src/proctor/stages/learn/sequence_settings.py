@@ -58,7 +58,7 @@ class SequenceTableSettings(Settings, frozen=True, kw_only=True):
 class SequencePageSettings(Settings, frozen=True, kw_only=True):
     """Draw runs of learn sequence as one page: leaderboard, pairs, and sequences in predicted and true order."""
 
-    runs: Annotated[tuple[Path, ...], argument("Folders of runs, on the same file and seed.", metavar="RUN…")]
+    runs: Annotated[tuple[Path, ...], argument("Folders of runs, on the same file and seed.", metavar="RUN")]
     out: Annotated[Path, option("The page.", metavar=_FILE)] = Path("page.html")
     data: Annotated[Path | None, option("The file, where it is no more where it was.", metavar=_FILE)] = None
     people: Annotated[Path | None, option("Answers of people: docs/sequencing.md.", metavar=_FILE)] = None

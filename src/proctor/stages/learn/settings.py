@@ -162,7 +162,7 @@ class CheckStoreSettings(StoreSettings, frozen=True, kw_only=True):
 class PageSettings(Settings, frozen=True, kw_only=True):
     """Draw runs side by side as one page: how well, what that means, and every step with what was said of it and why."""
 
-    runs: Annotated[tuple[Path, ...], argument("Folders of runs, on the same test steps.", metavar="RUN…")]
+    runs: Annotated[tuple[Path, ...], argument("Folders of runs, on the same test steps.", metavar="RUN")]
     out: Annotated[Path, option("The page.", metavar="FILE")] = Path("page.html")
     annotations: Annotated[
         Path | None,
@@ -179,9 +179,7 @@ class ExtractSettings(Settings, frozen=True, kw_only=True):
 
     sources: Annotated[
         tuple[Path, ...],
-        argument(
-            "Videos, or folders of them; for text narrations, or a data set for its steps.", "VIDEOS..."
-        ),
+        argument("Videos, or folders of them; for text narrations, or a data set for its steps.", "VIDEO"),
     ]
     out: Annotated[Path, option("Folder of the new store; of several windows STORE-1s, …", metavar="STORE")]
     features: Annotated[

@@ -483,7 +483,7 @@ class SignificanceSettings(ScoreSettings, frozen=True, kw_only=True):
     Example: proctor metrics significance marks.csv --reference baseline --report comparison.html
     """
 
-    files: Annotated[tuple[Path, ...], argument("CSV, TSV, JSONL or JSON array, also .gz.", metavar="FILE…")]
+    files: Annotated[tuple[Path, ...], argument("CSV, TSV, JSONL or JSON array, also .gz.", metavar="FILE")]
     test: Annotated[
         Literal["sign-flip", "mcnemar", "mcnemar-mid-p", "permutation", "mann-whitney", "fisher"],
         option("Same items: the first three. Different items in each system: the last three."),
