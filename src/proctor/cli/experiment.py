@@ -112,11 +112,9 @@ def _text(done: Done, workspace: Path, plan: Plan) -> str:
         for part in done.parts
         if part.calls
     ]
-    text = table(rows, ("stage", "sent", "from the store", "not replied", "cost")) if rows else ""
-    if done.lines:
-        text += "\n\n" + "\n".join(done.lines)
-    if done.grid is not None:
-        text += "\n\n" + _grid(done.grid)
+    parts = [table(rows, ("stage", "sent", "from the store", "not replied", "cost"))] if rows else []
+    parts += ["\n".join(done.lines)] if done.lines else []
+    parts += _grid(done.grid) if done.grid is not None else ()
     if done.scores and (done.grid is None or len(done.grid.costs) == 1):
         scored = [
             (
@@ -132,20 +130,23 @@ def _text(done: Done, workspace: Path, plan: Plan) -> str:
             for row in of_system
         ]
         head = ("system", "measure", "value", "interval", "failures wrong to right", "marked", "judge")
-        text += "\n\n" + table(scored, head)
-    if done.report:
-        text += f"\n\nreport: {done.report}"
-        if done.calibration is not None and not (done.grid and done.grid.pairs):
-            text += f"\njudge chosen by people's marks: {done.calibration.file.calibration.choice.judge}"
-        elif done.sheet:
-            text += (
-                f"\nThe judges are not calibrated. For a start, have people fill in the column 'human' of {done.sheet}\n"
-                f"(0 wrong, 1 partly right, 2 right), then: proctor experiment {workspace} --human {done.sheet}"
-            )
-    return text + ("" if done.report else f"\nnext: proctor experiment {plan.name} {workspace}")
+        parts.append(table(scored, head))
+    if not done.report:
+        parts.append(f"next: proctor experiment {plan.name} {workspace}")
+        return "\n\n".join(parts)
+    parts.append(f"report: {done.report}")
+    if done.calibration is not None and not (done.grid and done.grid.pairs):
+        parts[-1] += f"\njudge chosen by people's marks: {done.calibration.file.calibration.choice.judge}"
+    elif done.sheet:
+        parts[-1] += (
+            f"\nThe judges are not calibrated. For a start, have people fill in the column 'human' of {done.sheet}\n"
+            f"(0 wrong, 1 partly right, 2 right), then: proctor experiment {workspace} --human {done.sheet}"
+        )
+    return "\n\n".join(parts)
 
 
-def _grid(grid: Grid) -> str:
+def _grid(grid: Grid) -> list[str]:
+    """Return the tables of several cells."""
     costs = {name: "not known" if cost is None else f"{cost:.4f}" for name, cost in grid.costs.items()}
     rows = [
         (
@@ -162,7 +163,7 @@ def _grid(grid: Grid) -> str:
         for r in grid.rows
     ]
     head = ("system", "measure", "cell", "value", "interval", "failures wrong to right", "n", "USD", "judge")
-    text = table(rows, head) if len(costs) > 1 else ""
+    parts = [table(rows, head)] if len(costs) > 1 else []
     pairs = [
         (
             p.system,
@@ -179,14 +180,14 @@ def _grid(grid: Grid) -> str:
     ]
     if pairs:
         header = ("system", "measure", "cell", "against", "difference", "interval", "n", "p (Holm)")
-        text += "\n\n" + table(pairs, header)
+        parts.append(table(pairs, header))
     agreed = [
         (*found.benchmarks, len(found.systems), _shown(found.tau), _ends(found.low, found.high), _p(found.p))
         for found in grid.agreement
     ]
     if agreed:
-        text += "\n\n" + table(agreed, ("order by", "and by", "systems", "Kendall's tau", "interval", "p"))
-    return text
+        parts.append(table(agreed, ("order by", "and by", "systems", "Kendall's tau", "interval", "p")))
+    return parts
 
 
 def _shown(value: float | None, scale: float = 1.0) -> str:
