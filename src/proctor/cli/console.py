@@ -31,6 +31,7 @@ __all__ = [
     "command_app",
     "counted",
     "emit",
+    "extras_note",
     "group_app",
     "run",
     "share_text",
@@ -195,6 +196,16 @@ def group_app(help: str, cls: type[TyperGroup] = Group) -> typer.Typer:
         """Nothing is to be done before the command; with this, one command alone is a group, too."""
 
     return app
+
+
+def extras_note(command: str, needs: Sequence[str] = (), more: Sequence[str] = ()) -> str:
+    """Return which extras a command needs, and with which it does more."""
+    lines = [
+        f"{command} {what}: pip install 'proctor-bench[{','.join(extras)}]'"
+        for what, extras in (("needs", needs), ("does more after", more))
+        if extras
+    ]
+    return f"{'; '.join(lines)} (proctor doctor shows what is there)." if lines else ""
 
 
 def typed_wrongly(error: Any) -> UserError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 from proctor.cli.console import group_app
@@ -25,6 +25,8 @@ _COMMANDS: Final = {
 
 
 class _Members(LazyGroup):
+    needs: ClassVar[Mapping[str, Sequence[str]]] = {"export": ("parquet",)}
+    more: ClassVar[Mapping[str, Sequence[str]]] = {"clips": ("video",), "convert": ("parquet",)}
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
         name: (f"proctor.cli.data.{module}", summary) for name, (module, summary) in _COMMANDS.items()
     }

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from proctor.cli.console import counted, emit, group_app, table
+from proctor.cli.console import counted, emit, extras_note, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.settings import Settings, argument, option
 
@@ -135,7 +135,7 @@ def import_questions(settings: Asked, output: Output) -> None:
     emit(result, text, as_json=output.as_json)
 
 
-@_import.command("sequences")
+@_import.command("sequences", epilog=extras_note("proctor import sequences", more=("corpus",)))
 @with_settings
 def import_sequences(settings: Sequences, output: Output) -> None:
     """Make questions about the order of steps of a file of sequences, a manual a line, its steps in the order in which they are done.

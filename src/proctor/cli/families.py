@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from proctor.cli.console import group_app
@@ -13,6 +13,11 @@ __all__ = ["apps"]
 
 class _Generate(FamilyGroup):
     usual: ClassVar[str] = "moment"
+    needs: ClassVar[Mapping[str, Sequence[str]]] = {"documents": ("corpus",)}
+    more: ClassVar[Mapping[str, Sequence[str]]] = {
+        "documents": ("onnx", "sentence-transformers"),
+        "moment": ("video",),
+    }
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
         "moment": (
             "proctor.cli.generate",

@@ -48,13 +48,13 @@ def lint(settings: LintSettings, output: Output) -> None:
 
     Example: proctor graph lint recipes/*.graphml
     """
-    from proctor.errors import UserError
+    from proctor.errors import UserError, did_you_mean
     from proctor.procedure.graph_lint import GRAPH_RULES
     from proctor.stages.graphs import lint_graphs
 
     rule = settings.rule
     if rule is not None and rule not in GRAPH_RULES:
-        raise UserError(f"there is no rule {rule!r}.", hint=f"known: {', '.join(GRAPH_RULES)}")
+        raise UserError(f"there is no rule {rule!r}.", hint=did_you_mean(rule, GRAPH_RULES))
     result = lint_graphs(settings.files, settings.from_)
     for warning in result.warnings:
         warn(warning)

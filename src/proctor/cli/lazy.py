@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from typer.main import get_command
 
-from proctor.cli.console import Group
+from proctor.cli.console import Group, extras_note
 from proctor.errors import MissingExtraError, UserError
 from proctor.terminal import warn
 
@@ -131,7 +131,7 @@ class LazyGroup(Group):
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
         return [Completed(name, summaries[name]) for name in names] or super().shell_complete(ctx, incomplete)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Load the command's module and return the command.
 
         Raises:
@@ -144,10 +144,8 @@ class LazyGroup(Group):
         module = import_module(self.members[cmd_name][0])
         apps: Any = getattr(module, "apps", None)
         command = _command(cmd_name, module.app if apps is None else apps[cmd_name])
-        if extras := self.needs.get(cmd_name):
-            command.epilog = f"proctor {cmd_name} needs: pip install 'proctor-bench[{','.join(extras)}]' (proctor doctor shows what is there)."
-        elif extras := self.more.get(cmd_name):
-            command.epilog = f"proctor {cmd_name} does more after: pip install 'proctor-bench[{','.join(extras)}]' (proctor doctor shows what is there)."
+        needs, more = self.needs.get(cmd_name, ()), self.more.get(cmd_name, ())
+        command.epilog = extras_note(f"{ctx.command_path} {cmd_name}", needs, more) or command.epilog
         return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002

@@ -86,14 +86,22 @@ _NEEDS: Final = {
 }
 """Extras of commands that do nothing, or little, without them."""
 
+_MODELS: Final = ("onnx", "sentence-transformers")
 _MORE: Final = {
+    "build": ("parquet",),
+    "corpus": _MODELS,
     "demo": ("video", "rehearsal"),
+    "doctor": ("video",),
     "experiment": ("corpus", "video", "rehearsal"),
-    "predict": ("video",),
+    "predict": ("video", "transformers", "anyllm"),
     "report": ("video",),
+    "retrieve": (*_MODELS, "qdrant", "pgvector"),
     "run": ("corpus", "video", "rehearsal"),
+    "score": ("bertscore",),
+    "studio": ("postgres", "sso"),
+    "verify": ("video",),
 }
-"""Extras of commands that show, read or rehearse more with them."""
+"""Extras of commands that show, read, search or rehearse more with them."""
 
 
 # The framework's class of everything that is typed wrongly; it has no public name.

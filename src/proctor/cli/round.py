@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.cli.console import WorkspaceArgument, emit, group_app, table
+from proctor.cli.console import WorkspaceArgument, emit, extras_note, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.cli.round_begin import COMMANDS
 from proctor.stages.rounds.settings import Collect, Stored, Transcribe, Which
@@ -20,7 +20,7 @@ for _command in COMMANDS:
     app.command()(_command)
 
 
-@app.command()
+@app.command(epilog=extras_note("proctor round transcribe", ("asr",)))
 @with_settings
 def transcribe(workspace: WorkspaceArgument, settings: Transcribe, output: Output) -> None:
     """Write down what people said on timelines (pause-and-talk), with a model on this machine.

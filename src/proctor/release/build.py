@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.kinds.moment_question import MOMENT, moment_example
 from proctor.exam.question import Choice, Gold, Item, Question, Text, proposed_texts, version_of
 from proctor.procedure.language import find_faults
@@ -124,7 +124,7 @@ def parse_rules(value: str | Mapping[str, Any]) -> BuildRules:
     """
     if isinstance(value, str):
         if value not in RULES:
-            raise UserError(f"there are no build rules '{value}'.", hint=f"known: {', '.join(RULES)}")
+            raise UserError(f"there are no build rules '{value}'.", hint=did_you_mean(value, RULES))
         return RULES[value]
     name = value.get("name")
     named = RULES.get(name) if isinstance(name, str) else None

@@ -209,9 +209,12 @@ class GenerateSettings(ReplyOptions, frozen=True, kw_only=True):
         super().__post_init__()
         strange = [name for name in self.generator if name != "rules" and "/" not in name]
         if strange or not self.generator:
+            from proctor.llm.prices import meant_name
+
             raise UserError(
                 f"there is no generator '{strange[0]}'." if strange else "no generator was named.",
-                hint=did_you_mean(strange[0] if strange else "", ("rules", "a model such as openai/gpt-4o")),
+                hint=(meant_name(strange[0]) if strange else "")
+                or did_you_mean("".join(strange[:1]), ("rules", "a model such as openai/gpt-4o")),
             )
         if len(set(self.generator)) < len(self.generator):
             raise UserError(

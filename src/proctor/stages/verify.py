@@ -488,9 +488,11 @@ def _of_moments(workspace: Workspace, questions: Sequence[Question]) -> list[Que
 
 def _require_model(name: str) -> None:
     if "/" not in name:
+        from proctor.llm.prices import meant_name
+
         raise UserError(
             f"there is no verifier '{name}'.",
-            hint="name a model, such as openai/gpt-4o; the oracle needs no name",
+            hint=meant_name(name) or "name a model, such as openai/gpt-4o; the oracle needs no name",
         )
 
 
