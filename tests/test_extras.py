@@ -106,7 +106,7 @@ class Without:
 sys.meta_path.insert(0, Without())
 from tests.typed import proctor
 for words in json.load(sys.stdin):
-    shown = proctor(*words[: 1 + (words[0] in ("datasets", "features", "learn"))], "--help")
+    shown = proctor(*words[: 1 + (words[0] in ("datasets", "learn"))], "--help")
     print(json.dumps([words, proctor(*words).err, shown.out]))
 """
 
@@ -121,7 +121,6 @@ def test_what_a_command_lacks_is_named_by_its_help_and_by_its_error(tmp_path: Pa
         ["build", "bench", "--parquet"],
         ["studio", "bench"],
         ["doctor", "bench", "--videos"],
-        ["features", "extract", "sample", "--out", "store"],
         ["learn", "mistakes", "--annotations", "sample"],
     ]
     made = subprocess.run(
