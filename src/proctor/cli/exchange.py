@@ -140,8 +140,7 @@ def import_questions(settings: Asked, output: Output) -> None:
 def import_sequences(settings: Sequences, output: Output) -> None:
     """Make questions about the order of steps of a file of sequences, a manual a line, its steps in the order in which they are done.
 
-    The right orders are those of the file: the authors', references of the modality, and every one that keeps a task graph. Steps
-    are presented in an order that hangs on the sequence's id alone. A sequence with a step that shows nothing in the modality is left
+    The right orders are those of the file: the authors', references of the modality, and every one that keeps a task graph. Steps are presented in an order that depends only on the sequence's id. A sequence with a step that shows nothing in the modality is left
     out, and so are pictures that are missing or broken: build.dropped.jsonl lists them.
 
     Example: proctor import sequences manuals.jsonl bench --modality text && proctor predict bench -p cue-words
@@ -165,7 +164,7 @@ def import_sequences(settings: Sequences, output: Output) -> None:
 def import_predictions(settings: Answered, output: Output) -> None:
     """Bring answers of your own system in as a run, to be marked, scored and compared like any other.
 
-    One line an item: item_id as in items.jsonl, and answer; of questions with options the letter, the option's words, or its
+    One line per item: item_id as in items.jsonl, and answer; of questions with options the letter, the option's words, or its
     number from 0 (as in items.jsonl). Where there is no answer, failure says why. An item without a line is one that was not answered: it lowers the
     coverage. Lines that answer nothing are left out and listed in predictions.dropped.jsonl. Another file of the same name
     replaces the run.

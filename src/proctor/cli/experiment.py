@@ -33,14 +33,14 @@ class Trying(DryRun, frozen=True, kw_only=True):
     vary: Annotated[
         tuple[str, ...],
         option(
-            "Do it for several values of any setting of any stage, and compare them; may be repeated: every combination is a cell.",
+            "Run it with several values of any setting of any stage, and compare them; may be repeated: every combination is a cell.",
             metavar="STAGE.SETTING=VALUE,VALUE",
         ),
     ] = ()
     rehearse: Annotated[
         float | None,
         option(
-            "Play all models on this machine, right with this probability: no key, no cost. For new workspaces.",
+            "Simulate all models on this machine; QUALITY is the probability of a right answer. No key, no cost; for new workspaces.",
             metavar="QUALITY",
             ge=0,
             le=1,
@@ -207,8 +207,7 @@ def _p(value: float | None) -> str:
 _EXPERIMENTS: Final = {
     "moment": """Ask, check, answer, mark, calibrate, score and report: ProMQA's whole experiment with your models.
 
-    What is chosen is kept in experiment.json in the workspace; the same command, or only the workspace's name, goes on
-    where it ended, and nothing is paid for twice. --max-cost and the like hold for all stages together.
+    What is chosen is kept in experiment.json in the workspace; run the same command again, or only with the workspace's name, to continue where it stopped; nothing is paid for twice. --max-cost and the like hold for all stages together.
 
     Example: proctor experiment bench --data captaincook4d -p openai/gpt-4o -p google/gemini-1.5-pro -j openai/gpt-4o --dry-run
 
@@ -216,7 +215,7 @@ _EXPERIMENTS: Final = {
     """,
     "documents": """Build a corpus, generate questions in styles, search, answer, mark, compare and report: SMMQG with your models.
 
-    The same command goes on where it ended, and nothing is paid for twice. --max-cost and the like hold for all stages
+    Run the same command again to continue where it stopped; nothing is paid for twice. --max-cost and the like hold for all stages
     together. Each stage is a command of its own: corpus build, generate documents, retrieve,
     build, predict, judge, score, report.
 
@@ -224,9 +223,9 @@ _EXPERIMENTS: Final = {
 
     Example: proctor experiment documents rehearsal --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --rehearse 0.8
     """,
-    "clip": """Write pairs, filter them, give them options, have models and floors answer, and report: InstructionBench with your models.
+    "clip": """Write pairs, filter them, give them options, have models and baselines answer, and report: InstructionBench with your models.
 
-    The same command goes on where it ended, and nothing is paid for twice. Each stage is a command of its own: generate clip,
+    Run the same command again to continue where it stopped; nothing is paid for twice. Each stage is a command of its own: generate clip,
     filter, choices, build, predict, judge, score, report.
 
     Example: proctor experiment clip bench --data youcook2 -g openai/gpt-4o -j openai/gpt-4o -a openai/gpt-4o

@@ -28,7 +28,7 @@ class Spread(Settings, frozen=True, kw_only=True):
     workers: Annotated[
         str | None,
         option(
-            "Processes on this machine, or a Ray cluster; the files are the same to the byte.",
+            "Processes on this machine, or a Ray cluster (extra ray); the files are byte-identical either way.",
             metavar="N|ray://HOST:PORT",
         ),
     ] = None
@@ -37,7 +37,10 @@ class Spread(Settings, frozen=True, kw_only=True):
 class DryRun(Settings, frozen=True, kw_only=True):
     """Whether a stage only says what it would take."""
 
-    dry_run: Annotated[bool, option("Say what it would take, from the real prompts; send nothing.")] = False
+    dry_run: Annotated[
+        bool,
+        option("Show how many calls, tokens and dollars it would take, by the real prompts; send nothing."),
+    ] = False
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:

@@ -101,9 +101,9 @@ def init(settings: InitSettings, output: Output) -> None:
 @apps["run"].command()
 @with_settings
 def run(plan: PlanArgument, trying: Trying, output: Output) -> None:
-    """Do the experiment that a plan describes, from the data to the report.
+    """Run the experiment that a plan describes, from the data to the report.
 
-    The same command goes on where it ended, and nothing is paid for twice. Every table of the plan is a stage, with the settings that
+    Run the same command again to continue where it stopped; nothing is paid for twice. Every table of the plan is a stage, with the settings that
     'proctor experiment moment --help' lists (or documents, clip); paths are relative to the file.
 
     Example: proctor run bench.toml --dry-run

@@ -22,8 +22,7 @@ __all__ = [
 JudgeFloors = Annotated[
     bool,
     option(
-        "A model marks floors and bounds that ask no model (constant, annotations, …), too; otherwise rules do, which cost nothing, "
-        "and their scores are not compared with those of systems."
+        "A model marks baselines and the upper bound (constant, annotations, …), too; otherwise rules do, which cost nothing, and their scores are not compared with those of systems."
     ),
 ]
 MinCoverage = Annotated[
@@ -40,7 +39,8 @@ class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
     """
 
     store: Annotated[
-        str | None, option("Where verdicts are kept: a file in the workspace, or a postgresql:// URL.")
+        str | None,
+        option("Where verdicts are kept: a file in the workspace, or a postgresql:// URL (extra postgres)."),
     ] = None
     threshold: Annotated[
         float | None, option("Confidence from 0.5 to 1 below which the oracle says 'unsure' (default 0.8).")
@@ -48,19 +48,17 @@ class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
     verifier: Annotated[
         str | None,
         option(
-            "A model that reviews in place of the oracle, such as openai/gpt-4o; its verdicts lie beside all others.",
+            "A model that reviews in place of the oracle, such as openai/gpt-4o; its verdicts are kept with all others.",
             metavar="MODEL",
         ),
     ] = None
     form: Annotated[
-        Literal["text", "json"], option("Of a model's reply: text, or json (structured output).")
+        Literal["text", "json"], option("Format of a model's reply: text, or json (structured output).")
     ] = "text"
-    frames: Annotated[
-        int, option("Frames that a model sees beside the steps, at most; none when 0.", ge=0)
-    ] = 0
-    height: Annotated[int, option("Of the frames, in pixels.", ge=16)] = 360
+    frames: Annotated[int, option("Frames that a model sees with the steps, at most; 0 for none.", ge=0)] = 0
+    height: Annotated[int, option("Height of the frames, in pixels.", ge=16)] = 360
     sampling: Annotated[
-        Literal["published", "uniform", "fps", "steps"], option("Of the frames: published, uniform or fps.")
+        Literal["published", "uniform", "fps", "steps"], option("How frames are sampled.")
     ] = "published"
     videos: Videos = None
     limit: Limit = None
@@ -80,7 +78,9 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
 
     run: Annotated[
         str | None,
-        option("Name of the run (default: the predictor's; with the kind, but for moments).", metavar="RUN"),
+        option(
+            "Name of the run (default: the predictor's, with the kind unless it is moments).", metavar="RUN"
+        ),
     ] = None
     kind: Annotated[
         str | None,
@@ -133,13 +133,15 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
         ),
     ] = None
     shuffle: Annotated[
-        int | None, option("Seed of an own order of the options for each question (default: as printed).")
+        int | None, option("Shuffle the options of every question with this seed (default: as released).")
     ] = None
-    circular: Annotated[bool, option("Ask every rotation of the options; right only if all are.")] = False
+    circular: Annotated[bool, option("Ask every rotation of the options; right only if all are right.")] = (
+        False
+    )
     image_model: Annotated[
         str | None,
         option(
-            "Documents: who answers where a source is an image, as in the paper (default: the same model).",
+            "Documents: model that answers where a source is an image, as in the paper (default: the same model).",
             metavar="MODEL",
         ),
     ] = None
@@ -196,7 +198,7 @@ class JudgeSettings(ReplyOptions, frozen=True, kw_only=True):
     form: Annotated[
         Literal["text", "json"], option("Moments: of the verdict, text or json (structured output).")
     ] = "text"
-    repeats: Annotated[int, option("Ask a model so many times.", ge=1)] = 1
+    repeats: Annotated[int, option("How often a model is asked.", ge=1)] = 1
     match_options: Annotated[
         str | None,
         option(
@@ -265,12 +267,12 @@ class CalibrateSettings(scoring.ScoreSettings, frozen=True, kw_only=True):
         tuple[str, ...],
         option("PATTERN=FAMILY of models whose name does not show it. May be given again."),
     ] = ()
-    right: Annotated[int, option("Mark from which on an answer is right.", ge=1, le=2)] = 2
+    right: Annotated[int, option("Lowest mark that counts as right.", ge=1, le=2)] = 2
     criterion: Annotated[
         Literal["correlation", "accuracy", "kappa", "weighted_kappa"], option("What a judge is chosen by.")
     ] = "correlation"
     template: Annotated[
-        str, option("Template with which self-preference is measured (default: the most frequent).")
+        str, option("Template for measuring self-preference (default: the most frequent).")
     ] = ""
 
     def __post_init__(self) -> None:

@@ -160,7 +160,7 @@ class BenchmarkSettings(Settings, frozen=True, kw_only=True):
     performances: Annotated[
         int | None,
         option(
-            "Infer from so many performances of each activity, drawn by --seed; all of them by default.",
+            "Infer from this many performances of each activity, drawn by --seed; all of them by default.",
             metavar="N|all",
             parse=_count_or_all,
         ),

@@ -37,7 +37,7 @@ _MODELS_ALONE: Final = ("template", "pairs", "form", "frames", "height", "sampli
 
 
 Seed: TypeAlias = Annotated[int, option("Run seed; same inputs and seed give the same bytes.")]
-Limit: TypeAlias = Annotated[int | None, option("Stop after so many.", ge=1)]
+Limit: TypeAlias = Annotated[int | None, option("Stop after this many.", ge=1)]
 Videos: TypeAlias = Annotated[
     Path | None,
     option(
@@ -74,7 +74,9 @@ class ReplyOptions(Settings, frozen=True, kw_only=True):
     ] = ()
     temperature: Annotated[
         tuple[str, ...],
-        option("Of the draw, 0 for greedy (default: the protocol's own).", metavar=f"{_WHO}X"),
+        option(
+            "Sampling temperature of models; 0 is greedy (default: the protocol's own).", metavar=f"{_WHO}X"
+        ),
     ] = ()
     reasoning: Annotated[
         tuple[str, ...],
@@ -84,11 +86,17 @@ class ReplyOptions(Settings, frozen=True, kw_only=True):
         ),
     ] = ()
     top_p: Annotated[
-        tuple[str, ...], option("Draw from the most likely tokens alone.", metavar=f"{_WHO}X")
+        tuple[str, ...],
+        option(
+            "Nucleus sampling: only the most likely tokens up to this total probability.", metavar=f"{_WHO}X"
+        ),
     ] = ()
     model_seed: Annotated[
         tuple[str, ...],
-        option("Seed of the provider's draw, where it takes one (--seed is of our own).", metavar=f"{_WHO}N"),
+        option(
+            "Sampling seed that is sent to the provider, where it takes one (--seed is Proctor's own).",
+            metavar=f"{_WHO}N",
+        ),
     ] = ()
 
     def __post_init__(self) -> None:
@@ -154,8 +162,7 @@ class GenerateSettings(ReplyOptions, frozen=True, kw_only=True):
     generator: Annotated[
         tuple[str, ...],
         option(
-            "Who asks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06. May be repeated: each asks about "
-            "every example.",
+            "Who writes the questions: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06. May be repeated: each writes about every example.",
             "-g",
             metavar="rules|MODEL",
         ),
@@ -196,12 +203,12 @@ class GenerateSettings(ReplyOptions, frozen=True, kw_only=True):
     ] = "excerpt-steps"
     pairs: Annotated[int, option("Questions that a model is asked for at once.", ge=1)] = 3
     form: Annotated[
-        Literal["text", "json"], option("Of a model's reply: text, or json (structured output).")
+        Literal["text", "json"], option("Format of a model's reply: text, or json (structured output).")
     ] = "text"
     frames: Annotated[int, option("Frames at most, for templates that show some.", ge=1)] = 50
-    height: Annotated[int, option("Of the frames, in pixels.", ge=16)] = 360
+    height: Annotated[int, option("Height of the frames, in pixels.", ge=16)] = 360
     sampling: Annotated[
-        Literal["published", "uniform", "fps", "steps"], option("Of the frames: published, uniform or fps.")
+        Literal["published", "uniform", "fps", "steps"], option("How frames are sampled.")
     ] = "published"
     seed: Seed = 0
 
@@ -297,7 +304,7 @@ class ReportSettings(Settings, frozen=True, kw_only=True):
 
     frames: Annotated[int, option("Pictures for each item where its video exists.", ge=0)] = 4
     height: Annotated[
-        int, option("Of the first examples' own pictures, in pixels; others are half as high.", ge=16)
+        int, option("Height in pixels of the first examples' pictures; others are half as high.", ge=16)
     ] = 360
     title: Annotated[str, option("Title of the page.")] = ""
 

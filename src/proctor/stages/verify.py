@@ -205,7 +205,7 @@ def verify_with_model(
     seen: Callable[[], None] | None = None,
     **options: Unpack[ReviewOptions],
 ) -> Reviewed:
-    """Have every candidate reviewed that a model has not reviewed yet; its verdicts lie beside all others.
+    """Have every candidate reviewed that a model has not reviewed yet; its verdicts are kept with all others.
 
     A candidate that changed since is reviewed again, and so is one that was reviewed with another template. What got
     no verdict is listed in ``verify.<model>.dropped.jsonl``.

@@ -36,7 +36,7 @@ class PairOptions(ReplyOptions, frozen=True, kw_only=True):
     ] = ()
     dataset: Annotated[
         tuple[str, ...],
-        option("Reader of each folder; found out by its files where none is named.", metavar="DATASET"),
+        option("Reader of each folder; recognised by its files by default.", metavar="DATASET"),
     ] = ()
     categoriser: Annotated[
         str, option("Model that names the category of a pair (default: the generator).", metavar="MODEL")
@@ -116,10 +116,16 @@ class FilterOptions(Assisted, frozen=True, kw_only=True):
             "unspecific, tricky, hallucination, blind; may be repeated (default: all for which a model was named)."
         ),
     ] = ()
-    votes: Annotated[int, option("Of judges on each filter but blind; odd, a majority drops.", ge=1)] = 1
+    votes: Annotated[
+        int, option("Votes of judges on each filter except blind; odd, a majority drops the question.", ge=1)
+    ] = 1
     benchmark_share: Annotated[
         float,
-        option("Of the kept pairs, by whole videos, for the benchmark; the others train.", ge=0, le=1),
+        option(
+            "Share of the kept pairs, by whole videos, for the benchmark; the rest is for training.",
+            ge=0,
+            le=1,
+        ),
     ] = 1.0
     cap: Annotated[int | None, option("Pairs of the benchmark at most (published: 5,000).", ge=1)] = None
 
@@ -174,11 +180,13 @@ class ChoiceOptions(Assisted, frozen=True, kw_only=True):
     on: Annotated[
         Literal["pairs", "items", "styled"] | None,
         option(
-            "pairs (those that filters keep), items (built ones of every kind) or styled; found out by the files."
+            "pairs (those that filters keep), items (built ones of every kind) or styled; recognised by the files by default."
         ),
     ] = None
-    typed: Annotated[int, option("Wrong answers made by rule from annotations, of four.", ge=0, le=4)] = 0
-    attempts: Annotated[int, option("At a question; then it stays open-ended.", ge=1)] = 10
+    typed: Annotated[
+        int, option("How many of the four wrong answers are made by rule from annotations.", ge=0, le=4)
+    ] = 0
+    attempts: Annotated[int, option("Attempts at a question; then it stays open-ended.", ge=1)] = 10
     confirm: Annotated[
         Literal["off", "report", "require"],
         option("A fresh vote after acceptance: off, report, or require."),

@@ -45,7 +45,7 @@ class CorpusOptions(ReplyOptions, frozen=True, kw_only=True):
         option("Folder of a data set that holds a corpus (MultiModalQA, OTT-QA, sources.jsonl)."),
     ] = ()
     dataset: Annotated[
-        str | None, option("Its reader; found out by its files where it is not named.", metavar="DATASET")
+        str | None, option("Its reader; recognised by its files by default.", metavar="DATASET")
     ] = None
     recordings: Annotated[
         tuple[Path, ...],
@@ -60,17 +60,17 @@ class CorpusOptions(ReplyOptions, frozen=True, kw_only=True):
     near: Annotated[
         float | None,
         option(
-            "Collapse texts and tables that are this alike, such as 0.9 (default: equal ones alone).",
+            "Merge texts and tables that are at least this similar, such as 0.9 (default: only exact duplicates).",
             ge=0.01,
             le=1,
         ),
     ] = None
-    licence: Annotated[str | None, option("Of the files, as SPDX names it.")] = None
+    licence: Annotated[str | None, option("Licence of the files (SPDX).")] = None
     verbaliser: Annotated[
         str | None, option("Model that describes images that have no description.", metavar="MODEL")
     ] = None
     draw_missing: Annotated[
-        bool, option("Draw a card for every image without pixels: for rehearsals, never for results.")
+        bool, option("Draw a placeholder for every missing image: for rehearsals, never for results.")
     ] = False
 
     def recorded(self) -> dict[str, Json]:
@@ -97,12 +97,12 @@ class DedupeOptions(Settings, frozen=True, kw_only=True):
 
     near: Annotated[
         float,
-        option("Similarity from which two texts or tables count as one (Jaccard of words).", ge=0.01, le=1),
+        option(
+            "Similarity from which two texts or tables count as duplicates (Jaccard of words).", ge=0.01, le=1
+        ),
     ] = 0.9
-    exact: Annotated[bool, option("Look for equal contents alone.")] = False
-    apply: Annotated[bool, option("Collapse them: the first one stays, the others become its aliases.")] = (
-        False
-    )
+    exact: Annotated[bool, option("Only look for exact duplicates.")] = False
+    apply: Annotated[bool, option("Merge them: the first one stays, the others become its aliases.")] = False
 
 
 class RetrievalOptions(ReplyOptions, frozen=True, kw_only=True):
@@ -130,17 +130,17 @@ class RetrievalOptions(ReplyOptions, frozen=True, kw_only=True):
         Literal["all", "required_modalities", "per_modality"], option("Which sources compete.")
     ] = "all"
     score: Annotated[
-        Literal["raw", "zscore"], option("Of the searches: raw, or zscore within each modality.")
+        Literal["raw", "zscore"], option("Scores of the searches: raw, or zscore within each modality.")
     ] = "raw"
     method: Annotated[
         str,
         option(
             "exact, an approximate search such as hnsw (its recall is measured and printed), or a server that holds the "
-            "vectors: qdrant:URL, postgresql://…",
+            "vectors: qdrant:URL (extra qdrant), postgresql://… (extra pgvector)",
             "--search",
         ),
     ] = "exact"
-    depth: Annotated[int, option("Sources of a ranking.", ge=1)] = 100
+    depth: Annotated[int, option("Length of a ranking.", ge=1)] = 100
     cuts: Annotated[tuple[int, ...], option("Cut-off of recall; may be repeated.", "-k")] = (5, 10)
     confidence: float = 0.95
     resamples: int = 10_000
@@ -170,7 +170,7 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
     verifier: Annotated[
         str,
         option(
-            "Model that says whether a question holds (default: the generator, as published; another is better).",
+            "Model that checks questions (default: the generator, as published; another is better).",
             metavar="MODEL",
         ),
     ] = ""
@@ -189,8 +189,7 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
     published: Annotated[
         bool,
         option(
-            "The numbers of the published set (1,024 questions of five styles), and its verifier, who gives the verdict before "
-            "the reason."
+            "The numbers of the published set (1,024 questions of five styles), and its verifier, which gives the verdict before the reason."
         ),
     ] = False
     combination: Annotated[
@@ -225,13 +224,14 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
         option("The seed is a candidate, too, where its modality is needed (as published it need not be)."),
     ] = False
     beta: Annotated[
-        float, option("Of the seeds' weights exp(-beta w), w the mean distance to neighbours.", ge=0)
+        float,
+        option("beta of the seeds' weights exp(-beta w), where w is the mean distance to neighbours.", ge=0),
     ] = 0.1
-    k_seed: Annotated[int, option("Neighbours of a seed's weight.", ge=1)] = 5
+    k_seed: Annotated[int, option("Neighbours from which a seed's weight is computed.", ge=1)] = 5
     scale: Annotated[
         Literal["multiply", "divide"],
         option(
-            "Of the seeds' weights: multiply by beta (as printed: all but uniform) or divide (keeps outliers away)."
+            "How beta scales the seeds' weights: multiply (as printed: nearly uniform) or divide (fewer outliers)."
         ),
     ] = "multiply"
     seed_modalities: Annotated[
@@ -243,9 +243,11 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
     ] = None
     necessity: Annotated[
         Literal["prompt", "ablate"],
-        option("Is every source needed? prompt: the verifier says; ablate: it is also tried without each."),
+        option(
+            "How it is checked that every source is needed: by the verifier (prompt), or also by leaving out each (ablate)."
+        ),
     ] = "prompt"
-    attempts: Annotated[int, option("At one question, at most.", ge=1)] = 8
+    attempts: Annotated[int, option("Attempts at one question, at most.", ge=1)] = 8
     closed_book: Annotated[
         Wanted, option("Can it be answered without any source? off, measure, or refuse such questions.")
     ] = "off"

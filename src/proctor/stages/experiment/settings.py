@@ -76,7 +76,7 @@ class AnswerSettings(ReplyOptions, frozen=True, kw_only=True):
         tuple[str, ...],
         option(
             "Model that answers, or python:module:function, or human:FILE; may be repeated; 'none': baselines alone. MODEL=VIEW,VIEW "
-            "shows it something else than --show says.",
+            "shows it other views than --show.",
             "-p",
             metavar="PREDICTOR",
         ),
@@ -174,11 +174,14 @@ class ClipAnswerSettings(ReplyOptions, frozen=True, kw_only=True):
     ] = ("question", "steps")
     style: Annotated[Literal["a", "b", "c", "d"], option("Of prompts with frames.")] = "d"
     shuffle: Annotated[
-        int | None, option("Seed of an own order of the options for each question (default: as printed).")
+        int | None, option("Shuffle the options of every question with this seed (default: as released).")
     ] = None
-    circular: Annotated[bool, option("Ask every rotation of the options; right only if all are.")] = False
+    circular: Annotated[bool, option("Ask every rotation of the options; right only if all are right.")] = (
+        False
+    )
     judge: Annotated[
-        str | None, option("Judge of open-ended answers; without one there are none.", metavar="MODEL")
+        str | None,
+        option("Model that marks open-ended answers; without one, none are asked for.", metavar="MODEL"),
     ] = None
     match_options: Annotated[
         str | None,

@@ -24,7 +24,7 @@ class ZeroshotSettings(ReplyOptions, frozen=True, kw_only=True):
     model: Annotated[
         str,
         option(
-            "Who is asked: openai/gpt-4o, compat/NAME@http://host:8000/v1, …",
+            "Model that is asked: openai/gpt-4o, compat/NAME@http://host:8000/v1, …",
             "--model",
             "-m",
             metavar="MODEL",
@@ -94,6 +94,6 @@ class ZeroshotSettings(ReplyOptions, frozen=True, kw_only=True):
             metavar="MODEL",
         ),
     ] = None
-    sample: Annotated[int | None, option("Ask only about so many steps, drawn by the seed.", ge=1)] = None
+    sample: Annotated[int | None, option("Ask only about this many steps, drawn by the seed.", ge=1)] = None
     resamples: Annotated[int, option("Of the intervals over recordings; 0 for none.", ge=0)] = 2_000
     seed: Annotated[int, option("Of everything that is drawn.", ge=0)] = 0
