@@ -267,7 +267,7 @@ class Workspace:
             raise UserError(
                 f"{error}.",
                 where=str(path),
-                hint=f"correct the file, or make it anew: {self.command_for(path.name)}",
+                hint=f"correct the file, or make it again: {self.command_for(path.name)}",
             ) from None
 
     def write_graphs(self, graphs: Mapping[str, TaskGraph]) -> None:

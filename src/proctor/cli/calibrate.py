@@ -212,7 +212,7 @@ def corrected_table(corrected: Mapping[str, Sequence[CorrectedScore]]) -> str:
     )
     lines = [table(rows, head)]
     if any(not s.own_error and s.share.value is not None for _, s in shown):
-        lines.append("* by the judge's error on all runs: right only if it errs alike on each")
+        lines.append("* by the judge's error on all runs: right only if it makes the same errors on each")
     notes: dict[str, list[str]] = {}
     for run, s in shown:
         for note in filter(None, (_why_not(s.mean), _why_not(s.share), s.warning)):

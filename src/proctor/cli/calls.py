@@ -233,7 +233,7 @@ def prune(settings: Pruning, output: Output) -> None:
         count, worth = opened.count(wanted), _sum(opened.totals(wanted)).cost
         if not settings.yes and not settings.dry_run:
             raise UserError(
-                f"{count:,} calls worth {dollars(worth)} would be removed for good.",
+                f"{count:,} calls worth {dollars(worth)} would be removed permanently.",
                 where=opened.place,
                 hint="add --yes to remove them, or --dry-run to look only; 'proctor calls export' keeps a copy",
             )

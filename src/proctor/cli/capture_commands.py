@@ -233,6 +233,6 @@ def withdraw(workspace: WorkspaceArgument, settings: WithdrawSettings, output: O
     lines = [f"{len(done.recordings)} recordings: {', '.join(done.recordings) or '–'}"]
     lines += [f"{name}: {count} lines" for name, count in done.changed.items()]
     lines += [f"{name}: removed whole; make it again" for name in done.removed]
-    lines += [f"{name}: written anew without them" for name in done.releases]
+    lines += [f"{name}: rewritten without them" for name in done.releases]
     lines += [] if done.done else ["", "nothing was changed; --yes removes all of this"]
     emit(done, "\n".join(lines), as_json=output.as_json)

@@ -390,7 +390,7 @@ def _status(code: object) -> int:
 
 
 def _interrupted() -> int:
-    note("proctor: interrupted; what was finished is kept, run the same command to go on")
+    note("proctor: interrupted; what was finished is kept, run the same command to continue")
     return _INTERRUPTED
 
 

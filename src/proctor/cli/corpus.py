@@ -58,7 +58,7 @@ def build(
         text += f"\nnext: proctor generate documents {workspace}"
     emit(result, text, as_json=output.as_json)
     if not result.complete:
-        warn("not all images were described, so no corpus was written; the same command goes on from here")
+        warn("not all images were described, so no corpus was written; the same command continues from here")
         raise typer.Exit(3 if result.calls and result.calls.stopped else 1)
 
 

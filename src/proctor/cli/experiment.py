@@ -79,7 +79,7 @@ def conduct_plan(
         warn(line)
     if done.stopped:
         warn(
-            f"stopped early: {done.stopped}; the same command goes on from here (--accept-failures: all the same)"
+            f"stopped early: {done.stopped}; the same command continues from here (--accept-failures: all the same)"
         )
     emit(_facts(done, chosen), _text(done, workspace, plan), as_json=output.as_json)
     if done.stopped:

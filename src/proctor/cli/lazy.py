@@ -145,7 +145,9 @@ class LazyGroup(Group):
         apps: Any = getattr(module, "apps", None)
         command = _command(cmd_name, module.app if apps is None else apps[cmd_name])
         needs, more = self.needs.get(cmd_name, ()), self.more.get(cmd_name, ())
-        command.epilog = extras_note(f"{ctx.command_path} {cmd_name}", needs, more) or command.epilog
+        command.epilog = (
+            extras_note(f"{ctx.command_path if ctx else 'proctor'} {cmd_name}", needs, more) or command.epilog
+        )
         return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002

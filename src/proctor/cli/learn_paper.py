@@ -109,7 +109,7 @@ def _change(row: Measured) -> str:
 def sweep(settings: SweepSettings, spread: Spread, output: Output) -> None:
     """Try many settings of learn mistakes, on a grid or at random, and choose on validation data.
 
-    Every trial is a run folder. A sweep that was killed goes on where it was; a file with more in it tries the rest.
+    Every trial is a run folder. A sweep that was stopped continues where it was; a file with more in it tries the rest.
 
     Example: proctor learn sweep --settings sweep.toml --out sweep --workers 2
     """

@@ -146,8 +146,8 @@ def evaluate_file(
 
 
 _WAYS: Final[Mapping[Refit, str]] = {
-    "calibration": "cross-validated by recipe: the two weights fitted anew on the other recipes",
-    "rules": "cross-validated by recipe: the leans of all rules learnt anew on the other recipes",
+    "calibration": "cross-validated by recipe: the two weights fitted on the other recipes",
+    "rules": "cross-validated by recipe: the leans of all rules learnt on the other recipes",
 }
 
 

@@ -155,4 +155,6 @@ def _ask(question: str, usual: str) -> str:
 
 def _require_terminal(options: str) -> None:
     if not sys.stdin.isatty():
-        raise UserError("nobody can be asked here: standard input is no terminal.", hint=f"give {options}")
+        raise UserError(
+            "questions cannot be asked here: standard input is no terminal.", hint=f"give {options}"
+        )

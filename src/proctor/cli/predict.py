@@ -71,7 +71,9 @@ def predict(
     if settings.run is not None and len(chosen) > 1:
         raise UserError("--run names one run, but there are several predictors.", hint="give one --predictor")
     if not chosen:
-        raise UserError("nobody answers these questions without a model.", hint="name one: --predictor MODEL")
+        raise UserError(
+            "these questions have no baselines, so they need a model.", hint="name one: --predictor MODEL"
+        )
     if dry_run.dry_run:
         from proctor.stages.trial import trial
 

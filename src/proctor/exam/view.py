@@ -203,5 +203,5 @@ def frame_times(view: View, end: float, steps: Sequence[tuple[float, float]] = (
     else:
         times = uniform(view.frames, end)
     if not times:
-        raise UserError(f"no frame lies before the moment of the question ({end:.2f} s).")
+        raise UserError(f"there is no frame before the moment of the question ({end:.2f} s).")
     return times

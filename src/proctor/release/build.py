@@ -136,7 +136,7 @@ def parse_rules(value: str | Mapping[str, Any]) -> BuildRules:
     for acceptance in (rules.question, rules.answers):
         if not 0 <= acceptance.min_confidence <= 1:
             raise UserError(
-                f"min_confidence is {acceptance.min_confidence}, it must lie in 0 to 1.", where="build rules"
+                f"min_confidence is {acceptance.min_confidence}, it must be 0 to 1.", where="build rules"
             )
     if rules.per_example < 0 or rules.minimum_golds < 0:
         raise UserError("per_example and minimum_golds cannot be negative.", where="build rules")

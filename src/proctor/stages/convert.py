@@ -227,7 +227,7 @@ def _target(path: Path, name: str | None) -> Format:
         return _format(path, name, None)
     names = ", ".join([PLAIN, *(f.name for f in formats() if f.write is not None)])
     raise UserError(
-        "the name of the target does not tell its format.",
+        "the format is not clear from the name of the target.",
         where=str(path),
         hint=f"say --to plain for a plain folder, or end the name in .csv, .eaf, .srt …; known: {names}",
     )

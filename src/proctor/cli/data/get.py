@@ -81,7 +81,7 @@ def _ask() -> None:
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UserError(
-            "nobody can be asked whether the licence is accepted; nothing was fetched.",
+            "the licence cannot be accepted here: standard input is no terminal; nothing was fetched.",
             hint="read what is shown above, then add --yes",
         )
     if not typer.confirm("Fetch these files under this licence?", err=True):

@@ -61,7 +61,7 @@ class PairOptions(ReplyOptions, frozen=True, kw_only=True):
         from proctor.ask.clip.pairs import PairModels
 
         if not self.generator:
-            raise UserError("nobody was named who writes pairs.", hint="name a model: -g openai/gpt-4o")
+            raise UserError("no model was named that writes pairs.", hint="name a model: -g openai/gpt-4o")
         return PairModels(generator=self.generator, categoriser=self.categoriser)
 
     def recorded(self) -> dict[str, Json]:
@@ -139,7 +139,7 @@ class FilterOptions(Assisted, frozen=True, kw_only=True):
         from proctor.ask.clip.filters import FilterModels
 
         if not self.judge and not self.assistant:
-            raise UserError("nobody was named who filters.", hint="name a judge (-j) and assistants (-a)")
+            raise UserError("no model was named that filters.", hint="name a judge (-j) and assistants (-a)")
         return FilterModels(judges=self.judge, assistants=self.assistant, consistency=self.consistency)
 
     @property
@@ -203,7 +203,7 @@ class ChoiceOptions(Assisted, frozen=True, kw_only=True):
 
         if not self.writer:
             raise UserError(
-                "nobody was named who writes wrong answers.", hint="name a model: -w openai/gpt-4o"
+                "no model was named that writes wrong answers.", hint="name a model: -w openai/gpt-4o"
             )
         return ChoiceModels(writer=self.writer, assistants=self.assistant)
 

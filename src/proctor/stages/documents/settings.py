@@ -287,7 +287,9 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
         from proctor.ask.documents.pipeline import DocumentsModels
 
         if not self.generator:
-            raise UserError("nobody was named who writes questions.", hint="name a model: -g openai/gpt-4o")
+            raise UserError(
+                "no model was named that writes questions.", hint="name a model: -g openai/gpt-4o"
+            )
         return DocumentsModels(
             entity=self.entity_model or self.generator,
             generator=self.generator,

@@ -101,7 +101,7 @@ def add_round(
             f"the round '{name}' has no tasks.", hint=f"see why in round-{kind}.dropped.jsonl, if it is there"
         )
     if twice:
-        raise UserError(f"the task '{twice[0][:60]}' stands twice in the round '{name}'.")
+        raise UserError(f"the task '{twice[0][:60]}' is there twice in the round '{name}'.")
     t = tables().rounds
     pid = new_pid()
     row = {
