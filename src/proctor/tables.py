@@ -29,21 +29,23 @@ Cells = Mapping[str, object]
 
 
 class Shown:
-    """What a stage returned: a line when it is printed, a table of its fields in a notebook; the base of structs."""
+    """What a stage returned, or a question: a line when it is printed, a table in a notebook; the base of structs."""
 
     __slots__ = ()
 
+    def _cells(self) -> Cells:
+        """Return what is shown; all its fields by default."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
     def __repr__(self) -> str:
-        fields = ((name, _BRIEF.repr(getattr(self, name))) for name in self.__struct_fields__)
-        text = ", ".join(f"{name}={value}" for name, value in fields)
+        text = ", ".join(f"{name}={_BRIEF.repr(value)}" for name, value in self._cells().items())
         return f"{type(self).__name__}({text if len(text) <= _LINE else text[: _LINE - 1] + '…'})"
 
     def _repr_html_(self) -> str:
-        values = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return html_table(
             [
                 {"": name, type(self).__name__: value if isinstance(value, _PLAIN) else _BRIEF.repr(value)}
-                for name, value in values
+                for name, value in self._cells().items()
             ]
         )
 
@@ -53,7 +55,7 @@ class Shown:
 
 def _brief() -> Repr:
     brief = Repr()
-    brief.maxlevel, brief.maxdict, brief.maxlist, brief.maxtuple = 2, 4, 3, 3
+    brief.maxlevel, brief.maxdict, brief.maxlist, brief.maxtuple, brief.maxstring = 2, 4, 3, 3, 60
     return brief
 
 

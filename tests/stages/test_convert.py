@@ -346,7 +346,7 @@ def _by_id(recordings: Any) -> list[Any]:
 
 def test_a_target_without_an_ending_is_told_of_plain(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("recording_id,text,start,end\nr,Cut,0,1\n", encoding="utf-8")
-    with pytest.raises(UserError, match="does not tell its format") as raised:
+    with pytest.raises(UserError, match="the format is not clear") as raised:
         convert(tmp_path / "a.csv", tmp_path / "out")
     assert "--to plain" in (raised.value.hint or "")
 

@@ -17,7 +17,7 @@ from proctor.datasets.interchange import Format, find_format, formats, guess_for
 from proctor.datasets.interchange.about import list_lost
 from proctor.datasets.interchange.orderless import derive_orderless
 from proctor.datasets.plain import write_plain
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, Json, read_json, write_jsonl
@@ -208,8 +208,8 @@ def _format(path: Path, name: str | None, kind: str | None, *, to_read: bool = F
     try:
         return find_format(name)
     except UserError as error:
-        known = ", ".join([*(f.name for f in formats()), *dataset_names()])
-        raise UserError(error.message, where=error.where, hint=f"known: {known}") from None
+        known = (*(f.name for f in formats()), *dataset_names())
+        raise UserError(error.message, where=error.where, hint=did_you_mean(name, known)) from None
 
 
 def _guessed(folder: Path) -> str:
@@ -230,7 +230,7 @@ def _target(path: Path, name: str | None) -> Format:
         return _format(path, name, None)
     names = ", ".join([PLAIN, *(f.name for f in formats() if f.write is not None)])
     raise UserError(
-        "the name of the target does not tell its format.",
+        "the format is not clear from the name of the target.",
         where=str(path),
         hint=f"say --to plain for a plain folder, or end the name in .csv, .eaf, .srt …; known: {names}",
     )

@@ -206,11 +206,12 @@ def _groups(workspace: Workspace, settings: PredictSettings) -> list[_Group]:
         if _is_of(item, settings.kind or item.question.kind, settings.form or form_of(item), which):
             found.setdefault((item.question.kind, form_of(item)), []).append(item)
     if not found:
+        kinds = {item.question.kind for item in items}
         there = ", ".join(sorted({f"{item.question.kind} ({form_of(item)})" for item in items}))
         raise UserError(
             "there are no items of this kind, form and set.",
             where=str(workspace.file("items.jsonl")),
-            hint=f"there are {there}",
+            hint=did_you_mean(settings.kind or "", kinds - {settings.kind}, f"there are {there}"),
         )
     return [_Group(kind_named(kind), form, which, there) for (kind, form), there in found.items()]
 
@@ -322,10 +323,13 @@ def _answered_by(floor: str, groups: Sequence[_Group]) -> list[_Group]:
         raise UserError(f"none of these items is answered by an order, but by {forms}.", hint=hint)
     fitting = [group for group in groups if floor in group.kind.floors(group.items)]
     if not fitting:
+        from proctor.llm.prices import meant_name
+
         known = dict.fromkeys(name for group in groups for name in group.kind.floors(group.items))
         raise UserError(
             f"there is no predictor '{floor}'.",
-            hint=f"a model is written PROVIDER/MODEL; without a model, {did_you_mean(floor, known)}",
+            hint=meant_name(floor)
+            or f"a model is written PROVIDER/MODEL; without a model, {did_you_mean(floor, known)}",
         )
     return fitting
 

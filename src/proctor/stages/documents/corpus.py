@@ -233,9 +233,9 @@ def _require_elsewhere(root: Path, files: Sequence[Path]) -> None:
     for path in files:
         if root.resolve().is_relative_to(path.resolve()):
             raise UserError(
-                f"the workspace {str(root)!r} lies within the folder that is read: its own files would become sources.",
+                f"the workspace {str(root)!r} is inside the folder that is read: its own files would become sources.",
                 where=str(path),
-                hint="put the workspace beside the folder",
+                hint="put the workspace next to the folder",
             )
 
 

@@ -13,7 +13,7 @@ import msgspec
 from sqlalchemy import Connection, bindparam, func, literal_column, select
 
 from proctor.database import fetch_one, fetch_together
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.said import say
 from proctor.verify.batches import Free, draw_tasks, mix_in
 from proctor.verify.desk import people
@@ -101,7 +101,7 @@ def add_round(
             f"the round '{name}' has no tasks.", hint=f"see why in round-{kind}.dropped.jsonl, if it is there"
         )
     if twice:
-        raise UserError(f"the task '{twice[0][:60]}' stands twice in the round '{name}'.")
+        raise UserError(f"the task '{twice[0][:60]}' is there twice in the round '{name}'.")
     t = tables().rounds
     pid = new_pid()
     row = {
@@ -189,8 +189,8 @@ def round_named(connection: Connection, name: str) -> Round:
     for round_ in list_rounds(connection):
         if round_.name == name:
             return round_
-    names = ", ".join(r.name for r in list_rounds(connection)) or "none"
-    raise UserError(f"there is no round '{name[:60]}'.", hint=f"rounds: {names}")
+    known = (r.name for r in list_rounds(connection))
+    raise UserError(f"there is no round '{name[:60]}'.", hint=did_you_mean(name, known))
 
 
 def round_of_task(connection: Connection, task_id: int) -> tuple[Round, Task]:
