@@ -122,16 +122,19 @@ class Records(Sequence[T], Generic[T]):
         if not self._records:
             return f"no {self._title}"
         first = self._key(self._records[0])
-        return f"{len(self):,} {self._title}" + (f", the first one {first!r:.60}" if first else "")
+        return self._many() + (f", the first one {first!r:.60}" if first else "")
 
     def _repr_html_(self) -> str:
         rows = [self._row(record) for record in self._records[:_SHOWN]]
         more = len(self) - len(rows)
         return (
             html_table(rows)
-            + f"<p>{len(self):,} {escape(self._title)}"
+            + f"<p>{escape(self._many())}"
             + (f", {more:,} of them not shown</p>" if more else "</p>")
         )
+
+    def _many(self) -> str:
+        return f"{len(self):,} {self._title if len(self) != 1 else self._title.removesuffix('s')}"
 
     def rows(self) -> list[dict[str, object]]:
         """Return the cells of every record, one dict each with the same columns."""
