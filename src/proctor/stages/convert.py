@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, cast
@@ -139,6 +139,10 @@ def convert(
             f"'{unknown[0][:60]}' is no option of either format.",
             hint=f"see docs/interchange.md; used here: {', '.join(sorted(used)) or 'none'}",
         )
+    if writer is None:  # a plain recording has steps
+        bare = [Dropped(r.id[:120], "no_segments", "no step") for r in found.recordings if not r.segments]
+        kept = tuple(r for r in found.recordings if r.segments)
+        found = replace(found, recordings=kept, dropped=(*found.dropped, *bare))
     objects: Sequence[Any] = found.recordings if kind == "recordings" else tuple(found.graphs.values())
     if not objects:
         raise UserError(
@@ -347,4 +351,5 @@ def _closing(
 
 def _reasons(dropped: Sequence[Dropped]) -> str:
     counted = Counter(d.reason for d in dropped).most_common(5)
-    return "dropped: " + ", ".join(f"{reason} {n:,}" for reason, n in counted) if counted else ""
+    reasons = ", ".join(f"{reason} {n:,}" for reason, n in counted)
+    return f"dropped: {reasons}; the first is {dropped[0].id}: {dropped[0].detail}" if counted else ""
