@@ -174,6 +174,13 @@ def test_mistakes_are_errors_with_the_text_of_the_commands(
         call(bench)  # type: ignore[operator]
 
 
+def test_a_folder_that_cannot_be_read_leaves_no_workspace(tmp_path: Path) -> None:
+    ws = proctor.Workspace(tmp_path / "new")
+    with pytest.raises(UserError, match="there is no such folder"):
+        ws.read("plain", tmp_path / "absent")
+    assert not ws.root.exists()
+
+
 def test_help_shows_the_options_of_the_stage() -> None:
     parameters = inspect.signature(proctor.Workspace.generate).parameters
     assert {"kind", "generator", "examples", "per_recording", "max_cost", "videos", "seed"} <= set(parameters)
