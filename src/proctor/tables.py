@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 import msgspec
 
 from proctor.errors import MissingExtraError
+from proctor.terminal import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +23,8 @@ T = TypeVar("T")
 
 _SHOWN: Final = 10
 """Rows of a table in a notebook."""
+_NARROW: Final = 32
+"""Characters of a cell that is printed."""
 _LONGEST: Final = 120
 """Characters of a cell there."""
 
@@ -36,7 +39,7 @@ class Shown:
     def __repr__(self) -> str:
         fields = ((name, _BRIEF.repr(getattr(self, name))) for name in self.__struct_fields__)
         text = ", ".join(f"{name}={value}" for name, value in fields)
-        return f"{type(self).__name__}({text if len(text) <= _LINE else text[: _LINE - 1] + '…'})"
+        return f"{type(self).__name__}({_cut(text, _LINE)})"
 
     def _repr_html_(self) -> str:
         values = ((name, getattr(self, name)) for name in self.__struct_fields__)
@@ -124,6 +127,14 @@ class Records(Sequence[T], Generic[T]):
         first = self._key(self._records[0])
         return self._many() + (f", the first one {first!r:.60}" if first else "")
 
+    def __str__(self) -> str:
+        """Return the first records as a table, for ``print``."""
+        rows = self[:_SHOWN].rows()
+        lines = [list(rows[0]), *([_text(cell) for cell in row.values()] for row in rows)] if rows else []
+        widths = [min(_NARROW, max(map(len, column))) for column in zip(*lines, strict=True)]
+        cut = ([f"{_cut(cell, n):{n}}" for cell, n in zip(line, widths, strict=True)] for line in lines)
+        return "\n".join([*("  ".join(line).rstrip() for line in cut), self._many()])
+
     def _repr_html_(self) -> str:
         rows = [self._row(record) for record in self._records[:_SHOWN]]
         more = len(self) - len(rows)
@@ -198,14 +209,21 @@ def html_table(rows: Sequence[Cells]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+    number = isinstance(value, int) and not isinstance(value, bool)
+    return f"{value:,}" if number else "" if value is None else printable(str(value))
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def _td(value: object) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if isinstance(value, float):
-        text = f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
-    else:
-        text = f"{value:,}" if number else "" if value is None else str(value)
-    shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return f'<td style="text-align:{"right" if number else "left"}">{escape(shown)}</td>'
+    text = _text(value)
+    return f'<td style="text-align:{"right" if number else "left"}">{escape(_cut(text, _LONGEST))}</td>'
 
 
 def _key(record: Any) -> str:
