@@ -47,6 +47,16 @@ def test_what_is_printed_is_short() -> None:
     assert len(repr(Records([Thing("a" * 10_000)]))) < 120
 
 
+def test_print_shows_a_table() -> None:
+    named = Records(
+        [Thing("a" * 40, 1234.5), Thing("b\x1b[2J")] * 8, "things", row=lambda t: {"id": t.id, "size": t.size}
+    )
+    lines = str(named).splitlines()
+    assert lines[:3] == [f"{'id':32}  size", f"{'a' * 31}…  1,234.5", r"b\x1b[2J".ljust(32) + "  1"]
+    assert (len(lines), lines[-1]) == (12, "16 things")
+    assert str(THINGS[:0]) == "0 things"
+
+
 def test_cells_are_flat() -> None:
     assert flat(THINGS[0]) == {"id": "a", "size": 1.5, "tags": "x; y", "facets.type": "next", "parts": ""}
     assert flat(THINGS[1])["parts"] == '[{"n":1}]'

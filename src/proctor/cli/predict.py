@@ -100,6 +100,9 @@ def _told(result: Predicted) -> str:
         lines.append(closing_text(result.calls, result.failures))
     elif result.failures:
         lines.append(failed_text(result.failures))
+    lines += [f"  {kind}: {why}" for kind, why in result.why.items()]
+    if "not_shown" in result.why:
+        lines.append("  → --videos FOLDER says where videos are; --show recipe or question needs none")
     if result.shrunk:
         ways = "; ".join(f"{n:,} × {way}" for way, n in list(result.shrunk.items())[:3])
         more = len(result.shrunk) - 3

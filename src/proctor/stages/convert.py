@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, cast
@@ -140,10 +140,16 @@ def convert(
             f"'{unknown[0][:60]}' is no option of either format.",
             hint=f"see docs/interchange.md; used here: {', '.join(sorted(used)) or 'none'}",
         )
+    if writer is None:  # a plain recording has steps
+        bare = [Dropped(r.id[:120], "no_segments", "no step") for r in found.recordings if not r.segments]
+        kept = tuple(r for r in found.recordings if r.segments)
+        found = replace(found, recordings=kept, dropped=(*found.dropped, *bare))
     objects: Sequence[Any] = found.recordings if kind == "recordings" else tuple(found.graphs.values())
     if not objects:
         counted = Counter(d.reason for d in found.dropped).most_common(5)
         reasons = ", ".join(f"{reason} {n:,}" for reason, n in counted)
+        if first := next(iter(found.dropped), None):
+            reasons += f"; the first is {first.id}: {first.detail}"
         raise UserError(
             f"no {'recording' if kind == 'recordings' else 'task graph'} could be read.",
             where=str(source),

@@ -122,6 +122,7 @@ class Predicted(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
         note: where another run had the name.
         calls: of models; None where none was asked.
         shrunk: how many were shrunk, for each way.
+        why: what the first failure of each kind says that no call had.
     """
 
     run: str
@@ -134,6 +135,7 @@ class Predicted(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     note: str = ""
     calls: Closing | None = None
     shrunk: dict[str, int] = {}
+    why: dict[str, str] = {}
 
 
 class AnswersIn(msgspec.Struct, frozen=True, kw_only=True):
@@ -787,7 +789,10 @@ class _Run:
         shrunk: dict[str, int] | None = None,
     ) -> Predicted:
         """Return the closing line."""
-        failures = Counter(p.failure.partition(":")[0][:40] for p in answers if p.failure is not None)
+        said = [p.failure.partition(":") for p in answers if p.failure is not None]
+        failures = Counter(kind[:40] for kind, _, _ in said)
+        of_calls = {} if calls is None else calls.outcomes
+        first = {kind[:40]: why.strip() for kind, _, why in reversed(said) if why and kind not in of_calls}
         return Predicted(
             run=self.folder.name,
             kind=self.info.kind,
@@ -799,6 +804,7 @@ class _Run:
             note=self.note,
             calls=calls,
             shrunk=shrunk or {},
+            why=first,
         )
 
 
