@@ -93,6 +93,37 @@ def test_the_option_offers_the_languages_that_there_are() -> None:
     assert {path.stem for path in language.CATALOGS.glob("*.po")} == language.LANGUAGES.keys() - {"en"}
 
 
+def test_what_is_refused_before_a_page_is_asked_is_said_in_the_language_of_the_person(office: Any) -> None:
+    """The project's language is English."""
+    ana, gita = office.hire("ana"), office.hire("gita", "coordinator")
+    office.do(set_settings, ana, {"language": "de"})
+
+    def refused(who: Any) -> list[tuple[int, str]]:
+        client = office.client(who)
+        answers = [
+            client.post("/my", headers={"Sec-Fetch-Site": "cross-site"}),
+            client.post("/my", content=b"x" * 1_000_001),
+            client.get("/", headers={"Host": "evil.example"}),
+            client.get("/no-such-page"),
+            client.get("/no%20page"),
+            client.delete("/my"),
+            *(client.post("/next") for _ in range(40)),
+        ]
+        return [(answer.status_code, answer.text) for answer in answers]
+
+    own = refused(ana)
+    assert [status for status, _ in own[:6]] == [403, 413, 400, 404, 404, 405]
+    assert own[-1][0] == 429
+    for n, word in enumerate(
+        ("Abgelehnt", "Zu groß", "Unbekannter", *["Hier ist nichts"] * 2, "Das geht hier nicht")
+    ):
+        assert word in own[n][1]
+    assert "Sekunde" in own[-1][1]
+    for (status, german), (other, english) in zip(own[:6], refused(gita), strict=False):
+        assert status == other
+        assert german != english
+
+
 # -- sentences -------------------------------------------------------------------------------------------------
 
 
