@@ -17,6 +17,7 @@ pytest.importorskip("starlette", reason="needs the extra `studio`")
 
 from starlette.requests import Request
 
+from proctor.capture.records import Hint, Script, ScriptStep, Slot
 from proctor.cli.studio import Listening
 from proctor.drawing.view import view_graph
 from proctor.errors import UserError
@@ -26,12 +27,14 @@ from proctor.said import say, say_count, say_in
 from proctor.studio import language
 from proctor.studio.bundles import bundle
 from proctor.studio.rendering import STATIC, environment, explain
+from proctor.studio.tasks.record import view
 from proctor.verify.desk.people import set_settings
 from proctor.verify.desk.records import InvalidError
 from proctor.verify.rounds.form import FormSheet
 from proctor.verify.rounds.graph import KIND, GraphOptions, GraphSheet, GraphStep, GraphTask
 from proctor.verify.rounds.rate import KIND as RATE
 from proctor.verify.rounds.rate import RateOptions, RateTask, read_form
+from proctor.verify.rounds.record import RecordOptions, RecordTask
 
 ROOT = Path(__file__).parents[2]
 
@@ -198,6 +201,18 @@ def test_drawings_and_kinds_of_mistakes_are_said_too(german: Any) -> None:
     (row,) = view_graph(moment, None).rows
     assert [language.translated(kind) for kind, _ in row.mistakes] == ["Abmessen", "Own kind"]
     assert language.translated(row.words) == "Abmessen, Own kind (current, 2 errors)"
+
+
+def test_hints_of_a_script_are_said_too(german: Any) -> None:
+    german("{wrong} instead of {right}", "{wrong} statt {right}")
+    hints = tuple(Hint(step="s", kind="timing", text="2 min instead of 1 min", by=by) for by in ("text", "m"))
+    more: dict[str, Any] = {"id": "x", "activity": "tea", "strategy": "normal"}
+    script = Script(title="Tea", steps=(ScriptStep(step="s", text="Wait 1 min"),), hints=hints, **more)
+    slot = Slot(script="x", participant="", environment="k", **more)
+    shown = msgspec.json.decode(
+        view(None, RecordTask(slot=slot, script=script), None, RecordOptions(), "").data
+    )
+    assert [hint["text"] for hint in shown["hints"]] == ["2 min statt 1 min", "2 min instead of 1 min"]
 
 
 def test_the_form_that_is_shipped_is_said_too_and_that_of_others_is_not(german: Any) -> None:
