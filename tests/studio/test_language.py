@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra `studio`")
 
 from starlette.requests import Request
+from tests.studio import roundwork
 
 from proctor.capture.records import Hint, Script, ScriptStep, Slot
 from proctor.cli.studio import Listening
@@ -28,6 +29,7 @@ from proctor.studio import language
 from proctor.studio.bundles import bundle
 from proctor.studio.rendering import STATIC, environment, explain
 from proctor.studio.tasks.record import view
+from proctor.verify.desk import rounds, work
 from proctor.verify.desk.people import set_settings
 from proctor.verify.desk.records import InvalidError
 from proctor.verify.rounds.form import FormSheet
@@ -226,6 +228,22 @@ def test_the_form_that_is_shipped_is_said_too_and_that_of_others_is_not(german: 
     assert [language.translated(text) for _, text in caught.value.errors] == ["Es fehlt: Wie flüssig?", "Es fehlt: Fluent?"]  # fmt: skip
     (field, _) = RATE.fields(None, RateOptions(fields=(shipped, own)))  # type: ignore[arg-type]
     assert [language.translated(end) for end in field.ends] == ["incomprehensible", "flüssig"]
+
+
+def test_a_reviewer_reads_the_shipped_form_in_their_language(office: Any, words: Any) -> None:
+    ana, gita = office.hire("ana"), office.hire("gita", "coordinator")
+    office.do(set_settings, gita, {"language": "de"})
+    round_ = roundwork.begin(office.desk, "rate", roundwork.make_tasks("rate", 1), wanted=1)
+    batch = office.do(rounds.open_batch, round_, ana)
+    pid = office.desk.read(lambda c: rounds.count_batch(c, batch)).following
+    sheet = msgspec.Raw(msgspec.json.encode(roundwork.sheet_of("rate")))
+    office.do(work.submit, pid, ana, sheet=sheet, rev=0, key="k" * 20)
+    place = f"/rounds/{round_.pid}/review/{batch.pid}"
+    assert "Nein" in words(office.get(gita, place))
+    sample = words(office.get(gita, f"{place}/{pid}"))
+    assert sample.count("Wie gut ist die Sprache der Frage?") >= 2  # as it was rated, and to correct it
+    for english in ("fluent", "Yes", "yes", "style?"):
+        assert english not in sample
 
 
 def test_days_are_written_as_the_language_has_them() -> None:
