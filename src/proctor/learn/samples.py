@@ -341,7 +341,7 @@ def divide(data: StepData, dataset: Dataset, folder: Path, split: SplitName) -> 
         if not members.size or len({*target[members].tolist()}) < 2:
             what = "mistaken" if target[members].all() else "without mistake"
             raise UserError(
-                f"all {members.size:,} steps in '{name}' of the split {split} are {what}; nothing can be told from one class."
+                f"all {members.size:,} steps in '{name}' of the split {split} are {what}; nothing can be learnt from one class."
                 if members.size
                 else f"no step is in '{name}' of the split {split}.",
                 where=str(folder),

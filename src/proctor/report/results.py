@@ -236,7 +236,7 @@ def standing_plot(standing: Standing) -> Drawn | None:
     rows = [(line.name.label, line.run.role, row) for line in rivals if (row := line.row()) is not None]
     guide = ["The mark is the score, the line its interval."]
     guide += (
-        [f"Shaded from the left: what the best floor reaches without looking ({show_value(low)})."]
+        [f"Shaded from the left: what the {standing.best_floor} reaches without looking ({show_value(low)})."]
         if low
         else []
     )
@@ -369,7 +369,7 @@ def _sliced(standing: Standing, title: str, kind: str, sizes: Mapping[str, int])
     rows = [(run_cell(line), *(cell(line, name) for name in ("all", *sizes))) for line in standing.scored]
     if any(floors.values()):
         best = tuple(Cell(show_value(f.value) if f is not None else "–") for f in floors.values())
-        rows.append((Cell("Best floor", tone="floor"), *best))
+        rows.append((Cell(standing.best_floor.capitalize(), tone="floor"), *best))
     few = any(row.note for line in standing.scored for name in sizes if (row := line.row(name)) is not None)
     notes = (
         ["In brackets: points above the best floor of the column, where the same judge marked it."]
@@ -772,7 +772,7 @@ def view_parts(standing: Standing) -> Iterator[Part]:
     head = (
         "Model and view",
         "Score",
-        "Above the best floor",
+        f"Above the {standing.best_floor}",
         "By seeing",
         "Tokens in, a question",
         f"US dollars, {_QUESTIONS:,} questions",
