@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tests.report.pages import HOSTILE, full_page
 
 from proctor.report.page import render_page, write_page
-from proctor.report.parts import ExampleView, Heat, Highlight, Page, Section, SourceView, Table
+from proctor.report.parts import ExampleView, Heat, Highlight, Listing, Page, Section, SourceView, Table
 
 
 def test_everything_that_was_given_stands_on_the_page():
@@ -127,3 +128,18 @@ def test_names_of_columns_are_broken_behind_their_signs_and_stay_text():
 def test_an_empty_cell_stays_empty():
     page = Page("p", sections=(Section("a", "A", (Table("t", ("", "b"), (("x", ""),)),)),))
     assert "(no name)" not in render_page(page)
+
+
+def test_lines_of_a_long_list_have_so_much_room_and_what_has_none_is_counted():
+    rng = random.Random(0)
+    lines = [((f"{rng.getrandbits(900):x}",), ["all"]) for _ in range(6_000)]
+    listings = tuple(Listing.of(name, f"Each {name}", ("Line",), lines) for name in ("first", "then"))
+    text = render_page(Page("p", sections=(Section("a", "A", listings),)))
+    packed = [len(one) for one in re.findall('data-rest="([^"]*)"', text)]
+    assert sum(packed) <= 250_000
+    assert len(text) < 250_000 + 2 * 500 * 330 + 100_000
+    left = [
+        int(n.replace(",", "")) for n in re.findall("The first 500 of 6,000; ([0-9,]+) have no room", text)
+    ]
+    assert len(left) == 2
+    assert 0 < left[0] < left[1] <= 5_500

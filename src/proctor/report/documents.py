@@ -244,7 +244,10 @@ def _attempts(found: Writing, questions: Sequence[Question], each: Listing) -> S
             for m in found.near_known[:_NEAR]
         )
         head = ("question", "list", "by", "value", "text")
-        parts.append(Table("Near questions that models may have learnt from", head, rows, digits=False))
+        left = len(found.near_known) - len(rows)
+        note = f"The first {_NEAR}; {left:,} more are not listed." if left > 0 else ""
+        title = "Near questions that models may have learnt from"
+        parts.append(Table(title, head, rows, note, digits=False))
     parts.append(each)
     return Section("attempts", "Attempts", tuple(parts))
 

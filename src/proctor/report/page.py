@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import textwrap
+import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +28,7 @@ from markupsafe import Markup, escape
 from proctor.records import atomic_write
 from proctor.report.figures import draw_figure, figure_guide
 from proctor.report.parts import (
+    LINES,
     RARE,
     Cell,
     Drawn,
@@ -35,6 +39,7 @@ from proctor.report.parts import (
     Page,
     Paragraph,
     Part,
+    Row,
     SourceView,
     Table,
     values_of,
@@ -52,6 +57,8 @@ _BRIEF: Final = 220
 _KEYS: Final = frozenset({"text", "run", "mark", "other", "other-mark", "than"})
 """Filters that every page has, as its address names them; a facet of such a name is told apart."""
 _THAN: Final = ("better", "equal", "worse")
+_ROOM: Final = 250_000
+"""Characters of all lines of listings that scripts add."""
 _PICTURE: Final = re.compile(r"data:image/(jpeg|png|webp|gif);base64,[A-Za-z0-9+/=]+")
 
 
@@ -99,8 +106,12 @@ def render_page(page: Page) -> str:
     shared = {picture: n for n, picture in enumerate(p for p, times in uses.items() if times > 1)}
     said: set[str] = set()
     sections = [(section, _parts(section.parts, said)) for section in page.sections]
-    places = {example.id: n for n, example in enumerate(page.examples, 1)}
     found = _Finder(page)
+    links = _Links(
+        found,
+        {e.id: n for n, e in enumerate(page.examples, 1)},
+        {key: part.counts for key, part in lists.items()},
+    )
     return (
         _environment()
         .get_template("page.html.j2")
@@ -109,10 +120,12 @@ def render_page(page: Page) -> str:
             shared=shared,  # pictures of several questions are defined once
             examples=examples,
             frames=frames,
-            places=places,
+            places=links.places,
             sections=sections,
             found=found,
-            lists={key: part.counts for key, part in lists.items()},
+            link=links.of,
+            rest=links.rest([*lists.values()]),
+            lines=LINES,
             charts=_parts(page.charts, said),
             open_examples=_OPEN,
             policy=content_policy(style, scripts),
@@ -134,6 +147,10 @@ def _environment() -> Environment:
         full=lambda cell: cell if isinstance(cell, Cell) else Cell(cell),
     )
     return environment
+
+
+def _shown(text: str) -> str:
+    return clip_line(text, _MAX_LINE) if text.strip() else ""
 
 
 @lru_cache(maxsize=10_000)
@@ -201,6 +218,57 @@ class _Finder:
             elif self._all.get(name) != {value}:
                 return None
         return urlencode(named)
+
+
+@dataclass(slots=True)
+class _Links:
+    """Where numbers of a page lead to.
+
+    Attributes:
+        found: what examples can be filtered by.
+        places: of the examples, by id.
+        counts: of the listings' tags, by id of the listing.
+    """
+
+    found: _Finder
+    places: Mapping[str, int]
+    counts: Mapping[str, Mapping[str, int]]
+
+    def of(self, cell: Cell) -> tuple[str, ...]:
+        """Return where a cell leads to: an example, or examples and their filters, or a listing and its tag; empty for nowhere."""
+        if cell.item in self.places:
+            return (f"#item-{self.places[cell.item]}",)
+        if cell.find and (query := self.found.query(cell.find)) is not None:
+            return "#examples", query
+        id_, tag = cell.among or ("", "")
+        return (f"#list-{id_}", _line(tag).unescape()) if tag in self.counts.get(id_, ()) else ()
+
+    def rest(self, listings: Sequence[Listing]) -> dict[str, tuple[str, int]]:
+        """Return by listing the lines behind the first ones, packed, and how many these are; some, where not all have room."""
+        left, packed = _ROOM, {}
+        for listing in listings:
+            rows = [*zip(listing.table.rows, listing.tags, strict=True)][LINES:]
+            while rows and len(text := self._pack(rows, [*listing.counts])) > left:
+                rows = rows[: len(rows) // 2]
+            if rows:
+                packed[listing.id] = text, len(rows)
+                left -= len(text)
+        return packed
+
+    def _pack(self, rows: Sequence[tuple[Row, tuple[str, ...]]], tags: Sequence[str]) -> str:
+        places = {tag: n for n, tag in enumerate(tags)}
+        lines = [[[places[tag] for tag in own], *map(self._cell, row)] for row, own in rows]
+        text = json.dumps(lines, ensure_ascii=False, separators=(",", ":"))
+        return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode("ascii")
+
+    def _cell(self, cell: str | Cell) -> str | list[Any]:
+        """Return a text, or a text and where it leads to, or several of them."""
+        if isinstance(cell, str):
+            return _shown(cell)
+        if cell.parts:
+            return [[*map(self._cell, cell.parts)]]
+        to = self.of(cell)
+        return [_shown(cell.text), *to] if to else _shown(cell.text)
 
 
 def _parts(parts: Sequence[Part], said: set[str]) -> list[dict[str, Any]]:

@@ -115,7 +115,7 @@ class Table:
 
 
 LINES: Final = 500
-"""Lines that a listing holds."""
+"""Lines of a listing that a page has as a table; scripts add those behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +141,9 @@ class Listing:
     def of(
         cls, id: str, title: str, head: tuple[str, ...], lines: Sequence[tuple[Row, Iterable[str]]]
     ) -> Listing:
-        """Return the first ``LINES`` lines, each given with its tags, and say how many more there are."""
-        left = len(lines) - LINES
-        note = f"And {left:,} more, for which the page has no room." if left > 0 else ""
-        table = Table(title, head, tuple(row for row, _ in lines[:LINES]), note, digits=False)
-        return cls(id, table, tuple(tuple(dict.fromkeys(tags)) for _, tags in lines[:LINES]))
+        """Return a listing of lines that are each given with its tags."""
+        table = Table(title, head, tuple(row for row, _ in lines), digits=False)
+        return cls(id, table, tuple(tuple(dict.fromkeys(tags)) for _, tags in lines))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -203,6 +201,16 @@ class Heat:
             return None
         share = value / self.high if self.high > 0 else 0.0
         return round(8 * min(1.0, max(0.0, share)))
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return a value as it is printed, with where it leads to; empty for none."""
+        name, values = self.rows[row]
+        text = self.show(values[column])
+        return Cell(
+            text,
+            find=self.finds[row][column] if self.finds and text else (),
+            among=(self.among, f"{name}, {self.columns[column]}"),
+        )
 
     def show(self, value: float | None) -> str:
         """Return a value as it is printed."""

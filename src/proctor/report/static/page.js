@@ -58,17 +58,19 @@
   const keep = () => {
     const chosen = fields.filter((field) => field.value)
       .map((field) => [field.dataset.key, field === word ? field.value : field.selectedOptions[0].text]);
-    history.replaceState(null, "", chosen.length ? "#find?" + new URLSearchParams(chosen) : "#examples");
+    const sorted = location.hash.match(/;.*/)?.[0] ?? "";
+    history.replaceState(null, "", (chosen.length ? "#find?" + new URLSearchParams(chosen) : "#examples") + sorted);
   };
   const reveal = () => {
-    if (location.hash.startsWith("#find?")) {
-      read(location.hash.slice(6));
+    const [place] = location.hash.slice(1).split(";");
+    if (place.startsWith("find?")) {
+      read(place.slice(5));
       document.getElementById("filters").scrollIntoView();
       const first = cards.find((card) => !card.hidden);
       if (first) first.open = true;
       return;
     }
-    const card = document.getElementById(location.hash.slice(1))?.closest(".example");
+    const card = document.getElementById(place)?.closest(".example");
     if (!card) return;
     if (card.hidden) read("");
     card.open = true;
