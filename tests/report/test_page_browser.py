@@ -101,7 +101,7 @@ def test_an_answer_without_a_mark_leads_to_its_question(browser: Any, tmp_path: 
     page.goto(written.as_uri())
     if scripts:
         page.fill("#f-text", "nothing that is there")
-    link = page.locator("td a[href^='#item-']").last
+    link = page.get_by_role("region", name="Each of them").locator("td a[href^='#item-']").last
     card = page.locator(".example", has=page.locator(str(link.get_attribute("href"))))
     assert not card.locator(".question").is_visible()
     link.click()
@@ -152,12 +152,13 @@ def test_a_number_opens_its_questions_and_filters_stay_in_the_address(browser: A
     page.close()
 
 
-COUNTS = """() => [...document.querySelectorAll("#benchmark, #dataset, #graphs, #funnel, #verification")].flatMap((section) =>
-  [...section.querySelectorAll("table a.find")].map((link) => ({
+COUNTS = """() => [...document.querySelectorAll("#moment, #benchmark, #dataset, #graphs, #funnel, #verification")].flatMap((section) =>
+  [...section.querySelectorAll("td a.find")].filter((link) => section.id !== "moment" || /^[0-9]+$/.test(link.textContent)
+    && /^(Leaderboard|All pairs|Marks given|Counted|Answers without a mark|.* beside .*)$/.test(link.closest(".scroll").getAttribute("aria-label"))).map((link) => ({
     where: link.closest(".scroll").getAttribute("aria-label") + ": " + link.closest("tr").cells[0].innerText,
     number: parseInt(link.textContent.replace(/.* (?=[0-9]+$)/, "")), column: link.closest("td").cellIndex, link })))"""
 OF_ANSWERS = re.compile(
-    r"^Who wrote|^Answers through|answers kept|^Questions and answers by type: .*@([6-9]|1[0-9])| per (question|answer)|, mean@|shortest to|weighted by"
+    r"^Who wrote|^Answers through|answers kept|^Composition.*@2|@[0-9]+ per cent|kept of those|agreement of two|steps per activity|^Questions and answers by type: .*@([6-9]|1[0-9])| per (question|answer)|, mean@|shortest to|weighted by"
 )
 
 
@@ -179,6 +180,15 @@ def test_every_count_opens_as_many_questions_or_lines(browser: Any, tmp_path: Pa
         seen.add(one["where"].partition(":")[0])
         page.evaluate("history.replaceState(null, '', '#')")
     assert {
+        "Leaderboard",
+        "All pairs",
+        "Marks given",
+        "Counted",
+        "Answers without a mark",
+        "strong beside constant",
+        "Each cluster",
+        "Each activity",
+        "Steps of Tea",
         "Composition",
         "Key figures",
         "How the questions came about",
@@ -260,6 +270,24 @@ def test_a_long_list_says_so_and_opens_all_of_it(browser: Any, tmp_path: Path) -
     )
     assert shown.count() == 1_400
     assert page.get_by_role("button", name="Show all 1,400").count() == 0
+    page.close()
+
+
+def test_numbers_of_a_chart_open_their_questions_by_keyboard(browser: Any, tmp_path: Path) -> None:
+    page = browser.new_page()
+    page.goto(write_page(tmp_path / "page.html", report()).as_uri())
+    links = (
+        page.get_by_role("region", name="Scores: moments").get_by_role("row", name="weak").get_by_role("link")
+    )
+    assert links.count() == 2  # the score and its interval
+    links.first.focus()
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#find?run=weak")
+    assert page.inner_text("#found") == "10 of 12 examples"
+    page.locator("select[data-of=mark]").first.select_option("not asked")
+    assert page.inner_text("#found") == "2 of 12 examples"
+    page.locator("select[data-of=mark]").first.select_option("no mark")
+    assert page.inner_text("#found") == "6 of 12 examples"
     page.close()
 
 

@@ -16,7 +16,7 @@ import textwrap
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +35,7 @@ from proctor.report.parts import (
     ExampleView,
     Fold,
     Heat,
+    Led,
     Listing,
     Page,
     Paragraph,
@@ -56,9 +57,10 @@ _BRIEF: Final = 220
 """Characters of a text in the gallery, whose example has it in full."""
 _KEYS: Final = frozenset({"text", "run", "mark", "other", "other-mark", "than"})
 """Filters that every page has, as its address names them; a facet of such a name is told apart."""
-_THAN: Final = ("better", "equal", "worse")
+_THAN: Final = ("better", "equal", "worse", "compared", "not compared")
 _ROOM: Final = 250_000
 """Characters of all lines of listings that scripts add."""
+_NUMBER: Final = re.compile(r'<data value="(?P<n>\d+)">(?P<text>[^<]*)</data>')
 _PICTURE: Final = re.compile(r"data:image/(jpeg|png|webp|gif);base64,[A-Za-z0-9+/=]+")
 
 
@@ -174,6 +176,7 @@ class _Finder:
     Attributes:
         facets: of which there are some, but not one for each question: values by name.
         rare: names of those that only numbers lead to; their fields are folded.
+        than: how the first of two runs may stand.
         systems: that answered.
         codes: their marks.
     """
@@ -187,8 +190,13 @@ class _Finder:
         most = {name: 400 if name in RARE else 60 for name in self._all}
         self.facets = {name: sorted(v) for name, v in self._all.items() if 1 < len(v) <= most[name]}
         self.rare = RARE & self.facets.keys()
+        self.than = _THAN
         self.systems = list(dict.fromkeys(name for a in answers for name in (a.system, *a.also)))
         self.codes = sorted({a.code for a in answers if a.code})
+        if any(a.score is not None for a in answers):
+            unasked = any(sum(1 + len(a.also) for a in e.answers) < len(self.systems) for e in page.examples)
+            lacking = unasked or any(a.score is None for a in answers)
+            self.codes += ["marked", "no mark"] * lacking + ["not asked"] * unasked
 
     def number(self, facet: str) -> int:
         """Return which facet of the page it is."""
@@ -262,12 +270,14 @@ class _Links:
         return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode("ascii")
 
     def _cell(self, cell: str | Cell) -> str | list[Any]:
-        """Return a text, or a text and where it leads to, or several of them."""
+        """Return a text, or a text, where it leads to and what stands below it, or several of them."""
         if isinstance(cell, str):
             return _shown(cell)
         if cell.parts:
             return [[*map(self._cell, cell.parts)]]
         to = self.of(cell)
+        if cell.small:
+            return [_shown(cell.text), *(*to, None, None)[:2], _shown(cell.small)]
         return [_shown(cell.text), *to] if to else _shown(cell.text)
 
 
@@ -297,17 +307,31 @@ def _part(part: Part, said: set[str]) -> dict[str, Any]:
         case Fold():
             return {"kind": "fold", "part": part, "parts": _parts(part.parts, said)}
         case Drawn():
-            return {"kind": "figure", "part": part, "drawn": part.markup, "guide": part.guide}
+            drawn = _pieces(part.markup, part.cells)
+            return {"kind": "figure", "part": part, "drawn": drawn, "guide": part.guide}
         case _:
-            guide = figure_guide(part)
+            figure, cells = (part.figure, part.cells) if isinstance(part, Led) else (part, ())
+            guide = figure_guide(figure)
             told = guide in said
             said.add(guide)
             return {
                 "kind": "figure",
                 "part": part,
-                "drawn": draw_figure(part),
+                "drawn": _pieces(draw_figure(figure), cells),
                 "guide": "" if told else guide,
             }
+
+
+def _pieces(drawn: Markup, cells: Sequence[Cell]) -> list[Markup | Cell]:
+    """Return a picture cut at those of its numbers that lead somewhere."""
+    pieces: list[Markup | Cell] = []
+    at = 0
+    for number in _NUMBER.finditer(drawn):
+        if (n := int(number["n"])) < len(cells):
+            pieces.append(drawn[at : number.start()])
+            pieces.append(replace(cells[n], text=Markup(number["text"]).unescape()))  # noqa: S704 - as it was drawn
+            at = number.end()
+    return [*pieces, drawn[at:]]
 
 
 _HERE = Path(__file__).parent

@@ -18,9 +18,11 @@ __all__ = [
     "Cell",
     "Drawn",
     "ExampleView",
+    "Find",
     "Fold",
     "Heat",
     "Highlight",
+    "Led",
     "Listing",
     "Page",
     "Paragraph",
@@ -33,7 +35,16 @@ __all__ = [
 ]
 
 RARE: Final = frozenset(
-    {"step", "something to name", "accepted answers", "kind of answer", "answers by", "cites"}
+    {
+        "step",
+        "something to name",
+        "accepted answers",
+        "kind of answer",
+        "answers by",
+        "cites",
+        "cluster",
+        "letter",
+    }
 )
 """Facets that numbers lead to and few readers filter by."""
 
@@ -51,6 +62,10 @@ class Paragraph:
     beware: bool = False
 
 
+Find: TypeAlias = "tuple[tuple[str, str], ...]"
+"""Filters of the examples as name and value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One cell.
@@ -64,8 +79,9 @@ class Cell:
         tag: a word set apart, such as ``floor`` or ``chosen``.
         title: in full, as a tooltip.
         item: id of the question that it leads to, where the page shows that as an example.
-        find: which examples it leads to: values by the name of a facet, ``run``, ``mark``, ``other`` (a second run) or ``than``
-            (``better``, ``equal``, ``worse``: the first run's mark against the second one's).
+        find: which examples it leads to: values by the name of a facet, ``run``, ``mark`` (``no mark`` and ``not asked``, too),
+            ``other`` (a second run) or ``than`` (``better``, ``equal``, ``worse``: the first run's mark against the second one's;
+            ``compared``, ``not compared``: whether both have one).
         among: id of a ``Listing`` that it leads to, and the tag of its lines.
         parts: further numbers in the same cell.
     """
@@ -77,7 +93,7 @@ class Cell:
     tag: str = ""
     title: str = ""
     item: str = ""
-    find: tuple[tuple[str, str], ...] = ()
+    find: Find = ()
     among: tuple[str, str] | None = None
     parts: tuple[Cell, ...] = ()
 
@@ -182,7 +198,7 @@ class Heat:
     unit: str = ""
     note: str = ""
     counts: tuple[tuple[int, ...], ...] = ()
-    finds: tuple[tuple[tuple[tuple[str, str], ...], ...], ...] = ()
+    finds: tuple[tuple[Find, ...], ...] = ()
     among: str = ""
 
     def __post_init__(self) -> None:
@@ -221,11 +237,32 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A picture that this room has drawn already, with how to read it."""
+    """A picture that this room has drawn already, with how to read it.
+
+    Attributes:
+        title: what it shows.
+        markup: drawn.
+        guide: how to read it.
+        cells: of its numbers ``<data value="n">``, where the n-th ones lead to.
+    """
 
     title: str
     markup: Markup
     guide: str = ""
+    cells: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """A picture, and where the n-th ones of its numbers lead to."""
+
+    figure: Figure
+    cells: tuple[Cell, ...]
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return self.figure.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +274,7 @@ class Fold:
     shown: bool = False
 
 
-Part: TypeAlias = Paragraph | Table | Heat | Figure | Drawn | Fold | Listing
+Part: TypeAlias = Paragraph | Table | Heat | Figure | Led | Drawn | Fold | Listing
 
 
 @dataclass(frozen=True, slots=True)

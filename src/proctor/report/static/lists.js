@@ -7,19 +7,21 @@
     element.append(...inside);
     return element;
   };
-  // a text, or a text and where it leads to, or several of them
+  // a text, or a text, where it leads to and what stands below it, or several of them
   const filled = (cell) => {
     if (Array.isArray(cell[0])) return cell[0].flatMap((one, n) => [...(n ? [", "] : []), ...filled(one)]);
-    const [text, href, find] = typeof cell === "string" ? [cell] : cell;
+    const [text, href, find, small] = typeof cell === "string" ? [cell] : cell;
     const words = made("bdi", text);
-    if (!href) return [words];
+    const below = small ? [made("span", made("bdi", small))] : [];
+    below.forEach((part) => { part.className = "n"; });
+    if (!href) return [words, ...below];
     const link = made("a", words);
     link.href = href;
-    if (find !== undefined) {
+    if (find != null) {
       link.className = "find";
       link.dataset[href === "#examples" ? "find" : "tag"] = find;
     }
-    return [link];
+    return [link, ...below];
   };
   // the lines behind the first ones are packed
   const load = async (list) => {
