@@ -10,8 +10,20 @@ from pathlib import Path
 import pytest
 from tests.report.pages import HOSTILE, full_page
 
+from proctor.metrics.figure import IntervalPlot
 from proctor.report.page import render_page, write_page
-from proctor.report.parts import ExampleView, Heat, Highlight, Listing, Page, Section, SourceView, Table
+from proctor.report.parts import (
+    Cell,
+    ExampleView,
+    Heat,
+    Highlight,
+    Led,
+    Listing,
+    Page,
+    Section,
+    SourceView,
+    Table,
+)
 
 
 def test_everything_that_was_given_stands_on_the_page():
@@ -123,6 +135,22 @@ def test_names_of_columns_are_broken_behind_their_signs_and_stay_text():
     parts = (Heat("h", "", (name,), (("r", (1.0,)),)), Table("t", ("", name), (("r", "1"),)))
     text = render_page(Page("p", sections=(Section("a", "A", parts),)))
     assert text.count("<bdi>python:<wbr>mine:&lt;b&gt;answer_<wbr>two&lt;/<wbr>b&gt;</bdi>") == 2
+
+
+def test_a_number_of_a_picture_leads_where_its_cell_says():
+    plot = IntervalPlot("t", ("a", "b"), (0.5, 0.25), (0.4, None), (0.6, None))
+    lines = Listing.of("all", "Each", ("Line",), (((HOSTILE,), ("one",)),))
+    cells = (Cell("other", "below it", among=("all", "one")), Cell(among=("all", "nothing")))
+    text = render_page(Page("p", sections=(Section("a", "A", (Led(plot, cells), lines)),)))
+    assert re.findall(
+        '<a class="find" href="#list-all" data-tag="one"><bdi>([^<]*)</bdi></a></td>', text
+    ) == [
+        "0.500",
+        "[0.400, 0.600]",
+    ]
+    assert "<bdi>0.250</bdi></td>" in text
+    assert "below it" not in text
+    assert '<data value="0">0.500</data>' in render_page(Page("p", sections=(Section("a", "A", (plot,)),)))
 
 
 def test_an_empty_cell_stays_empty():

@@ -387,6 +387,11 @@ def test_no_word_is_broken_inside_and_paper_holds_all_columns(browser: Any, tmp_
         "[...document.querySelectorAll('.scroll')].filter(s => s.checkVisibility() && s.scrollWidth > s.clientWidth + 1).length"
     )
     assert wide == 0
+    covered = page.evaluate("""() => [...document.querySelectorAll(".headline .axis")].filter((axis) => {
+        const boxes = [...axis.querySelectorAll("text")].map((text) => text.getBoundingClientRect()).filter((box) => box.width);
+        return boxes.length < 3 || boxes.some((box, n) => n && box.left < boxes[n - 1].right);
+      }).length""")
+    assert covered == 0
     matrix = page.get_by_role("region", name="Which runs differ significantly").locator("table")
     assert matrix.evaluate("table => getComputedStyle(table).breakInside") == "avoid"
     page.close()

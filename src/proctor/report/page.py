@@ -329,7 +329,7 @@ def _pieces(drawn: Markup, cells: Sequence[Cell]) -> list[Markup | Cell]:
     for number in _NUMBER.finditer(drawn):
         if (n := int(number["n"])) < len(cells):
             pieces.append(drawn[at : number.start()])
-            pieces.append(replace(cells[n], text=Markup(number["text"]).unescape()))  # noqa: S704 - as it was drawn
+            pieces.append(replace(cells[n], text=Markup(number["text"]).unescape(), small=""))  # noqa: S704 - as it was drawn
             at = number.end()
     return [*pieces, drawn[at:]]
 
