@@ -140,7 +140,7 @@ def test_names_of_columns_are_broken_behind_their_signs_and_stay_text():
 def test_a_number_of_a_picture_leads_where_its_cell_says():
     plot = IntervalPlot("t", ("a", "b"), (0.5, 0.25), (0.4, None), (0.6, None))
     lines = Listing.of("all", "Each", ("Line",), (((HOSTILE,), ("one",)),))
-    cells = (Cell("other", "below it", among=("all", "one")), Cell(among=("all", "nothing")))
+    cells = (Cell("other", "beneath", among=("all", "one")), Cell(among=("all", "nothing")))
     text = render_page(Page("p", sections=(Section("a", "A", (Led(plot, cells), lines)),)))
     assert re.findall(
         '<a class="find" href="#list-all" data-tag="one"><bdi>([^<]*)</bdi></a></td>', text
@@ -149,7 +149,7 @@ def test_a_number_of_a_picture_leads_where_its_cell_says():
         "[0.400, 0.600]",
     ]
     assert "<bdi>0.250</bdi></td>" in text
-    assert "below it" not in text
+    assert "beneath" not in text
     assert '<data value="0">0.500</data>' in render_page(Page("p", sections=(Section("a", "A", (plot,)),)))
 
 
