@@ -149,7 +149,7 @@ def _choice(calibration: Calibration) -> str:
             )
             for d in choice.differences
         ]
-        lines.append(table(rows, ("against", "difference", "told apart", "best in")))
+        lines.append(table(rows, ("against", "difference", "distinguished", "best in")))
     if choice.note:
         lines.append(f"note: {choice.note}")
     return "\n".join(lines)

@@ -222,7 +222,7 @@ def _labels(files: Sequence[Path]) -> dict[Path, str]:
         other = names.setdefault(path.resolve().name, path)
         if other is not path:
             raise UserError(
-                f"'{other}' and '{path}' have the same name, so that their sources could not be told apart.",
+                f"'{other}' and '{path}' have the same name, so that their sources could not be distinguished.",
                 hint="name the folder that holds both, or rename one of them",
             )
     return {path: path.resolve().name if path.is_dir() else "" for path in paths}
