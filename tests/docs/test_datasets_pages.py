@@ -1,17 +1,25 @@
-"""The pages of the data sets are those of their declarations."""
+"""The pages of the data sets are those of their declarations, and their commands and Python run on the small files of the tests."""
 
 from __future__ import annotations
 
 import importlib.util
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.docs.outsider import run_python, shown, type_all, types
+from tests.media.make_video import make_grey_video
 
 from proctor.datasets.dataset import Dataset, Published, ReadResult, dataset_names, load_dataset
+from proctor.samples import copy_sample
 
 ROOT = Path(__file__).resolve().parents[2]
+
+BY_HAND = ROOT / "tests" / "data" / "datasets"
+PAGES = [f"datasets/{name}.md" for name in dataset_names() if name != "plain"]
 
 
 def _render_page(dataset: Dataset) -> str:
@@ -64,3 +72,46 @@ def test_text_of_a_declaration_stays_in_its_cell() -> None:
     page = _render_page(declared)
     assert "# A \\| B" in page
     assert "| mean step seconds | 52.78 | Table 2 | a \\| b |" in page
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the tests' data sets in ``data``."""
+    (tmp_path / "data").symlink_to(BY_HAND)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@types(*PAGES)
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_data_set(page: str, home: Path) -> None:
+    type_all(shown(page)[0], home, FOLDER=f"data/{Path(page).stem}")
+    assert Path("bench").is_dir() == (load_dataset(Path(page).stem).kind == "recordings")
+
+
+@types("datasets.md")
+def test_from_a_data_set_to_a_benchmark(home: Path) -> None:
+    commands, (ours, theirs) = shown("datasets.md")
+    type_all(commands, home)
+    copy_sample(Path("my-recordings"))
+    assert run_python(ours)["result"].recordings
+    assert "log" in run_python(theirs, {"folder": home / "data" / "goalstep", "Path": Path})
+
+
+@types("clips.md")
+def test_clips_of_long_videos(home: Path) -> None:
+    pytest.importorskip("av", reason="the extra 'video' is not installed")
+    copy_sample(Path("bird-boxes"))
+    (Path("bird-boxes") / "videos").mkdir()
+    make_grey_video(Path("bird-boxes/videos/lamp_1.mp4"), 84)
+    commands, (code,) = shown("clips.md")
+    type_all(commands, home)
+    run_python(code)
+    assert any(Path("asked").glob("*.mp4"))
+    assert Path("bench/prefixes.jsonl").read_text().count("\n") > 20
+
+
+@types("datasets-get.md")
+def test_the_files_of_a_data_set_are_taken_from_a_copy(home: Path) -> None:
+    (home / "Downloads" / "annotations").mkdir(parents=True)
+    type_all(shown("datasets-get.md")[0], home)
