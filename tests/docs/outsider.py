@@ -71,7 +71,10 @@ def types(
 def shown(page: str) -> tuple[list[str], list[str]]:
     """Return the commands and the blocks of Python of a page, without what is known to be typed by no test."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    code = [textwrap.dedent(one) for one in re.findall(r"^ *```python[^\n]*\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)]
+    code = [
+        textwrap.dedent(one)
+        for one in re.findall(r"^ *```python[^\n]*\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+    ]
     without = NOT_TYPED.get(page, {})
     first, second = (
         [one for one in found if not any(re.search(part, one) for part in without)]

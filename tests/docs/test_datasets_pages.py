@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.cli.test_datasets_get import DATA, TEA
 from tests.docs.outsider import run_python, shown, type_all, types
 from tests.media.make_video import make_grey_video
 
@@ -111,7 +110,26 @@ def test_clips_of_long_videos(home: Path) -> None:
     assert Path("bench/prefixes.jsonl").read_text().count("\n") > 20
 
 
-@types("datasets-get.md")
-def test_the_files_of_a_data_set_are_taken_from_a_copy(home: Path) -> None:
-    (home / "Downloads" / "annotations").mkdir(parents=True)
-    type_all(shown("datasets-get.md")[0], home)
+@types("datasets-get.md", commands="NAME")
+def test_the_files_of_a_data_set_with_addresses(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proctor.datasets.dataset.load_dataset", lambda _: TEA)
+    monkeypatch.setattr("proctor.cli.data.get._ask", lambda: None)  # who reads it agrees
+    (home / "copy" / "sub").mkdir(parents=True)
+    (home / "copy" / "sub" / "a.bin").write_bytes(DATA)
+    commands = [line for line in shown("datasets-get.md")[0] if "NAME" in line]
+    commands.sort(key=lambda line: "COPY" not in line)  # nothing is left to be fetched from elsewhere
+    type_all(commands, home, NAME="tea", FOLDER="new", COPY="copy")
+    assert Path("new/sub/a.bin").read_bytes() == DATA
+
+
+@pytest.mark.shared
+@types("datasets-get.md", commands="captaincook4d")
+def test_the_files_of_a_data_set_from_a_copy(
+    home: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proctor.cli.data.get._ask", lambda: None)
+    Path("data").unlink()
+    (home / "Downloads").mkdir()
+    (home / "Downloads" / "annotations").symlink_to(shared_data / "captaincook4d")
+    type_all(shown("datasets-get.md")[0][-1:], home)
+    assert load_dataset("captaincook4d").changed_files(Path("data/captaincook4d")) == ()

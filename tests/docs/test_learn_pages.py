@@ -75,15 +75,27 @@ def test_manuals_in_order(home: Path, tests_data: Path, monkeypatch: pytest.Monk
     steps = [{"i": n, "start": n, "end": n + 1, "text": word} for n, word in enumerate(WORDS)]
     video = {"dataset": "YouCook2", "video_id": "v", "task": "tea", "task_id": 1, "steps": steps}
     write_jsonl(home / "data" / "steps" / "some.jsonl", [video])
-    howto = {"@context": "https://schema.org", "@type": "HowTo", "name": "Tea", "step": [{"@type": "HowToStep", "text": w} for w in WORDS]}
+    howto = {
+        "@context": "https://schema.org",
+        "@type": "HowTo",
+        "name": "Tea",
+        "step": [{"@type": "HowToStep", "text": w} for w in WORDS],
+    }
     write_json(home / "recipes" / "tea.jsonld", howto)
     commands = shown("sequencing.md")[0]
     type_all(commands[:1], home)
     shutil.copytree("wikihow.pictures", "manuals.pictures")
-    Path("manuals.jsonl").write_text(Path("wikihow.jsonl").read_text().replace("wikihow.pictures", "manuals.pictures"))
+    Path("manuals.jsonl").write_text(
+        Path("wikihow.jsonl").read_text().replace("wikihow.pictures", "manuals.pictures")
+    )
     assert proctor("import", "sequences", "manuals.jsonl", "bench").status == 0
     manuals = [one["id"] for one in read_jsonl(Path("manuals.jsonl"))]
-    answer = {"worker_id": "ana", "modality": "text", "presented": [4, 3, 2, 1, 0], "submitted_order": [0, 1, 2, 3, 4]}
+    answer = {
+        "worker_id": "ana",
+        "modality": "text",
+        "presented": [4, 3, 2, 1, 0],
+        "submitted_order": [0, 1, 2, 3, 4],
+    }
     write_jsonl(Path("answers.jsonl"), [answer | {"item_id": name} for name in manuals])
     votes = [f"{name},{who},yes,yes\n" for name in manuals[:2] for who in ("ana", "bo", "cy")]
     Path("votes.csv").write_text("id,rater,procedural,complementary\n" + "".join(votes))
