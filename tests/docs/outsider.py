@@ -26,6 +26,7 @@ __all__ = ["PARTS", "Outsider", "run_python", "shown", "type_all", "types"]
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 NOT_TYPED: Final[dict[str, dict[str, str]]] = {
     "learn.md": {r"features extract": "the weights of a network"},
+    "llm.md": {r"8765": "a server that goes on, in another terminal"},
 }
 """Why no test types what a pattern finds in the commands and the Python of a page."""
 PARTS: Final[dict[str, list[tuple[str, str]]]] = {}
