@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import find_shared_data
 from tests.datasets.captaincook4d_part import write_part
+from tests.docs.outsider import types
 from tests.media.make_video import make_grey_videos
 from tests.typed import proctor
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shlex
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.docs.outsider import DOCS, Outsider
+from tests.docs.outsider import DOCS, NOT_TYPED, PARTS, Outsider, shown
 from tests.docs.test_commands_exist import typed
 from tests.typed import proctor
 
@@ -137,9 +138,25 @@ def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "252 verified questions" in page.text
 
 
-def test_every_page_with_commands_is_typed_by_a_test() -> None:
-    tests = "".join(path.read_text(encoding="utf-8") for path in (DOCS.parent / "tests").rglob("*.py"))
-    named = {*re.findall(r"[\"'/]([\w-]+\.md)[\"']", tests)} - {*ELSEWHERE}
-    named |= {f"quickstart-{name}.md" for name in ("model", "recordings", "documents")}
-    pages = {path.name for path in DOCS.glob("*.md") if any(typed(path.read_text(encoding="utf-8")))}
-    assert pages - named - {"commands.md"} == {*ELSEWHERE}
+def load_tests_of_pages() -> None:
+    for path in (DOCS.parent / "tests").rglob("test_*.py"):
+        if "tests.docs.outsider import" in path.read_text(encoding="utf-8"):
+            importlib.import_module(".".join(path.relative_to(DOCS.parent).with_suffix("").parts))
+
+
+def test_every_command_and_python_block_of_a_page_is_typed_by_a_test() -> None:
+    load_tests_of_pages()
+    pages = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")} - {"commands.md"}
+    untyped = {}
+    for page in sorted(pages):
+        parts = PARTS.get(page, [])
+        left = [
+            one
+            for number, found in enumerate(shown(page))
+            for one in found
+            if not any(re.search(part[number], one) for part in parts)
+        ]
+        if left:
+            untyped[page] = left
+    assert not untyped
+    assert {*PARTS, *NOT_TYPED} <= pages
