@@ -25,6 +25,12 @@ __all__ = ["PARTS", "Outsider", "run_python", "shown", "type_all", "types"]
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 NOT_TYPED: Final[dict[str, dict[str, str]]] = {
+    "corpus.md": {"proctor concur": "two sets of questions with retrieval: tests/stages/test_answers.py"},
+    "experiment.md": {"--bert-score": "the weights of BERTScore"},
+    "features.md": {
+        "transformers|torchvision|text:st": "the weights of a network",
+        "learn demo": "a minute of computing: tests/stages/learn/test_demo.py",
+    },
     "": {"^proctor studio (?!token)": "it serves until it is stopped: tests/studio"},
     "learn.md": {r"features extract": "the weights of a network"},
     "llm.md": {r"8765": "a server that goes on, in another terminal"},

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.docs.outsider import shown, type_all, types
+from tests.docs.outsider import run_python, shown, type_all, types
+from tests.learn.features.films import plain_colour, write_film
 from tests.learn.word_places import use_word_places
 from tests.stages.learn.test_demo import STEPS, write_small
 from tests.typed import proctor
@@ -19,7 +20,20 @@ from proctor_rehearsal.players import Rehearsal
 from proctor_rehearsal.standin import Standin
 
 WORDS = ("gather", "cut", "mix", "bake", "serve")
-SMALL = "[train]\nepochs = 1\n[learn.localize]\nhidden = 16\nlevels = 3\nresamples = 20\n[learn.mistakes]\nresamples = 20\n"
+SMALL = """
+[train]
+epochs = 1
+[learn.localize]
+hidden = 16
+levels = 3
+resamples = 20
+[learn.mistakes]
+resamples = 20
+[learn.procedure]
+draws = 1
+resamples = 0
+rate = 1
+"""
 """A page's commands leave the size of networks to proctor.toml of the folder."""
 
 
@@ -41,6 +55,14 @@ def recordings(home: Path) -> list[str]:
     return [path.stem for path in (folder / "recordings").iterdir()]
 
 
+def write_published(folder: Path, recordings: list[str]) -> None:
+    """Write features of recordings as CaptainCook4D's are published."""
+    published = folder / "segments_1" / "video" / "omnivore"
+    published.mkdir(parents=True)
+    for name in recordings:
+        np.savez(published / f"{name}_360p.mp4_1s_1s.npz", arr_0=np.ones((2 * STEPS, 1024)))
+
+
 def write_store(folder: Path, recordings: list[str], shape: tuple[int, ...] = ()) -> None:
     rng, width = np.random.default_rng(0), int(np.prod(shape or (64,)))
     with StoreWriter(
@@ -52,12 +74,27 @@ def write_store(folder: Path, recordings: list[str], shape: tuple[int, ...] = ()
 
 @types("learn.md")
 def test_mistakes(home: Path, recordings: list[str]) -> None:
-    published = home / "features" / "segments_1" / "video" / "omnivore"
-    published.mkdir(parents=True)
-    for name in recordings:
-        np.savez(published / f"{name}_360p.mp4_1s_1s.npz", arr_0=np.ones((2 * STEPS, 1024)))
+    write_published(home / "features", recordings)
     write_store(Path("stores/maps"), recordings, (16, 4, 4))
     type_all(shown("learn.md")[0], home)
+
+
+@types("features.md", instead=["~/captaincook4d/features"])
+def test_features(home: Path, recordings: list[str]) -> None:
+    write_published(home / "captaincook4d" / "features", recordings)
+    Path("videos").mkdir()
+    write_film(Path("videos/r0.mp4"), plain_colour(9, 9, 9), 16, tone=440.0)
+    Path("mine").mkdir()
+    np.save("mine/r0.npy", np.ones((8, 12), np.float32))
+    commands, (code,) = shown("features.md")
+    type_all(commands, home)
+    run_python(code, {"rows": np.ones((8, 256))}, changed=code.replace('"1_7", 12.4', '"r1", 12.4'))
+
+
+@types("procedure-learning.md")
+def test_key_steps(home: Path, recordings: list[str]) -> None:
+    write_store(Path("omnivore"), recordings)
+    type_all(shown("procedure-learning.md")[0], home)
 
 
 @types("localize.md")
