@@ -21,10 +21,16 @@ from typing import Any, Final
 from tests.docs.test_commands_exist import typed as commands_of
 from tests.typed import SAID, Outcome, proctor, proctor_process
 
-__all__ = ["PARTS", "Outsider", "run_python", "shown", "type_all", "types"]
+__all__ = ["PARTS", "RUN", "Outsider", "run_python", "shown", "type_all", "types"]
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 NOT_TYPED: Final[dict[str, dict[str, str]]] = {
+    "capture.md": {
+        "capture record": "sensors",
+        "": "people record and sign between the commands: tests/stages/capture; the first walk is typed",
+    },
+    "compute.md": {"ray://": "a cluster: tests/test_compute_ray.py"},
+    "rounds.md": {"": "people answer between the commands: tests/stages/rounds"},
     "corpus.md": {"proctor concur": "two sets of questions with retrieval: tests/stages/test_answers.py"},
     "experiment.md": {"--bert-score": "the weights of BERTScore"},
     "features.md": {
@@ -94,7 +100,11 @@ def shown(page: str) -> tuple[list[str], list[str]]:
 def _fits(shown: Sequence[str], said: Sequence[str], instead: Sequence[str]) -> bool:
     """True when words were typed as a page shows them; in place of a folder of the reader there may be any."""
     return len(shown) == len(said) and all(
-        one == other or "~" in one or "127.0.0.1" in one or one in instead or re.fullmatch(r"[A-Z]+", one)
+        one == other
+        or "~" in one
+        or "127.0.0.1" in one
+        or one in instead
+        or re.fullmatch(r"[A-Z]+(\.json)?", one)
         for one, other in zip(shown, said, strict=True)
     )
 

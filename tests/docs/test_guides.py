@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.docs.outsider import Outsider, run_python, shown, types
+from tests.docs.outsider import Outsider, run_python, shown, type_all, types
 from tests.docs.test_commands_exist import typed
+from tests.docs.test_new_kind_page import two_people_accept
 from tests.report.exams import small_data
 from tests.typed import Outcome, proctor
 
@@ -137,9 +138,10 @@ def test_an_older_workspace_is_brought_up_to_date(home: Path) -> None:
     assert {path.parent.name for path in home.glob("*/workspace.json")} == {"bench-upgraded", "bench-2"}
 
 
-@types("compute.md", commands="(?!)")
-def test_the_python_of_compute(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = shown("compute.md")[1]
+@types("compute.md")
+def test_the_workers_of_compute(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    commands, (code,) = shown("compute.md")
+    type_all(commands, home)
     run_python(code)
     assert capsys.readouterr().out.splitlines() == ["'a' 1", "'bc' 2", "'def' 3"]
 
@@ -203,3 +205,20 @@ def test_the_python_of_verification(home: Path) -> None:
     )
     assert names["case"].needs_adjudication
     assert [a.approved_by for a in names["merge"](names["case"], adjudication).answers]
+
+
+@types("interchange.md")
+def test_files_of_other_tools(home: Path, tests_data: Path) -> None:
+    shutil.rmtree("bench")
+    shutil.copy(tests_data / "interchange" / "elan_pympi.eaf", "tea.eaf")
+    shutil.copy(tests_data / "interchange" / "label_studio_frames.json", "export.json")
+    Path("data").symlink_to(tests_data / "datasets")
+    commands, (code,) = shown("interchange.md")
+    type_all(commands, home)
+    run_python(code)
+
+
+@types("studio.md")
+def test_benchmarks_of_what_people_accepted(home: Path) -> None:
+    two_people_accept(home / "bench")
+    type_all(shown("studio.md")[0], home)

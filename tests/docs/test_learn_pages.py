@@ -92,7 +92,8 @@ def test_features(home: Path, recordings: list[str]) -> None:
 
 
 @types("procedure-learning.md")
-def test_key_steps(home: Path, recordings: list[str]) -> None:
+def test_key_steps(home: Path, recordings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proctor.learn.procedures.embedder.BATCHES", 2)
     write_store(Path("omnivore"), recordings)
     type_all(shown("procedure-learning.md")[0], home)
 
