@@ -27,7 +27,8 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 NOT_TYPED: Final[dict[str, dict[str, str]]] = {
     "capture.md": {
         "capture record": "sensors",
-        "": "people record and sign between the commands: tests/stages/capture; the first walk is typed",
+        r"capture simulate kitchen(?! --(?:recording|seconds))": "hours of video: tests/stages/capture",
+        r"round (record|collect)": "people: tests/stages/rounds",
     },
     "compute.md": {"ray://": "a cluster: tests/test_compute_ray.py"},
     "rounds.md": {"": "people answer between the commands: tests/stages/rounds"},
