@@ -364,6 +364,6 @@ def homes(subsets: Mapping[str, Sequence[str]], split: str, folder: Path) -> dic
                 raise UserError(
                     f"'{id_}' is in '{home[id_]}' and in '{name}' of the split {split}.",
                     where=str(folder),
-                    hint="mend the file of the split: what is trained on must not be tested on",
+                    hint="correct the file of the split: what is trained on must not be tested on",
                 )
     return home
