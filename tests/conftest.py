@@ -6,16 +6,19 @@ import gc
 import json
 import os
 import pwd
+import re
 import shutil
 import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.stores import in_memory, new_database
 from tests.studio.chromium import CHROMIUM, Chromium, Driver
 
 from proctor.procedure.graph import Step, TaskGraph
@@ -32,12 +35,50 @@ settings.load_profile("proctor")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
+# Whom a client would trust on the network that no test uses: reading a hundred and forty authorities takes it 20 ms each time.
+os.environ["SSL_CERT_FILE"] = str(REPOSITORY / "tests" / "data" / "nobody.pem")
+
 
 def pytest_collection_finish() -> None:
     """Keep what was collected out of the collector of garbage: it would look through twenty thousand tests again and again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_flushing() -> Iterator[None]:
+    """Nothing is flushed to the disk in this process: no test switches the machine off, and a busy disk takes milliseconds each time."""
+    from proctor import database
+
+    really = database._sqlite_engine
+
+    def relax(connection: Any, _record: object) -> None:
+        connection.execute("PRAGMA synchronous = OFF").close()
+
+    def make_engine(*about: Any) -> Any:
+        from sqlalchemy import event
+
+        engine = really(*about)
+        event.listen(engine, "connect", relax)
+        return engine
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        patch.setattr(database, "_sqlite_engine", make_engine)
+        yield
+
+
+_FOLDERS = count()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new folder. Pytest's own fixture reads the names of all earlier ones first, and there are thousands."""
+    name = re.sub(r"\W", "_", request.node.name)[:24]  # a socket's path may have 107 bytes
+    folder = tmp_path_factory.getbasetemp() / "t" / f"{name}{next(_FOLDERS)}"
+    folder.mkdir(mode=0o700, parents=True)
+    return folder
 
 
 def find_shared_data() -> Path | None:
@@ -171,7 +212,7 @@ def postgres_server() -> Iterator[str]:
         except KeyError:
             pytest.skip("PostgreSQL does not run as root and there is no user 'nobody'")
         user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-    folder = Path(tempfile.mkdtemp(prefix="proctor-pg-"))
+    folder = Path(tempfile.mkdtemp(prefix="proctor-pg-", dir=in_memory()))
     if user:
         os.chown(folder, user["user"], user["group"])
     data, port = folder / "data", _free_port()
@@ -190,7 +231,7 @@ def postgres_server() -> Iterator[str]:
 
     try:
         call(str(binaries / "initdb"), "-D", str(data), "-U", "proctor", "-A", "trust", "-E", "UTF8", "-N")
-        options = f"-c listen_addresses=127.0.0.1 -p {port} -k {folder} -c fsync=off"
+        options = f"-c listen_addresses=127.0.0.1 -p {port} -k {folder} -c fsync=off -c max_wal_size=96MB"
         call(
             str(binaries / "pg_ctl"), "-D", str(data), "-w", "-t", "150", "-l", str(folder / "log"),
             "-o", options, "start",
@@ -206,8 +247,6 @@ def postgres_server() -> Iterator[str]:
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
     """URL of an empty database of its own."""
-    from tests.stores import new_database
-
     with new_database(postgres_server) as url:
         yield url
 

@@ -100,6 +100,41 @@ def test_a_second_object_goes_on_with_the_folder(bench: proctor.Workspace) -> No
     assert again.leaderboard()["mine"].score == bench.leaderboard()["mine"].score
 
 
+def test_what_failed_is_said_and_ends_the_chain(
+    bench: proctor.Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def boom(shown: ShownQuestion) -> str:
+        raise ValueError("my model broke")
+
+    ws = proctor.Workspace(bench.root.with_name("failing")).import_release(bench.root / "release")
+    with pytest.raises(
+        UserError, match=r"bad: no model said anything: function \d+ \(ValueError: my model broke"
+    ):
+        ws.predict(boom, name="bad")
+    ws.predict(boom, name="bad", accept_failures=True)
+    ws.predict(first_step, name="part")
+    assert "warning: part: failed: function" in capsys.readouterr().err
+    with pytest.raises(UserError, match=r"cut: stopped early: .*\n  → the same call goes on from here"):
+        ws.predict(first_step, name="cut", max_calls=3)
+
+
+def test_the_leaderboard_knows_what_came_after_the_scores(bench: proctor.Workspace) -> None:
+    ws = proctor.Workspace(bench.root.with_name("later")).import_release(bench.root / "release")
+    ws.predict("constant").judge().score()
+    assert [line.run for line in ws.leaderboard()] == ["constant"]
+    assert {line.run for line in ws.predict("recipe-text").judge().leaderboard()} == {
+        "constant",
+        "recipe-text",
+    }
+    assert repr(ws.leaderboard()[:1]).startswith("1 run, the first one")
+
+
+def test_a_slip_in_a_name_of_the_package_has_a_suggestion() -> None:
+    with pytest.raises(AttributeError) as slip:
+        proctor.Workspce  # noqa: B018
+    assert (slip.value.name, slip.value.obj) == ("Workspce", proctor)
+
+
 def test_settings_of_the_workspace_hold(bench: proctor.Workspace, tmp_path: Path) -> None:
     (tmp_path / "proctor.toml").write_text('[generate]\nexamples = 7\nsample = "quota"\n')
     ws = proctor.Workspace(tmp_path).read("plain", sample()).derive().generate()
@@ -137,6 +172,13 @@ def test_mistakes_are_errors_with_the_text_of_the_commands(
 ) -> None:
     with pytest.raises(UserError, match=message):
         call(bench)  # type: ignore[operator]
+
+
+def test_a_folder_that_cannot_be_read_leaves_no_workspace(tmp_path: Path) -> None:
+    ws = proctor.Workspace(tmp_path / "new")
+    with pytest.raises(UserError, match="there is no such folder"):
+        ws.read("plain", tmp_path / "absent")
+    assert not ws.root.exists()
 
 
 def test_help_shows_the_options_of_the_stage() -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tests.typed import proctor
 
 from proctor.cli.console import run
 from proctor.errors import EXTRAS, MissingExtraError, missing_extra
+from proctor.samples import copy_sample
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
@@ -89,3 +94,49 @@ def test_a_module_of_nobody_is_a_bug() -> None:
         run(command)
     assert missing_extra(ModuleNotFoundError("?")) is None
     assert isinstance(missing_extra(ModuleNotFoundError("?", name="av.error")), MissingExtraError)
+
+
+_BARE: Final = """
+import json, sys
+from proctor.errors import EXTRAS
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in EXTRAS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Without())
+from tests.typed import proctor
+for words in json.load(sys.stdin):
+    shown = proctor(*words[: 1 + (words[0] in ("datasets", "learn"))], "--help")
+    print(json.dumps([words, proctor(*words).err, shown.out]))
+"""
+
+
+def test_what_a_command_lacks_is_named_by_its_help_and_by_its_error(tmp_path: Path) -> None:
+    copy_sample(tmp_path / "sample")
+    assert proctor("read", "plain", tmp_path / "sample", tmp_path / "bench").status == 0
+    for stage in ("derive", "generate", "verify", "build"):
+        assert proctor(stage, tmp_path / "bench").status == 0
+    commands = [
+        ["datasets", "export", "sample", "--out", "shards"],
+        ["build", "bench", "--parquet"],
+        ["studio", "bench"],
+        ["doctor", "bench", "--videos"],
+        ["learn", "mistakes", "--annotations", "sample"],
+    ]
+    made = subprocess.run(
+        [sys.executable, "-c", _BARE],
+        input=json.dumps(commands),
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    found = [json.loads(line) for line in made.stdout.splitlines()]
+    assert [words for words, _, _ in found] == commands
+    for words, said, shown in found:
+        lacking = re.findall(r"→ pip install 'proctor-bench\[([a-z-]+)\]'", said)
+        named = ",".join(re.findall(r"pip\s+install\s+'proctor-bench\[([a-z,-]+)\]'", shown)).split(",")
+        assert lacking, (words, said)
+        assert set(lacking) <= set(named), (words, said)

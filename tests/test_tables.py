@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from proctor.errors import UserError
+from proctor.exam.question import Gold, Item, Open, Question, Text
 from proctor.tables import Records, flat, html_table
 
 
@@ -46,6 +47,16 @@ def test_what_is_printed_is_short() -> None:
     assert len(repr(Records([Thing("a" * 10_000)]))) < 120
 
 
+def test_print_shows_a_table() -> None:
+    named = Records(
+        [Thing("a" * 40, 1234.5), Thing("b\x1b[2J")] * 8, "things", row=lambda t: {"id": t.id, "size": t.size}
+    )
+    lines = str(named).splitlines()
+    assert lines[:3] == [f"{'id':32}  size", f"{'a' * 31}…  1,234.5", r"b\x1b[2J".ljust(32) + "  1"]
+    assert (len(lines), lines[-1]) == (12, "16 things")
+    assert str(THINGS[:0]) == "0 things"
+
+
 def test_cells_are_flat() -> None:
     assert flat(THINGS[0]) == {"id": "a", "size": 1.5, "tags": "x; y", "facets.type": "next", "parts": ""}
     assert flat(THINGS[1])["parts"] == '[{"n":1}]'
@@ -84,3 +95,18 @@ def test_a_notebook_gets_a_short_table_without_markup_from_the_data() -> None:
     assert "500 &lt;b&gt;things, 490 of them not shown" in shown
     assert len(shown) < 10_000
     assert '<td style="text-align:right">1,234</td>' in html_table([{"n": 1234}, {"m": None}])
+
+
+def test_a_question_is_printed_in_a_line_and_shown_as_a_table() -> None:
+    facts = {f"fact-{n}": "x" * 100 for n in range(20)}
+    question = Question(
+        id="lamp_1_-1_next", kind="moment", text="<b>What now?</b>", form=Open(), facets={"type": "next"}, facts=facts
+    )  # fmt: skip
+    item = Item(question=question, golds=(Gold(value=Text(text="Screw in the bulb.")),))
+    assert repr(item) == (
+        "Item(id='lamp_1_-1_next', kind='moment', question='<b>What now?</b>', answers='Screw in the bulb.', type='next', cluster='')"
+    )
+    assert repr(question).startswith("Question(id='lamp_1_-1_next', kind='moment', ")
+    assert "<b>" not in item._repr_html_()
+    assert "Screw in the bulb." in item._repr_html_()
+    assert "fact-1" not in repr(item) + item._repr_html_()

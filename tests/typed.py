@@ -14,7 +14,10 @@ from unittest.mock import patch
 from proctor.cli.console import run
 from proctor.cli.main import app
 
-__all__ = ["Outcome", "proctor", "proctor_process"]
+__all__ = ["SAID", "Outcome", "proctor", "proctor_process"]
+
+SAID: list[list[str]] = []
+"""The words of every command that was typed: tests of pages look whether theirs were."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Outcome:
 
 def proctor(*arguments: object) -> Outcome:
     """Run one command in this process as the console script does; what is no user's mistake is raised."""
+    SAID.append([*map(str, arguments)])
     out, err = io.StringIO(), io.StringIO()
     with (
         patch.object(sys, "argv", ["proctor", *map(str, arguments)]),
@@ -44,6 +48,7 @@ def proctor(*arguments: object) -> Outcome:
 
 def proctor_process(*arguments: object, **more: Any) -> Outcome:
     """Run one command in a process of its own; ``more`` goes to ``subprocess.run``."""
+    SAID.append([*map(str, arguments)])
     done = subprocess.run(
         [sys.executable, "-c", "from proctor.cli.main import main; main()", *map(str, arguments)],
         capture_output=True,

@@ -13,6 +13,7 @@ Each name is loaded when it is first used, so that importing the package costs m
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -78,7 +79,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"proctor.{name}")
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'proctor' has no attribute {name!r}")
+    raise AttributeError(f"module 'proctor' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

@@ -41,7 +41,7 @@ from proctor.stages.settings import (
     ReportSettings,
 )
 from proctor.tables import Records, html_table
-from proctor.terminal import progress
+from proctor.terminal import progress, warn
 from proctor.workspace import StageRecord, place_in_job
 from proctor.workspace import Workspace as Folder
 
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from proctor.exam.question import Item, Question
     from proctor.procedure.graph import TaskGraph
     from proctor.procedure.recording import Recording
+    from proctor.stages.models import Closing
     from proctor.stages.score import RunScore
 
 __all__ = ["Workspace"]
@@ -147,9 +148,10 @@ class Workspace:
         """Read documents (PDF, HTML, Markdown, CSV, pictures) into the corpus."""
         from proctor.stages.documents.corpus import build
 
-        settings = self._settings(CorpusOptions, {"files": files, **options})
+        settings, limits = self._settings(CorpusOptions, {"files": files, **options}), self._limits(options)
         with self._bar("reading sources") as seen:
-            return self._did("corpus", build(self.root, settings, limits=self._limits(options), seen=seen))
+            done = build(self.root, settings, limits=limits, seen=seen)
+        return self._did("corpus", done, limits)
 
     @_with(GenerateSettings, GenerateFiles, PairOptions, DocumentsOptions, Limits)
     def generate(self, kind: Literal["moment", "clip", "documents"] = "moment", **options: Any) -> Self:
@@ -160,12 +162,14 @@ class Workspace:
                 from proctor.stages.clip.pairs import generate as of_clips
 
                 settings = self._settings(PairOptions, options)
-                return self._did("generate", of_clips(self.root, settings, limits=limits, seen=seen))
+                return self._did("generate", of_clips(self.root, settings, limits=limits, seen=seen), limits)
             if kind == "documents":
                 from proctor.stages.documents.generate import generate as of_documents
 
                 wanted = self._settings(DocumentsOptions, options)
-                return self._did("generate", of_documents(self.root, wanted, limits=limits, seen=seen))
+                return self._did(
+                    "generate", of_documents(self.root, wanted, limits=limits, seen=seen), limits
+                )
             if kind != "moment":
                 raise UserError(
                     f"there are no questions of the kind '{kind}'.", hint="moment, clip or documents"
@@ -177,27 +181,27 @@ class Workspace:
             made = generate(
                 self.root, chosen, limit=files.limit, videos=files.videos, limits=limits, seen=seen
             )
-            return self._did("generate", made)
+            return self._did("generate", made, limits)
 
     @_with(FilterOptions, Limits)
     def filter(self, **options: Any) -> Self:
         """Drop questions that are vague, tricky, made up, or answered without seeing anything."""
         from proctor.stages.clip.filter import filter_questions
 
-        settings = self._settings(FilterOptions, options)
+        settings, limits = self._settings(FilterOptions, options), self._limits(options)
         with self._bar("filtering") as seen:
-            return self._did(
-                "filter", filter_questions(self.root, settings, limits=self._limits(options), seen=seen)
-            )
+            done = filter_questions(self.root, settings, limits=limits, seen=seen)
+        return self._did("filter", done, limits)
 
     @_with(ChoiceOptions, Limits)
     def choices(self, **options: Any) -> Self:
         """Make multiple choice of open-ended questions."""
         from proctor.stages.clip.choices import make
 
-        settings = self._settings(ChoiceOptions, options)
+        settings, limits = self._settings(ChoiceOptions, options), self._limits(options)
         with self._bar("writing options") as seen:
-            return self._did("choices", make(self.root, settings, limits=self._limits(options), seen=seen))
+            done = make(self.root, settings, limits=limits, seen=seen)
+        return self._did("choices", done, limits)
 
     @_with(VerifySettings, Limits)
     def verify(
@@ -207,11 +211,10 @@ class Workspace:
         from proctor.stages.verify import verify_as
 
         settings = self._settings(VerifySettings, {"verifier": verifier, **options})
+        limits = self._limits(options)
         with self._bar("verifying") as seen:
-            done = verify_as(
-                self.root, settings, limits=self._limits(options), place=_place(workers), seen=seen
-            )
-            return self._did("verify", done)
+            done = verify_as(self.root, settings, limits=limits, place=_place(workers), seen=seen)
+        return self._did("verify", done, limits)
 
     @_with(BuildSettings)
     def build(self, **options: Any) -> Self:
@@ -226,10 +229,10 @@ class Workspace:
         from proctor.stages.documents.retrieve import retrieve_all
 
         settings = self._settings(RetrievalOptions, {"retrievers": retrievers, **options})
+        limits = self._limits(options)
         with self._bar("searching") as seen:
-            return self._did(
-                "retrieve", retrieve_all(self.root, settings, limits=self._limits(options), seen=seen)
-            )
+            done = retrieve_all(self.root, settings, limits=limits, seen=seen)
+        return self._did("retrieve", done, limits)
 
     @_with(PredictSettings, Limits)
     def predict(self, *who: str | Answering, name: str | None = None, **options: Any) -> Self:
@@ -256,7 +259,7 @@ class Workspace:
             title = one if isinstance(one, str) else getattr(one, "__name__", "a function")
             with self._bar(f"{title} answers") as seen:
                 done += predict(self.root, one, settings, limits=limits, seen=seen)
-        return self._did("predict", done)
+        return self._did("predict", done, limits)
 
     @_with(JudgeSettings, Limits)
     def judge(self, judge: str | None = None, *, workers: int | str | None = None, **options: Any) -> Self:
@@ -267,7 +270,7 @@ class Workspace:
         limits = self._limits(options)
         with self._bar("marking") as seen:
             done = stage(self.root, settings, limits=limits, place=_place(workers), seen=seen)
-            return self._did("judge", done)
+        return self._did("judge", done, limits)
 
     @_with(ScoreSettings)
     def score(self, *, workers: int | str | None = None, **options: Any) -> Self:
@@ -340,15 +343,16 @@ class Workspace:
         return Records(load_judgements(*self._of_run(run)), "marks", key=lambda j: j.item_id)
 
     def leaderboard(self) -> Records[RunScore]:
-        """Return the runs with their scores, best first; computes them where ``score`` has not run here."""
-        if "score" not in self.results:
+        """Return the runs with their scores, best first; computes them unless ``score`` was the last stage here."""
+        if next(reversed(self.results), "") not in ("score", "report"):
             self.score()
         scored: Any = self.results["score"]
         return Records(scored.runs, "runs", row=_score_row)
 
     def __repr__(self) -> str:
         done = [name for name in self._stages() if "/" not in name]
-        return f"Workspace({str(self.root)!r}: {', '.join(done) or 'empty'}; {len(self.runs)} runs)"
+        n = len(self.runs)
+        return f"Workspace({str(self.root)!r}: {', '.join(done) or 'empty'}; {n} run{'s' * (n != 1)})"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -381,8 +385,13 @@ class Workspace:
     def _limits(self, given: Mapping[str, Any]) -> Limits:
         return self._settings(Limits, given)
 
-    def _did(self, stage: str, result: object) -> Self:
+    def _did(self, stage: str, result: object, limits: Limits | None = None) -> Self:
+        self.results.pop(stage, None)  # the last is what was done last
         self.results[stage] = result
+        for one in result if isinstance(result, list) else [result]:
+            _require_said(
+                getattr(one, "run", stage), one, accepted=limits is not None and limits.accept_failures
+            )
         return self
 
     def _bar(self, title: str) -> AbstractContextManager[Callable[[], None]]:
@@ -397,6 +406,35 @@ class Workspace:
                 f"there is no run '{run}'.", where=str(self.root), hint=did_you_mean(run, self.runs)
             )
         return folder, load_all_items(self._folder)
+
+
+def _require_said(title: str, result: object, *, accepted: bool) -> None:
+    """Warn of calls of models that failed, and end a chain whose next stage would go on without what is lacking.
+
+    Raises:
+        KeyboardInterrupt: if somebody stopped the stage.
+        UserError: if no model said anything or calls were left, unless failures are accepted.
+    """
+    from proctor.llm.outcome import FAILURE_KINDS
+
+    if getattr(result, "interrupted", False):
+        raise KeyboardInterrupt
+    calls: Closing | None = getattr(result, "calls", None) or None
+    if calls is None:
+        return
+    failed = ", ".join(
+        f"{kind} {n:,}" + (f" ({why})" if (why := calls.why.get(kind)) else "")
+        for kind, n in calls.outcomes.items()
+        if kind in FAILURE_KINDS
+    )
+    if (calls.mute or calls.stopped or not getattr(result, "complete", True)) and not accepted:
+        said = (
+            f"no model said anything: {failed}" if calls.mute else f"stopped early: {calls.stopped or failed}"
+        )
+        hint = "the same call goes on from here; accept_failures=True goes on without what is lacking"
+        raise UserError(f"{title}: {said}.", hint=hint)
+    if failed:
+        warn(f"{title}: failed: {failed}")
 
 
 def _place(workers: int | str | None) -> Place:

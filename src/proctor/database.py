@@ -320,7 +320,7 @@ class Database:
             raise UserError(
                 f"it was written by an older Proctor (schema {version}; this one needs {kind.schema_version}).",
                 where=self.place,
-                hint="go on with that version, or begin another store",
+                hint="keep using that version, or begin another store",
             )
 
     def _upgrade(self, version: int, upgrade: Callable[[Connection, int], None]) -> None:

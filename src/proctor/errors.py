@@ -119,11 +119,11 @@ class MissingExtraError(UserError):
         )
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a hint for a name that is none of those that are known: the one that is meant, or all of them."""
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return a hint for a name that is none of those that are known: the one that is meant, else another hint, or all of them."""
     names = list(known)
     near = get_close_matches(name, names, n=1)
-    return f"did you mean {near[0]}?" if near else f"known here: {', '.join(names) or 'none'}"
+    return f"did you mean {near[0]}?" if near else otherwise or f"known here: {', '.join(names) or 'none'}"
 
 
 def shortened(text: str, limit: int = MAX_LINE) -> str:

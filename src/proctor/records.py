@@ -211,7 +211,7 @@ def decode_document(data: bytes, type_: type[T] | Any, path: Path) -> T:
         raise UserError(
             "the file is empty, a JSON document was expected.",
             where=str(path),
-            hint="make it anew, or restore a copy",
+            hint="make it again, or restore a copy",
         )
     return cast("T", decode(data.removeprefix(_BOM), type_, str(path)))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 import msgspec
 
 from proctor.errors import MissingExtraError
+from proctor.terminal import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +23,8 @@ T = TypeVar("T")
 
 _SHOWN: Final = 10
 """Rows of a table in a notebook."""
+_NARROW: Final = 32
+"""Characters of a cell that is printed."""
 _LONGEST: Final = 120
 """Characters of a cell there."""
 
@@ -29,21 +32,23 @@ Cells = Mapping[str, object]
 
 
 class Shown:
-    """What a stage returned: a line when it is printed, a table of its fields in a notebook; the base of structs."""
+    """What a stage returned, or a question: a line when it is printed, a table in a notebook; the base of structs."""
 
     __slots__ = ()
 
+    def _cells(self) -> Cells:
+        """Return what is shown; all its fields by default."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
     def __repr__(self) -> str:
-        fields = ((name, _BRIEF.repr(getattr(self, name))) for name in self.__struct_fields__)
-        text = ", ".join(f"{name}={value}" for name, value in fields)
-        return f"{type(self).__name__}({text if len(text) <= _LINE else text[: _LINE - 1] + '…'})"
+        text = ", ".join(f"{name}={_BRIEF.repr(value)}" for name, value in self._cells().items())
+        return f"{type(self).__name__}({_cut(text, _LINE)})"
 
     def _repr_html_(self) -> str:
-        values = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return html_table(
             [
                 {"": name, type(self).__name__: value if isinstance(value, _PLAIN) else _BRIEF.repr(value)}
-                for name, value in values
+                for name, value in self._cells().items()
             ]
         )
 
@@ -53,7 +58,7 @@ class Shown:
 
 def _brief() -> Repr:
     brief = Repr()
-    brief.maxlevel, brief.maxdict, brief.maxlist, brief.maxtuple = 2, 4, 3, 3
+    brief.maxlevel, brief.maxdict, brief.maxlist, brief.maxtuple, brief.maxstring = 2, 4, 3, 3, 60
     return brief
 
 
@@ -122,16 +127,27 @@ class Records(Sequence[T], Generic[T]):
         if not self._records:
             return f"no {self._title}"
         first = self._key(self._records[0])
-        return f"{len(self):,} {self._title}" + (f", the first one {first!r:.60}" if first else "")
+        return self._many() + (f", the first one {first!r:.60}" if first else "")
+
+    def __str__(self) -> str:
+        """Return the first records as a table, for ``print``."""
+        rows = self[:_SHOWN].rows()
+        lines = [list(rows[0]), *([_text(cell) for cell in row.values()] for row in rows)] if rows else []
+        widths = [min(_NARROW, max(map(len, column))) for column in zip(*lines, strict=True)]
+        cut = ([f"{_cut(cell, n):{n}}" for cell, n in zip(line, widths, strict=True)] for line in lines)
+        return "\n".join([*("  ".join(line).rstrip() for line in cut), self._many()])
 
     def _repr_html_(self) -> str:
         rows = [self._row(record) for record in self._records[:_SHOWN]]
         more = len(self) - len(rows)
         return (
             html_table(rows)
-            + f"<p>{len(self):,} {escape(self._title)}"
+            + f"<p>{escape(self._many())}"
             + (f", {more:,} of them not shown</p>" if more else "</p>")
         )
+
+    def _many(self) -> str:
+        return f"{len(self):,} {self._title if len(self) != 1 else self._title.removesuffix('s')}"
 
     def rows(self) -> list[dict[str, object]]:
         """Return the cells of every record, one dict each with the same columns."""
@@ -195,14 +211,21 @@ def html_table(rows: Sequence[Cells]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+    number = isinstance(value, int) and not isinstance(value, bool)
+    return f"{value:,}" if number else "" if value is None else printable(str(value))
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def _td(value: object) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if isinstance(value, float):
-        text = f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
-    else:
-        text = f"{value:,}" if number else "" if value is None else str(value)
-    shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return f'<td style="text-align:{"right" if number else "left"}">{escape(shown)}</td>'
+    text = _text(value)
+    return f'<td style="text-align:{"right" if number else "left"}">{escape(_cut(text, _LONGEST))}</td>'
 
 
 def _key(record: Any) -> str:

@@ -22,7 +22,7 @@ from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.procedure.graph import GraphError, TaskGraph
 from proctor.records import (
     Dropped,
@@ -271,7 +271,7 @@ class Workspace:
             raise UserError(
                 f"{error}.",
                 where=str(path),
-                hint=f"correct the file, or make it anew: {self.command_for(path.name)}",
+                hint=f"correct the file, or make it again: {self.command_for(path.name)}",
             ) from None
 
     def write_graphs(self, graphs: Mapping[str, TaskGraph]) -> None:
@@ -301,10 +301,8 @@ class Workspace:
                 raise UserError(f"[{stage}] must be a table.", where=str(path), hint=_FIX_SETTINGS)
         for key, value in table.items():
             if key not in defaults:
-                known = ", ".join(defaults) or "none"
-                raise UserError(
-                    f"unknown key '{key}'.", where=f"{path}: [{stage}]", hint=f"known keys: {known}"
-                )
+                where = f"{path}: [{stage}]"
+                raise UserError(f"unknown key '{key}'.", where=where, hint=did_you_mean(key, defaults))
             if isinstance(defaults[key], list) and not isinstance(value, list):
                 table[key] = value = [value]  # one name need not be written as a list
             if defaults[key] is not None and not _same_type(value, defaults[key]):
@@ -370,7 +368,7 @@ class Workspace:
                 raise UserError(
                     f"unknown key '{strange[0]}' of {who}.",
                     where=where,
-                    hint=f"known keys: {', '.join(known)}",
+                    hint=did_you_mean(strange[0], known),
                 )
         return found
 

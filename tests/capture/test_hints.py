@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.capture.hints import INDUCED_KINDS, text_hints
+from proctor.capture.hints import INDUCED_KINDS, sayable, text_hints
+from proctor.capture.records import Hint
 from proctor.datasets.dataset import load_dataset
 from proctor.procedure.altered import mistakes_in
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.quantity import find_difference
 from proctor.procedure.showing import shown_text
+from proctor.said import Said
 
 
 @pytest.mark.parametrize(
@@ -91,3 +93,21 @@ def test_hints_speak_of_the_step(make_graph: Callable[..., TaskGraph]) -> None:
     assert [h.kind for h in hints["2"]] == ["technique"]
     assert {h.by for h in (*hints["1"], *hints["2"])} == {"text"}
     assert text_hints(make_graph("S a E", edges="S>a a>E", start="S", end="E")).keys() == {"a"}
+
+
+def test_the_hints_of_texts_can_be_said_in_another_language() -> None:
+    graph = TaskGraph("g", "g", (Step("1", "Chop-Chop 2 tbsp cilantro"), Step("2", "Säge das Brett")))
+    hints = text_hints(graph)
+    found = [sayable(hint) for step in "12" for hint in hints[step]]
+    assert [hint.text for hint in found] == [hint.text for step in "12" for hint in hints[step]]
+    assert [(h.text.pattern, h.text.values) for h in found if isinstance(h.text, Said)] == [
+        ("{wrong} instead of {right}", {"wrong": "4 tbsp", "right": "2 tbsp"}),
+        ("stop {doing} half-way, or do it with another tool", {"doing": "chopping the cilantro"}),
+        ("use something else in place of the {thing}", {"thing": "cilantro"}),
+        (
+            "stop doing the step “{step}” half-way, or do it with another tool",
+            {"step": "säge das Brett"},
+        ),
+    ]
+    of_a_model = Hint(step="1", kind="technique", text="a spoon instead of a fork", by="m")
+    assert sayable(of_a_model) is of_a_model

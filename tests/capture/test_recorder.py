@@ -316,7 +316,7 @@ def test_a_machine_that_was_started_anew_has_another_clock(tmp_path: Path) -> No
         process.kill()
     lease = tmp_path / "r1" / ".lease"
     write_json(lease, msgspec.structs.replace(holder_of(tmp_path / "r1", live=False), boot="another"))
-    with pytest.raises(UserError, match="anew"):
+    with pytest.raises(UserError, match="restarted"):
         asyncio.run(recorder(tmp_path / "r1", resume=True).preflight())
     assert close_session(tmp_path / "r1").host_end_ns
 

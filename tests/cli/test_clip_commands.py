@@ -216,7 +216,7 @@ def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
     ):
         stopped = proctor(*command, "--max-calls", 5)
         assert stopped.status == 3, (command[0], stopped.out, stopped.err)
-        assert "goes on from here" in stopped.err
+        assert "continues from here" in stopped.err
         whole = proctor(*command)
         assert whole.status == 0, whole.err
         assert whole.out.endswith(f"next: proctor {following} {bench}\n")

@@ -13,6 +13,7 @@ from tests.typed import proctor
 from proctor import terminal
 from proctor.cli import console
 from proctor.errors import UserError
+from proctor.exam.kind import ViewOptions, kind_named
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -105,6 +106,47 @@ def test_what_is_typed_wrongly_reads_like_every_other_message(typed: list[str], 
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err.startswith(f"proctor: {said}")
     assert hint in outcome.err.partition("\n  → ")[2]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["verify", "--verifier", "gpt-4o"], "openai/gpt-4o"),
+        (["predict", "-p", "gpt-4o-mini"], "openai/gpt-4o-mini"),
+        (["predict", "-p", "constnat"], "constant"),
+        (["predict", "-p", "openai/gpt-4o", "--show", "frmes:5"], "frames"),
+        (["predict", "-p", "openai/gpt-4o", "--show", "frames:unifrm"], "uniform"),
+        (["predict", "-p", "openai/gpt-4o", "--sampling", "unifrm"], "uniform"),
+        (["predict", "-p", "openai/gpt-4o", "--kind", "moments"], "moment"),
+        (["judge", "-j", "gpt4o"], "openai/gpt-4o"),
+        (["generate", "-g", "gpt-4o"], "openai/gpt-4o"),
+        (["generate", "-g", "openai/gpt-4o", "--template", "exerpt-steps"], "excerpt-steps"),
+        (["build", "--accept", "orcale"], "oracle"),
+        (["calibrate", "--kind", "momnt"], "moment"),
+        (["filter", "--on", "momnt", "-j", "openai/gpt-4o"], "moment"),
+        (["round", "answer", "--kind", "momnt"], "moment"),
+    ],
+)
+def test_what_is_meant_is_said_for_values_too(typed: list[str], meant: str, finished: Path) -> None:
+    place = 2 if typed[0] == "round" else 1
+    outcome = proctor(*typed[:place], finished / "bench", *typed[place:])
+    assert outcome.status == 2
+    assert f"did you mean {meant}?" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "view", "meant"),
+    [
+        ("clip", "framse:8", "frames"),
+        ("clip", "frames:8@half-sied", "half-side"),
+        ("order", "imgae+goal", "image"),
+        ("step", "tmies", "times"),
+        ("documents", "glod", "gold"),
+    ],
+)
+def test_what_is_meant_is_said_for_views_of_every_kind(kind: str, view: str, meant: str) -> None:
+    with pytest.raises(UserError, match=f"did you mean {meant}\\?"):
+        kind_named(kind).view(view, ViewOptions())
 
 
 def test_help_shows_whole_summaries_types_in_words_examples_and_extras() -> None:

@@ -80,7 +80,7 @@ def test_a_workspace_within_the_documents_is_refused(tmp_path: Path, proctor: Co
     for workspace in (tmp_path / "docs" / "w", tmp_path / "docs"):
         refused = proctor("corpus", "build", workspace, "--from", tmp_path / "docs")
         assert refused.status == 2
-        assert "lies within the folder that is read" in refused.err
+        assert "is inside the folder that is read" in refused.err
 
 
 def test_a_link_to_itself_is_refused(tmp_path: Path, proctor: Command) -> None:

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,11 +62,33 @@ def test_options_come_from_the_struct(capsys):
     assert typed(app, "--help") == 0
     shown = " ".join(capsys.readouterr().out.split())
     for text in (
-        "Cut things.", "FOLDER", "-k, --k N Cuts. [default: 5, 10; at least 1]", "--kind <short|long> Which. [default: short]",
+        "Cut things.", "FOLDER", "-k, --k N Cuts. [default: 5, 10; at least 1]", "--kind short|long Which. [default: short]",
         "--shrink / --no-shrink Make it fit. [default: shrink]", "--fast Hurry.", "--rate FPS A second.", "--json",
     ):  # fmt: skip
         assert text in shown
     assert "--no-fast" not in shown
+
+
+def test_the_usage_line_shows_arguments_as_they_are_typed(capsys):
+    class Words(Settings, frozen=True, kw_only=True):
+        loud: Annotated[bool, option("Loudly.")] = False
+        where: Annotated[Path, argument("Where.")]
+        place: Annotated[tuple[str, ...], argument("Which.", "[DATASET] FOLDER")]
+
+    class Files(Settings, frozen=True, kw_only=True):
+        files: Annotated[tuple[Path, ...], argument("Which.", "FILE")]
+
+    class Maybe(Settings, frozen=True, kw_only=True):
+        file: Annotated[Path | None, argument("Which.", "FILE")] = None
+
+    for struct, usage in ((Words, "WHERE [DATASET] FOLDER"), (Files, "FILE..."), (Maybe, "[FILE]")):
+
+        def command(settings: struct) -> None: ...
+
+        assert typed(command_of("do", "Do.", command), "--help") == 0
+        out = capsys.readouterr().out
+        assert re.search(r"^Usage:.*\[OPTIONS\] (.*)$", out, flags=re.M)[1] == usage
+        assert "Arguments:" in out.partition("Options:")[0]
 
 
 @pytest.mark.parametrize("words", [("here", "-k", "0"), ("here", "--kind", "wide"), ()])

@@ -6,10 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
+
+from proctor.cli.experiment import _text
+from proctor.stages.experiment.stage import Done
 
 RUN = [sys.executable, "-c", "from proctor.cli.main import main; main()"]
 
@@ -97,3 +101,9 @@ def test_a_plan_is_tried_run_and_gone_on_with(
     again = proctor("run", plan)
     assert again.status == 0, again.err
     assert "python-plannedanswers-answer-question" in again.out
+
+
+def test_what_an_experiment_without_models_prints_begins_with_its_first_line() -> None:
+    plan: Any = SimpleNamespace(name="moment")
+    assert _text(Done(lines=["said"], report="r.html"), Path("w"), plan) == "said\n\nreport: r.html"
+    assert _text(Done(), Path("w"), plan) == "next: proctor experiment moment w"

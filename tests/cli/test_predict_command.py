@@ -88,7 +88,8 @@ def test_what_was_shrunk_and_what_failed_is_told(
     finally:
         (videos / "lamp_1.mkv").unlink()
     assert missing.status == 0, missing.err
-    assert "failed: not_shown 2" in missing.out
+    assert "failed: not_shown 2\n  not_shown: " in missing.out
+    assert "→ --videos FOLDER says where videos are" in missing.out
 
 
 def test_the_clip_itself(bench: Path, standin: Standin, videos: Path, proctor: Command) -> None:

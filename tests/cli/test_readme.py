@@ -62,6 +62,16 @@ def test_the_first_screen_works_as_typed(
         assert (tmp_path / plan / "report.html").is_file()
 
 
+def test_the_python_block_works_as_typed_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    for _ in range(2):
+        exec(compile(block, "readme.py", "exec"), {"__name__": "readme"})
+    assert re.search(r"^ *1 +mine +system", capsys.readouterr().out, re.MULTILINE)
+
+
 def is_served(command: list[str]) -> None:
     script = "from proctor.cli.main import main; main()"
     with subprocess.Popen(

@@ -163,7 +163,7 @@ def test_a_budget_that_ends_half_way_ends_with_3_and_the_same_command_goes_on(
     for most in (3, 9, 14):
         stopped = proctor(*line, "--max-calls", most, "--json")
         assert stopped.status == 3, stopped.err
-        assert "the same command goes on from here" in stopped.err
+        assert "the same command continues from here" in stopped.err
         sent += sum(s["calls"]["sent"] for s in stopped.json["stages"] if "calls" in s)
     done = proctor(*line, "--json")
     assert done.status == 0, done.err

@@ -126,7 +126,7 @@ def test_an_answer_run_that_is_cut_off_ends_with_3(tmp_path: Path, docs: Path, p
         assert proctor("build", w).status == 0
         cut = proctor(*line, "--max-calls", 1)
         assert cut.status == 3
-        assert "the same command goes on from here" in cut.err
+        assert "the same command continues from here" in cut.err
         done = proctor(*line)
         assert done.status == 0, done.err
         assert server.count == 2

@@ -208,7 +208,7 @@ def test_an_interruption_leaves_the_old_files(bench: Path, contents: Callable[..
     process.send_signal(signal.SIGINT)
     status, out, err = finish(process)
     assert (status, out) == (130, "")
-    assert err == "proctor: interrupted; what was finished is kept, run the same command to go on\n"
+    assert err == "proctor: interrupted; what was finished is kept, run the same command to continue\n"
     assert contents(bench) == before
 
 

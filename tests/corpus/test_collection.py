@@ -96,7 +96,7 @@ def test_an_empty_corpus_is_one():
 @pytest.mark.parametrize(
     ("sources", "aliases", "said"),
     [
-        ([text("a"), text("a", LONG + "x")], {}, "1 ids stand for more than one source: 'a'"),
+        ([text("a"), text("a", LONG + "x")], {}, "1 ids are of more than one source: 'a'"),
         ([text("")], {}, "has no id"),
         ([Source(id="a", modality="text", title="t", body="b")], {}, "'a' has no content hash"),
         ([text("a")], {"b": "c"}, "aliases lead to sources that are not there: 'b'"),
@@ -259,7 +259,7 @@ def test_ten_thousand_duplicates_become_one_source():
 
 def test_a_source_found_twice_is_listed_and_two_contents_of_one_id_are_an_error():
     assert [d.reason for d in build_corpus([text("a"), text("a")]).dropped] == ["repeated"]
-    with pytest.raises(UserError, match="id 'a' stands for two different sources"):
+    with pytest.raises(UserError, match="id 'a' is the id of two different sources"):
         build_corpus([text("a"), text("a", LONG + "x")])
 
 

@@ -1,20 +1,130 @@
-"""What the tests of pages have in common: files and packages made from a page, and its commands as they are typed."""
+"""What the tests of pages have in common: files and packages made from a page, and its commands as they are typed.
+
+A test says by ``@types("page.md")`` which page it types, and fails when it has not. ``test_reference_pages`` holds every page with
+commands or Python against these tests.
+"""
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
 import subprocess
 import sys
+import textwrap
 import tomllib
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, Final
 
-from tests.typed import Outcome, proctor_process
+from tests.docs.test_commands_exist import typed as commands_of
+from tests.typed import SAID, Outcome, proctor, proctor_process
 
-__all__ = ["Outsider"]
+__all__ = ["PARTS", "RUN", "Outsider", "run_python", "shown", "type_all", "types"]
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+NOT_TYPED: Final[dict[str, dict[str, str]]] = {
+    "capture.md": {
+        "capture record": "sensors",
+        r"capture simulate kitchen(?! --(?:recording|seconds))": "hours of video: tests/stages/capture",
+        r"round (record|collect)": "people: tests/stages/rounds",
+    },
+    "compute.md": {"ray://": "a cluster: tests/test_compute_ray.py"},
+    "rounds.md": {"": "people answer between the commands: tests/stages/rounds"},
+    "corpus.md": {"proctor concur": "two sets of questions with retrieval: tests/stages/test_answers.py"},
+    "experiment.md": {"--bert-score": "the weights of BERTScore"},
+    "features.md": {
+        "transformers|torchvision|text:st": "the weights of a network",
+        "learn demo": "a minute of computing: tests/stages/learn/test_demo.py",
+    },
+    "": {"^proctor studio (?!token)": "it serves until it is stopped: tests/studio"},
+    "learn.md": {r"features extract": "the weights of a network"},
+    "llm.md": {r"8765": "a server that goes on, in another terminal"},
+}
+"""Why no test types what a pattern finds in the commands and the Python of a page; of every page under ``""``."""
+PARTS: Final[dict[str, list[tuple[str, str]]]] = {}
+"""Of each page, which commands and which Python the tests that were loaded say that they type: patterns."""
+RUN: Final[list[str]] = []
+"""The Python of pages that was run or saved, as it stands there."""
+
+
+def types(
+    *pages: str, commands: str = "", python: str = "", instead: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Say that a test types the commands and runs the Python of pages, and let it fail if it does not.
+
+    Args:
+        pages: in ``docs``; a test with a parameter ``page`` types that one at a time.
+        commands: which, as a pattern; by default all of them.
+        python: which blocks, likewise.
+        instead: words of the page for which the test types others; so it may for ``~/…`` and words in capitals.
+    """
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        for page in pages:
+            PARTS.setdefault(page, []).append((commands, python))
+
+        @functools.wraps(test)
+        def held(*given: Any, **named: Any) -> None:
+            said, run = len(SAID), len(RUN)
+            test(*given, **named)
+            for page in (one for one in pages if named.get("page", one) == one):
+                asked, code = shown(page)
+                typed = [["proctor", *words] for words in SAID[said:]]
+                for line in (one for one in asked if re.search(commands, one)):
+                    words = shlex.split(line, comments=True)
+                    assert any(_fits(words, one, instead) for one in typed), f"{page}: not typed: {line}"
+                left = {one for one in code if re.search(python, one)} - {*RUN[run:]}
+                assert not left, f"{page}: not run: {left}"
+
+        return held
+
+    return decorate
+
+
+def shown(page: str) -> tuple[list[str], list[str]]:
+    """Return the commands and the blocks of Python of a page, without what is known to be typed by no test."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    code = [
+        textwrap.dedent(one)
+        for one in re.findall(r"^ *```python[^\n]*\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+    ]
+    without = NOT_TYPED[""] | NOT_TYPED.get(page, {})
+    first, second = (
+        [one for one in found if not any(re.search(part, one) for part in without)]
+        for found in ([*commands_of(text)], code)
+    )
+    return first, second
+
+
+def _fits(shown: Sequence[str], said: Sequence[str], instead: Sequence[str]) -> bool:
+    """True when words were typed as a page shows them; in place of a folder of the reader there may be any."""
+    return len(shown) == len(said) and all(
+        one == other
+        or "~" in one
+        or "127.0.0.1" in one
+        or one in instead
+        or re.fullmatch(r"[A-Z]+(\.json)?", one)
+        for one, other in zip(shown, said, strict=True)
+    )
+
+
+def type_all(commands: Sequence[str], home: Path, **places: str) -> None:
+    """Type commands of a page in the current folder; ``places`` stand for its words in capitals."""
+    for line in commands:
+        for word, place in {"~": str(home), **places}.items():
+            line = line.replace(word, place)
+        done = proctor(*shlex.split(line, comments=True)[1:])
+        assert done.status == 0, (line, done.err)
+
+
+def run_python(code: str, given: dict[str, Any] | None = None, changed: str = "") -> dict[str, Any]:
+    """Run a block of Python of a page with what it takes for given, or with changes that a test needs; return its names."""
+    RUN.append(textwrap.dedent(code))
+    names = {"__name__": "page"} if given is None else given
+    exec(compile(changed or RUN[-1], "page.py", "exec"), names)
+    return names
 
 
 class Outsider:
@@ -52,6 +162,7 @@ class Outsider:
             )
         )
         self.module.write_text(self.blocks("python")[0])
+        RUN.append(self.blocks("python")[0])
 
     def typed(self, block: int) -> list[tuple[list[str], list[str]]]:
         """Return the commands of a block, each with the lines that the page shows below it."""
@@ -74,6 +185,7 @@ class Outsider:
             if title:
                 (self.home / title).parent.mkdir(parents=True, exist_ok=True)
                 (self.home / title).write_text(body, encoding="utf-8")
+                RUN.append(body)
             elif language == "console":
                 for words, shown in typed(body):
                     done = self.type(words)

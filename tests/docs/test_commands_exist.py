@@ -27,7 +27,9 @@ OTHERS: Final = [["metrics", "timing"]]
 
 def typed(text: str) -> Iterator[str]:
     """Yield the commands of fenced blocks, continued lines put together, prompts, comments, pipes and redirections taken off."""
-    for body in re.findall(r"^ *```(?:console|sh|bash)\b[^\n]*\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE):
+    for language, body in re.findall(r"^ *```([^\n]*)\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE):
+        if language.partition(" ")[0] not in ("", "console", "sh", "bash"):
+            continue
         for line in body.replace("\\\n", " ").splitlines():
             for command in re.sub(r"^\s*(?:\$ )?(?:[A-Z_]+=\S+ +)*", "", line).split(" && "):
                 if command.startswith("proctor ") and (line.lstrip().startswith("$ ") or "$ " not in body):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw
+from tests.docs.outsider import run_python, shown, type_all, types
 from tests.typed import proctor
 
 from proctor.ask.documents.style import BUILTIN_STYLES, load_style
@@ -82,6 +83,24 @@ def test_the_way_is_whole() -> None:
     ]  # fmt: skip
 
 
+ELSEWHERE = "concur|datasets export"
+
+
+@types("corpus.md", commands="datasets export", python="load_dataset|iter_shards")
+def test_a_corpus_of_a_data_set_is_exported(
+    tmp_path: Path, tests_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tests").symlink_to(tests_data.parent)
+    Path("data").symlink_to(tests_data / "datasets")
+    commands, code = shown("corpus.md")
+    type_all([line for line in commands if "datasets export" in line], tmp_path)
+    names = run_python(code[0])
+    assert run_python(code[1], names)["source"].id
+    assert names["question"].gold
+
+
+@types("corpus.md", commands=rf"^(?!.*(?:{ELSEWHERE}))", python="retrieve_all")
 @pytest.mark.timeout(900)
 def test_the_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pdfplumber", reason="needs the extra corpus")
@@ -106,6 +125,7 @@ def test_the_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.
     assert len(questions) >= 10  # of 50: four short manuals give no more that differ
     assert {q.facets["style"] for q in questions} <= set(BUILTIN_STYLES)
     assert all("closed_book" in document_facts(q).difficulty for q in questions)
+    assert run_python(shown("corpus.md")[1][2])["table"]
     page = (tmp_path / "bench" / "report.html").read_text()
     assert "This is a rehearsal" not in page
     assert "gpt-4o-mini, bm25@5" in page

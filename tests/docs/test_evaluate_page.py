@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
+from tests.docs.outsider import run_python, shown, types
 from tests.typed import proctor
 
 from proctor.samples import copy_sample
@@ -13,6 +13,7 @@ from proctor.samples import copy_sample
 PAGE = Path(__file__).parents[2] / "docs" / "evaluate.md"
 
 
+@types("evaluate.md", commands="(?!)")
 def test_the_function_of_the_page_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -26,10 +27,10 @@ def test_the_function_of_the_page_answers(
         ("build",),
     ):
         assert proctor(*step, bench).status == 0
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    (code,) = shown("evaluate.md")[1]
     monkeypatch.chdir(tmp_path)
     capsys.readouterr()
-    exec(compile(code, "page.py", "exec"), {"__name__": "page"})
+    run_python(code)
     items = (bench / "items.jsonl").read_text().count("\n")
     assert capsys.readouterr().out == f"{items} 0\n"
     assert proctor("judge", bench, "--run", "mine").status == 0

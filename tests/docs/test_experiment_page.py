@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import find_shared_data
 from tests.datasets.captaincook4d_part import write_part
+from tests.docs.outsider import shown, type_all, types
 from tests.media.make_video import make_grey_videos
 from tests.typed import proctor
 
@@ -42,6 +43,7 @@ def test_the_page_has_the_whole_way() -> None:
     assert ["--rehearse" in o for o in options] == [True, False, False, False, False]
 
 
+@types("experiment.md", commands="proctor experiment (?:bench|rehearsal) ")
 def test_its_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = find_shared_data()
     if found is None:
@@ -73,6 +75,13 @@ def test_its_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.
     assert "judge chosen by people's marks" in calibrated
     assert len(read_jsonl(tmp_path / "bench" / "items.jsonl", Item)) > 5
     assert "<title>Rehearsal: " in (tmp_path / "rehearsal" / "report.html").read_text()
+
+
+@types("experiment.md", commands="experiment tables")
+def test_a_grid_is_foreseen(tmp_path: Path, tests_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("captaincook4d").symlink_to(tests_data / "datasets" / "captaincook4d")
+    type_all([line for line in shown("experiment.md")[0] if "experiment tables" in line], tmp_path)
 
 
 def fill_in(path: Path) -> None:

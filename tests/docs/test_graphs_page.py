@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.docs.outsider import shown, type_all, types
 from tests.typed import proctor
 
 from proctor.drawing.engines import find_engine
@@ -15,9 +18,11 @@ from proctor.metrics.interval import wilson_interval
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.graph_compare import compare_precedence
 from proctor.procedure.induce import induce_order, observe_recording
+from proctor.samples import copy_sample
 from proctor.stages.graph_benchmark import benchmark_graphs
 from proctor.stages.graph_benchmark_page import benchmark_grids
 from proctor.stages.graph_settings import BenchmarkSettings
+from proctor.stages.graph_synthetic import recover
 from proctor.stages.graphs import load_graphs
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graphs.md").read_text(encoding="utf-8")
@@ -28,6 +33,11 @@ COMMANDS = [
 ]
 
 
+CONSOLE = r"~/data|bench|labelled"
+"""The commands after those on files that the page shows."""
+
+
+@types("graphs.md", commands=rf"^(?!.*(?:{CONSOLE}))")
 @pytest.mark.skipif(find_engine() is None, reason="needs Graphviz or fast-sugiyama to draw")
 def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -51,6 +61,30 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
         ("pour", "drink"),
     )
     assert load_graphs(Path("tea.dot")).graphs == load_graphs(Path("tea.json")).graphs
+
+
+@types("graphs.md", commands=CONSOLE)
+def test_graphs_of_data_sets(tmp_path: Path, tests_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    for name in ("coin", "youcook2"):
+        (Path("data") / name).symlink_to(tests_data / "datasets" / name)
+    copy_sample(Path("data/captaincook4d"))
+    Path("docs").mkdir()
+    Path("docs/graphs.md").write_text(PAGE, encoding="utf-8")
+    smaller = partial(recover, sizes=(5,), counts=(2,))
+    monkeypatch.setattr("proctor.stages.graph_benchmark.recover", smaller)
+    commands = [line for line in shown("graphs.md")[0] if re.search(CONSOLE, line)]
+    sheet = next(n for n, line in enumerate(commands) if "labelled" in line)
+    type_all(commands[:sheet], tmp_path)
+    with Path("steps.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    with Path("steps.csv").open("w", newline="", encoding="utf-8") as stream:
+        table = csv.DictWriter(stream, rows[0].keys())
+        table.writeheader()
+        table.writerows(row | {"step_id": row["text"]} for row in rows)
+    type_all(commands[sheet:], tmp_path)
+    assert Path("docs/graphs.md").read_text(encoding="utf-8") != PAGE
 
 
 def test_the_intervals_of_the_page() -> None:

@@ -11,15 +11,19 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.docs.outsider import Outsider
+from tests.docs.outsider import Outsider, run_python, shown, type_all, types
 from tests.docs.test_commands_exist import typed
+from tests.docs.test_new_kind_page import two_people_accept
 from tests.report.exams import small_data
 from tests.typed import Outcome, proctor
 
 from proctor.ask.moment.candidate import Candidate
 from proctor.exam.kinds.example import Example
+from proctor.procedure.recording import Recording
 from proctor.records import read_jsonl
 from proctor.samples import copy_sample
+from proctor.stages.questions import workspace_questions
+from proctor.verify.verdict import AnswerVerdict, Verdict
 from proctor.workspace import Workspace
 
 FILES: Final = {
@@ -73,11 +77,8 @@ def run(text: str) -> list[Outcome]:
     return done
 
 
-def python(code: str, **given: Any) -> dict[str, Any]:
-    exec(compile(code, "page.py", "exec"), given)
-    return given
-
-
+@types("metrics.md", python="(?!)")
+@types("evaluate.md", python="(?!)")
 def test_metrics_from_files_answers_of_ones_own_and_replies(home: Path) -> None:
     assert len(run(page("metrics.md").text)) == 10
     evaluate = page("evaluate.md")
@@ -91,23 +92,29 @@ def test_metrics_from_files_answers_of_ones_own_and_replies(home: Path) -> None:
     assert mine.keys() == shown.keys()
 
 
+@types("benchmark.md")
 @pytest.mark.usefixtures("home")
 def test_a_release_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("datasets", reason="needs the extra hf")
     monkeypatch.setenv("HF_DATASETS_CACHE", str(Path.cwd() / "hf"))
     ours, theirs = page("benchmark.md").blocks("python")
-    assert len(python(ours)["benchmark"].items) == len(python(theirs)["rows"])
+    assert len(run_python(ours)["benchmark"].items) == len(run_python(theirs)["rows"])
 
 
+@types("generate.md")
+@types("oracle.md", commands="(?!)")
+@types("report.md")
 @pytest.mark.usefixtures("home")
 def test_the_python_of_generation_the_oracle_and_the_report() -> None:
     examples, graphs = read_jsonl(Path("bench/examples.jsonl"), Example), Workspace(Path("bench")).graphs()
     (code,) = page("generate.md").blocks("python")
-    assert len(python(code, examples=examples, graphs=graphs)["results"]) == len(examples)
+    assert len(run_python(code, {"examples": examples, "graphs": graphs})["results"]) == len(examples)
     candidate = read_jsonl(Path("bench/candidates.jsonl"), Candidate)[0]
     example = next(one for one in examples if one.id == candidate.example_id)
     (code,) = page("oracle.md").blocks("python")
-    made = python(code, candidate=candidate, example=example, graph=graphs[example.activity_id])
+    made = run_python(
+        code, {"candidate": candidate, "example": example, "graph": graphs[example.activity_id]}
+    )
     assert made["verdict"].question.value == "right"
     assert made["one"].reason
     data = small_data()
@@ -116,10 +123,11 @@ def test_the_python_of_generation_the_oracle_and_the_report() -> None:
     given: dict[str, Any] = {"predictions": one.predictions, "judgements": one.judgements, "table": one.table}
     given |= {"more_predictions": other.predictions, "more_judgements": other.judgements}
     given |= {"items": data.exams[0].items, "another_table": other.table, "stages": data.funnel}
-    python(code, **given, questions=asked.questions, verdicts=asked.verdicts)
+    run_python(code, given | {"questions": asked.questions, "verdicts": asked.verdicts})
     assert "Kitchen" in Path("report.html").read_text()
 
 
+@types("upgrade.md")
 def test_an_older_workspace_is_brought_up_to_date(home: Path) -> None:
     upgrade = page("upgrade.md")
     (home / "bench" / "workspace.json").unlink()
@@ -128,3 +136,89 @@ def test_an_older_workspace_is_brought_up_to_date(home: Path) -> None:
     assert re.search(r"```\n(.*?)```", upgrade.text, re.DOTALL)[1] == refused.err
     run(upgrade.text)
     assert {path.parent.name for path in home.glob("*/workspace.json")} == {"bench-upgraded", "bench-2"}
+
+
+@types("compute.md")
+def test_the_workers_of_compute(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    commands, (code,) = shown("compute.md")
+    type_all(commands, home)
+    run_python(code)
+    assert capsys.readouterr().out.splitlines() == ["'a' 1", "'bc' 2", "'def' 3"]
+
+
+@types("procedure.md")
+def test_the_python_of_procedures() -> None:
+    (code,) = shown("procedure.md")[1]
+    names = run_python(code)
+    said = re.findall(r"^(tea\..*?)  # (.*)$", code, re.MULTILINE)
+    assert len(said) == 4
+    for line, value in said:
+        assert repr(eval(line, names)) == value
+
+
+@types("manuals.md")
+def test_the_python_of_manuals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert proctor("datasets", "synthetic", "wikihow", "--manuals", 3).status == 0
+    (code,) = shown("manuals.md")[1]
+    names = run_python(code)
+    assert names["sequence"].id.endswith("###0")
+
+
+@types("media.md")
+def test_the_python_of_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("av", reason="the extra 'video' is not installed")
+    from tests.media.make_video import make_grey_video
+
+    monkeypatch.chdir(tmp_path)
+    make_grey_video(Path("tea_1.mp4"), 12)
+    (code,) = shown("media.md")[1]
+    names = run_python(code)
+    assert len(names["frames"]) == 50
+    assert names["jpeg"].startswith(b"\xff\xd8")
+
+
+@types("rehearsal.md")
+def test_the_python_of_drawing(home: Path) -> None:
+    pytest.importorskip("av", reason="the extra 'video' is not installed")
+    recordings = read_jsonl(home / "bench" / "recordings.jsonl", Recording)[:1]
+    (code,) = shown("rehearsal.md")[1]
+    run_python(code, {"folder": home, "recordings": recordings})
+    assert (home / f"{recordings[0].id}.mp4").stat().st_size > 10_000
+
+
+@types("verify.md")
+def test_the_python_of_verification(home: Path) -> None:
+    question = next(one for one in workspace_questions(Workspace(home / "bench")) if one.proposals)
+    right, wrong = AnswerVerdict(value="right"), AnswerVerdict(value="wrong")
+    verdict, other, adjudication = (
+        Verdict(
+            candidate_id=question.id, annotator=name, annotator_kind="human", at="2026-01-01T00:00:00Z",
+            question=right, answers=(value,) * len(question.proposals), role=role,
+        )
+        for name, value, role in (("ana", right, "annotator"), ("ben", wrong, "annotator"), ("zoe", right, "adjudicator"))
+    )  # fmt: skip
+    stored, settled = shown("verify.md")[1]
+    run_python(stored, {"verdict": verdict, "verdicts": [verdict, other]})
+    names = run_python(
+        settled, {"question": question, "verdicts": [verdict, other], "adjudication": adjudication}
+    )
+    assert names["case"].needs_adjudication
+    assert [a.approved_by for a in names["merge"](names["case"], adjudication).answers]
+
+
+@types("interchange.md")
+def test_files_of_other_tools(home: Path, tests_data: Path) -> None:
+    shutil.rmtree("bench")
+    shutil.copy(tests_data / "interchange" / "elan_pympi.eaf", "tea.eaf")
+    shutil.copy(tests_data / "interchange" / "label_studio_frames.json", "export.json")
+    Path("data").symlink_to(tests_data / "datasets")
+    commands, (code,) = shown("interchange.md")
+    type_all(commands, home)
+    run_python(code)
+
+
+@types("studio.md")
+def test_benchmarks_of_what_people_accepted(home: Path) -> None:
+    two_people_accept(home / "bench")
+    type_all(shown("studio.md")[0], home)

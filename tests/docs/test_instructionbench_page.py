@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.docs.outsider import types
 from tests.media.make_video import make_grey_video
 from tests.typed import proctor, proctor_process
 
@@ -69,6 +70,7 @@ def test_the_way_is_whole() -> None:
     ]  # fmt: skip
 
 
+@types("instructionbench.md")
 @pytest.mark.timeout(900)
 def test_its_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "videos").mkdir()

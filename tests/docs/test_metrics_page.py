@@ -1,10 +1,10 @@
 """docs/metrics.md: its table is generated, its Python runs, its commands exist."""
 
-import os
-import re
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.docs.outsider import run_python, shown, types
 
 from proctor.metrics.catalogue import catalogue
 from proctor.stages.scoring import FAMILIES
@@ -23,18 +23,13 @@ def test_the_table_of_all_metrics_is_up_to_date():
     assert done.returncode == 0, done.stderr
 
 
-def test_the_example_runs():
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ},
-    )
-    assert done.returncode == 0, done.stderr
-    assert "krippendorff_alpha" in done.stdout
-    assert "roc_auc" in done.stdout
+@types("metrics.md", commands="(?!)")
+def test_the_example_runs(capsys):
+    (code,) = shown("metrics.md")[1]
+    run_python(code)
+    said = capsys.readouterr().out
+    assert "krippendorff_alpha" in said
+    assert "roc_auc" in said
 
 
 def test_every_family_has_its_command_on_the_page():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.docs.outsider import Outsider, assert_seen
+from tests.docs.outsider import Outsider, assert_seen, types
 
 from proctor.exam.question import version_of
 from proctor.media.paint import encode_png
@@ -65,6 +65,7 @@ def address() -> Iterator[str]:
         server.shutdown()
 
 
+@types("new-kind.md")
 def test_the_page_followed_as_typed(tmp_path: Path, address: str) -> None:
     me = Outsider("new-kind.md", tmp_path, "proctor_pictures.py")
     me.text = me.text.replace("http://127.0.0.1:8000", address)

@@ -6,9 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.docs.outsider import Outsider, assert_seen
+from tests.docs.outsider import Outsider, assert_seen, types
 
 
+@types("new-metric.md")
 def test_the_page_followed_as_typed(tmp_path: Path) -> None:
     me = Outsider("new-metric.md", tmp_path, "proctor_timing.py")
     me.install()

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from tests.docs.outsider import Outsider, assert_seen
+from tests.docs.outsider import Outsider, assert_seen, types
 from tests.typed import proctor
 
 
@@ -40,6 +40,7 @@ def address() -> Iterator[str]:
         server.shutdown()
 
 
+@types("new-provider.md")
 def test_the_page_followed_as_typed(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     me = Outsider("new-provider.md", tmp_path, "proctor_mine.py")

@@ -35,3 +35,6 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         any("annotations" in o.data.get("text/html", "") for o in outputs if "data" in o)
         or (tmp_path / "bench" / "report.html").is_file()
     )
+    begin = next(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    monkeypatch.chdir(tmp_path)
+    exec(begin, {})  # and again: what it copied may stay

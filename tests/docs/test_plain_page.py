@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from tests.docs.outsider import run_python, shown, types
 from tests.typed import proctor
 
 from proctor.drawing.engines import find_engine
@@ -27,6 +28,7 @@ def _commands() -> list[list[str]]:
     return [shlex.split(line.removeprefix("$ "), comments=True) for line in lines if line.startswith("$ ")]
 
 
+@types("datasets/plain.md")
 @pytest.mark.skipif(find_engine() is None, reason="needs Graphviz or fast-sugiyama to draw")
 def test_a_newcomer_gets_from_the_page_to_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -40,6 +42,9 @@ def test_a_newcomer_gets_from_the_page_to_a_report(tmp_path: Path, monkeypatch: 
     for command in commands:
         done = proctor(*command[1:])
         assert done.status == 0, (command, done.err)
+    for code in shown("datasets/plain.md")[1]:
+        run_python(code)
+    assert Path("plain.schema.json").is_file()
     assert (tmp_path / "bench" / "report.html").stat().st_size > 10_000
     assert "Bird Box" in (tmp_path / "bench" / "report.html").read_text(encoding="utf-8")
 

@@ -5,23 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.docs.outsider import Outsider
+from tests.docs.outsider import Outsider, types
+
+QUICK = [
+    ("quickstart-model.md", 3, "mine"),
+    ("quickstart-recordings.md", 6, "first"),
+    ("quickstart-documents.md", 5, "manuals-bench"),
+]
+"""Each page with the number of its commands and its workspace."""
 
 
+@types(*(page for page, *_ in QUICK))
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    ("page", "commands", "bench"),
-    [("model", 3, "mine"), ("recordings", 6, "first"), ("documents", 5, "manuals-bench")],
-)
+@pytest.mark.parametrize(("page", "commands", "bench"), QUICK)
 def test_a_quick_start_runs_as_typed(tmp_path: Path, page: str, commands: int, bench: str) -> None:
-    if page == "documents":
+    if "documents" in page:
         pytest.importorskip("pdfplumber", reason="needs the extra corpus")
-    me = Outsider(f"quickstart-{page}.md", tmp_path)
+    me = Outsider(page, tmp_path)
     me.environment = {name: value for name, value in me.environment.items() if not name.endswith("_API_KEY")}
     assert me.follow() == commands
     assert (tmp_path / bench / "report.html").stat().st_size > 10_000
 
 
+@types("cookbook.md")
 @pytest.mark.timeout(600)
 def test_the_cookbook_runs_as_typed(tmp_path: Path) -> None:
     pytest.importorskip("datasets", reason="needs the extra hf")

@@ -58,6 +58,15 @@ def test_a_page_needs_nothing_from_elsewhere(site: Path) -> None:
     assert "Upper bound" in (site / "search" / "search_index.json").read_text(encoding="utf-8")
 
 
+def test_titles_have_the_names_that_people_search_for(site: Path) -> None:
+    found = {page: re.search("<title>(.*?)</title>", (site / page).read_text(encoding="utf-8")) for page in
+             ("index.html", "corpus.html", "sequencing.html")}  # fmt: skip
+    titles = {page: title[1] if title else "" for page, title in found.items()}
+    assert re.match("Proctor: .*ProMQA, SMMQG, CaptainCook4D, InstructionBench", titles["index.html"])
+    assert titles["corpus.html"] == "Corpora: questions over texts, tables and images (SMMQG) - Proctor"
+    assert "multimodal sequencing" in titles["sequencing.html"]
+
+
 def test_the_api_page_holds_what_the_docstrings_say(site: Path) -> None:
     text = re.sub(r"<[^>]+>", "", (site / "api.html").read_text(encoding="utf-8"))
     assert "Have systems answer the questions." in text

@@ -148,7 +148,7 @@ def test_the_error_of_other_runs_serves_where_there_are_no_own_marks() -> None:
     assert found.mean.value is None
     assert not found.own_error
     assert found.share.value is not None
-    assert "errs alike" in found.share.note
+    assert "makes the same errors" in found.share.note
     assert "error:pooled" in found.share.signature
 
 

@@ -103,7 +103,7 @@ def test_claims_that_do_not_fit_are_refused():
         score_overlap(asked, claims([[], []]))
     with pytest.raises(UserError, match="two claims of the style 'IE'"):
         score_overlap(asked, [*claims([[]]), claims([[]])[0]])
-    with pytest.raises(UserError, match="nobody was asked about the style 'MH'"):
+    with pytest.raises(UserError, match="no model was asked about the style 'MH'"):
         score_overlap(questions(["IE", "IE"]), claims([[], []])[:-1])
 
 

@@ -139,4 +139,4 @@ def test_accepted_failures_let_an_experiment_go_on(tmp_path: Path, models: Any) 
     assert "no model said anything" in stopped.stopped
     done = do(tmp_path / "bench", plan, limits=Limits(accept_failures=True))
     assert (done.stopped, bool(done.report)) == ("", True)
-    assert any("what is lacking counts as failed" in note for note in done.notes)
+    assert any("what is missing counts as failed" in note for note in done.notes)

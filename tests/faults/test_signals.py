@@ -97,7 +97,7 @@ def test_stopped_it_keeps_what_was_paid_and_goes_on_later(
     command.send(number)
     ended = command.wait(60)
     assert ended.status == STATUS[number], ended.err
-    assert "what was finished is kept, run the same command to go on" in ended.err
+    assert "what was finished is kept, run the same command to continue" in ended.err
     assert ended.err.count("\n") <= 3  # no traceback, no warnings
     assert ended.out == ""
     counts = models.settle()

@@ -233,6 +233,15 @@ def test_replies_without_a_limit_are_told() -> None:
     assert "1 new calls set no limit" in render_estimate(estimate)
 
 
+def test_a_function_takes_no_tokens_and_has_no_price_to_check() -> None:
+    counted = estimator()
+    counted.add("predict", [ask(str(n), "python:mine:answer", None, images=2) for n in range(3)])
+    estimate = counted.result()
+    (line,) = estimate.lines
+    assert (line.new, line.images, line.input, line.output_worst, line.cost) == (3, 6, 0, 0, 0)
+    assert len(render_estimate(estimate).splitlines()) == 2  # no remarks
+
+
 def test_requests_that_are_too_large_are_told() -> None:
     total = estimator()
     total.add("a", [ask("word " * 200_000), ask(images=501), ask()])

@@ -53,3 +53,8 @@ def over(batches):
 def test_batches_that_do_not_fit_are_refused(batches):
     with pytest.raises(MetricInputError):
         over(batches)
+
+
+def test_what_is_no_metric_is_refused_at_once():
+    with pytest.raises(MetricInputError, match=r"5 is no metric; give a function"):
+        metrics.Accumulator(5)

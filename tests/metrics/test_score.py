@@ -71,6 +71,7 @@ def test_videos_that_count_as_not_found_do_not_forbid_a_comparison():
 def test_a_score_is_a_number_formats_and_has_a_dictionary():
     score = Score(0.8693, Signature("m", {"judge": "rules"}), 10, 0.8, 0.9, failed=2)
     assert (float(score), f"{score:.2f}", f"{score:.1%}", f"{score}") == (0.8693, "0.87", "86.9%", str(score))
+    assert repr(score) == f"Score({score})"
     assert score.to_dict() == {
         "value": 0.8693, "low": 0.8, "high": 0.9, "n": 10, "failed": 2, "skipped": 0, "note": "",
         "signature": f"m|judge:rules|version:{__version__}",

@@ -349,7 +349,7 @@ def test_rules_are_found_by_name_and_can_be_refined() -> None:
 @pytest.mark.parametrize(
     ("value", "seen"),
     [
-        ("everyone", "known: humans, published, oracle"),
+        ("everyone", "known here: humans, published, oracle"),
         ({"quorum": "all"}, "unknown field"),
         ({"conflict": "fight"}, "fight"),
         ({"answers": {"min_confidence": "high"}}, "min_confidence"),

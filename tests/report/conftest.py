@@ -89,7 +89,7 @@ def localization_table(classes: int = 171) -> ScoreTable:
         "reference segments": 3_825,
         "videos": 192,
     }
-    notes = ("208 predictions lie in videos that the reference does not hold; they were left out.",)
+    notes = ("208 predictions are in videos that the reference does not hold; they were left out.",)
     return ScoreTable("localization", tuple(rows), {}, counts, notes, (bars,))
 
 

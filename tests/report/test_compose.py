@@ -222,15 +222,17 @@ def test_what_guessing_gets_has_a_range_and_draws_of_a_floor_are_not_counted_as_
     found = tables(compose(ReportData(exams=(replace(exam, runs=tuple(runs)),)), QUICK))
     board = found["Leaderboard"]
     (guess, *_) = [row[board.head.index("Guessing gets")] for row in board.rows]
-    assert guess == Cell("50.0", "16.7 to 83.3")  # of six tosses
+    assert isinstance(guess, Cell)
+    assert (guess.text, guess.small) == ("50.0", "16.7 to 83.3")  # of six tosses
     assert guessed(20.0, 13) == Cell("20.0", "0.0 to 46.2")  # 4 of 13 right is what guesses get
     assert (guessed(None, 5).text, guessed(100.0, 5)) == ("–", Cell("100.0", "100.0 to 100.0"))
     assert (
         list(column(found["Counted"], "right"))
-        == list(column(found["Letters that were named"], "Letters"))
+        == list(column(found["Letters that were named"], "A"))
         == ["eye", "blind"]
     )
     assert "of one draw" in found["Counted"].note
+    assert column(found["Answered right, by letter of the right option"], "A")["eye"] == "2 of 3"
 
 
 def test_a_kind_from_outside_has_all_common_sections_without_code() -> None:
@@ -312,7 +314,7 @@ def test_hostile_text_of_data_models_and_people_stays_text() -> None:
     about = About(name=HOSTILE, licence=HOSTILE, made=HOSTILE, hashes={HOSTILE: HOSTILE}, rehearsal=HOSTILE)
     data = ReportData(exams=(exam,), about=about, examples=tuple(cards(exam)))
     text = render_page(compose(data, QUICK))
-    assert text.count("<script") == 2
+    assert text.count("<script") == 3
     assert not re.search(r"<img src=x|\x1b|\u202e", text)
 
 

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 from tests.report.exams import small_data, small_items
+from tests.report.pages import listed
 
 from proctor.exam.corrected import correct_score
 from proctor.exam.estimate import Draws
@@ -19,8 +20,10 @@ from proctor.exam.question import Item
 from proctor.exam.self_preference import analyse_self_preference
 from proctor.report.compose import compose
 from proctor.report.data import Exam, Judging, ReportData, ReportOptions, Run
-from proctor.report.judging import corrected_of
+from proctor.report.judging import corrected_of, judging_section
 from proctor.report.page import render_page
+from proctor.report.parts import Cell, Table
+from proctor.report.standing import stand
 
 QUICK = Draws(resamples=100)
 EVIL = "<img src=x onerror=alert(1)>"
@@ -193,6 +196,26 @@ def test_the_numbers_are_those_of_the_calibration(data: ReportData) -> None:
     assert score.judge.name == "openai/j · ternary-step"
     assert score.mean.value is not None
     assert f"{score.mean.value:.1f}" in page
+
+
+def test_counts_of_people_s_marks_open_the_answers(data: ReportData) -> None:
+    assert data.judging is not None
+    section = judging_section(data.judging, stand(data.exams[0], ReportOptions(resamples=200)).names)
+    opened = listed([section])
+    marked = {
+        key[1]: of
+        for key, of in opened.items()
+        if key[0] == "If people had judged" and key[2] == "Marked by people"
+    }
+    assert marked
+    assert all(text == f"{n:,}" for text, n in marked.values())
+    table = next(p for p in section.parts if isinstance(p, Table) and p.title == "If people had judged")
+    labels = [
+        (label.text, judged.find)
+        for label, judged, *_ in table.rows
+        if isinstance(label, Cell) and isinstance(judged, Cell)
+    ]
+    assert all(find == (("run", label),) for label, find in labels)
 
 
 def test_a_report_without_a_calibration_has_no_such_section() -> None:

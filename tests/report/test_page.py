@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 import re
 from pathlib import Path
 
 import pytest
 from tests.report.pages import HOSTILE, full_page
 
+from proctor.metrics.figure import IntervalPlot
 from proctor.report.page import render_page, write_page
-from proctor.report.parts import ExampleView, Heat, Highlight, Page, Section, SourceView, Table
+from proctor.report.parts import (
+    Cell,
+    ExampleView,
+    Heat,
+    Highlight,
+    Led,
+    Listing,
+    Page,
+    Section,
+    SourceView,
+    Table,
+)
 
 
 def test_everything_that_was_given_stands_on_the_page():
@@ -124,6 +137,37 @@ def test_names_of_columns_are_broken_behind_their_signs_and_stay_text():
     assert text.count("<bdi>python:<wbr>mine:&lt;b&gt;answer_<wbr>two&lt;/<wbr>b&gt;</bdi>") == 2
 
 
+def test_a_number_of_a_picture_leads_where_its_cell_says():
+    plot = IntervalPlot("t", ("a", "b"), (0.5, 0.25), (0.4, None), (0.6, None))
+    lines = Listing.of("all", "Each", ("Line",), (((HOSTILE,), ("one",)),))
+    cells = (Cell("other", "beneath", among=("all", "one")), Cell(among=("all", "nothing")))
+    text = render_page(Page("p", sections=(Section("a", "A", (Led(plot, cells), lines)),)))
+    assert re.findall(
+        '<a class="find" href="#list-all" data-tag="one"><bdi>([^<]*)</bdi></a></td>', text
+    ) == [
+        "0.500",
+        "[0.400, 0.600]",
+    ]
+    assert "<bdi>0.250</bdi></td>" in text
+    assert "beneath" not in text
+    assert '<data value="0">0.500</data>' in render_page(Page("p", sections=(Section("a", "A", (plot,)),)))
+
+
 def test_an_empty_cell_stays_empty():
     page = Page("p", sections=(Section("a", "A", (Table("t", ("", "b"), (("x", ""),)),)),))
     assert "(no name)" not in render_page(page)
+
+
+def test_lines_of_a_long_list_have_so_much_room_and_what_has_none_is_counted():
+    rng = random.Random(0)
+    lines = [((f"{rng.getrandbits(900):x}",), ["all"]) for _ in range(6_000)]
+    listings = tuple(Listing.of(name, f"Each {name}", ("Line",), lines) for name in ("first", "then"))
+    text = render_page(Page("p", sections=(Section("a", "A", listings),)))
+    packed = [len(one) for one in re.findall('data-rest="([^"]*)"', text)]
+    assert sum(packed) <= 250_000
+    assert len(text) < 250_000 + 2 * 500 * 330 + 100_000
+    left = [
+        int(n.replace(",", "")) for n in re.findall("The first 500 of 6,000; ([0-9,]+) have no room", text)
+    ]
+    assert len(left) == 2
+    assert 0 < left[0] < left[1] <= 5_500

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from proctor.report.data import ReportOptions
 from proctor.report.examples import example_cards
 from proctor.report.moment import moment_evidence
 from proctor.report.page import write_page
-from proctor.report.parts import Cell, Page, Section, Table
+from proctor.report.parts import Cell, Listing, Page, Section, Table
 from proctor.report.standing import stand
 
 pytestmark = [
@@ -101,7 +101,7 @@ def test_an_answer_without_a_mark_leads_to_its_question(browser: Any, tmp_path: 
     page.goto(written.as_uri())
     if scripts:
         page.fill("#f-text", "nothing that is there")
-    link = page.locator("td a[href^='#item-']").last
+    link = page.get_by_role("region", name="Each of them").locator("td a[href^='#item-']").last
     card = page.locator(".example", has=page.locator(str(link.get_attribute("href"))))
     assert not card.locator(".question").is_visible()
     link.click()
@@ -152,12 +152,13 @@ def test_a_number_opens_its_questions_and_filters_stay_in_the_address(browser: A
     page.close()
 
 
-COUNTS = """() => [...document.querySelectorAll("#benchmark, #dataset, #graphs, #funnel, #verification")].flatMap((section) =>
-  [...section.querySelectorAll("table a.find")].map((link) => ({
+COUNTS = """() => [...document.querySelectorAll("#moment, #benchmark, #dataset, #graphs, #funnel, #verification")].flatMap((section) =>
+  [...section.querySelectorAll("td a.find")].filter((link) => section.id !== "moment" || /^[0-9]+$/.test(link.textContent)
+    && /^(Leaderboard|All pairs|Marks given|Counted|Answers without a mark|.* beside .*)$/.test(link.closest(".scroll").getAttribute("aria-label"))).map((link) => ({
     where: link.closest(".scroll").getAttribute("aria-label") + ": " + link.closest("tr").cells[0].innerText,
     number: parseInt(link.textContent.replace(/.* (?=[0-9]+$)/, "")), column: link.closest("td").cellIndex, link })))"""
 OF_ANSWERS = re.compile(
-    r"^Who wrote|^Answers through|answers kept|^Questions and answers by type: .*@([6-9]|1[0-9])| per (question|answer)|, mean@|shortest to|weighted by"
+    r"^Who wrote|^Answers through|answers kept|^Composition.*@2|@[0-9]+ per cent|kept of those|agreement of two|steps per activity|^Questions and answers by type: .*@([6-9]|1[0-9])| per (question|answer)|, mean@|shortest to|weighted by"
 )
 
 
@@ -179,6 +180,15 @@ def test_every_count_opens_as_many_questions_or_lines(browser: Any, tmp_path: Pa
         seen.add(one["where"].partition(":")[0])
         page.evaluate("history.replaceState(null, '', '#')")
     assert {
+        "Leaderboard",
+        "All pairs",
+        "Marks given",
+        "Counted",
+        "Answers without a mark",
+        "strong beside constant",
+        "Each cluster",
+        "Each activity",
+        "Steps of Tea",
         "Composition",
         "Key figures",
         "How the questions came about",
@@ -188,6 +198,96 @@ def test_every_count_opens_as_many_questions_or_lines(browser: Any, tmp_path: Pa
     page.locator("#funnel").get_by_role("link", name="88").first.click()
     page.reload()  # as whoever is sent the address sees it
     assert page.locator("#list-funnel tbody tr:visible").count() == 88
+    page.close()
+
+
+def test_orders_of_tables_and_filters_share_an_address(browser: Any, tmp_path: Path) -> None:
+    written = write_page(tmp_path / "page.html", report())
+    page = browser.new_page()
+    page.goto(written.as_uri())
+    board = page.get_by_role("region", name="Leaderboard")
+    names = board.locator("tbody th bdi:first-child")
+    before = names.all_inner_texts()
+    for _ in range(2):  # rising
+        board.get_by_role("button", name="Score").click()
+    rising = names.all_inner_texts()
+    assert rising not in (before, [])
+    order = ";moment%3A+Leaderboard=Score"
+    assert page.url.endswith("#" + order)
+    page.get_by_role("link", name="Examples").click()
+    page.wait_for_function("location.hash.includes('Leaderboard')")
+    assert page.url.endswith("#examples" + order)
+    page.fill("#f-text", "case 2?")
+    assert page.url.endswith("#find?text=case+2%3F" + order)
+    page.reload()
+    assert page.inner_text("#found") == "1 of 12 examples"
+    assert names.all_inner_texts() == rising
+    page.locator("#funnel").get_by_role("link", name="88").first.click()
+    page.wait_for_function("location.hash.includes('Leaderboard')")
+    page.reload()
+    assert page.locator("#list-funnel tbody tr:visible").count() == 88
+    assert names.all_inner_texts() == rising
+    page.goto(written.as_uri() + "#;gone%3A+Table=-Score&moment%3A+Leaderboard=-Gone")  # of another page
+    page.reload()
+    assert names.all_inner_texts() == before
+    page.close()
+
+
+def test_a_long_list_says_so_and_opens_all_of_it(browser: Any, tmp_path: Path) -> None:
+    evil = Cell("<b>=1+1</b>", among=("all", "even"))
+    lines = [
+        ((f"line {n}", Cell(parts=(evil, Cell("q", item="q/1")))), ["even"] if n % 2 == 0 else ["odd", "late"] if n > 600 else ["odd"])
+        for n in range(1_400)
+    ]  # fmt: skip
+    counts = Table(
+        "Counts",
+        ("", "n"),
+        tuple((tag, Cell(n, among=("all", tag))) for tag, n in (("even", "700"), ("late", "400"))),
+    )
+    section = Section("s", "S", (counts, Listing.of("all", "Each line", ("Line", "Why"), lines)))
+    written = write_page(tmp_path / "page.html", replace(full_page("Lemon"), sections=(section,)))
+    page = browser.new_page()
+    page.goto(written.as_uri())
+    shown, status = page.locator("#list-all tbody tr:not([hidden])"), page.locator("#list-all [role=status]")
+    assert "The first 500 of 1,400." in page.locator("#list-all").text_content()
+    assert (shown.count(), status.text_content()) == (500, "The first 500 of 1,400")
+    page.get_by_role("link", name="400").click()
+    page.wait_for_function("document.querySelector('#list-all [role=status]').textContent === '400 of 1,400'")
+    assert shown.count() == 400
+    assert shown.first.inner_text().split("\t") == ["line 601", "<b>=1+1</b>, q"]
+    links = [link.get_attribute("href") for link in shown.last.get_by_role("link").all()]
+    assert links == ["#list-all", "#item-8"]
+    shown.last.get_by_role("link").first.click()
+    page.wait_for_function("location.hash.endsWith('even')")
+    assert (shown.count(), status.text_content()) == (700, "700 of 1,400")
+    page.reload()
+    page.wait_for_function("document.querySelectorAll('#list-all tbody tr:not([hidden])').length === 700")
+    page.goto(written.as_uri())
+    page.locator("#list-all summary").click()
+    page.get_by_role("button", name="Show all 1,400").click()
+    page.wait_for_function(
+        "document.querySelector('#list-all [role=status]').textContent === '1,400 of 1,400'"
+    )
+    assert shown.count() == 1_400
+    assert page.get_by_role("button", name="Show all 1,400").count() == 0
+    page.close()
+
+
+def test_numbers_of_a_chart_open_their_questions_by_keyboard(browser: Any, tmp_path: Path) -> None:
+    page = browser.new_page()
+    page.goto(write_page(tmp_path / "page.html", report()).as_uri())
+    links = (
+        page.get_by_role("region", name="Scores: moments").get_by_role("row", name="weak").get_by_role("link")
+    )
+    assert links.count() == 2  # the score and its interval
+    links.first.focus()
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#find?run=weak")
+    assert page.inner_text("#found") == "10 of 12 examples"
+    page.locator("select[data-of=mark]").first.select_option("not asked")
+    assert page.inner_text("#found") == "2 of 12 examples"
+    page.locator("select[data-of=mark]").first.select_option("no mark")
+    assert page.inner_text("#found") == "6 of 12 examples"
     page.close()
 
 
@@ -234,7 +334,16 @@ def test_tables_are_sorted_copied_and_saved_as_pictures(browser: Any, tmp_path: 
     page = browser.new_page()
     page.goto(written.as_uri())
     page.get_by_role("button", name="Score").click()
-    assert page.locator("tbody th").all_inner_texts() == ["=1+1", "a_1", "c"]
+    rows = page.locator("tbody th")
+    assert rows.all_inner_texts() == ["=1+1", "a_1", "c"]
+    page.reload()  # as whoever is sent the address sees it
+    assert rows.all_inner_texts() == ["=1+1", "a_1", "c"]
+    page.get_by_role("button", name="Score").click()
+    assert rows.all_inner_texts() == ["c", "a_1", "=1+1"]
+    page.go_back()
+    page.go_forward()
+    assert rows.all_inner_texts() == ["c", "a_1", "=1+1"]
+    page.get_by_role("button", name="Score").click()
     page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
     page.get_by_role("button", name="Copy as CSV: Costs & more").click()
     page.wait_for_function("window.copied")
@@ -278,6 +387,11 @@ def test_no_word_is_broken_inside_and_paper_holds_all_columns(browser: Any, tmp_
         "[...document.querySelectorAll('.scroll')].filter(s => s.checkVisibility() && s.scrollWidth > s.clientWidth + 1).length"
     )
     assert wide == 0
+    covered = page.evaluate("""() => [...document.querySelectorAll(".headline .axis")].filter((axis) => {
+        const boxes = [...axis.querySelectorAll("text")].map((text) => text.getBoundingClientRect()).filter((box) => box.width);
+        return boxes.length < 3 || boxes.some((box, n) => n && box.left < boxes[n - 1].right);
+      }).length""")
+    assert covered == 0
     matrix = page.get_by_role("region", name="Which runs differ significantly").locator("table")
     assert matrix.evaluate("table => getComputedStyle(table).breakInside") == "avoid"
     page.close()

@@ -115,6 +115,10 @@ def test_what_was_made_opens_its_questions_and_attempts_are_listed() -> None:
         ("Outcomes by style, share of its attempts", "a/b", "accepted"): ("0.33", 2),
         ("Outcomes by style, share of its attempts", "a/b", "hop leak"): ("0.67", 4),
         ("What became of attempts", "accepted", "how many"): ("2", 2),
+        ("What became of attempts", "accepted", "share"): ("33.3 %", 2),
+        ("What became of attempts", "hop leak", "share"): ("66.7 %", 4),
+        ("Attempts that a question took", "2", "share"): ("100.0 %", 2),
+        ("Seeds", "table", "share of seeds"): ("100.0 %", 6),
         ("What became of attempts", "hop leak", "how many"): ("4", 4),
         ("Attempts that a question took", "2", "how many"): ("2", 2),
         ("Difficulty: answers without the sources", "from no source", "partly right"): ("2", 2),
@@ -179,4 +183,8 @@ def test_what_was_retrieved_opens_its_questions_where_an_exam_asks_them_all() ->
         for name, n in (("s", 1), ("other", 2), ("all", 2))
     )
     overlap = table(overlap_section(OverlapTable(rows=rows, styles=(), failures={}), exam=exam), "Overlap")
-    assert [finds(row) for row in overlap.rows] == [[(whole, ("style", "s"))], [()], [(whole,)]]
+    assert [finds(row) for row in overlap.rows] == [
+        [(whole, ("style", "s"))] + [()] * 4,
+        [()] * 5,
+        [(whole,)] + [()] * 4,
+    ]

@@ -11,6 +11,7 @@ from tests.report.exams import make_run, small_exam, small_items
 from proctor.errors import UserError
 from proctor.report.compose import summarize
 from proctor.report.data import Exam, ReportOptions
+from proctor.report.results import standing_plot
 from proctor.report.standing import lacks, split_failure, stand
 
 QUICK = ReportOptions(resamples=200)
@@ -107,6 +108,14 @@ def test_who_refuses_does_not_lead_and_floors_of_another_judge_are_no_measure() 
     ))) if runs[2].table else runs[2]  # fmt: skip
     text = summarize(stand(Exam("moment", "moments", items, (*runs[:2], anew)), QUICK))
     assert "reaches 25.0 by the judge another, so that systems are not compared with it" in text
+    better = replace(anew, name="better", predictor="better")
+    mixed = stand(Exam("moment", "moments", items, (*runs[1:], better)), QUICK)
+    assert "The best floor with the same judge, floor, answers without looking and reaches 25.0" in summarize(
+        mixed
+    )
+    chart = standing_plot(mixed)
+    assert chart is not None
+    assert "what the best floor with the same judge reaches without looking (25.0)" in chart.guide
 
 
 def test_two_runs_of_one_name_are_refused() -> None:

@@ -346,7 +346,7 @@ def _by_id(recordings: Any) -> list[Any]:
 
 def test_a_target_without_an_ending_is_told_of_plain(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("recording_id,text,start,end\nr,Cut,0,1\n", encoding="utf-8")
-    with pytest.raises(UserError, match="does not tell its format") as raised:
+    with pytest.raises(UserError, match="the format is not clear") as raised:
         convert(tmp_path / "a.csv", tmp_path / "out")
     assert "--to plain" in (raised.value.hint or "")
 
@@ -364,3 +364,14 @@ def test_a_folder_of_a_data_set_need_not_be_named(tests_data: Path, tmp_path: Pa
     (tmp_path / "nothing" / "task_graphs" / "tea.json").touch()
     with pytest.raises(UserError, match=r"lacks annotation_json/error_annotations\.json, "):
         convert(tmp_path / "nothing", tmp_path / "c.csv")
+
+
+def test_a_recording_of_which_nothing_can_be_read_does_not_end_the_others(tmp_path: Path) -> None:
+    rows = "recording_id,text,start,end\na,Cut,0,1\nb,Cut,5,2\n"
+    (tmp_path / "a.csv").write_text(rows, encoding="utf-8")
+    done = convert(tmp_path / "a.csv", tmp_path / "out", target_format="plain")
+    assert (done["counts"]["recordings"], done["not_read"]) == (1, {"no_length": 1, "no_segments": 1})
+    (tmp_path / "a.csv").write_text(rows.replace("a,Cut,0,1\n", ""), encoding="utf-8")
+    with pytest.raises(UserError, match="no recording could be read") as raised:
+        convert(tmp_path / "a.csv", tmp_path / "none", target_format="plain")
+    assert raised.value.hint == "dropped: no_length 1, no_segments 1; the first is b/line 2: 5 to 2 s"

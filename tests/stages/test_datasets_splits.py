@@ -177,14 +177,14 @@ class TestRules:
         made = make_split("captaincook4d", cook, "person", out=tmp_path)
         assert read_split(tmp_path / "person.json") == {k: tuple(v) for k, v in made.split.items()}
         assert "persons 3, 4, 5, 6" in render_made(made)
-        with pytest.raises(UserError, match="known: environment, environment-normal"):
+        with pytest.raises(UserError, match="known here: environment, environment-normal"):
             make_split("captaincook4d", cook, "colour")
 
     def test_a_data_set_without_rules(self, use: Callable[..., None], tmp_path: Path) -> None:
         use([manual("a")], "manuals")
         (tmp_path / "a").touch()
         assert "no rules" in render_rules(reproduce_splits("mine", tmp_path))
-        with pytest.raises(UserError, match="known: none"):
+        with pytest.raises(UserError, match="known here: none"):
             make_split("mine", tmp_path, "x")
 
 

@@ -70,12 +70,15 @@ def test_a_tampered_release_is_refused(built: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "there").exists()
 
 
-def test_a_workspace_with_items_is_left_alone(built: Path, tmp_path: Path) -> None:
+def test_the_same_release_comes_again_and_another_is_refused(built: Path, tmp_path: Path) -> None:
     there = tmp_path / "there"
     import_release(built / "release", there)
     before = (there / "items.jsonl").read_bytes()
+    (there / "graphs.json").unlink()  # as when the first import was stopped half-way
+    import_release(built / "release", there)
+    assert (there / "graphs.json").is_file()
     with pytest.raises(UserError, match="items already"):
-        import_release(built / "release", there)
+        import_release("everyday", there)
     assert (there / "items.jsonl").read_bytes() == before
 
 

@@ -144,7 +144,7 @@ def test_the_first_link_stops_the_one_before_and_ends_with_an_owner(bench: Path)
         ).result()
         assert first_link(desk, ORIGIN) is None
         assert "/start/" in sign_in_link(desk, ORIGIN, "me")
-        with pytest.raises(UserError, match="nobody signs in as 'you'"):
+        with pytest.raises(UserError, match="there is no account 'you'"):
             sign_in_link(desk, ORIGIN, "you")
 
 

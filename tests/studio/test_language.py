@@ -16,7 +16,9 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra `studio`")
 
 from starlette.requests import Request
+from tests.studio import roundwork
 
+from proctor.capture.records import Hint, Script, ScriptStep, Slot
 from proctor.cli.studio import Listening
 from proctor.drawing.view import view_graph
 from proctor.errors import UserError
@@ -26,12 +28,15 @@ from proctor.said import say, say_count, say_in
 from proctor.studio import language
 from proctor.studio.bundles import bundle
 from proctor.studio.rendering import STATIC, environment, explain
+from proctor.studio.tasks.record import view
+from proctor.verify.desk import rounds, work
 from proctor.verify.desk.people import set_settings
 from proctor.verify.desk.records import InvalidError
 from proctor.verify.rounds.form import FormSheet
 from proctor.verify.rounds.graph import KIND, GraphOptions, GraphSheet, GraphStep, GraphTask
 from proctor.verify.rounds.rate import KIND as RATE
 from proctor.verify.rounds.rate import RateOptions, RateTask, read_form
+from proctor.verify.rounds.record import RecordOptions, RecordTask
 
 ROOT = Path(__file__).parents[2]
 
@@ -91,6 +96,37 @@ def test_the_option_offers_the_languages_that_there_are() -> None:
     )
     assert set(get_args(offered)) == {"auto", *language.LANGUAGES}
     assert {path.stem for path in language.CATALOGS.glob("*.po")} == language.LANGUAGES.keys() - {"en"}
+
+
+def test_what_is_refused_before_a_page_is_asked_is_said_in_the_language_of_the_person(office: Any) -> None:
+    """The project's language is English."""
+    ana, gita = office.hire("ana"), office.hire("gita", "coordinator")
+    office.do(set_settings, ana, {"language": "de"})
+
+    def refused(who: Any) -> list[tuple[int, str]]:
+        client = office.client(who)
+        answers = [
+            client.post("/my", headers={"Sec-Fetch-Site": "cross-site"}),
+            client.post("/my", content=b"x" * 1_000_001),
+            client.get("/", headers={"Host": "evil.example"}),
+            client.get("/no-such-page"),
+            client.get("/no%20page"),
+            client.delete("/my"),
+            *(client.post("/next") for _ in range(40)),
+        ]
+        return [(answer.status_code, answer.text) for answer in answers]
+
+    own = refused(ana)
+    assert [status for status, _ in own[:6]] == [403, 413, 400, 404, 404, 405]
+    assert own[-1][0] == 429
+    for n, word in enumerate(
+        ("Abgelehnt", "Zu groß", "Unbekannter", *["Hier ist nichts"] * 2, "Das geht hier nicht")
+    ):
+        assert word in own[n][1]
+    assert "Sekunde" in own[-1][1]
+    for (status, german), (other, english) in zip(own[:6], refused(gita), strict=False):
+        assert status == other
+        assert german != english
 
 
 # -- sentences -------------------------------------------------------------------------------------------------
@@ -169,6 +205,18 @@ def test_drawings_and_kinds_of_mistakes_are_said_too(german: Any) -> None:
     assert language.translated(row.words) == "Abmessen, Own kind (current, 2 errors)"
 
 
+def test_hints_of_a_script_are_said_too(german: Any) -> None:
+    german("{wrong} instead of {right}", "{wrong} statt {right}")
+    hints = tuple(Hint(step="s", kind="timing", text="2 min instead of 1 min", by=by) for by in ("text", "m"))
+    more: dict[str, Any] = {"id": "x", "activity": "tea", "strategy": "normal"}
+    script = Script(title="Tea", steps=(ScriptStep(step="s", text="Wait 1 min"),), hints=hints, **more)
+    slot = Slot(script="x", participant="", environment="k", **more)
+    shown = msgspec.json.decode(
+        view(None, RecordTask(slot=slot, script=script), None, RecordOptions(), "").data
+    )
+    assert [hint["text"] for hint in shown["hints"]] == ["2 min statt 1 min", "2 min instead of 1 min"]
+
+
 def test_the_form_that_is_shipped_is_said_too_and_that_of_others_is_not(german: Any) -> None:
     german("a shipped round|How fluent is the question?", "Wie flüssig?")
     german("a shipped round|fluent", "flüssig")
@@ -180,6 +228,22 @@ def test_the_form_that_is_shipped_is_said_too_and_that_of_others_is_not(german: 
     assert [language.translated(text) for _, text in caught.value.errors] == ["Es fehlt: Wie flüssig?", "Es fehlt: Fluent?"]  # fmt: skip
     (field, _) = RATE.fields(None, RateOptions(fields=(shipped, own)))  # type: ignore[arg-type]
     assert [language.translated(end) for end in field.ends] == ["incomprehensible", "flüssig"]
+
+
+def test_a_reviewer_reads_the_shipped_form_in_their_language(office: Any, words: Any) -> None:
+    ana, gita = office.hire("ana"), office.hire("gita", "coordinator")
+    office.do(set_settings, gita, {"language": "de"})
+    round_ = roundwork.begin(office.desk, "rate", roundwork.make_tasks("rate", 1), wanted=1)
+    batch = office.do(rounds.open_batch, round_, ana)
+    pid = office.desk.read(lambda c: rounds.count_batch(c, batch)).following
+    sheet = msgspec.Raw(msgspec.json.encode(roundwork.sheet_of("rate")))
+    office.do(work.submit, pid, ana, sheet=sheet, rev=0, key="k" * 20)
+    place = f"/rounds/{round_.pid}/review/{batch.pid}"
+    assert "Nein" in words(office.get(gita, place))
+    sample = words(office.get(gita, f"{place}/{pid}"))
+    assert sample.count("Wie gut ist die Sprache der Frage?") >= 2  # as it was rated, and to correct it
+    for english in ("fluent", "Yes", "yes", "style?"):
+        assert english not in sample
 
 
 def test_days_are_written_as_the_language_has_them() -> None:

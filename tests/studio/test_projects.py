@@ -19,6 +19,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 from tests.patience import PATIENCE, wait_until
+from tests.studio import roundwork
 
 from proctor.cli.studio_serving import Address, serve_projects
 from proctor.errors import UserError
@@ -126,6 +127,8 @@ def test_a_real_server_of_two_projects_and_a_broken_one(demo_bench: Path, tmp_pa
     for store in folders[2].glob("verification.sqlite*"):
         store.unlink()
     (folders[2] / "verification.sqlite").write_bytes(b"no store" * 999)
+    with open_desk(folders[0]) as desk:
+        roundwork.begin(desk, "rate", roundwork.make_tasks("rate", 2))
     store = folders[0] / "verification.sqlite"
     (folders[3] / "proctor.toml").write_text(f'[verify]\nstore = "{store}"\n')
     log = tmp_path / "log"
@@ -176,10 +179,13 @@ def test_a_real_server_of_two_projects_and_a_broken_one(demo_bench: Path, tmp_pa
             return kept, ask("localhost", "/", kept)[1]
 
         kept, listed = come("ana")
-        assert re.search(r"<bdi>Ana [^<]+</bdi>, annotator · [\d,]+ items wait for you", listed)
+        assert re.search(
+            r"<bdi>Ana [^<]+</bdi>, annotator · [\d,]+ items wait for you, 2 tasks of rounds", listed
+        )
         assert "dealt items are finished" not in listed + ask("localhost", "/")[1]
         assert re.search(
-            r"owner · \d+ items? waits? for you</span><p[^>]*>\d+ of \d+ dealt items are", come("farid")[1]
+            r"owner · \d+ items? waits? for you, 2 tasks of rounds</span><p[^>]*>\d+ of \d+ dealt items are",
+            come("farid")[1],
         )
         for forged in (
             kept[:-1] + ("0" if kept[-1] != "0" else "1"),

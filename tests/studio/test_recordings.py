@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,24 @@ def test_slices_come_in_order_once_and_a_differing_one_is_kept_beside(tmp_path: 
     rows = read_jsonl(files[0].parent / INDEX, SliceRow)
     assert [(r.seq, r.perf_ns, r.bytes) for r in rows] == [(1, 1, len(WEBM)), (2, 2, 6)]
     assert rows[0].host_ns < rows[1].host_ns
+
+
+def test_a_slice_that_comes_twice_at_once_is_kept_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page and its service worker both send what waits when the network is back."""
+    there = slices.list_parts
+
+    def slowly(*args: Any) -> Any:
+        found = there(*args)
+        time.sleep(0.02)
+        return found
+
+    monkeypatch.setattr(slices, "list_parts", slowly)
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(lambda _: keep(tmp_path, 1, WEBM), range(4))) == ["again"] * 3 + ["new"]
+    (files,) = list_parts(tmp_path, "pid").values()
+    assert len(read_jsonl(files[0].parent / INDEX, SliceRow)) == 1
 
 
 def test_over_the_wire_a_gap_says_which_slice_comes_first(office: Any) -> None:

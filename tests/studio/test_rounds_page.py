@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from proctor.exam.question import Open, Question
 from proctor.records import canonical_json
+from proctor.studio.pages.rounds import tasks_waiting
 from proctor.verify.desk import rounds
 from proctor.verify.rounds.form import Field
 from proctor.verify.rounds.mark import MarkOptions, MarkTask
@@ -152,3 +153,27 @@ def test_the_coordinator_watches_closes_and_gives_out_again(office: Any, begin: 
     assert refused.status_code == 409
     assert "closed" in refused.text
     assert office.get(ana, f"/rounds/{round_.pid}").status_code == 404
+
+
+def test_the_list_of_projects_counts_the_tasks_that_somebody_can_do_now(office: Any, begin: Any) -> None:
+    ana, wil = office.hire("ana"), office.hire("wil", "worker")
+
+    def waiting(person: Any) -> int:
+        return int(office.desk.read(lambda c: tasks_waiting(office.desk, c, person)))
+
+    assert waiting(ana) == 0
+    whole, begun = begin("whole", 3), begin("begun", 5, batch=2)
+    begin("platform", workers=True)
+    assert (waiting(ana), waiting(wil)) == (3 + 2, 0)
+    batch = office.do(rounds.open_batch, begun, ana)
+    fill(office.client(ana), f"/w/{office.desk.read(lambda c: rounds.count_batch(c, batch)).following}")
+    assert waiting(ana) == 3 + 1
+    office.do(rounds.set_state, begun, "closed", actor="x")
+    assert waiting(ana) == 3
+    begin("once", batches=1)
+    office.do(rounds.open_batch, whole, ana)
+    assert waiting(ana) == 3 + 2
+    once = office.desk.read(lambda c: rounds.round_named(c, "once"))
+    batch = office.do(rounds.open_batch, once, ana)
+    office.do(rounds.stop_batch, batch, ana)
+    assert waiting(ana) == 3 + 2  # what was stopped is not counted as taken

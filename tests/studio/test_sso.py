@@ -11,13 +11,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+from joserfc.jwk import RSAKey
 from starlette.testclient import TestClient
 from tests.studio.oidc_provider import CLIENT, SECRET, FakeProvider, serving
 
 from proctor.errors import UserError
 from proctor.studio.app import build_app
-from proctor.studio.auth import hash_token, new_token
-from proctor.studio.oidc import DONE, Provider, check_provider
+from proctor.studio.auth import Rate, hash_token, new_token
+from proctor.studio.oidc import BACK_CHANNEL, DONE, Provider, check_provider
 from proctor.verify.desk import people
 from proctor.verify.desk.documents import Protocol, set_protocol
 
@@ -343,6 +344,77 @@ def test_a_provider_that_is_gone_or_redirects(door: Door, monkeypatch: pytest.Mo
     assert door.browser().post("/signin/provider").status_code == 503
 
 
+# -- a log-out that begins there -----------------------------------------------------------------------------------
+
+EVENT = "http://schemas.openid.net/event/backchannel-logout"
+
+
+def signed_out(door: Door, *, headers: dict[str, str] | None = None, **lies: Any) -> Any:
+    """The provider tells the studio that somebody has signed out; None as a lie takes a claim away."""
+    now = int(door.provider.clock())
+    claims = {"iss": door.provider.issuer, "aud": CLIENT, "iat": now, "exp": now + 120, "jti": new_token(), "sub": "u-1"}  # fmt: skip
+    told = {
+        name: value for name, value in {**claims, "events": {EVENT: {}}, **lies}.items() if value is not None
+    }
+    with TestClient(door.office.app, base_url=door.office.origin) as server:
+        return server.post(BACK_CHANNEL, data={"logout_token": door.provider.signed(told)}, headers=headers)
+
+
+def test_who_signs_out_at_the_provider_is_signed_out_here(door: Door) -> None:
+    gita = door.office.hire("gita", "coordinator")
+    door.enter(one := door.browser(), invite=door.invitation())
+    door.enter(other := door.browser())
+    answer = signed_out(door, sid="s-9")
+    assert (answer.status_code, answer.text, answer.headers["cache-control"]) == (204, "", "no-store")
+    assert [door.who(one), door.who(other)] == ["", ""]
+    assert door.office.get(gita, "/my").status_code == 200
+    (event,) = door.office.events("signed-out-everywhere")
+    assert event.actor == "studio"
+    door.enter(one)
+    assert door.who(one) == "ana.ruiz"
+    assert signed_out(door, sub="nobody-here").status_code == 204
+    assert signed_out(door, jti="once", sub="nobody-here").status_code == 204
+    assert signed_out(door, jti="once").status_code == 400
+    door.provider.rotate()
+    assert signed_out(door).status_code == 204
+    assert door.who(one) == ""
+
+
+@pytest.mark.parametrize(
+    "lies",
+    [
+        {"iss": "https://login.example.org"}, {"aud": "another"}, {"aud": None}, {"iss": None}, {"iat": None}, {"exp": None},
+        {"jti": None}, {"jti": ""}, {"sub": None}, {"sub": 7}, {"sub": None, "sid": "s-9"}, {"nonce": "n"}, {"events": None},
+        {"events": {}}, {"events": EVENT}, {"events": {EVENT: True}}, {"exp": 1}, {"iat": 4e9},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_log_out_that_is_not_the_provider_s_ends_nothing(door: Door, lies: dict[str, Any]) -> None:
+    door.enter(browser := door.browser(), invite=door.invitation())
+    answer = signed_out(door, **lies)
+    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
+    assert door.who(browser) == "ana.ruiz"
+
+
+def test_a_log_out_needs_the_provider_s_key_and_no_browser(door: Door) -> None:
+    door.enter(browser := door.browser(), invite=door.invitation())
+    assert signed_out(door, headers={"Origin": "https://evil.example"}).status_code == 403
+    right = door.provider.sign
+    for wrong in (
+        (b"", "none"),
+        (door.provider.public_as_secret(), "HS256"),
+        (RSAKey.generate_key(2048), "RS256"),
+    ):
+        door.provider.sign = wrong
+        assert signed_out(door).status_code == 400
+    with TestClient(door.office.app, base_url=door.office.origin) as server:
+        for form in ({}, {"logout_token": "x" * 5000}, {"logout_token": "a.b.c"}):
+            assert server.post(BACK_CHANNEL, data=form).status_code == 400
+    assert door.who(browser) == "ana.ruiz"
+    door.provider.sign = right
+    assert signed_out(door).status_code == 204
+
+
 # -- browsers and what they bring ------------------------------------------------------------------------------------
 
 
@@ -444,6 +516,7 @@ def test_leaving_comes_from_our_own_pages_and_looking_changes_nothing(door: Door
 
 def test_wrong_ones_are_limited_by_address(door: Door) -> None:
     door.provider.lies = {"aud": "another"}
+    door.office.studio.auth._writes = Rate(1.0, 1000)  # what limits all writes is another's test
     for _ in range(door.office.studio.auth._limits.sign_ins_together // 2):
         door.enter(door.browser())
     answer = door.browser().post("/signin/provider")

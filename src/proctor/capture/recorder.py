@@ -253,7 +253,7 @@ class Recorder:
         for s in self._streams:
             was, lost_s = s.status, (now - s.lost_ns) / 1e9 if playing and s.lost_ns else 0.0
             if lost := was.required and lost_s > self.limits.ask_s:
-                asks.append(f"{was.name} has sent nothing for {lost_s:.0f} s: go on without it, or stop?")
+                asks.append(f"{was.name} has sent nothing for {lost_s:.0f} s: continue without it, or stop?")
             red = lost or (not playing and (s.down or any(not c.ok for c in s.checks)))
             good = not s.down and s.phase in (("green", "ended") if playing else ("ready", "green", "ended"))
             seen_s = None if was.seen_s is None else was.seen_s + (now - s.heard_ns) / 1e9

@@ -61,7 +61,7 @@ class Lease:
         with suppress(OSError):
             boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         if goes_on and before is not None and before.boot != boot:
-            said, hint = "the machine was started anew since, and its clock with it.", "--close ends it"
+            said, hint = "the machine was restarted since, and its clock with it.", "--close ends it"
             raise UserError(said, where=str(folder), hint=f"{hint}; record the rest as another one")
         self._file = self._path.open("ab", buffering=0)
         try:

@@ -31,10 +31,10 @@ class _AndReport(Settings, frozen=True, kw_only=True):
 def calibrate(
     workspace: WorkspaceArgument, settings: CalibrateSettings, more: _AndReport, output: Output
 ) -> None:
-    """Say how far judges can be believed, which one to take, and what scores would be if people had judged.
+    """Measure how reliable judges are, which one to use, and what scores would be if people had judged.
 
     Every judge and template is compared with people's marks on the same answers, with intervals clustered by recording, video or
-    question. Judges are calibrated for each kind of questions by itself. The result is kept in calibration.json (of kinds other
+    question. Judges are calibrated for each kind of questions separately. The result is kept in calibration.json (of kinds other
     than moments calibration.KIND.json): 'proctor score' and 'proctor report' print corrected scores from it.
 
     Example: proctor calibrate bench --human marks.csv --report
@@ -149,7 +149,7 @@ def _choice(calibration: Calibration) -> str:
             )
             for d in choice.differences
         ]
-        lines.append(table(rows, ("against", "difference", "told apart", "best in")))
+        lines.append(table(rows, ("against", "difference", "distinguished", "best in")))
     if choice.note:
         lines.append(f"note: {choice.note}")
     return "\n".join(lines)
@@ -212,7 +212,7 @@ def corrected_table(corrected: Mapping[str, Sequence[CorrectedScore]]) -> str:
     )
     lines = [table(rows, head)]
     if any(not s.own_error and s.share.value is not None for _, s in shown):
-        lines.append("* by the judge's error on all runs: right only if it errs alike on each")
+        lines.append("* by the judge's error on all runs: right only if it makes the same errors on each")
     notes: dict[str, list[str]] = {}
     for run, s in shown:
         for note in filter(None, (_why_not(s.mean), _why_not(s.share), s.warning)):

@@ -48,7 +48,8 @@ _SHOWN = 60
 
 
 Store: TypeAlias = Annotated[
-    str, argument("The store's file, a workspace that has one, or a postgresql:// URL.", "STORE")
+    str,
+    argument("The store's file, a workspace that has one, or a postgresql:// URL (extra postgres).", "STORE"),
 ]
 
 
@@ -62,7 +63,7 @@ class Staged(Settings, frozen=True, kw_only=True):
 class Selected(Staged, frozen=True, kw_only=True):
     """Which of its calls are meant."""
 
-    model: Annotated[str | None, option("Only of this model; * stands for anything.")] = None
+    model: Annotated[str | None, option("Only of this model; * stands for anything.", metavar="MODEL")] = None
 
 
 class OfKind(Selected, frozen=True, kw_only=True):
@@ -76,7 +77,7 @@ class OfKind(Selected, frozen=True, kw_only=True):
 MediaFolder: TypeAlias = Annotated[
     Path | None, option("Folder of the media that requests name.", metavar="FOLDER")
 ]
-Latest: TypeAlias = Annotated[int, option("The latest so many.", ge=1)]
+Latest: TypeAlias = Annotated[int, option("How many, the latest first.", ge=1)]
 
 
 class Paced(Staged, frozen=True, kw_only=True):
@@ -193,7 +194,7 @@ def flow(settings: Paced, output: Output) -> None:
 def export(settings: Selected, into: Filed, output: Output) -> None:
     """Write calls to a JSON Lines file that can be replayed without a key.
 
-    Images and other media are named by their hash; with --media their bytes go along.
+    Images and other media are named by their hash; with --media their bytes are copied, too.
 
     Example: proctor calls export bench calls.jsonl.gz --stage judge
     """
@@ -232,7 +233,7 @@ def prune(settings: Pruning, output: Output) -> None:
         count, worth = opened.count(wanted), _sum(opened.totals(wanted)).cost
         if not settings.yes and not settings.dry_run:
             raise UserError(
-                f"{count:,} calls worth {dollars(worth)} would be removed for good.",
+                f"{count:,} calls worth {dollars(worth)} would be removed permanently.",
                 where=opened.place,
                 hint="add --yes to remove them, or --dry-run to look only; 'proctor calls export' keeps a copy",
             )

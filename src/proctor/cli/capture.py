@@ -16,9 +16,9 @@ _COMMANDS = "proctor.cli.capture_commands"
 class _Capture(LazyGroup):
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
         "plan": (_COMMANDS, "Draw scripts from task graphs, and plan who records which, where and when."),
-        "status": (_COMMANDS, "Say what is recorded and what is still to do."),
+        "status": (_COMMANDS, "Show what is recorded and what is still to do."),
         "record": (_COMMANDS, "Record one session with sensors."),
-        "sync": (_COMMANDS, "Put all streams of recordings on one clock, and say how good that is."),
+        "sync": (_COMMANDS, "Synchronise all streams of recordings, and measure how well."),
         "ingest": (_COMMANDS, "Check recordings, make their videos, annotate them from what was noted."),
         "consent": (_COMMANDS, "Note what a participant agreed to."),
         "release": (_COMMANDS, "Pack recordings with checksums, datasheet and licence."),

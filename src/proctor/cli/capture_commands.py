@@ -66,7 +66,7 @@ def plan(
 @apps["status"].command()
 @with_settings
 def status(workspace: WorkspaceArgument, output: Output) -> None:
-    """Say what is recorded and what is still to do, by participant and by strategy.
+    """Show what is recorded and what is still to do, by participant and by strategy.
 
     Example: proctor capture status kitchen
     """
@@ -97,7 +97,7 @@ def record(workspace: WorkspaceArgument, settings: RecordSettings, output: Outpu
     """Record one session with the sensors of a file; Ctrl-C, or the operator's page, ends it.
 
     Every sensor runs in a process of its own and is started again when it fails. A session that was killed goes on with
-    --resume, or is closed with what is there (--close). --serve waits for the studio's verbs.
+    --resume, or is closed with what is there (--close). --serve waits for the studio's commands.
 
     Example: proctor capture record kitchen r-001 --sensors sensors.toml --seconds 600
     """
@@ -133,7 +133,7 @@ def record(workspace: WorkspaceArgument, settings: RecordSettings, output: Outpu
 @apps["sync"].command()
 @with_settings
 def sync(workspace: WorkspaceArgument, settings: SyncSettings, output: Output) -> None:
-    """Put all streams of recordings on one clock, and say how good that is.
+    """Synchronise all streams of recordings, and measure how well.
 
     Each recording gets a table for each stream, and a page with plots: drift, gaps, distances, and a verdict with reasons.
 
@@ -233,6 +233,6 @@ def withdraw(workspace: WorkspaceArgument, settings: WithdrawSettings, output: O
     lines = [f"{len(done.recordings)} recordings: {', '.join(done.recordings) or '–'}"]
     lines += [f"{name}: {count} lines" for name, count in done.changed.items()]
     lines += [f"{name}: removed whole; make it again" for name in done.removed]
-    lines += [f"{name}: written anew without them" for name in done.releases]
+    lines += [f"{name}: rewritten without them" for name in done.releases]
     lines += [] if done.done else ["", "nothing was changed; --yes removes all of this"]
     emit(done, "\n".join(lines), as_json=output.as_json)

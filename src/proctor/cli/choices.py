@@ -24,10 +24,10 @@ app = command_app()
 def choices(
     workspace: WorkspaceArgument, options: ChoiceOptions, limits: Limits, trying: DryRun, output: Output
 ) -> None:
-    """Give every question four wrong answers that hold: not right by the steps, and not to be guessed without them.
+    """Give every question four plausible wrong answers: wrong by the steps, and not to be guessed without them.
 
-    Six are written, the best four picked; assistants vote with the steps (most of them wrong: an option may be right) and without
-    (most of them right: too easy); at most ten attempts. Retrying until a vote passes selects luck: a fresh vote says how much. Letters are
+    Six are written and the best four picked; assistants vote with the steps (most of them wrong: an option may be right) and without
+    (most of them right: too easy); at most ten attempts. Retrying until a vote passes favours lucky votes: a fresh vote measures how much. Letters are
     exactly balanced.
 
     Example: proctor choices bench -w openai/gpt-4o -a openai/gpt-4o -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5

@@ -23,9 +23,13 @@ class ConcurSettings(Settings, frozen=True, kw_only=True):
             "REFERENCE",
         ),
     ]
-    other: Annotated[str, argument("Likewise, such as WORKSPACE:styled.", "OTHER")]
+    other: Annotated[str, argument("The same of the other benchmark, such as WORKSPACE:styled.", "OTHER")]
     by: Annotated[
-        str, option("What a workspace's systems are ranked by: retrieval (recall) or answers (marks).")
+        str,
+        option(
+            "What a workspace's systems are ranked by: retrieval (recall) or answers (marks).",
+            metavar="retrieval|answers",
+        ),
     ] = "retrieval"
     resamples: Annotated[int, option("Of the bootstrap over questions.", ge=0)] = 10_000
     confidence: Annotated[float, option("Level of the interval.", ge=0.5, le=0.999)] = 0.95
@@ -37,8 +41,7 @@ class ConcurSettings(Settings, frozen=True, kw_only=True):
 def concur(settings: ConcurSettings, output: Output) -> None:
     """Compare the order that two benchmarks put the same systems in: Kendall's tau-b with its exact p.
 
-    The interval draws the questions of both benchmarks anew: it says how much hangs on those that happened to be asked. Above
-    0.8 concurrence is called strong. Few systems, and systems of one family, are reported.
+    The interval is a bootstrap over the questions of both benchmarks: it shows how much depends on which ones were asked. Concurrence above 0.8 is called strong. Few systems, and systems of one family, are reported.
 
     Example: proctor concur bench:data bench:styled --by retrieval
 

@@ -31,6 +31,7 @@ __all__ = [
     "command_app",
     "counted",
     "emit",
+    "extras_note",
     "group_app",
     "run",
     "share_text",
@@ -67,6 +68,7 @@ _IN_WORDS: Final = tuple(
         (r"(?<=[\[ ])([-\d.e]+)<=x<=([-\d.e]+)(?=[\];])", r"\1 to \2"),
         (r"(?<=[\[ ])x>=([-\d.e]+)(?=[\];])", r"at least \1"),
         (r"(?<=[\[ ])x<=([-\d.e]+)(?=[\];])", r"at most \1"),
+        (r"<([^<>]+\|[^<>]+)>$", r"\1"),
         (r"<str>$", "TEXT"),
         (r"<path>$", "PATH"),
         (r"<int(?: range)?>$", "N"),
@@ -74,6 +76,11 @@ _IN_WORDS: Final = tuple(
     )
 )
 """How the framework writes types and limits in help, and how we do."""
+_USAGE: Final = (
+    (re.compile(r"^\{(.*)\}"), r"\1"),
+    (re.compile(r"^(.* .*)\.\.\.$"), r"\1"),  # it says itself which words there are
+)
+"""How the framework writes arguments in a usage line, and how we do."""
 _INTERRUPTED: Final = 130
 _TERMINATED: Final = 143
 _SURROUNDINGS: Final = frozenset(
@@ -141,9 +148,13 @@ class Group(_Explained, TyperGroup):
 class SectionedCommand(_Explained, TyperCommand):
     """A command whose help shows examples first, and its options under their headings."""
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line: ``WORKSPACE`` has to be given, ``[TARGET]`` need not, ``RUN...`` may be several."""
+        return [_said(piece, _USAGE) for piece in super().collect_usage_pieces(ctx)]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, section by section."""
-        sections: dict[str, list[tuple[str, str]]] = {}
+        """Write the arguments, then the options, section by section."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
         for parameter in self.get_params(ctx):
             if (record := parameter.get_help_record(ctx)) is not None:
                 argument = parameter.param_type_name == "argument"
@@ -153,8 +164,9 @@ class SectionedCommand(_Explained, TyperCommand):
                 heading = getattr(parameter, "rich_help_panel", None) or usual
                 sections.setdefault(heading, []).append(record)
         for heading, records in sections.items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
 
 
 class _App(typer.Typer):
@@ -184,6 +196,16 @@ def group_app(help: str, cls: type[TyperGroup] = Group) -> typer.Typer:
         """Nothing is to be done before the command; with this, one command alone is a group, too."""
 
     return app
+
+
+def extras_note(command: str, needs: Sequence[str] = (), more: Sequence[str] = ()) -> str:
+    """Return which extras a command needs, and with which it does more."""
+    lines = [
+        f"{command} {what}: pip install 'proctor-bench[{','.join(extras)}]'"
+        for what, extras in (("needs", needs), ("does more after", more))
+        if extras
+    ]
+    return f"{'; '.join(lines)} (proctor doctor shows what is there)." if lines else ""
 
 
 def typed_wrongly(error: Any) -> UserError:
@@ -368,7 +390,7 @@ def _status(code: object) -> int:
 
 
 def _interrupted() -> int:
-    note("proctor: interrupted; what was finished is kept, run the same command to go on")
+    note("proctor: interrupted; what was finished is kept, run the same command to continue")
     return _INTERRUPTED
 
 

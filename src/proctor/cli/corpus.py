@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from proctor.stages.documents.corpus import Counted
 
 app = group_app(
-    "Build a corpus of texts, tables and images, look at it, and find what is in it twice.\n\n"
+    "Build a corpus of texts, tables and images, inspect it, and find duplicates.\n\n"
     "Example: proctor corpus build bench --from manuals/ --licence CC-BY-4.0"
 )
 
@@ -33,8 +33,7 @@ def build(
 ) -> None:
     """Read files, data sets and workspaces into the workspace's corpus.
 
-    Writes corpus/ (sources.jsonl, aliases.jsonl, images/, manifest.json); what was left out and why stands in
-    corpus/dropped.jsonl. The workspace must not lie in a folder that is read. Of equal contents the first is kept. Questions that come with a data set go to questions.jsonl.
+    Writes corpus/ (sources.jsonl, aliases.jsonl, images/, manifest.json); what was left out is listed in corpus/dropped.jsonl with the reason. The workspace must not be inside a folder that is read. Of duplicates the first is kept. Questions that come with a data set go to questions.jsonl.
 
     Example: proctor corpus build bench --from manuals/ --licence CC-BY-4.0 --near 0.9
 
@@ -59,14 +58,14 @@ def build(
         text += f"\nnext: proctor generate documents {workspace}"
     emit(result, text, as_json=output.as_json)
     if not result.complete:
-        warn("not all images were described, so no corpus was written; the same command goes on from here")
+        warn("not all images were described, so no corpus was written; the same command continues from here")
         raise typer.Exit(3 if result.calls and result.calls.stopped else 1)
 
 
 @app.command()
 @with_settings
 def info(workspace: WorkspaceArgument, output: Output) -> None:
-    """Say what the corpus holds: sources by modality, documents, lengths, licences, duplicates, what was left out.
+    """Show what the corpus holds: sources by modality, documents, lengths, licences, duplicates, what was left out.
 
     Example: proctor corpus info bench
     """
@@ -96,8 +95,7 @@ def embed(
 ) -> None:
     """Embed all sources before they are needed, in processes or on a Ray cluster.
 
-    Vectors are kept by content: what was embedded before, here or in an interrupted run, is not embedded again. generate documents and
-    retrieve find them.
+    Vectors are kept by content: what was embedded before, here or in an interrupted run, is not embedded again. generate documents and retrieve use them.
 
     Example: proctor corpus embed bench -e onnx/models/e5-large --workers 4
     """
@@ -128,9 +126,9 @@ def embed(
 @app.command()
 @with_settings
 def dedupe(workspace: WorkspaceArgument, settings: DedupeOptions, output: Output) -> None:
-    """List sources that say the same, and collapse them with --apply.
+    """List duplicate sources, and merge them with --apply.
 
-    Duplicates would draw the seeds of questions to themselves, and stand as distractors beside their own twins.
+    Duplicates would be drawn as seeds more often, and would be distractors of their own copies.
 
     Example: proctor corpus dedupe bench --near 0.8
     """

@@ -29,7 +29,7 @@ class DemoSettings(Settings, frozen=True, kw_only=True):
 @app.command()
 @with_settings
 def demo(settings: DemoSettings, output: Output) -> None:
-    """Run the whole job on the shipped sample: recordings in, a verified benchmark, baseline scores, a report out.
+    """Run the whole job on the shipped sample: from recordings to a verified benchmark, baseline scores and a report.
 
     Needs no network, no keys and no model. Run the same command again to continue where it stopped.
 

@@ -33,7 +33,7 @@ _FREE_BYTES: Final = 500 * 2**20
 class DoctorSettings(Settings, frozen=True, kw_only=True):
     """What is looked at."""
 
-    workspace: Annotated[Path | None, argument("A workspace to look at, too.", "WORKSPACE")] = None
+    workspace: Annotated[Path | None, argument("A workspace to check as well.", "WORKSPACE")] = None
     videos: Annotated[
         bool, option("Open every video of the workspace and list those that are broken.", negatable=True)
     ] = False
@@ -42,7 +42,7 @@ class DoctorSettings(Settings, frozen=True, kw_only=True):
 @app.command()
 @with_settings
 def doctor(settings: DoctorSettings, output: Output) -> None:
-    """Say what is installed and, for a workspace, what is out of date, dropped or broken.
+    """Show what is installed and, for a workspace, what is out of date, dropped or broken.
 
     Ends with status 2 when something has to be corrected.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from proctor.cli.console import counted, emit, group_app, table
+from proctor.cli.console import counted, emit, extras_note, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.settings import Settings, argument, option
 
@@ -37,7 +37,9 @@ class Published(Settings, frozen=True, kw_only=True):
 class Released(Settings, frozen=True, kw_only=True):
     """A release, and where it goes."""
 
-    release: Annotated[str, argument("A release folder, or the name of a registered benchmark.")]
+    release: Annotated[
+        str, argument("A release folder, or the name of a registered benchmark.", metavar="FOLDER|BENCHMARK")
+    ]
     workspace: NewFolder
 
 
@@ -68,7 +70,9 @@ class Answered(Settings, frozen=True, kw_only=True):
         Path, argument('JSON Lines of {"item_id": …, "answer": …}, or CSV with these columns.', "FILE")
     ]
     workspace: Benchmark
-    run: Annotated[str, option("Name of the run; with the kind before it where the file answers several.")]
+    run: Annotated[
+        str, option("Name of the run; with the kind before it where the file answers several.", metavar="RUN")
+    ]
 
 
 class ToFile(Settings, frozen=True, kw_only=True):
@@ -134,13 +138,12 @@ def import_questions(settings: Asked, output: Output) -> None:
     emit(result, text, as_json=output.as_json)
 
 
-@_import.command("sequences")
+@_import.command("sequences", epilog=extras_note("proctor import sequences", more=("corpus",)))
 @with_settings
 def import_sequences(settings: Sequences, output: Output) -> None:
     """Make questions about the order of steps of a file of sequences, a manual a line, its steps in the order in which they are done.
 
-    The right orders are those of the file: the authors', references of the modality, and every one that keeps a task graph. Steps
-    are presented in an order that hangs on the sequence's id alone. A sequence with a step that shows nothing in the modality is left
+    The right orders are those of the file: the authors', references of the modality, and every one that keeps a task graph. Steps are presented in an order that depends only on the sequence's id. A sequence with a step that shows nothing in the modality is left
     out, and so are pictures that are missing or broken: build.dropped.jsonl lists them.
 
     Example: proctor import sequences manuals.jsonl bench --modality text && proctor predict bench -p cue-words
@@ -164,7 +167,7 @@ def import_sequences(settings: Sequences, output: Output) -> None:
 def import_predictions(settings: Answered, output: Output) -> None:
     """Bring answers of your own system in as a run, to be marked, scored and compared like any other.
 
-    One line an item: item_id as in items.jsonl, and answer; of questions with options the letter, the option's words, or its
+    One line per item: item_id as in items.jsonl, and answer; of questions with options the letter, the option's words, or its
     number from 0 (as in items.jsonl). Where there is no answer, failure says why. An item without a line is one that was not answered: it lowers the
     coverage. Lines that answer nothing are left out and listed in predictions.dropped.jsonl. Another file of the same name
     replaces the run.

@@ -33,14 +33,14 @@ class Trying(DryRun, frozen=True, kw_only=True):
     vary: Annotated[
         tuple[str, ...],
         option(
-            "Do it for several values of any setting of any stage, and compare them; may be repeated: every combination is a cell.",
+            "Run it with several values of any setting of any stage, and compare them; may be repeated: every combination is a cell.",
             metavar="STAGE.SETTING=VALUE,VALUE",
         ),
     ] = ()
     rehearse: Annotated[
         float | None,
         option(
-            "Play all models on this machine, right with this probability: no key, no cost. For new workspaces.",
+            "Simulate all models on this machine; QUALITY is the probability of a right answer. No key, no cost; for new workspaces.",
             metavar="QUALITY",
             ge=0,
             le=1,
@@ -79,7 +79,7 @@ def conduct_plan(
         warn(line)
     if done.stopped:
         warn(
-            f"stopped early: {done.stopped}; the same command goes on from here (--accept-failures: all the same)"
+            f"stopped early: {done.stopped}; the same command continues from here (--accept-failures: all the same)"
         )
     emit(_facts(done, chosen), _text(done, workspace, plan), as_json=output.as_json)
     if done.stopped:
@@ -112,11 +112,9 @@ def _text(done: Done, workspace: Path, plan: Plan) -> str:
         for part in done.parts
         if part.calls
     ]
-    text = table(rows, ("stage", "sent", "from the store", "not replied", "cost")) if rows else ""
-    if done.lines:
-        text += "\n\n" + "\n".join(done.lines)
-    if done.grid is not None:
-        text += "\n\n" + _grid(done.grid)
+    parts = [table(rows, ("stage", "sent", "from the store", "not replied", "cost"))] if rows else []
+    parts += ["\n".join(done.lines)] if done.lines else []
+    parts += _grid(done.grid) if done.grid is not None else ()
     if done.scores and (done.grid is None or len(done.grid.costs) == 1):
         scored = [
             (
@@ -132,20 +130,23 @@ def _text(done: Done, workspace: Path, plan: Plan) -> str:
             for row in of_system
         ]
         head = ("system", "measure", "value", "interval", "failures wrong to right", "marked", "judge")
-        text += "\n\n" + table(scored, head)
-    if done.report:
-        text += f"\n\nreport: {done.report}"
-        if done.calibration is not None and not (done.grid and done.grid.pairs):
-            text += f"\njudge chosen by people's marks: {done.calibration.file.calibration.choice.judge}"
-        elif done.sheet:
-            text += (
-                f"\nThe judges are not calibrated. For a start, have people fill in the column 'human' of {done.sheet}\n"
-                f"(0 wrong, 1 partly right, 2 right), then: proctor experiment {workspace} --human {done.sheet}"
-            )
-    return text + ("" if done.report else f"\nnext: proctor experiment {plan.name} {workspace}")
+        parts.append(table(scored, head))
+    if not done.report:
+        parts.append(f"next: proctor experiment {plan.name} {workspace}")
+        return "\n\n".join(parts)
+    parts.append(f"report: {done.report}")
+    if done.calibration is not None and not (done.grid and done.grid.pairs):
+        parts[-1] += f"\njudge chosen by people's marks: {done.calibration.file.calibration.choice.judge}"
+    elif done.sheet:
+        parts[-1] += (
+            f"\nThe judges are not calibrated. For a start, have people fill in the column 'human' of {done.sheet}\n"
+            f"(0 wrong, 1 partly right, 2 right), then: proctor experiment {workspace} --human {done.sheet}"
+        )
+    return "\n\n".join(parts)
 
 
-def _grid(grid: Grid) -> str:
+def _grid(grid: Grid) -> list[str]:
+    """Return the tables of several cells."""
     costs = {name: "not known" if cost is None else f"{cost:.4f}" for name, cost in grid.costs.items()}
     rows = [
         (
@@ -162,7 +163,7 @@ def _grid(grid: Grid) -> str:
         for r in grid.rows
     ]
     head = ("system", "measure", "cell", "value", "interval", "failures wrong to right", "n", "USD", "judge")
-    text = table(rows, head) if len(costs) > 1 else ""
+    parts = [table(rows, head)] if len(costs) > 1 else []
     pairs = [
         (
             p.system,
@@ -179,14 +180,14 @@ def _grid(grid: Grid) -> str:
     ]
     if pairs:
         header = ("system", "measure", "cell", "against", "difference", "interval", "n", "p (Holm)")
-        text += "\n\n" + table(pairs, header)
+        parts.append(table(pairs, header))
     agreed = [
         (*found.benchmarks, len(found.systems), _shown(found.tau), _ends(found.low, found.high), _p(found.p))
         for found in grid.agreement
     ]
     if agreed:
-        text += "\n\n" + table(agreed, ("order by", "and by", "systems", "Kendall's tau", "interval", "p"))
-    return text
+        parts.append(table(agreed, ("order by", "and by", "systems", "Kendall's tau", "interval", "p")))
+    return parts
 
 
 def _shown(value: float | None, scale: float = 1.0) -> str:
@@ -206,8 +207,7 @@ def _p(value: float | None) -> str:
 _EXPERIMENTS: Final = {
     "moment": """Ask, check, answer, mark, calibrate, score and report: ProMQA's whole experiment with your models.
 
-    What is chosen is kept in experiment.json in the workspace; the same command, or only the workspace's name, goes on
-    where it ended, and nothing is paid for twice. --max-cost and the like hold for all stages together.
+    What is chosen is kept in experiment.json in the workspace; run the same command again, or only with the workspace's name, to continue where it stopped; nothing is paid for twice. --max-cost and the like hold for all stages together.
 
     Example: proctor experiment bench --data captaincook4d -p openai/gpt-4o -p google/gemini-1.5-pro -j openai/gpt-4o --dry-run
 
@@ -215,7 +215,7 @@ _EXPERIMENTS: Final = {
     """,
     "documents": """Build a corpus, generate questions in styles, search, answer, mark, compare and report: SMMQG with your models.
 
-    The same command goes on where it ended, and nothing is paid for twice. --max-cost and the like hold for all stages
+    Run the same command again to continue where it stopped; nothing is paid for twice. --max-cost and the like hold for all stages
     together. Each stage is a command of its own: corpus build, generate documents, retrieve,
     build, predict, judge, score, report.
 
@@ -223,9 +223,9 @@ _EXPERIMENTS: Final = {
 
     Example: proctor experiment documents rehearsal --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --rehearse 0.8
     """,
-    "clip": """Write pairs, filter them, give them options, have models and floors answer, and report: InstructionBench with your models.
+    "clip": """Write pairs, filter them, give them options, have models and baselines answer, and report: InstructionBench with your models.
 
-    The same command goes on where it ended, and nothing is paid for twice. Each stage is a command of its own: generate clip,
+    Run the same command again to continue where it stopped; nothing is paid for twice. Each stage is a command of its own: generate clip,
     filter, choices, build, predict, judge, score, report.
 
     Example: proctor experiment clip bench --data youcook2 -g openai/gpt-4o -j openai/gpt-4o -a openai/gpt-4o

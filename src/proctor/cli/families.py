@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from proctor.cli.console import group_app
@@ -13,6 +13,11 @@ __all__ = ["apps"]
 
 class _Generate(FamilyGroup):
     usual: ClassVar[str] = "moment"
+    needs: ClassVar[Mapping[str, Sequence[str]]] = {"documents": ("corpus",)}
+    more: ClassVar[Mapping[str, Sequence[str]]] = {
+        "documents": ("onnx", "sentence-transformers"),
+        "moment": ("video",),
+    }
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
         "moment": (
             "proctor.cli.generate",
@@ -51,7 +56,7 @@ class _Judge(FamilyGroup):
             "proctor.cli.judge",
             "Mark the answers of a workspace's runs (the word may be left out).",
         ),
-        "read": ("proctor.cli.judge_read", "Say what a judge model's replies are read as, and why."),
+        "read": ("proctor.cli.judge_read", "Show how a judge model's replies are read, and why."),
     }
 
 
@@ -64,12 +69,11 @@ apps = {
         cls=_Generate,
     ),
     "judge": group_app(
-        "Mark the answers.\n\nExample: proctor judge bench -j openai/gpt-4o --max-cost 5\n\nproctor judge WORKSPACE marks the answers of its runs; proctor judge read FILE says what replies of a "
-        "judge model are read as. A workspace that is called like one of the commands is written ./NAME.",
+        "Mark the answers.\n\nExample: proctor judge bench -j openai/gpt-4o --max-cost 5\n\nproctor judge WORKSPACE marks the answers of its runs; proctor judge read FILE shows how replies of a judge model are read. A workspace that is called like one of the commands is written ./NAME.",
         cls=_Judge,
     ),
     "experiment": group_app(
-        "Do a whole published experiment with your models.\n\n"
+        "Run a whole published experiment with your models.\n\n"
         "Example: proctor experiment bench --data ~/captaincook4d -p openai/gpt-4o -j openai/gpt-4o --dry-run\n\nproctor experiment WORKSPACE does ProMQA's (moments); proctor experiment "
         "documents WORKSPACE does SMMQG's (documents), proctor experiment clip WORKSPACE InstructionBench's (clips). A workspace that is called like one of the commands is written ./NAME.",
         cls=_Experiment,

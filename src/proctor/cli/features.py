@@ -32,7 +32,7 @@ app = group_app(
 @app.command()
 @with_settings
 def info(settings: StoreSettings, output: Output) -> None:
-    """Say what a store of features holds: backbone, width, stride, recordings, rows, what was corrected.
+    """Show what a store of features holds: backbone, width, stride, recordings, rows, what was corrected.
 
     Example: proctor features info stores/omnivore
     """
@@ -95,7 +95,7 @@ def convert(settings: ConvertStoreSettings, spread: Spread, output: Output) -> N
 @app.command()
 @with_settings
 def check(settings: CheckStoreSettings, output: Output) -> None:
-    """Read all rows of a store and say what is odd, and where it does not fit the annotations. Nothing is changed.
+    """Read all rows of a store, and list what is odd and what does not fit the annotations. Nothing is changed.
 
     Ends with status 2 when rows are damaged, or hold NaN.
 

@@ -25,7 +25,7 @@ class Audit(Settings, frozen=True, kw_only=True):
     audit: Annotated[
         int | None,
         option(
-            "Audit the filters: plant so many questions of each fault by rule, and say how many are caught.",
+            "Audit the filters: plant this many questions with each fault, and report how many are caught.",
             ge=1,
         ),
     ] = None
@@ -41,11 +41,10 @@ def filter_(
     trying: DryRun,
     output: Output,
 ) -> None:
-    """Ask four filters about every question, cheap ones first; a question that one drops is not asked again.
+    """Put every question through four filters, the cheapest first; what one drops is not asked again.
 
     unspecific, tricky and hallucination are asked of a judge that knows the steps (or sources); the last must cite them. For blind,
-    assistants answer without seeing anything: what two of them answer rightly is dropped. What cannot be read is dropped, too; a model
-    that is down postpones. With --benchmark-share, kept pairs are split by video into open.jsonl and training.jsonl.
+    assistants answer without seeing anything: what two of them answer rightly is dropped. Questions with unreadable replies are dropped; while a model is down they are postponed. With --benchmark-share, kept pairs are split by video into open.jsonl and training.jsonl.
 
     Example: proctor filter bench -j openai/gpt-4o -a openai/gpt-4o -a google/gemini-2.0-flash --audit 100
 

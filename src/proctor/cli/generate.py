@@ -107,7 +107,7 @@ def documents(
     some of them or refuses, and a verifier checks style, answer and whether every source is needed. Up to eight attempts;
     every outcome is counted. A style of your own is one file: see docs/corpus.md.
 
-    Writes documents.jsonl, documents.attempts.jsonl and documents.json. Calls are kept: the same command goes on where it ended.
+    Writes documents.jsonl, documents.attempts.jsonl and documents.json. Calls are kept: run the same command again to continue where it stopped.
 
     Example: proctor generate documents bench -g openai/gpt-4o --verifier anthropic/claude-sonnet-4-5 --per-cell 5 --dry-run
 

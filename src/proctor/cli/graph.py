@@ -42,19 +42,19 @@ _PAIRS: Final = 20
 @app.command()
 @with_settings
 def lint(settings: LintSettings, output: Output) -> None:
-    """Say what is wrong or odd with task graphs. Nothing is changed.
+    """List what is wrong or odd in task graphs. Nothing is changed.
 
     Ends with status 2 when a graph is broken: it has a cycle, names unknown steps or the like.
 
     Example: proctor graph lint recipes/*.graphml
     """
-    from proctor.errors import UserError
+    from proctor.errors import UserError, did_you_mean
     from proctor.procedure.graph_lint import GRAPH_RULES
     from proctor.stages.graphs import lint_graphs
 
     rule = settings.rule
     if rule is not None and rule not in GRAPH_RULES:
-        raise UserError(f"there is no rule {rule!r}.", hint=f"known: {', '.join(GRAPH_RULES)}")
+        raise UserError(f"there is no rule {rule!r}.", hint=did_you_mean(rule, GRAPH_RULES))
     result = lint_graphs(settings.files, settings.from_)
     for warning in result.warnings:
         warn(warning)
@@ -109,7 +109,7 @@ def _rule_text(result: Linted, rule: str) -> str:
 @app.command()
 @with_settings
 def convert(settings: ConvertSettings, output: Output) -> None:
-    """Write task graphs in another format, and say what the format cannot hold.
+    """Write task graphs in another format, and list what the format cannot hold.
 
     Example: proctor graph convert bench tea.graphml --graph Tea
     """
@@ -146,7 +146,7 @@ def draw(settings: DrawSettings, output: Output) -> None:
 @app.command()
 @with_settings
 def induce(settings: InduceSettings, output: Output) -> None:
-    """Find out from recordings which steps must come before which, and how sure that is.
+    """Infer from recordings which steps must come before which, with probabilities.
 
     By likelihood the graph that best explains the recordings and the texts of the steps, each edge with a probability; by
     counting (--method counting, --threshold) pairs that all recordings agree on. People have the last word: --review writes

@@ -25,12 +25,10 @@ def judge(
     """Mark every answer 0 (wrong), 1 (partial) or 2 (match), with the reason.
 
     Rules mark letters of questions with options, and answers about moments against their best gold; a model marks every answer in
-    words. Floors and bounds that ask no model are marked by rules all the same, unless --judge-floors is given: their answers need no
-    calls. Writes runs/<run>/judgements.jsonl. An answer that failed stays unscored: it is never counted as 0. Marks of a model
-    are also kept beside those of other judges in runs/<run>/judgements/, for 'proctor calibrate'. A model's default for moments,
+    words. Answers of baselines and of the upper bound are marked by rules all the same, unless --judge-floors is given: they need no calls. Writes runs/<run>/judgements.jsonl. An answer that failed stays unscored: it is never counted as 0. Marks of a model are also kept in runs/<run>/judgements/, with those of other judges, for 'proctor calibrate'. A model's default for moments,
     ternary-step, is what the paper's figure shows; --mistakes (ternary-step-mistakes) is what the released code sends.
-    --match-options asks a model which option a reply means that no rule reads, and only of these replies.
-    'proctor judge read FILE' says what replies of a judge model are read as.
+    With --match-options a model is asked which option a reply means, for replies in which no rule finds one.
+    'proctor judge read FILE' shows how replies of a judge model are read.
 
     Example: proctor judge bench --run recipe-text
 

@@ -26,7 +26,7 @@ class Replies(Settings, frozen=True, kw_only=True):
 @app.command()
 @with_settings
 def read(settings: Replies, output: Output) -> None:
-    """Say what each reply of a judge model is read as: a score, or why it stays unscored. No model is asked.
+    """Show how each reply of a judge model is read: a score, or why it stays unscored. No model is asked.
 
     Prints id, score (or null), rule and reason of each reply, in the order of the file. The rule of a score is the
     form that it was read from (line, next_line, json, tag, bare, references); of an unscored reply, what kind of

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from typer.main import get_command
 
-from proctor.cli.console import Group
+from proctor.cli.console import Group, extras_note
 from proctor.errors import MissingExtraError, UserError
 from proctor.terminal import warn
 
@@ -52,6 +52,14 @@ SIMULATE: Final = STANDIN._replace(summary="Make recordings of the plan with sim
 RESIDUALS: Final = STANDIN._replace(
     summary="Measure synchronisation on simulated sensors whose truth is known."
 )
+
+
+class Completed(NamedTuple):
+    """What a shell completes, as the framework reads it."""
+
+    value: str
+    help: str
+    type: str = "plain"
 
 
 FORMER: Final[Mapping[str, str]] = {
@@ -117,7 +125,13 @@ class LazyGroup(Group):
             args = [*now, *args[2:]]
         return super().resolve_command(ctx, args)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Complete the name of a command without loading any of them."""
+        summaries = self._summaries()
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        return [Completed(name, summaries[name]) for name in names] or super().shell_complete(ctx, incomplete)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Load the command's module and return the command.
 
         Raises:
@@ -130,10 +144,10 @@ class LazyGroup(Group):
         module = import_module(self.members[cmd_name][0])
         apps: Any = getattr(module, "apps", None)
         command = _command(cmd_name, module.app if apps is None else apps[cmd_name])
-        if extras := self.needs.get(cmd_name):
-            command.epilog = f"proctor {cmd_name} needs: pip install 'proctor-bench[{','.join(extras)}]' (proctor doctor shows what is there)."
-        elif extras := self.more.get(cmd_name):
-            command.epilog = f"proctor {cmd_name} does more after: pip install 'proctor-bench[{','.join(extras)}]' (proctor doctor shows what is there)."
+        needs, more = self.needs.get(cmd_name, ()), self.more.get(cmd_name, ())
+        command.epilog = (
+            extras_note(f"{ctx.command_path if ctx else 'proctor'} {cmd_name}", needs, more) or command.epilog
+        )
         return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002

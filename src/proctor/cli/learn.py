@@ -65,7 +65,7 @@ _FRAMES: Final = (
 def mistakes(settings: MistakesSettings, options: TrainOptions, output: Output) -> None:
     """Train one model to recognise mistakes in steps, and test it.
 
-    Without features a model sees rates, durations and the task graph alone, and these alone say a good deal.
+    Without features a model sees rates, durations and the task graph alone, which already say a good deal.
 
     Example: proctor learn mistakes --annotations ~/data/captaincook4d --model context --split R --seed 0 --json
     """
@@ -193,7 +193,7 @@ def _spread(spread: studies.Spread) -> str:
 @app.command()
 @with_settings
 def page(settings: PageSettings, output: Output) -> None:
-    """Draw runs side by side as one page: how well, what that means, and every step with what was said of it and why.
+    """Draw runs side by side as one page: scores, what they mean, and every step with its prediction and the reason.
 
     The page is one file that works offline. Runs of one page were tested on the same steps.
 
@@ -272,7 +272,7 @@ def _of_frames(found: FrameFigures) -> Iterator[str]:
 @app.command()
 @with_settings
 def runs(settings: RunsSettings, output: Output) -> None:
-    """List the runs in a folder and below it, and what they found; what is damaged says how.
+    """List the runs in a folder and its subfolders, with their results; damaged ones with the reason.
 
     Example: proctor learn runs runs
     """
@@ -307,10 +307,9 @@ def runs(settings: RunsSettings, output: Output) -> None:
 @app.command()
 @with_settings
 def demo(settings: LearnDemoSettings, output: Output) -> None:
-    """Go the whole way on the shipped sample: videos are drawn, plain features extracted, V2 trained, and a page made.
+    """Run everything on the shipped sample: videos are drawn, plain features extracted, V2 trained, and a page made.
 
-    Needs no weights and no network. With twelve recordings nothing is learned that would hold elsewhere: it shows the way.
-    What is there already is used again.
+    Needs no weights and no network. With twelve recordings nothing is learned that generalises: it only shows the steps. What is there already is used again.
 
     Example: proctor learn demo my-first-recogniser
     """

@@ -24,7 +24,7 @@ __all__ = ["localize"]
 
 @with_settings
 def localize(settings: LocalizeSettings, training: TrainOptions, output: Output) -> None:
-    """Learn which step happens when in whole recordings, and test it.
+    """Train a model that finds which step happens when in whole recordings, and test it.
 
     A run holds predictions.csv and truth.csv, which proctor metrics localization reads.
 

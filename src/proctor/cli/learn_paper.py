@@ -20,7 +20,7 @@ __all__ = ["protocols", "sweep", "table"]
 
 @with_settings
 def table(settings: TableSettings, training: TrainOptions, output: Output) -> None:
-    """Make a table of CaptainCook4D's paper again: printed rows, ours, and what knowing nothing gives.
+    """Make a table of CaptainCook4D's paper again: printed rows, ours, and chance.
 
     Rows that need features or models that were not given say what to give.
 
@@ -107,9 +107,9 @@ def _change(row: Measured) -> str:
 
 @with_settings
 def sweep(settings: SweepSettings, spread: Spread, output: Output) -> None:
-    """Try many settings of learn mistakes, a grid and draws, and choose on validation.
+    """Try many settings of learn mistakes, on a grid or at random, and choose on validation data.
 
-    Every trial is a run folder. A sweep that was killed goes on where it was; a file with more in it tries the rest.
+    Every trial is a run folder. A sweep that was stopped continues where it was; a file with more in it tries the rest.
 
     Example: proctor learn sweep --settings sweep.toml --out sweep --workers 2
     """

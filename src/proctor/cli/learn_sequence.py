@@ -28,9 +28,9 @@ _ENDS: Final = ("perfect_match_ratio", "kendall_tau")
 
 @with_settings
 def sequence(settings: SequenceSettings, training: TrainOptions, output: Output) -> None:
-    """Learn to put the shuffled steps of manuals in order, and test it on manuals of other tasks.
+    """Train a model that puts the shuffled steps of manuals in order, and test it on manuals of other tasks.
 
-    70 % of the tasks are learned from, everything is chosen on 10 %, and the rest is predicted once, beside floors. A run answers
+    70 % of the tasks are learned from, everything is chosen on 10 %, and the rest is predicted once, along with baselines. A run answers
     exams: proctor predict WORKSPACE -p model:RUN. More: docs/sequencing.md.
 
     Example: proctor learn sequence --data manuals.jsonl --model pairwise --seed 0 --json

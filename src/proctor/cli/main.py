@@ -20,13 +20,13 @@ _COMMANDS: Final = {
     "Start": {
         "demo": ("demo", "Run the whole job on the shipped sample, from recordings to a report."),
         "init": ("plan", "Write a plan of an experiment, after three questions."),
-        "run": ("plan", "Do the experiment that a plan describes, from the data to the report."),
+        "run": ("plan", "Run the experiment that a plan describes, from the data to the report."),
         "doctor": ("doctor", "Show what is installed, and what is wrong with a workspace."),
     },
     "Make a benchmark": {
         "read": ("read", "Read a data set's recordings and task graphs into a workspace."),
         "derive": ("derive", "Derive the moments that may be asked about."),
-        "corpus": ("corpus", "Build a corpus of documents (texts, tables, images), and look at it."),
+        "corpus": ("corpus", "Build a corpus of documents (texts, tables, images), and inspect it."),
         "generate": ("families", "Generate questions about moments, clips or documents."),
         "filter": (
             "filter",
@@ -43,7 +43,7 @@ _COMMANDS: Final = {
         "score": ("score", "Compute the scores of runs, with intervals and comparisons."),
         "calibrate": ("calibrate", "Compare judges with people, and correct scores by what they get wrong."),
         "report": ("report", "Write the report: one HTML page that works offline."),
-        "experiment": ("families", "Do all of this in one command, about moments, documents or clips."),
+        "experiment": ("families", "Run all of these in one command, about moments, documents or clips."),
         "concur": ("concur", "Compare how two benchmarks rank the same systems."),
     },
     "People": {
@@ -69,7 +69,7 @@ _COMMANDS: Final = {
     },
     "Advanced": {
         "reproduce": ("reproduce", "Recompute published results from the annotations."),
-        "oracle": ("oracle", "Measure how far the task graph agrees with people."),
+        "oracle": ("oracle", "Measure how well the task graph agrees with people."),
         "calls": ("calls", "List, sum up, export, prune and replay calls of models."),
         "upgrade": ("upgrade", "Bring a copy of a workspace of an older version up to date."),
     },
@@ -86,14 +86,22 @@ _NEEDS: Final = {
 }
 """Extras of commands that do nothing, or little, without them."""
 
+_MODELS: Final = ("onnx", "sentence-transformers")
 _MORE: Final = {
+    "build": ("parquet",),
+    "corpus": _MODELS,
     "demo": ("video", "rehearsal"),
+    "doctor": ("video",),
     "experiment": ("corpus", "video", "rehearsal"),
-    "predict": ("video",),
+    "predict": ("video", "transformers", "anyllm"),
     "report": ("video",),
+    "retrieve": (*_MODELS, "qdrant", "pgvector"),
     "run": ("corpus", "video", "rehearsal"),
+    "score": ("bertscore",),
+    "studio": ("postgres", "sso"),
+    "verify": ("video",),
 }
-"""Extras of commands that show, read or rehearse more with them."""
+"""Extras of commands that show, read, search or rehearse more with them."""
 
 
 # The framework's class of everything that is typed wrongly; it has no public name.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from proctor.cli.console import group_app
@@ -18,6 +18,7 @@ FAMILIES: Mapping[str, tuple[str, str]] = {
 
 
 class _Families(LazyGroup):
+    more: ClassVar[Mapping[str, Sequence[str]]] = {"answer": ("bertscore",)}
     members: ClassVar[Mapping[str, tuple[str, str]]] = FAMILIES
 
 

@@ -132,7 +132,7 @@ def end_with_status(*calls: Closing | None, accepted: bool = False) -> None:
         warn("no model said anything; what was asked is asked again by the same command")
     elif stopped := [each.stopped for each in made if each.stopped]:
         status = 3
-        warn(f"stopped early: {stopped[0]}; the same command goes on from here")
+        warn(f"stopped early: {stopped[0]}; the same command continues from here")
     if status and not accepted:
         raise typer.Exit(status)
 
@@ -152,7 +152,7 @@ def end_unfinished(result: Asked, left: str, *, accepted: bool = False) -> None:
     if result.interrupted:
         raise KeyboardInterrupt  # what is there was written: said and ended as in every command
     if not result.complete:
-        warn(f"{left}; the same command goes on from here")
+        warn(f"{left}; the same command continues from here")
         end_with_status(result.calls, accepted=accepted)
         if not accepted:
             raise typer.Exit(3)

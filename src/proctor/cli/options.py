@@ -28,7 +28,7 @@ class Spread(Settings, frozen=True, kw_only=True):
     workers: Annotated[
         str | None,
         option(
-            "Processes on this machine, or a Ray cluster; the files are the same to the byte.",
+            "Processes on this machine, or a Ray cluster (extra ray); the files are byte-identical either way.",
             metavar="N|ray://HOST:PORT",
         ),
     ] = None
@@ -37,7 +37,10 @@ class Spread(Settings, frozen=True, kw_only=True):
 class DryRun(Settings, frozen=True, kw_only=True):
     """Whether a stage only says what it would take."""
 
-    dry_run: Annotated[bool, option("Say what it would take, from the real prompts; send nothing.")] = False
+    dry_run: Annotated[
+        bool,
+        option("Show how many calls, tokens and dollars it would take, by the real prompts; send nothing."),
+    ] = False
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
@@ -106,12 +109,14 @@ def command_of(name: str, help: str, run: Callable[..., None]) -> typer.Typer:
 
 
 def _parameter(field: Field) -> inspect.Parameter:
+    shown = field.metavar or (field.name.upper() if field.argument else _word(field))
     limits: dict[str, Any] = {
         "help": field.help,
-        "metavar": field.metavar or (field.name.upper() if field.argument else _word(field)),
+        "metavar": shown,
         "min": field.ge,
         "max": field.le,
         "parser": field.parse,
+        "autocompletion": _completion(field, shown) if field.kind is not Path and shown else None,
     }
     declared = (
         typer.Argument(**limits)
@@ -140,10 +145,25 @@ def _parameter(field: Field) -> inspect.Parameter:
 def _word(field: Field) -> str | None:
     """Return what is typed there, in a word; None for flags and for choices, which are listed."""
     if get_origin(field.kind) is Literal:
-        return f"[{'|'.join(map(str, get_args(field.kind)))}]" if field.several else None
+        return "|".join(map(str, get_args(field.kind))) if field.several else None
     return (
         {str: "TEXT", int: "N", float: "NUMBER", Path: "PATH"}.get(field.kind) if not field.argument else None
     )
+
+
+def _completion(field: Field, shown: str) -> Callable[[typer.Context, str], list[str]] | None:
+    """Return what completes a value on the command line; None leaves that to the type of the option."""
+    if get_origin(field.kind) is Literal and not field.several:
+        return None
+
+    def completed(context: typer.Context, incomplete: str) -> list[str]:
+        from proctor.cli.complete import words
+
+        return words(
+            shown, context.args, incomplete
+        )  # the option that has no value yet leaves all words there
+
+    return completed
 
 
 def _given(context: typer.Context, outline: Outline, values: dict[str, Any]) -> Given:

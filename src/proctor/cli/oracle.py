@@ -42,8 +42,7 @@ class OracleSettings(PromqaFiles, frozen=True, kw_only=True):
 def evaluate(settings: OracleSettings, output: Output) -> None:
     """Let the oracle judge every machine answer and compare with the adjudicated judgement.
 
-    Two results are given: with the shipped weights (which were fitted on some recipes: see docs/oracle.md), and
-    with weights fitted anew for each recipe on all the others in the file.
+    Two results are given: with the shipped weights (which were fitted on some recipes: see docs/oracle.md), and with weights fitted for each recipe on all the others in the file.
 
     Example: proctor oracle evaluate --annotations data/captaincook4d --examples examples.json --json
     """
@@ -147,8 +146,8 @@ def evaluate_file(
 
 
 _WAYS: Final[Mapping[Refit, str]] = {
-    "calibration": "cross-validated by recipe: the two weights fitted anew on the other recipes",
-    "rules": "cross-validated by recipe: the leans of all rules learnt anew on the other recipes",
+    "calibration": "cross-validated by recipe: the two weights fitted on the other recipes",
+    "rules": "cross-validated by recipe: the leans of all rules learnt on the other recipes",
 }
 
 

@@ -37,12 +37,17 @@ class InitSettings(Settings, frozen=True, kw_only=True):
     data: Annotated[
         str | None,
         option(
-            "Its folder; of a benchmark its folder or name. What is shipped: sample (recordings), manuals (documents), everyday (benchmark)."
+            "Its folder; of a benchmark its folder or name. What is shipped: sample (recordings), manuals (documents), everyday (benchmark).",
+            metavar="FOLDER|sample|manuals|everyday",
         ),
     ] = None
     model: Annotated[
         tuple[str, ...],
-        option("A model that is asked, such as openai/gpt-4o; may be repeated; 'none' for none.", "-m"),
+        option(
+            "A model that is asked, such as openai/gpt-4o; may be repeated; 'none' for none.",
+            "-m",
+            metavar="MODEL",
+        ),
     ] = ()
 
 
@@ -96,9 +101,9 @@ def init(settings: InitSettings, output: Output) -> None:
 @apps["run"].command()
 @with_settings
 def run(plan: PlanArgument, trying: Trying, output: Output) -> None:
-    """Do the experiment that a plan describes, from the data to the report.
+    """Run the experiment that a plan describes, from the data to the report.
 
-    The same command goes on where it ended, and nothing is paid for twice. Every table of the plan is a stage, with the settings that
+    Run the same command again to continue where it stopped; nothing is paid for twice. Every table of the plan is a stage, with the settings that
     'proctor experiment moment --help' lists (or documents, clip); paths are relative to the file.
 
     Example: proctor run bench.toml --dry-run
@@ -150,4 +155,6 @@ def _ask(question: str, usual: str) -> str:
 
 def _require_terminal(options: str) -> None:
     if not sys.stdin.isatty():
-        raise UserError("nobody can be asked here: standard input is no terminal.", hint=f"give {options}")
+        raise UserError(
+            "questions cannot be asked here: standard input is no terminal.", hint=f"give {options}"
+        )

@@ -29,9 +29,9 @@ class Predictors(Settings, frozen=True, kw_only=True):
             "each type), 'recipe-text' (question and recipe only), 'random-step' (any valid step), 'annotations' (upper bound); "
             "of questions with options 'chance', 'longest-option', 'most-frequent-letter'; of orders of steps 'chance', 'presented', "
             "'cue-words', 'shortest-first', 'longest-first', and a trained model: model:RUN (proctor learn sequence). Your own function: "
-            "python:module:function. A person's answers from a file: human:FILE. May be repeated; all of "
-            "Proctor's own when left out.",
+            "python:module:function. A person's answers from a file: human:FILE. May be repeated (default: all of Proctor's own).",
             "-p",
+            metavar="PREDICTOR",
         ),
     ] = ()
 
@@ -40,15 +40,15 @@ class Predictors(Settings, frozen=True, kw_only=True):
 @with_settings
 def predict(
     workspace: WorkspaceArgument,
+    who: Predictors,
     settings: PredictSettings,
     limits: Limits,
     dry_run: DryRun,
     output: Output,
-    who: Predictors,
 ) -> None:
     """Answer the benchmark and write runs/<run>/predictions.jsonl, one run for each kind and form of questions.
 
-    The floors show what a score is worth: a model that does not beat them did not use what it was shown. Items that a run has
+    The baselines show what a score is worth: a model that does not beat them did not use what it was shown. Items that a run has
     answered are not asked again. Calls of models are kept in the workspace's call store: running the command again
     pays for nothing twice. Keys come from the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY).
 
@@ -71,7 +71,9 @@ def predict(
     if settings.run is not None and len(chosen) > 1:
         raise UserError("--run names one run, but there are several predictors.", hint="give one --predictor")
     if not chosen:
-        raise UserError("nobody answers these questions without a model.", hint="name one: --predictor MODEL")
+        raise UserError(
+            "these questions have no baselines, so they need a model.", hint="name one: --predictor MODEL"
+        )
     if dry_run.dry_run:
         from proctor.stages.trial import trial
 
@@ -98,6 +100,9 @@ def _told(result: Predicted) -> str:
         lines.append(closing_text(result.calls, result.failures))
     elif result.failures:
         lines.append(failed_text(result.failures))
+    lines += [f"  {kind}: {why}" for kind, why in result.why.items()]
+    if "not_shown" in result.why:
+        lines.append("  → --videos FOLDER says where videos are; --show recipe or question needs none")
     if result.shrunk:
         ways = "; ".join(f"{n:,} × {way}" for way, n in list(result.shrunk.items())[:3])
         more = len(result.shrunk) - 3

@@ -33,7 +33,7 @@ def read(
     spread: Spread,
     output: Output,
 ) -> None:
-    """Read recordings and task graphs, correct what is known to be wrong, and say what was found.
+    """Read recordings and task graphs, correct what is known to be wrong, and list what was found.
 
     Writes recordings.jsonl, graphs.json, corrections.jsonl and read.dropped.jsonl. Nothing is corrected silently:
     every correction is listed with its reason.

@@ -21,7 +21,7 @@ def report(
 ) -> None:
     """Write everything about the benchmark and its runs as one page that works offline, in light, dark and print.
 
-    Whatever kinds of questions a workspace has stand on the same page.
+    All kinds of questions of a workspace are on the same page.
 
     Example: proctor report bench --title "Kitchen questions" --output kitchen.html
     """

@@ -31,7 +31,7 @@ class ReproduceSettings(PromqaFiles, frozen=True, kw_only=True):
 @app.command()
 @with_settings
 def promqa(settings: ReproduceSettings, output: Output) -> None:
-    """Derive every mechanical field of published examples again and say which come out equal.
+    """Derive every mechanical field of published examples again, and report which are equal.
 
     Compared are the fields of the example (list order included), the pairs parsed from the model's response, the
     adjudication case, and the answers merged from the raw judgements.

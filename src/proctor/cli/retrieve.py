@@ -28,7 +28,7 @@ def retrieve(
     """Let retrievers rank all sources for every question, and compute recall by style and by modalities.
 
     recall@k is the share of a question's cited sources among the first k, as published; all-gold@k counts questions of which
-    all were found. Questions of which the corpus lacks a source are in no score; the first line counts them. Rankings go to retrieval/, for 'proctor predict --show bm25@5'; the table there, which the report and 'proctor
+    all were found. Questions with a source that the corpus lacks are not scored; the first line counts them. Rankings go to retrieval/, for 'proctor predict --show bm25@5'; the table there, which the report and 'proctor
     concur' read, holds the retrievers of the last command.
 
     Example: proctor retrieve bench -r bm25 -r lsa -r bm25+lsa

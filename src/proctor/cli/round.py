@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.cli.console import WorkspaceArgument, emit, group_app, table
+from proctor.cli.console import WorkspaceArgument, emit, extras_note, group_app, table
 from proctor.cli.options import Output, with_settings
 from proctor.cli.round_begin import COMMANDS
 from proctor.stages.rounds.settings import Collect, Stored, Transcribe, Which
@@ -10,7 +10,7 @@ from proctor.stages.rounds.settings import Collect, Stored, Transcribe, Which
 __all__ = ["app"]
 
 app = group_app(
-    "Give tasks to people, each to so many of them, and collect what they said.\n\n"
+    "Give tasks to people, each task to as many as you say, and collect their answers.\n\n"
     "A round has tasks of one kind; people do them in the studio (proctor studio WORKSPACE), with an account or by the link "
     "of a platform. Begin a round with the command of its kind, then 'list', 'collect', 'close'. More: docs/rounds.md\n\n"
     "Example: proctor round answer bench --questions 20 --name people"
@@ -20,7 +20,7 @@ for _command in COMMANDS:
     app.command()(_command)
 
 
-@app.command()
+@app.command(epilog=extras_note("proctor round transcribe", ("asr",)))
 @with_settings
 def transcribe(workspace: WorkspaceArgument, settings: Transcribe, output: Output) -> None:
     """Write down what people said on timelines (pause-and-talk), with a model on this machine.
@@ -55,7 +55,7 @@ def list_(workspace: WorkspaceArgument, where: Stored, output: Output) -> None:
 @app.command()
 @with_settings
 def collect(workspace: WorkspaceArgument, settings: Collect, output: Output) -> None:
-    """Bring what people said to where the rest of Proctor reads it, and say how far they agree.
+    """Write what people said where the other commands read it, and show how far they agree.
 
     Answers become a run, marks go to 'calibrate', ratings to 'study tables', orders to 'study order-table', own tasks into a
     table, task graphs and timelines into files that 'read' takes.

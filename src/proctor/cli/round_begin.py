@@ -52,7 +52,7 @@ def answer(workspace: WorkspaceArgument, settings: AnswerSettings, output: Outpu
 
 @with_settings
 def mark(workspace: WorkspaceArgument, settings: MarkSettings, output: Output) -> None:
-    """Have people mark answers of runs, blind to whose they are; their marks calibrate judges.
+    """Have people mark answers of runs without seeing whose they are; their marks calibrate judges.
 
     Example: proctor round mark bench --per-system 50 --people 2
     """
@@ -61,7 +61,7 @@ def mark(workspace: WorkspaceArgument, settings: MarkSettings, output: Output) -
 
 @with_settings
 def write(workspace: WorkspaceArgument, settings: WriteSettings, output: Output) -> None:
-    """Have people write questions about moments, without a candidate before their eyes, and take their time.
+    """Have people write questions about moments without seeing a candidate, and measure how long it takes.
 
     Example: proctor round write bench --questions 50 --wage 20
     """
@@ -72,7 +72,7 @@ def write(workspace: WorkspaceArgument, settings: WriteSettings, output: Output)
 def rate(workspace: WorkspaceArgument, settings: RateSettings, output: Output) -> None:
     """Have people rate questions by a form: SMMQG's five metrics, or fields of your own.
 
-    Test samples (--key) and attention checks (--form) are in every batch, at places that nobody knows. 'round collect' writes the
+    Test samples (--key) and attention checks (--form) are in every batch, at random places. 'round collect' writes the
     ratings for 'study tables'.
 
     Example: proctor round rate bench study --form form.toml --workers --redirect 'https://example.org/done?cc={code}'

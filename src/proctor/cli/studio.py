@@ -17,7 +17,7 @@ from proctor.stages.settings import Videos
 from proctor.terminal import note, progress
 
 _HELP = "Folder of the benchmark in the making; of several, each is served at http://NAME.localhost:8642."
-Workspaces = Annotated[list[Path], typer.Argument(metavar="WORKSPACE...", help=_HELP)]
+Workspaces = Annotated[list[Path], typer.Argument(metavar="WORKSPACE", help=_HELP)]
 
 
 class Prepare(Settings, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Serving(Listening, frozen=True, kw_only=True):
     tls: Annotated[
         bool,
         option(
-            "Make a certificate for this machine in the local network, and show how tablets come to trust it."
+            "Make a certificate for this machine in the local network, and show how to make tablets trust it."
         ),
     ] = False
     tls_cert: Annotated[Path | None, option("Certificate chain (PEM), for TLS.")] = None
@@ -73,9 +73,9 @@ class Serving(Listening, frozen=True, kw_only=True):
 class Demo(Listening, frozen=True, kw_only=True):
     """Where the sample project is, and how it is shown."""
 
-    folder: Annotated[Path, argument("Where the project is made; made once, used again.", "FOLDER")] = Path(
-        "studio-demo"
-    )
+    folder: Annotated[
+        Path, argument("Folder of the project; made the first time, then used again.", "FOLDER")
+    ] = Path("studio-demo")
     browser: Annotated[bool, option("Open a browser when it is ready.")] = True
 
 
@@ -92,7 +92,7 @@ class Program(Settings, frozen=True, kw_only=True):
 
     handle: Annotated[str, argument("What the person signs in with: a coordinator or an owner.", "NAME")]
     scope: Annotated[Literal["read", "write"], option("What the program may do.")] = "read"
-    days: Annotated[int, option("Until it ends.", ge=1, le=366)] = 90
+    days: Annotated[int, option("Days until it expires.", ge=1, le=366)] = 90
     database: Database = None
 
 
@@ -137,8 +137,7 @@ app = group_app(
 def serve(workspaces: Workspaces, settings: Serving) -> None:
     """Serve the studio of a workspace (the default command), or of several on one server.
 
-    SQLite and this machine alone by default. The first start prints a link, good for once, under which the first owner
-    makes their account.
+    SQLite and this machine alone by default. The first start prints a link that works once, with which the first owner makes an account.
 
     Example: proctor studio bench
 
@@ -242,7 +241,7 @@ def check(workspace: WorkspaceArgument, stored: Stored, output: Output) -> None:
 @app.command()
 @with_settings
 def backup(workspace: WorkspaceArgument, stored: Stored, output: Output) -> None:
-    """Copy the store, in use or not, to a file beside it (SQLite; PostgreSQL has pg_dump).
+    """Back up the store, also while it is in use, to a file next to it (SQLite; PostgreSQL has pg_dump).
 
     Example: proctor studio backup bench
     """
@@ -260,7 +259,7 @@ def backup(workspace: WorkspaceArgument, stored: Stored, output: Output) -> None
 @app.command("import")
 @with_settings
 def import_(workspace: WorkspaceArgument, settings: Brought, output: Output) -> None:
-    """Bring verdicts from elsewhere in; items that have enough of them need nobody, or become cases.
+    """Bring verdicts from elsewhere in; items that have enough of them are settled, or become cases.
 
     Verdicts on candidates that are unknown here, or have another text, are dropped, counted and listed in
     studio.import.dropped.jsonl.
@@ -277,7 +276,7 @@ def import_(workspace: WorkspaceArgument, settings: Brought, output: Output) -> 
 @app.command()
 @with_settings
 def export(workspace: WorkspaceArgument, settings: Export, output: Output) -> None:
-    """Write what people said: the published shape, every raw row, or a table. Nobody's name is in any of them.
+    """Write what people said: the published shape, every raw row, or a table. None of them holds names.
 
     Example: proctor studio export bench published verified.json
     """
@@ -291,7 +290,7 @@ def export(workspace: WorkspaceArgument, settings: Export, output: Output) -> No
 @app.command()
 @with_settings
 def prepare(workspace: WorkspaceArgument, settings: Prepare, output: Output) -> None:
-    """Cut all clips now, so that nobody waits for one later.
+    """Cut all clips now, so that annotators need not wait for them later.
 
     Example: proctor studio prepare bench
     """

@@ -39,9 +39,9 @@ app = group_app(
 @app.command()
 @with_settings
 def draw(workspace: WorkspaceArgument, settings: DrawSettings, output: Output) -> None:
-    """Draw generated questions and the data set's own for people to rate (SMMQG), as evenly over modalities as there are any.
+    """Draw generated questions and the data set's own for people to rate (SMMQG), as evenly over modalities as possible.
 
-    300 + 60 + 60; with --concurrence 150 + 150 against 150 + 150, to rank systems by. Only groups.csv says where one comes from.
+    300 + 60 + 60; with --concurrence 150 + 150 against 150 + 150, to rank systems by. Only groups.csv says where each question comes from.
 
     Example: proctor study draw bench study --tests 3
 
@@ -56,7 +56,7 @@ def draw(workspace: WorkspaceArgument, settings: DrawSettings, output: Output) -
 @app.command()
 @with_settings
 def tables(settings: RatingSettings, output: Output) -> None:
-    """Make SMMQG's Tables 4, 5, 12 and 15 of people's ratings, or the same of one's own form and groups.
+    """Make SMMQG's Tables 4, 5, 12 and 15 of people's ratings, or the same tables for your own form and groups.
 
     Mann-Whitney for scales, Fisher's exact test for yes and no, each with Holm's correction, the difference with its interval, the
     size of the effect (Cliff's delta, odds ratio) and the smallest difference that so many ratings find (power of 80 %).
@@ -134,7 +134,7 @@ def ballots(settings: BallotSettings, output: Output) -> None:
 @app.command()
 @with_settings
 def golden(settings: GoldenSettings, output: Output) -> None:
-    """Choose golden sequences by the votes on them: beside FILE.jsonl stand then FILE.golden.jsonl, .dev and .train.
+    """Choose golden sequences by the votes on them, and write FILE.golden.jsonl, .dev and .train next to FILE.jsonl.
 
     What shares a task or a third-level category with a golden one goes to dev, so that training never sees its category.
 
@@ -151,7 +151,7 @@ def golden(settings: GoldenSettings, output: Output) -> None:
 @app.command("order-table")
 @with_settings
 def order_table(settings: OrderTableSettings, output: Output) -> None:
-    """Make a table of people and alternative orders of the paper on sequencing of one's own files, printed rows below.
+    """Make a table of the paper on sequencing (people, alternative orders) from your own files, with the printed rows below.
 
     Example: proctor study order-table 4 --sequences golden.jsonl --people answers.jsonl --predictions model=orders.jsonl
     """

@@ -26,8 +26,8 @@ class Copy(Settings, frozen=True, kw_only=True):
 def upgrade(workspace: WorkspaceArgument, to: Copy, output: Output) -> None:
     """Bring a copy of a workspace of an older version up to date.
 
-    The workspace itself stays as it is; let nothing run in it meanwhile. Nothing is asked again: answers, marks and verdicts are
-    taken over. Tables of scores are made anew by the commands that are named at the end.
+    The workspace itself stays as it is; run nothing else in it meanwhile. Nothing is asked again: answers, marks and verdicts are
+    taken over. Tables of scores are recomputed by the commands that are named at the end.
 
     Example: proctor upgrade bench --output bench-2
     """

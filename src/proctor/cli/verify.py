@@ -20,7 +20,7 @@ class Comparing(Settings, frozen=True, kw_only=True):
 
     against: Annotated[
         bool,
-        option("Verify nothing: hold every oracle, model and filter against people, and end.", "--list"),
+        option("Verify nothing: compare every oracle, model and filter with people.", "--list"),
     ] = False
 
 
@@ -35,11 +35,11 @@ def verify(
     spread: Spread,
     output: Output,
 ) -> None:
-    """Have every question judged by the task-graph oracle (moments), or by a model (every kind); people's verdicts live in the same store.
+    """Have every question judged by the task-graph oracle (moments), or by a model (every kind); people's verdicts are in the same store.
 
     A candidate that has a verdict of this annotator already is not judged again unless it changed. docs/oracle.md says
     how the oracle decides and how far it agrees with people. A model judges by the criteria of human annotators, and
-    how many candidates passed each is printed; who is believed is for 'proctor build --accept' to say.
+    how many candidates passed each is printed; 'proctor build --accept' chooses whose verdicts count.
 
     --list shows how far each of them agrees with people, how often people uphold what it keeps, and what it cost.
 

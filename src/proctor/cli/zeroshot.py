@@ -23,7 +23,7 @@ __all__ = ["zeroshot"]
 def zeroshot(settings: ZeroshotSettings, limits: Limits, dry_run: DryRun, output: Output) -> None:
     """Ask a vision-language model whether each step was carried out as it should be.
 
-    The same command goes on with a run that was stopped, and pays for nothing twice. Keys come from the environment.
+    Run the same command again to continue a run that was stopped; nothing is paid for twice. Keys come from the environment.
 
     Example: proctor learn zeroshot --annotations ~/data/captaincook4d --model google/gemini-2.5-pro --videos gopro -o v1 --dry-run
 

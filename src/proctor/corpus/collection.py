@@ -258,7 +258,7 @@ def _check_sources(sources: Sequence[Source], places: Mapping[str, int], root: P
     if len(places) != len(sources):
         twice = [id for id, n in Counter(source.id for source in sources).items() if n > 1]
         raise UserError(
-            f"{len(twice)} ids stand for more than one source: {_some(twice)}.",
+            f"{len(twice)} ids are of more than one source: {_some(twice)}.",
             where=where,
             hint="give every source an id of its own",
         )
@@ -350,7 +350,7 @@ def build_corpus(
             dropped.append(Dropped(entry.id, "repeated", "the same source was found before"))
         else:
             raise UserError(
-                f"the id '{entry.id}' stands for two different sources.",
+                f"the id '{entry.id}' is the id of two different sources.",
                 where=f"{entry.doc_id or 'corpus'} {entry.locator}".strip(),
                 hint="give every source an id of its own",
             )

@@ -513,5 +513,6 @@ def guess_dataset(root: Path) -> Dataset:
         "its files are of no known data set"
         + (f"; to be {title}'s it lacks {', '.join(near[title])}." if near else "."),
         where=str(root),
-        hint=f"give the name before the folder; known: {', '.join(dataset_names())}",
+        hint="your own recordings: docs/datasets/plain.md, or from a table: proctor datasets convert STEPS.csv FOLDER --to plain; "
+        f"a published data set: give the name before the folder; known: {', '.join(dataset_names())}",
     )

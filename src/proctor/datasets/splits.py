@@ -43,7 +43,7 @@ MOST_EXCHANGED: Final = 120
 Keys = Mapping[str, Collection[str]]
 """Keys of every record by its id."""
 Fill = Literal["balanced", "in-order"]
-"""How groups are dealt out: where they are missed most, or filling the subsets one after the other."""
+"""How groups are assigned: where they are missed most, or filling the subsets one after the other."""
 
 
 # -- groups ------------------------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ def _recording(id_: str, row: Mapping[str, Any], log: Log, *, whole: bool) -> Re
     for number, step in enumerate(row["steps"], 1):
         log.counts["steps"] += 1
         if isinstance(step, dict) and step.get("is_continued") is True and not whole:
-            steps.drop(str(number), "continued-step", "it goes on with an earlier one")
+            steps.drop(str(number), "continued-step", "it comes back to an earlier one")
         elif isinstance(step, dict):
             _add(steps, skipped, str(number), step)
         else:

@@ -136,7 +136,7 @@ class AnnotationBound:
     @property
     def privilege(self) -> str:
         """What it sees that a predictor must not."""
-        return "reads the annotations of the recording and is told the question type"
+        return "reads the annotations of the recording and is shown the question type"
 
     def predict_item(self, item: Item, graph: TaskGraph, rng: random.Random) -> Prediction:  # noqa: ARG002
         """Say the facts that the question is about."""

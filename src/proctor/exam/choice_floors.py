@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.choice import CREDIT, right_letter, spell_order
 from proctor.exam.kind import Floor
 from proctor.exam.prediction import Prediction
@@ -42,7 +42,7 @@ def choice_floor(name: str, items: Sequence[Item]) -> Floor:
     """
     floor = next((known for known in CHOICE_FLOORS if known == name), None)
     if floor is None:
-        raise UserError(f"there is no floor '{name}'.", hint=f"choose of {', '.join(CHOICE_FLOORS)}")
+        raise UserError(f"there is no floor '{name}'.", hint=did_you_mean(name, CHOICE_FLOORS))
     if lacking := [item.id for item in items if not isinstance(item.question.form, Choice)]:
         raise UserError("a question has no options to guess among.", where=lacking[0])
     frequent = most_frequent_letter(items)

@@ -28,14 +28,14 @@ from proctor.metrics.choice.marks import letter_balance, recall_spread
 from proctor.metrics.choice.reading import PARSER
 from proctor.metrics.score import Signature
 
-__all__ = ["choice_marks"]
+__all__ = ["Turn", "choice_marks", "read_turns"]
 
 _MATCHED: Final = "matched"
 """Rule of a choice that a model read, where no rule could."""
 
 
-class _Turn(msgspec.Struct, frozen=True):
-    """One reply of a question: its mark, and what was read."""
+class Turn(msgspec.Struct, frozen=True):
+    """One reply of a question: its mark, and what was read; neither where it failed."""
 
     mark: float | None
     choice: Choice | None
@@ -60,12 +60,9 @@ def choice_marks(
             "a question has no options.", where=lacking[0], hint="score open-ended answers by a judge"
         )
     circular = _is_circular(predictions)
-    by_id = {item.id: item for item in items}
-    turns: dict[str, list[_Turn]] = {}
-    matched = matched_letters(judgements, items)
-    for prediction in predictions:
-        letter = matched.get(turn_of(prediction), "")
-        turns.setdefault(prediction.item_id, []).append(_turn(prediction, by_id[prediction.item_id], letter))
+    turns: dict[str, list[Turn]] = {}
+    for prediction, turn in zip(predictions, read_turns(items, predictions, judgements), strict=True):
+        turns.setdefault(prediction.item_id, []).append(turn)
     marks = {id_: _mean([turn.mark for turn in made]) for id_, made in turns.items()}
     if circular:
         for id_, made in turns.items():
@@ -78,10 +75,23 @@ def choice_marks(
     return measures, _letters(choices, circular), _counts(choices, matcher)
 
 
+def read_turns(
+    items: Sequence[Item], predictions: Sequence[Prediction], judgements: Sequence[Judgement] = ()
+) -> list[Turn]:
+    """Return what is read of each reply.
+
+    Raises:
+        UserError: if a record does not fit its question.
+    """
+    by_id = {item.id: item for item in items}
+    matched = matched_letters(judgements, items)
+    return [_turn(p, by_id[p.item_id], matched.get(turn_of(p), "")) for p in predictions]
+
+
 def _measures(
     lengths: Mapping[str, int],
     marks: Mapping[str, float | None],
-    turns: Mapping[str, Sequence[_Turn]],
+    turns: Mapping[str, Sequence[Turn]],
     *,
     circular: bool,
     matcher: str,
@@ -115,7 +125,7 @@ def _measures(
     return [accuracy, every]
 
 
-def _letter_slices(known: Iterable[str], turns: Mapping[str, Sequence[_Turn]]) -> Slices:
+def _letter_slices(known: Iterable[str], turns: Mapping[str, Sequence[Turn]]) -> Slices:
     """Return the questions by the letter under which their right option was shown, in their order."""
     found: dict[str, list[str]] = {}
     for id_ in known:
@@ -134,9 +144,9 @@ def _is_circular(predictions: Sequence[Prediction]) -> bool:
     return turned > 0
 
 
-def _turn(prediction: Prediction, item: Item, matched: str) -> _Turn:
+def _turn(prediction: Prediction, item: Item, matched: str) -> Turn:
     if prediction.answer is None:
-        return _Turn(None, None)
+        return Turn(None, None)
     choice = choice_of(prediction, item)
     if matched and choice.printed is None:  # what a rule reads needs no model
         shown = shown_letter(matched, order_of(prediction, item))
@@ -144,7 +154,7 @@ def _turn(prediction: Prediction, item: Item, matched: str) -> _Turn:
             choice, shown=shown, printed=matched, rule=_MATCHED, right=matched == right_letter(item)
         )
     text = prediction.details.get(CREDIT)
-    return _Turn(float(choice.right) if text is None else _credit(text, prediction.item_id), choice)
+    return Turn(float(choice.right) if text is None else _credit(text, prediction.item_id), choice)
 
 
 def _credit(text: str, where: str) -> float:

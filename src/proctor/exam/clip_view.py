@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 
 __all__ = ["ClipSampling", "ClipView", "ClipViewKind", "Size", "frame_indices"]
 
@@ -78,7 +78,8 @@ class ClipView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """
         head, *parts = re.split("[:@]", text.strip())
         if head not in get_args(ClipViewKind) or (head != "frames" and parts):
-            raise UserError(f"{text[:80]!r} is no view of a clip.", hint=_HINT)
+            hint = did_you_mean(head, get_args(ClipViewKind), _HINT)
+            raise UserError(f"{text[:80]!r} is no view of a clip.", hint=hint)
         found: dict[str, Any] = {}
         for part in parts:
             if part in get_args(ClipSampling):
@@ -88,7 +89,8 @@ class ClipView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             elif _NUMBER.fullmatch(part):
                 name, value = "frames", int(part)
             else:
-                raise UserError(f"{part[:40]!r} is no part of a view of a clip.", where=text[:80], hint=_HINT)
+                hint = did_you_mean(part, (*get_args(ClipSampling), *get_args(Size)), _HINT)
+                raise UserError(f"{part[:40]!r} is no part of a view of a clip.", where=text[:80], hint=hint)
             if name in found:
                 raise UserError(f"the view gives its {name} twice.", where=text[:80], hint=_HINT)
             found[name] = value

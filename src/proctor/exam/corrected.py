@@ -305,7 +305,9 @@ class _Run:
             return Estimate(n=len(self.answers), signature=signature, note=f"not identified: {why}"), is_own
         notes = [interval.note, score.note if score.note.startswith("cut") else ""]
         if not is_own:
-            notes.append("error measured on answers of all runs: right only if the judge errs alike on each")
+            notes.append(
+                "error measured on answers of all runs: right only if the judge makes the same errors on each"
+            )
         return Estimate(
             value=100 * score.value,
             low=None if interval.low is None else 100 * interval.low,

@@ -139,7 +139,7 @@ class ConstantFloor:
     @property
     def privilege(self) -> str:
         """What it sees that a predictor must not."""
-        return "is told the question type and the golds of all other recordings"
+        return "is shown the question type and the golds of all other recordings"
 
     def constant(self, type_: str, recording_id: str) -> str:
         """Return the answer to all questions of a type about a recording."""

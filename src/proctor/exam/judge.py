@@ -169,7 +169,9 @@ def _compare(
     same = a is None or b is None or a == b
     if answer.stance == "unknown" or gold.stance == "unknown":
         both = answer.stance == gold.stance
-        return (1.0, "both say that it cannot be told") if both else (0.0, "one says that it cannot be told")
+        return (
+            (1.0, "both say that it cannot be known") if both else (0.0, "one says that it cannot be known")
+        )
     if answer.bare and question.open and answer.reading.stance is None:
         return 0.0, "a yes or no does not answer the question"
     if answer.well and gold.well:

@@ -512,7 +512,7 @@ class _Work:
         drawn = self._drawn(judges, criterion)
         if drawn is None:
             return Choice(
-                criterion=criterion, judge=best, note="one recording: how sure this is cannot be told"
+                criterion=criterion, judge=best, note="one recording: nothing says how sure this is"
             )
         known = drawn[np.isfinite(drawn).any(axis=1)]
         winners = np.bincount(np.nanargmax(known, axis=1), minlength=len(names))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, Typ
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.card import GENERAL, Exhibited, Judging, evidence_parts
 from proctor.exam.lines import Line, evidence_lines, procedure_title
 from proctor.exam.measured import Measured, Slices, facet_slices
@@ -371,7 +371,7 @@ class Kind(ABC, Generic[V]):
         known = (*self.markers(Open()), *self.markers(Choice(options=())))
         raise UserError(
             f"answers to questions of the kind '{self.name}' are not marked by {name[:80]!r}.",
-            hint=f"known: {', '.join(dict.fromkeys(known))}",
+            hint=did_you_mean(name, dict.fromkeys(known)),
         )
 
     # -- scores --------------------------------------------------------------------------------------------
@@ -410,10 +410,14 @@ def kind_named(name: str) -> Kind[Any]:
         return ours
     points = entry_points(group=_GROUP)
     if name not in points.names:
-        known = ", ".join((*_OURS, *sorted(points.names)))
+        known = (*_OURS, *sorted(points.names))
         raise UserError(
             f"there is no kind of questions '{name[:80]}'.",
-            hint=f"installed are {known}; others come with packages (entry point {_GROUP})",
+            hint=did_you_mean(
+                name,
+                known,
+                f"installed are {', '.join(known)}; others come with packages (entry point {_GROUP})",
+            ),
         )
     what, wanted = f"the kind '{name}'", "a kind of questions (proctor.exam.kind.Kind)"
     kind: Kind[Any] = load_plugin(

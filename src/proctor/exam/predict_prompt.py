@@ -154,6 +154,6 @@ def _check_times(task: Task, times: Sequence[float]) -> None:
     late = [t for t in times if t >= task.end]
     if late:
         raise UserError(
-            f"a frame at {late[0]:.2f} s lies behind the moment of the question ({task.end:.2f} s).",
+            f"a frame at {late[0]:.2f} s is after the moment of the question ({task.end:.2f} s).",
             where=task.item_id,
         )

@@ -16,6 +16,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.records import content_hash
+from proctor.tables import Shown
 
 __all__ = [
     "Choice",
@@ -199,7 +200,7 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     proposal: int | None = None
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Question(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A question with everything that is known of it.
 
     Attributes:
@@ -231,8 +232,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     parent: str = ""
     provenance: Mapping[str, str] = {}
 
+    def _cells(self) -> dict[str, object]:
+        return question_cells(self)
 
-class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+
+class Item(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A verified question with what counts as right.
 
     Attributes:
@@ -251,6 +255,9 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def id(self) -> str:
         """Of the question."""
         return self.question.id
+
+    def _cells(self) -> dict[str, object]:
+        return item_cells(self)
 
 
 P = TypeVar("P", bound=Part)

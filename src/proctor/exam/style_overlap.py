@@ -237,7 +237,7 @@ def score_overlap(questions: Sequence[Question], claims: Sequence[StyleClaim]) -
     for qid, found in by_question.items():
         if len(found) < len(styles):
             missing = next(style for style in styles if style not in found)
-            raise UserError(f"nobody was asked about the style '{missing}'.", where=qid)
+            raise UserError(f"no model was asked about the style '{missing}'.", where=qid)
     true = sorted({question.facets["style"] for question in questions})
     rows = [
         _row(style, [q for q in questions if q.facets["style"] == style], by_question, styles)

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.media.sampling import at_steps, by_fps, published_times, thin, uniform
 
 __all__ = ["SAMPLINGS", "VIEWS", "Sampling", "View", "ViewKind", "frame_times"]
@@ -54,7 +54,11 @@ class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.kind not in VIEWS or self.sampling not in SAMPLINGS:
             raise UserError(
                 f"{self.kind!r} with sampling {self.sampling!r} is no view.",
-                hint=f"views: {', '.join(VIEWS)}; sampling: {', '.join(SAMPLINGS)}",
+                hint=did_you_mean(
+                    self.sampling,
+                    SAMPLINGS if self.kind in VIEWS else (),
+                    f"views: {', '.join(VIEWS)}; sampling: {', '.join(SAMPLINGS)}",
+                ),
             )
         unused = _UNUSED[self.kind]
         for name in unused:
@@ -87,7 +91,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         head, *parts = re.split("[:@]", text.strip())
         kind = next((k for k in VIEWS if k == head), None)
         if kind is None:
-            raise _no_view(text, f"{head[:40]!r} is none of {', '.join(VIEWS)}")
+            raise _no_view(text, f"{head[:40]!r} is none of {', '.join(VIEWS)}", head, VIEWS)
         found: dict[str, Any] = {}
         for part in parts:
             name, value = _read_part(text, part)
@@ -171,12 +175,12 @@ def _read_part(text: str, part: str) -> tuple[str, int | str]:
     number = _NUMBER.fullmatch(part)
     if number is None:
         wanted = f"a number of frames (50), a height (765p) or a sampling ({', '.join(SAMPLINGS)})"
-        raise _no_view(text, f"{part[:40]!r} is neither {wanted}")
+        raise _no_view(text, f"{part[:40]!r} is neither {wanted}", part, SAMPLINGS)
     return ("height" if number[2] == "p" else "frames"), int(number[1])
 
 
-def _no_view(text: str, why: str) -> UserError:
-    return UserError(f"{text[:80]!r} is no view: {why}.", hint=_SPEC_HINT)
+def _no_view(text: str, why: str, word: str = "", known: Sequence[str] = ()) -> UserError:
+    return UserError(f"{text[:80]!r} is no view: {why}.", hint=did_you_mean(word, known, _SPEC_HINT))
 
 
 def frame_times(view: View, end: float, steps: Sequence[tuple[float, float]] = ()) -> list[float]:
@@ -199,5 +203,5 @@ def frame_times(view: View, end: float, steps: Sequence[tuple[float, float]] = (
     else:
         times = uniform(view.frames, end)
     if not times:
-        raise UserError(f"no frame lies before the moment of the question ({end:.2f} s).")
+        raise UserError(f"there is no frame before the moment of the question ({end:.2f} s).")
     return times

@@ -142,7 +142,7 @@ def _full_disk_told(folder: Path) -> Iterator[None]:
         raise UserError(
             f"cannot be written: {error.strerror or type(error).__name__}.",
             where=str(folder),
-            hint="make room, then run the same command again: it goes on where it was",
+            hint="make room, then run the same command again to continue",
         ) from error
 
 
@@ -214,7 +214,7 @@ async def _download(
                 raise UserError(
                     f"{error.message} {attempt} attempts were made.",
                     where=wanted.shown,
-                    hint=f"run the same command again: it goes on after {transfer.have:,} bytes",
+                    hint=f"run the same command again: it continues after {transfer.have:,} bytes",
                 ) from None
             wait = error.wait if error.wait is not None else limits.backoff * 2 ** max(fruitless - 1, 0)
             told(f"{wanted.place}: {error.message} Trying again.")
@@ -222,7 +222,7 @@ async def _download(
             continue
         if anew or not transfer.resumed or _is_right(wanted, part) or attempt == limits.attempts:
             break
-        told(f"{wanted.place}: the pieces do not fit together; it begins anew.")
+        told(f"{wanted.place}: the pieces do not fit together; it starts over.")
         transfer.begin_anew()
         anew = True
     return _checked(wanted, part, folder)

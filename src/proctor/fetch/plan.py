@@ -212,7 +212,9 @@ def plan_files(files: Sequence[Wanted], folder: Path) -> tuple[Planned, ...]:
             require_allowed(wanted.url, given=wanted.given)
         place = wanted.place
         if place in seen:
-            raise UserError(f"{place!r} is declared twice.", hint="tell whoever wrote the data set's reader")
+            raise UserError(
+                f"{place!r} is declared twice.", hint="report it to the author of the data set's reader"
+            )
         seen.add(place)
         partial = folder / STATE / f"{wanted.key}.part"
         size = partial.stat().st_size if partial.is_file() else 0

@@ -209,7 +209,7 @@ class Transfer:
             ) from None
         except aiohttp.ClientConnectorCertificateError:
             raise UserError(
-                "the server's certificate is not valid, so nobody knows who it is.",
+                "the server's certificate is not valid.",
                 where=shown_address(self._url),
                 hint="check this machine's date, and whether a proxy has a certificate of its own (SSL_CERT_FILE)",
             ) from None
@@ -272,7 +272,7 @@ class Transfer:
             self._finish()
             return
         self.begin_anew()
-        raise MishapError("the server does not know the rest of the file; it begins anew.", 0.0)
+        raise MishapError("the server does not know the rest of the file; it starts over.", 0.0)
 
     def _judge_rest(self, response: aiohttp.ClientResponse, have: int) -> None:
         """Make sure that the rest belongs to what is there."""
@@ -288,7 +288,7 @@ class Transfer:
         )
         if not same:
             self.begin_anew()
-            raise MishapError("the file has changed at the server; it begins anew.", 0.0)
+            raise MishapError("the file has changed at the server; it starts over.", 0.0)
         if total is not None and self.known.total is None:
             self._require_size(total)
             self.known.total = total

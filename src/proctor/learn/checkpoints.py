@@ -130,7 +130,7 @@ def read_checkpoint(path: Path, map_location: str = "cpu") -> Checkpoint:
         raise UserError(
             "there is no checkpoint.",
             where=str(path),
-            hint="train first; where only this file is gone, remove last.pt beside it and train anew",
+            hint="train first; where only this file is gone, remove last.pt next to it and train again",
         ) from None
     except (
         RuntimeError,
@@ -145,17 +145,17 @@ def read_checkpoint(path: Path, map_location: str = "cpu") -> Checkpoint:
         raise UserError(
             f"this is not a whole checkpoint: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
             where=str(path),
-            hint="remove it to train anew, or restore a copy",
+            hint="remove it to train again, or restore a copy",
         ) from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise UserError(
             f"this is no checkpoint of this Proctor ({FORMAT}).",
             where=str(path),
-            hint="remove it to train anew",
+            hint="remove it to train again",
         )
     parts: list[Any] = [found.get(name) for name in ("configuration", "place", "weights")]
     if not all(isinstance(part, dict) for part in parts):
         raise UserError(
-            "parts of the checkpoint are missing.", where=str(path), hint="remove it to train anew"
+            "parts of the checkpoint are missing.", where=str(path), hint="remove it to train again"
         )
     return Checkpoint(*parts)

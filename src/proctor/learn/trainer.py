@@ -485,7 +485,7 @@ class _Run:
             raise UserError(
                 f"parts of the checkpoint are missing: {error}.",
                 where=str(path),
-                hint="remove the file to train anew",
+                hint="remove the file to train again",
             ) from None
 
     def choose(self) -> None:

@@ -32,8 +32,8 @@ LimitName = Literal["max_cost", "max_calls", "max_tokens"]
 
 _EXACT: Final = Context(prec=60)
 _HOW_TO_PRICE: Final = (
-    "write its list price into a TOML file, as USD per million tokens, and name the file in PROCTOR_PRICES: "
-    '[prices."{model}"] input = 2.5 output = 10.0'
+    "Write its list price into a TOML file, as USD per million tokens, and name the file in PROCTOR_PRICES: "
+    'prices."{model}" = {{ input = 2.5, output = 10.0 }}'
 )
 
 

@@ -13,6 +13,7 @@ import msgspec
 from proctor.llm.budget import Need, dollars
 from proctor.llm.limits import fits
 from proctor.llm.message import Audio, Image, Request, Video
+from proctor.llm.model import FUNCTION, PERSON
 from proctor.llm.outcome import Usage
 from proctor.llm.prices import Price, PriceTable, meant_model
 from proctor.llm.tokens import TokenEstimate, estimate_reply, estimate_tokens, rules_date
@@ -270,12 +271,14 @@ class Estimator:
         return found
 
     def _count(self, line: _Sum, request: Request, copies: int) -> None:
-        tokens, reply = estimate_tokens(request), estimate_reply(request)
-        usual = line.earlier.mean if line.earlier else _usual_reply(request, reply.worst)
-        output = min(reply.worst, usual)
         line.new += copies
         line.guessed += copies if copies > 1 else 0
         line.images += copies * sum(isinstance(part, Image) for part in request.media)
+        if line.model.startswith((FUNCTION, PERSON)):
+            return  # no tokens, and no price
+        tokens, reply = estimate_tokens(request), estimate_reply(request)
+        usual = line.earlier.mean if line.earlier else _usual_reply(request, reply.worst)
+        output = min(reply.worst, usual)
         line.input += copies * tokens.expected
         line.input_worst += copies * tokens.worst
         line.output += copies * output
@@ -388,13 +391,13 @@ def _remarks(estimate: Estimate) -> list[str]:
         for line in estimate.lines
         if line.earlier and line.new
     ]
-    if any(line.new and not line.earlier for line in estimate.lines):
+    if any(line.output and not line.earlier for line in estimate.lines):
         remarks.append(
             f"tokens out without earlier replies: {_USUAL_REPLY} each, or the limit of a reply that thinks or is shorter"
         )
-    for price in dict.fromkeys(line.price for line in estimate.lines if line.price and line.new):
+    for price in dict.fromkeys(line.price for line in estimate.lines if line.price and line.output):
         models = ", ".join(
-            dict.fromkeys(line.model for line in estimate.lines if line.price == price and line.new)
+            dict.fromkeys(line.model for line in estimate.lines if line.price == price and line.output)
         )
         remarks.append(f"prices of {models}: {price}; check them before you rely on them")
     if any(line.unsure for line in estimate.lines):

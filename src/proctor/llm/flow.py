@@ -94,7 +94,7 @@ class FlowSettings:
         _positive("deadline", self.deadline)
         _positive("attempt_timeout", self.attempt_timeout)
         if not 0.0 < self.rules.shrink < 1.0:
-            raise UserError(f"shrink is {self.rules.shrink}, but has to lie between 0 and 1.")
+            raise UserError(f"shrink is {self.rules.shrink}, but has to be between 0 and 1.")
 
 
 def _positive(name: str, value: float | None) -> None:

@@ -74,9 +74,12 @@ class ModelName:
                 name, url = text[:place], text[place + 1 :].rstrip("/")
         provider, slash, model = name.partition("/")
         if not (slash and provider and model):
+            from proctor.llm.prices import meant_name  # it reads names here
+
             raise UserError(
                 f"{text!r} is not the name of a model.",
-                hint="write PROVIDER/MODEL, such as openai/gpt-4o or compat/qwen@http://localhost:8000/v1",
+                hint=meant_name(text)
+                or "write PROVIDER/MODEL, such as openai/gpt-4o or compat/qwen@http://localhost:8000/v1",
             )
         if "@" in url.partition("://")[2].partition("/")[0]:
             raise UserError(

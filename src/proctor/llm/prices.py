@@ -20,7 +20,7 @@ import fnmatch
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import cache
@@ -38,7 +38,7 @@ from proctor.llm.model import FUNCTION, PERSON, ModelName
 from proctor.llm.outcome import Usage
 from proctor.records import decode, read_bytes
 
-__all__ = ["FREE_PROVIDERS", "PRICES_VARIABLE", "Price", "PriceTable", "Rates", "meant_model"]
+__all__ = ["FREE_PROVIDERS", "PRICES_VARIABLE", "Price", "PriceTable", "Rates", "meant_model", "meant_name"]
 
 PRICES_VARIABLE: Final = "PROCTOR_PRICES"
 FREE_PROVIDERS: Final = frozenset({"transformers", "replay", "human", FUNCTION, PERSON})
@@ -278,10 +278,21 @@ def meant_model(model: str) -> str:
     if name.base_url:
         return ""
     written = f"{name.provider}/{name.model}"
-    known = [f"{provider}/{one}" for provider, one in _our_names()]
-    alike = [one for one in known if re.findall(r"\d", one) == re.findall(r"\d", written)]
-    near = get_close_matches(written, alike, n=1, cutoff=0.85)
+    near = _alike(written, [f"{provider}/{one}" for provider, one in _our_names()])
     return f"Did you mean {near[0]}? " if near and near[0] != written else ""
+
+
+def meant_name(word: str) -> str:
+    """Return ``did you mean PROVIDER/MODEL?`` for a word that is nearly a model of our table without its provider; empty for none."""
+    full = {one: f"{provider}/{one}" for provider, one in _our_names()}
+    near = _alike(word, full)
+    return f"did you mean {full[near[0]]}?" if near else ""
+
+
+def _alike(written: str, known: Iterable[str]) -> list[str]:
+    digits = re.findall(r"\d", written)
+    alike = [one for one in known if re.findall(r"\d", one) == digits]
+    return get_close_matches(written, alike, n=1, cutoff=0.85)
 
 
 def _our_price(model: str, name: ModelName, day: datetime.date) -> Price | None:

@@ -90,7 +90,7 @@ class Replying(msgspec.Struct, frozen=True):
                 who, _, value = text.rpartition("=")
                 if who and "/" not in who and who not in ROLES:
                     raise UserError(
-                        f"--{_dashed(name)} is {text[:80]!r}, and nobody is asked as {who[:40]!r}.",
+                        f"--{_dashed(name)} is {text[:80]!r}, and no model is asked as {who[:40]!r}.",
                         hint=f"name a model such as openai/o3, or one of {', '.join(ROLES)}",
                     )
                 field, read = _FIELDS[name]

@@ -452,7 +452,7 @@ class _Cursor:
         return UserError(
             f"the video is damaged{place}: {reason}.",
             where=self._where,
-            hint="copy the file again; what lies before the damage can be read with partial=True",
+            hint="copy the file again; what is before the damage can be read with partial=True",
         )
 
 

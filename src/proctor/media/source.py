@@ -107,6 +107,7 @@ _MAGIC: Final[tuple[tuple[bytes, str], ...]] = (
 _FILES: Final = {"video": "mp4, mov, mkv, webm, avi, ...", "sound": "wav, mp3, ogg, m4a, flac"}
 _SAFE: Final = {"video": "H.264 in an mp4 file", "sound": "a wav or mp3 file"}
 _TEXT = frozenset(range(32, 127)) | {9, 10, 13}
+_OGG_PAGE: Final = 65_307  # bytes of the longest
 _MAX_BOXES: Final = 4096
 
 
@@ -287,7 +288,7 @@ def _contents(file: Path) -> str | None:
 
 
 def cut_off(file: Path) -> str | None:
-    """Return how an mp4/mov or wav file falls short of its own declared length; None if complete or of another kind."""
+    """Return how an mp4/mov, wav or ogg file falls short of what it declares; None if complete or of another kind."""
     size = file.stat().st_size
     kinds: list[str] = []
     position = 0
@@ -297,6 +298,9 @@ def cut_off(file: Path) -> str | None:
         # A recorder that streamed could not know the length, and wrote the largest number.
         if riff[:4] == b"RIFF" and riff[8:] == b"WAVE" and size < declared < 2**31:
             return f"the file is cut off: it should have {declared:,} bytes, and has {size:,}."
+        if riff[:4] == b"OggS":
+            stream.seek(max(0, size - 2 * _OGG_PAGE))
+            return _ogg_cut_off(stream.read(), size)
         while position + 8 <= size and len(kinds) < _MAX_BOXES:
             stream.seek(position)
             header = stream.read(16)
@@ -321,6 +325,20 @@ def cut_off(file: Path) -> str | None:
     if "moov" not in kinds:
         return "the file has no index (its 'moov' part is missing): it was cut off or the recording never finished."
     return None
+
+
+def _ogg_cut_off(tail: bytes, size: int) -> str | None:
+    """Return how an ogg file of a size falls short, by its last pages: the last one is marked as such (RFC 3533, section 6)."""
+    at, end, marked = tail.find(b"OggS"), 0, False
+    while at >= 0 and end <= len(tail):
+        segments = tail[at + 26 : at + 27]
+        table = tail[at + 27 : at + 27 + sum(segments)]
+        end, marked = at + 27 + sum(segments) + sum(table), bool(sum(tail[at + 5 : at + 6]) & 4)
+        at = tail.find(b"OggS", end)
+    missing = end - len(tail)
+    if missing > 0:
+        return f"the file is cut off: its last page should reach byte {size + missing:,}, the file ends at byte {size:,}."
+    return None if marked else "the file is cut off: its last page is not marked as the last."
 
 
 # -- media files appear under their name whole or not at all -------------------------------------------------------

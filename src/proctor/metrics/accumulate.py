@@ -24,6 +24,9 @@ class Accumulator(Generic[T]):
         metric: any function of this package that takes columns of equal length, reference first.
         **options: of the metric that are no columns.
 
+    Raises:
+        MetricInputError: if the metric is no function.
+
     Example:
         >>> from proctor import metrics
         >>> auc = metrics.Accumulator(metrics.roc_auc, resamples=0)
@@ -34,6 +37,8 @@ class Accumulator(Generic[T]):
     """
 
     def __init__(self, metric: Callable[..., T], **options: Any) -> None:
+        if not callable(metric):
+            raise MetricInputError(f"{metric!r:.60} is no metric", "give a function: metrics.roc_auc")
         self._metric = metric
         self._options = options
         self._batches: list[tuple[tuple[Any, ...], dict[str, Any]]] = []

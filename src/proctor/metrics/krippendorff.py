@@ -111,7 +111,7 @@ def krippendorff_alpha(
     whole = np.ones((1, sums)) if isinstance(sums, int) else sums.sum(axis=0, keepdims=True)
     value = float(statistic(whole)[0])
     if math.isnan(value):
-        why = "the values differ too little to be told from rounding"
+        why = "the values differ too little to be distinguished from rounding"
         return Score(value, signature, n, skipped=skipped, note=why)
     interval = resampled_interval(sums, statistic, confidence=confidence, resamples=resamples, seed=seed)
     return Score(value, signature, n, interval.low, interval.high, skipped=skipped, note=interval.note)

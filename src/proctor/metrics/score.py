@@ -177,6 +177,9 @@ class Score:
         note = f"; {self.note}" if self.note else ""
         return f"{self.full_signature} = {value}{interval} (n={self.n}{rest}{note})"
 
+    def __repr__(self) -> str:
+        return f"Score({self})"
+
     @classmethod
     def parse(cls, text: str) -> Score:
         """Parse what ``str`` printed; numbers come back with ten significant digits.

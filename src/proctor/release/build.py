@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.kinds.moment_question import MOMENT, moment_example
 from proctor.exam.question import Choice, Gold, Item, Question, Text, proposed_texts, version_of
 from proctor.procedure.language import find_faults
@@ -124,7 +124,7 @@ def parse_rules(value: str | Mapping[str, Any]) -> BuildRules:
     """
     if isinstance(value, str):
         if value not in RULES:
-            raise UserError(f"there are no build rules '{value}'.", hint=f"known: {', '.join(RULES)}")
+            raise UserError(f"there are no build rules '{value}'.", hint=did_you_mean(value, RULES))
         return RULES[value]
     name = value.get("name")
     named = RULES.get(name) if isinstance(name, str) else None
@@ -136,7 +136,7 @@ def parse_rules(value: str | Mapping[str, Any]) -> BuildRules:
     for acceptance in (rules.question, rules.answers):
         if not 0 <= acceptance.min_confidence <= 1:
             raise UserError(
-                f"min_confidence is {acceptance.min_confidence}, it must lie in 0 to 1.", where="build rules"
+                f"min_confidence is {acceptance.min_confidence}, it must be 0 to 1.", where="build rules"
             )
     if rules.per_example < 0 or rules.minimum_golds < 0:
         raise UserError("per_example and minimum_golds cannot be negative.", where="build rules")

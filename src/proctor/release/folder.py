@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from proctor.corpus.source import Source as CorpusSource
-from proctor.errors import MissingExtraError, UserError
+from proctor.errors import MissingExtraError, UserError, did_you_mean
 from proctor.exam.kinds.moment_question import MOMENT, moment_example
 from proctor.exam.question import Item, Part, Picture, Procedure, Question, Source, item_cells
 from proctor.procedure.graph import GraphError, TaskGraph
@@ -434,11 +434,15 @@ def load_benchmark(name_or_path: str | Path) -> Benchmark:
         return _load_folder(path)
     found = [e for e in entry_points(group="proctor.benchmarks") if e.name == str(name_or_path)]
     if not found:
-        known = ", ".join(benchmark_names()) or "none"
+        known = benchmark_names()
         raise UserError(
             "there is no such folder, and no benchmark of that name.",
             where=str(name_or_path),
-            hint=f"give the folder of a release or a workspace; registered names: {known}",
+            hint=did_you_mean(
+                str(name_or_path),
+                known,
+                f"give the folder of a release or a workspace; registered names: {', '.join(known) or 'none'}",
+            ),
         )
     try:
         value: Any = found[0].load()

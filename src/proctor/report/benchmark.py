@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
@@ -23,7 +24,8 @@ from proctor.exam.question import (
 from proctor.exam.question import Part as Evidence
 from proctor.metrics.text_statistics import mean_tokens, mean_words
 from proctor.report import charts
-from proctor.report.data import About, Asked, Exam, Stage
+from proctor.report.data import ROLES, About, Asked, Exam, Stage
+from proctor.report.naming import name_runs
 from proctor.report.numbers import count, counted, number, show_value
 from proctor.report.parts import Cell, Fold, Listing, Paragraph, Part, Row, Section, Table
 from proctor.report.plaintext import clip_line
@@ -80,12 +82,21 @@ def benchmark_section(about: About, exams: Sequence[Exam]) -> Section:
     facts: list[tuple[str, str | Cell]] = []
     facts += [("benchmark", f"{about.name} {about.version}".strip())] if about.name else []
     facts += [(f"questions: {e.title}", counted(len(e.items), ("exam", e.title))) for e in exams]
-    facts += [("runs", f"{sum(len(e.runs) for e in exams):,}")]
+    facts += [("runs", counted(sum(len(e.runs) for e in exams), among=("runs", "runs")))]
     facts += [("licence", about.licence)] if about.licence else []
     parts: list[Part] = [Paragraph(about.made)] if about.made else []
     for exam in exams:
         if exam.items:
             parts += _composition(exam)
+    runs: list[tuple[Row, Iterable[str]]] = [
+        (
+            (Cell(name.label, find=(("exam", e.title), ("run", name.label))), e.title, ROLES[run.role]),
+            ["runs"],
+        )
+        for e in exams
+        for run, name in zip(e.runs, name_runs(e.runs).values(), strict=True)
+    ]
+    parts.append(Listing.of("runs", "Each run", ("Run", "Questions", "Role"), runs))
     return Section("benchmark", "Benchmark", tuple(parts), tuple(facts))
 
 
@@ -100,17 +111,12 @@ def _composition(exam: Exam) -> Iterator[Part]:
         listed = shown[:_VALUES]
         rest = sum(n for _, n in shown[_VALUES:])
         for value, n in [*listed, *([(f"{len(shown) - _VALUES:,} more", rest)] if rest else [])]:
-            rows.append(
-                (
-                    f"{name}: {value}",
-                    counted(n, whole, (name, value)),
-                    f"{100 * n / len(items):.1f}",
-                    Cell(drawn=charts.bar(n, len(items))),
-                )
-            )
+            led = counted(n, whole, (name, value))
+            share = replace(led, text=f"{100 * n / len(items):.1f}")
+            rows.append((f"{name}: {value}", led, share, Cell(drawn=charts.bar(n, len(items)))))
     if rows:
         yield Table(title, ("", "Questions", "per cent", "share"), tuple(rows))
-    yield Table(f"Questions and answers: {exam.title}", ("", "value"), tuple(_figures(items, whole)))
+    yield Table(f"Questions and answers: {exam.title}", ("", "value"), tuple(_figures(exam, whole)))
     writers = Counter((g.written_by, g.approved_by) for item in items for g in item.golds)
     lines = tuple(
         (written, approved, counted(n, whole, ("answers by", f"{written}, approved by {approved}")))
@@ -123,15 +129,52 @@ def _composition(exam: Exam) -> Iterator[Part]:
         words=frozenset({1}),
     )
     yield Fold(f"Accepted answers: {exam.title}", (table, *_answers_histogram(items, whole)))
+    yield _clusters(exam, whole)
+    yield _texts(exam)
 
 
-def _figures(items: Sequence[Item], whole: tuple[str, str]) -> Iterator[tuple[str, str | Cell]]:
+def _clusters(exam: Exam, whole: tuple[str, str]) -> Listing:
+    """Return every cluster with its questions, and which runs have a mark for one of them."""
+    clusters: dict[str, list[Item]] = {}
+    for item in exam.items:
+        clusters.setdefault(item.question.cluster or item.id, []).append(item)
+    marked = {
+        name.label: {id_ for id_, mark in run.table.item_marks.items() if mark is not None}
+        for run, name in zip(exam.runs, name_runs(exam.runs).values(), strict=True)
+        if run.table is not None
+    }
+    lines: list[tuple[Row, Iterable[str]]] = []
+    for cluster, items in clusters.items():
+        led = counted(len(items), whole, ("cluster", cluster))
+        first = Cell(cluster, item=items[0].id if len(items) == 1 else "")
+        own = {item.id for item in items}
+        tags = [f"with a mark: {label}" for label, ids in marked.items() if not own.isdisjoint(ids)]
+        lines.append(((first, led), ["clusters", *tags]))
+    return Listing.of(f"clusters-{exam.id}", f"Each cluster: {exam.title}", ("Cluster", "Questions"), lines)
+
+
+def _texts(exam: Exam) -> Listing:
+    """Return every text of a question with the questions that have it."""
+    texts: dict[str, list[Cell]] = {}
+    for item in exam.items:
+        texts.setdefault(item.question.text, []).append(Cell(item.id, item=item.id))
+    lines = [((clip_line(text, _SAID), Cell(parts=tuple(own))), ["texts"]) for text, own in texts.items()]
+    return Listing.of(
+        f"texts-{exam.id}", f"Each text of a question: {exam.title}", ("Text", "Questions"), lines
+    )
+
+
+def _figures(exam: Exam, whole: tuple[str, str]) -> Iterator[tuple[str, str | Cell]]:
+    items = exam.items
     questions = [item.question.text for item in items]
     answers = [text for item in items for text in gold_texts(item)]
     clusters = {item.question.cluster or item.id for item in items}
     yield "questions", counted(len(items), whole)
-    yield "different question texts", f"{len(set(questions)):,}"
-    yield "clusters (recordings, videos, documents)", f"{len(clusters):,}"
+    yield "different question texts", counted(len(set(questions)), among=(f"texts-{exam.id}", "texts"))
+    yield (
+        "clusters (recordings, videos, documents)",
+        counted(len(clusters), among=(f"clusters-{exam.id}", "clusters")),
+    )
     means = {
         "accepted answers per question, mean": show_value(sum(len(i.golds) for i in items) / len(items), 2)
     }
@@ -157,11 +200,16 @@ def funnel_section(funnel: Sequence[Stage], exams: Sequence[Exam] = ()) -> Secti
     """Return how many came out of each stage, and who or what dropped the others."""
     built = [exam for exam in exams if exam.kind == "moment"] or exams
     whole = (("exam", built[0].title),) if len(built) == 1 else ()
+    ids = [item.id for exam in built for item in exam.items]
+    if not whole:
+        funnel = [
+            replace(s, passed=tuple(ids)) if (s.name, s.count) == ("built", len(ids)) else s for s in funnel
+        ]
     largest = max((stage.count for stage in funnel), default=0)
     rows = tuple(
         (
             Cell(stage.name, stage.note),
-            Cell(f"{stage.count:,}", stage.unit, "strong", find=whole if stage.name == "built" else (),
+            Cell(f"{stage.count:,}", stage.unit, "strong", find=whole if (stage.name, stage.count) == ("built", len(ids)) else (),
                  among=("funnel", f"{stage.name}: passed on")),
             Cell(drawn=charts.bar(stage.count, largest)),
             counted(sum(stage.dropped.values()), among=("funnel", f"{stage.name}: dropped")) if stage.dropped else "–",
@@ -199,7 +247,8 @@ def _each(funnel: Sequence[Stage], exams: Sequence[Exam]) -> Iterator[Listing]:
 def _items_of(exams: Sequence[Exam]) -> dict[str, str]:
     """Return the question of the benchmark that each proposed one became, by its id."""
     items = [item for exam in exams for item in exam.items]
-    return {i.question.provenance.get("candidate", "") or i.question.parent or i.id: i.id for i in items}
+    made = {i.question.provenance.get("candidate", "") or i.question.parent or i.id: i.id for i in items}
+    return {item.id: item.id for item in items} | made
 
 
 def verification_section(
@@ -286,7 +335,7 @@ def _judged(
 def _tags(question: Question, said: Sequence[Verdict], state: str) -> Iterator[str]:
     """Yield the tags of the numbers that count a question; a state is what people's verdicts came to."""
     kind = type_of(question)
-    yield f"{kind}: proposed"
+    yield from ("proposed", f"{kind}: proposed")
     if state:
         yield from ("judged by people", f"{state} by people", f"{kind}: judged by people")
     for verdict in said:

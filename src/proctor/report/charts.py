@@ -8,14 +8,15 @@ classes in the style sheet. Shapes differ by role, so that a chart can be read w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from markupsafe import Markup
 
 from proctor.exam.table import ScoreRow
 from proctor.report.data import Role
-from proctor.report.figures.parts import Scale, join, label, percent, plain_svg, whisker
-from proctor.report.numbers import show_value
+from proctor.report.figures.parts import Scale, join, label, numbered, percent, plain_svg, whisker
+from proctor.report.numbers import counted, show_value
 from proctor.report.parts import Cell, Table
 
 __all__ = [
@@ -55,10 +56,10 @@ def standing_chart(
             '<tr><th scope="row" class="name"><bdi>{}</bdi></th><td class="drawn">{}</td>'
             '<td class="num value strong">{}</td><td class="num ends soft">{}</td></tr>'
         ).format(
-            label(name), interval_chart(row, role, low=low, high=high, bound=bound), show_value(row.value),
-            "–" if row.low is None else f"{show_value(row.low)} to {show_value(row.high)}",
+            label(name), interval_chart(row, role, low=low, high=high, bound=bound), numbered(n, show_value(row.value)),
+            "–" if row.low is None else numbered(n, f"{show_value(row.low)} to {show_value(row.high)}"),
         )
-        for name, role, row in rows
+        for n, (name, role, row) in enumerate(rows)
     )  # fmt: skip
     return Markup('<table class="plot interval-plot"><thead>{}</thead><tbody>{}</tbody></table>').format(
         head, lines
@@ -132,10 +133,9 @@ def counts_table(
     """
     largest = max(counts.values(), default=0)
     of = sum(counts.values()) if whole is None else whole
-    rows = tuple(
-        (name, Cell(f"{n:,}", find=(*find, (label, name)) if find else (), among=(among, f"{label}: {name}")),
-         Cell(drawn=bar(n, largest)),
-         f"{100 * n / of:.1f} %" if of else "–")
-        for name, n in counts.items()
-    )  # fmt: skip
-    return Table(title, (label, "how many", "", "share"), rows, note)
+    rows = []
+    for name, n in counts.items():
+        led = counted(n, *((*find, (label, name)) if find else ()), among=(among, f"{label}: {name}"))
+        share = f"{100 * n / of:.1f} %" if of else "–"
+        rows.append((name, led, Cell(drawn=bar(n, largest)), replace(led, text=share)))
+    return Table(title, (label, "how many", "", "share"), tuple(rows), note)

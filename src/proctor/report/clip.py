@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from statistics import median
 from typing import Any, Final, TypeAlias
 
@@ -30,7 +31,7 @@ from proctor.procedure.trim_rules import TrimRules
 from proctor.records import Dropped
 from proctor.report.charts import counts_table
 from proctor.report.numbers import count, counted, dollars, guessed, number, show_value
-from proctor.report.parts import Cell, Heat, Listing, Paragraph, Part, Row, Section, SourceView, Table
+from proctor.report.parts import Cell, Heat, Led, Listing, Paragraph, Part, Row, Section, SourceView, Table
 
 __all__ = ["ClipMaking", "PairsSummary", "clip_sections", "clip_steps"]
 
@@ -594,17 +595,28 @@ def _statistics(made: ClipMaking) -> Section:
              Cell(_shown(row.ours), among=None if statistics.without_clip else _counted_in(title, row.name)), _shown(row.published))
             for row in compare_with_published(statistics)
         )  # fmt: skip
-        parts += [Table(title, ("", "ours", "published"), rows), *_lengths(title, statistics)]
-    return Section("statistics", "Statistics of clips", tuple(parts))
+        parts += [Table(title, ("", "ours", "published"), rows), *_lengths(title, statistics, made)]
+    return Section("statistics", "Statistics of clips", (*parts, _each_dataset(made)))
 
 
-def _counted_in(title: str, name: str) -> tuple[str, str] | None:
-    """Return what opens the clips, videos or questions of a set that a number of it counts, or is a mean of."""
-    what = {"videos": "videos", "clips": "clips", "mean_duration": "clips"}.get(name, "questions")
-    return ("pairs" if what == "questions" else what, f"{title}: {what}") if name != "datasets" else None
+def _each_dataset(made: ClipMaking) -> Listing:
+    lines = _Lines()
+    for name in dict.fromkeys(p.dataset for p in made.pairs):
+        own = {p.id for p in made.pairs if p.dataset == name}
+        tags = [f"{title}: datasets" for title, ids in _sets(made).items() if not own.isdisjoint(ids)]
+        lines.append(((name, counted(len(own), among=("pairs", f"{name}: all"))), tags))
+    return Listing.of("datasets", "Each data set", ("Data set", "Pairs"), lines)
 
 
-def _lengths(title: str, statistics: SetStatistics) -> Iterator[Histogram]:
+def _counted_in(title: str, name: str) -> tuple[str, str]:
+    """Return what opens the data sets, clips, videos or questions of a set that a number of it counts, or is a mean of."""
+    what = {"mean_duration": "clips"}.get(
+        name, name if name in ("datasets", "videos", "clips") else "questions"
+    )
+    return "pairs" if what == "questions" else what, f"{title}: {what}"
+
+
+def _lengths(title: str, statistics: SetStatistics, made: ClipMaking) -> Iterator[Part]:
     """Yield how long the clips of a set are, beside what is published: long recordings are cut once a clip is longer than 4 minutes."""
     seconds = statistics.durations
     if not seconds:
@@ -619,7 +631,7 @@ def _lengths(title: str, statistics: SetStatistics) -> Iterator[Histogram]:
     first = math.floor(seconds[0] / width)
     counts = Counter(math.floor(length / width) - first for length in seconds)
     bins = range(max(counts) + 1)
-    yield Histogram(
+    figure = Histogram(
         f"Length of the clips: {title}",
         edges=tuple(width * (first + n) for n in range(len(bins) + 1)),
         counts=tuple(counts[n] for n in bins),
@@ -627,3 +639,16 @@ def _lengths(title: str, statistics: SetStatistics) -> Iterator[Histogram]:
         marks=(("median", median(seconds)),),
         references=published,
     )
+    names = [f"{low:,.10g} to {high:,.10g} s" for low, high in pairwise(figure.edges)]
+    asked = {p.clip_id for p in made.pairs if p.id in _sets(made)[title]}
+    lines = _Lines()
+    for clip in made.clips:
+        n = math.floor((clip.end - clip.start) / width) - first
+        if clip.id in asked and n in bins:
+            lines.append(((clip.id, clip.task, f"{clip.end - clip.start:.1f}"), [names[n]]))
+    id_ = f"lengths-{title.casefold().replace(' ', '-')}"
+    listing = Listing.of(id_, f"Each clip: {title}", ("Clip", "Task", "Seconds"), lines)
+    right = all(listing.counts.get(name, 0) == n for name, n in zip(names, figure.counts, strict=True))
+    cells = tuple(Cell(among=(id_, name)) for name in names) if right else ()
+    yield Led(figure, cells)
+    yield listing

@@ -243,9 +243,7 @@ def _floor(standing: Standing, systems: Sequence[Line]) -> Iterator[str]:
     floor = next((line for line in floors if line.judge == standing.judge), next(iter(floors), None))
     if floor is None:
         return
-    start = (
-        f"The best floor, {floor.name.label}, answers without looking and reaches {show_value(floor.value)}"
-    )
+    start = f"The {standing.best_floor}, {floor.name.label}, answers without looking and reaches {show_value(floor.value)}"
     rivals = [s for s in systems if s.judge == floor.judge]
     below = [s for s in rivals if (s.value or 0.0) <= (floor.value or 0.0) or not _apart(standing, s, floor)]
     if not rivals:

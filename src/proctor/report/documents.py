@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -14,19 +15,40 @@ from proctor.ask.documents.record import OUTCOMES, AttemptRecord
 from proctor.ask.documents.style import render_combination
 from proctor.ask.documents.summary import UNTRIED, DocumentsSummary
 from proctor.ask.documents.summary import Cell as Asked
+from proctor.corpus.collection import Corpus
 from proctor.corpus.source import Source
 from proctor.exam.concur import ConcurrenceTable
-from proctor.exam.kinds.documents_question import cited_modalities, combination, document_facts
+from proctor.exam.kinds.documents_question import (
+    cited_modalities,
+    combination,
+    document_facts,
+    document_slices,
+    gold_of,
+)
 from proctor.exam.question import Question
 from proctor.exam.retrieval_scores import RetrievalTable
-from proctor.exam.style_overlap import OverlapTable
+from proctor.exam.style_overlap import OverlapRow, OverlapTable
 from proctor.exam.table import ScoreRow
 from proctor.metrics.figure import IntervalPlot
 from proctor.report.charts import counts_table
 from proctor.report.data import Exam
 from proctor.report.naming import without_address
 from proctor.report.numbers import count, counted, dollars, number, show_p, show_value
-from proctor.report.parts import Cell, Fold, Heat, Listing, Paragraph, Part, Row, Section, SourceView, Table
+from proctor.report.parts import (
+    Cell,
+    Find,
+    Fold,
+    Heat,
+    Led,
+    Listing,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    SourceView,
+    Table,
+)
+from proctor.report.plaintext import clip_line
 
 __all__ = [
     "Writing",
@@ -38,6 +60,8 @@ __all__ = [
     "writing_sections",
 ]
 
+_SAID: Final = 160
+"""Characters of a question in a listing."""
 _ROWS: Final = 20
 _CHARACTERS: Final = 1_500
 _NEAR: Final = 50
@@ -244,7 +268,10 @@ def _attempts(found: Writing, questions: Sequence[Question], each: Listing) -> S
             for m in found.near_known[:_NEAR]
         )
         head = ("question", "list", "by", "value", "text")
-        parts.append(Table("Near questions that models may have learnt from", head, rows, digits=False))
+        left = len(found.near_known) - len(rows)
+        note = f"The first {_NEAR}; {left:,} more are not listed." if left > 0 else ""
+        title = "Near questions that models may have learnt from"
+        parts.append(Table(title, head, rows, note, digits=False))
     parts.append(each)
     return Section("attempts", "Attempts", tuple(parts))
 
@@ -314,8 +341,8 @@ def _seeds(found: Writing) -> Iterator[Table]:
     coverage, numbers = found.coverage, found.seed_statistics
     if coverage.get("modalities"):
         rows = tuple(
-            (name, counted(m["sources"], among=("corpus", f"modality: {name}")), _percent(m["share"]),
-             counted(m["seeds"], among=("attempts", f"seed: {name}")), _percent(m["seed_share"]))
+            (name, *_with_share(m["sources"], m["share"], ("corpus", f"modality: {name}")),
+             *_with_share(m["seeds"], m["seed_share"], ("attempts", f"seed: {name}")))
             for name, m in coverage["modalities"].items()
         )  # fmt: skip
         note = (
@@ -340,6 +367,11 @@ def _seeds(found: Writing) -> Iterator[Table]:
         yield Table("How uneven seeds are", ("", "value"), uneven, note)
 
 
+def _with_share(n: int, share: float | None, among: tuple[str, str]) -> tuple[Cell, Cell]:
+    led = counted(n, among=among)
+    return led, replace(led, text=_percent(share))
+
+
 def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %"
 
@@ -348,26 +380,53 @@ def _percent(value: float | None) -> str:
 
 
 def retrieval_section(
-    which: str, table: RetrievalTable, warnings: Sequence[str] = (), exam: Exam | None = None
+    which: str,
+    table: RetrievalTable,
+    warnings: Sequence[str] = (),
+    exam: Exam | None = None,
+    questions: Sequence[Question] = (),
+    corpus: Corpus | None = None,
 ) -> Section:
-    """Return how far retrievers found the cited sources of a set of questions, and where an exam asks them."""
+    """Return how far retrievers found the cited sources of a set of questions.
+
+    Args:
+        which: name of the set.
+        table: the numbers.
+        warnings: what changed since.
+        exam: that asks the questions, where there is one.
+        questions: of the set.
+        corpus: that was searched.
+    """
     parts = [Paragraph(table.told, beware=bool(table.lacking))]
     parts += [Paragraph(text, beware=True) for text in (*warnings, *table.notes)]
-    return Section(f"retrieval-{which}", f"Retrieval ({which})", (*parts, *_retrieval(table, exam)))
+    return Section(
+        f"retrieval-{which}",
+        f"Retrieval ({which})",
+        (*parts, *_retrieval(which, table, exam, questions, corpus)),
+    )
 
 
-def _retrieval(table: RetrievalTable, exam: Exam | None) -> Iterator[Part]:
+def _retrieval(
+    which: str,
+    table: RetrievalTable,
+    exam: Exam | None,
+    questions: Sequence[Question],
+    corpus: Corpus | None,
+) -> Iterator[Part]:
+    gold, asked = _cited(which, questions, corpus), _searched(which, questions if exam is None else (), table)
+    led = partial(_retrieved, exam=exam, asked=asked)
     measures = tuple(dict.fromkeys(c.measure for c in table.cells))
     overall = [m for m in measures if " " not in m]
     for measure in (m for m in overall if m.startswith("recall@")):
         found = [c for c in table.cells if c.measure == measure and c.slice == "all"]
-        yield IntervalPlot(
+        plot = IntervalPlot(
             f"{measure}, all questions", tuple(c.system for c in found), tuple(c.value for c in found),
             tuple(c.low for c in found), tuple(c.high for c in found), scale=(0.0, 100.0),
         )  # fmt: skip
+        yield Led(plot, tuple(map(led, found)))
     for kind, title in (("style", "Retrieval by style"), ("modalities", "Retrieval by sources")):
         slices = tuple(dict.fromkeys(c.slice for c in table.cells if c.kind == kind))
-        yield _recalls(title, table, overall, ("all", *slices), exam)
+        yield _recalls(title, table, overall, ("all", *slices), led)
     parts = tuple(
         msgspec.structs.replace(c, measure=measure, slice=f"cites={modality}")
         for c in table.cells
@@ -378,29 +437,66 @@ def _retrieval(table: RetrievalTable, exam: Exam | None) -> Iterator[Part]:
     if parts:
         of_parts = msgspec.structs.replace(table, cells=parts)
         slices = tuple(sorted({c.slice for c in parts}))
-        yield _recalls("Share of the cited sources of one modality", of_parts, overall, slices, exam)
+        yield _recalls("Share of the cited sources of one modality", of_parts, overall, slices, led)
     crossed = tuple(
         heat
         for measure in overall
         if measure.startswith("recall@")
-        for heat in _crossed(measure, table, exam)
+        for heat in _crossed(measure, table, led, asked.id)
     )
     if crossed:
         yield Fold("Style and sources", crossed)
     if table.counts:
-        yield Table(
-            "Counted in retrieval",
-            ("what", "how many"),
-            tuple((k, f"{n:,}") for k, n in table.counts.items()),
-        )
+        counts = tuple((k, counted(n, among=(gold.id, k))) for k, n in table.counts.items())
+        yield Table("Counted in retrieval", ("what", "how many"), counts)
+    yield from (gold, asked)
+
+
+def _cited(which: str, questions: Sequence[Question], corpus: Corpus | None) -> Listing:
+    """Return each cited source of each question, with what is odd about it."""
+    lines: list[tuple[Row, Iterable[str]]] = []
+    for question in questions if corpus is not None else ():
+        seen: set[str] = set()
+        lacking = False
+        for id_ in gold_of(question):
+            kept = corpus.aliases.get(id_, id_) if corpus is not None else id_
+            tags = ["gold sources named twice" if kept in seen else "gold sources"]
+            tags += ["gold sources named by an alias"] if kept != id_ else []
+            if corpus is not None and kept not in corpus and kept not in seen:
+                tags += [
+                    "gold sources not in the corpus",
+                    *([] if lacking else ["questions with gold not in the corpus"]),
+                ]
+                lacking = True
+            seen.add(kept)
+            lines.append(
+                ((kept, Cell(clip_line(question.text, _SAID), item=question.id), "; ".join(tags[1:])), tags)
+            )
+    return Listing.of(f"gold-{which}", "Each cited source", ("Source", "Question", "What"), lines)
+
+
+def _searched(which: str, questions: Sequence[Question], table: RetrievalTable) -> Listing:
+    """Return questions that no exam asks, with the slices that they are in."""
+    asked = [q for q in questions if q.id not in set(table.lacking)]
+    tags: dict[str, list[str]] = {q.id: [f"cites={m}" for m in cited_modalities(q)] for q in asked}
+    for name, (kind, ids) in document_slices(asked).items():
+        called = ", ".join(part.partition("=")[2] for part in name.split("/"))
+        for id_ in ids:
+            tags[id_].append(called if kind == "style-modalities" else name)
+    lines = [((clip_line(q.text, _SAID), ", ".join(gold_of(q))), tags[q.id]) for q in asked]
+    return Listing.of(f"searched-{which}", "Each question", ("Question", "Cited sources"), lines)
 
 
 def _recalls(
-    title: str, table: RetrievalTable, measures: Sequence[str], slices: Sequence[str], exam: Exam | None
+    title: str,
+    table: RetrievalTable,
+    measures: Sequence[str],
+    slices: Sequence[str],
+    led: Callable[[ScoreRow | None], Cell],
 ) -> Table:
     by: dict[tuple[str, str, str], ScoreRow] = {(c.system, c.measure, c.slice): c for c in table.cells}
     rows = tuple(
-        (Cell(system, measure), *(_retrieved(by.get((system, measure, s)), exam) for s in slices))
+        (Cell(system, measure), *(led(by.get((system, measure, s))) for s in slices))
         for system in table.runs
         for measure in measures
         if any((system, measure, s) in by for s in slices)
@@ -414,8 +510,11 @@ def _recalls(
     return Table(title, head, rows, note)
 
 
-def _retrieved(row: ScoreRow | None, exam: Exam | None) -> Cell:
-    return replace(number(row), find=_find(exam, row.n, _facets(row.slice)) if row is not None else ())
+def _retrieved(row: ScoreRow | None, exam: Exam | None, asked: Listing) -> Cell:
+    if row is None:
+        return number(None)
+    among = (asked.id, row.slice) if asked.counts.get(row.slice) == row.n else None
+    return replace(number(row), find=_find(exam, row.n, _facets(row.slice)), among=among)
 
 
 def _facets(slice_: str) -> dict[str, str]:
@@ -424,7 +523,9 @@ def _facets(slice_: str) -> dict[str, str]:
     return {"combination" if kind == "modalities" else kind: value for kind, _, value in parts}
 
 
-def _crossed(measure: str, table: RetrievalTable, exam: Exam | None) -> Iterator[Heat]:
+def _crossed(
+    measure: str, table: RetrievalTable, led: Callable[[ScoreRow | None], Cell], among: str
+) -> Iterator[Heat]:
     for system in table.runs:
         own = [
             c
@@ -437,9 +538,10 @@ def _crossed(measure: str, table: RetrievalTable, exam: Exam | None) -> Iterator
             (s, tuple(c.value if (c := places.get((s, m))) else None for m in combos))
             for s in dict.fromkeys(s for s, _ in places)
         )
-        finds = tuple(tuple(_retrieved(places.get((s, m)), exam).find for m in combos) for s, _ in rows)
+        finds = tuple(tuple(led(places.get((s, m))).find for m in combos) for s, _ in rows)
         if rows:
-            yield Heat(f"{measure} of {system}", "style", combos, rows, high=100.0, digits=1, finds=finds)
+            title = f"{measure} of {system}"
+            yield Heat(title, "style", combos, rows, high=100.0, digits=1, finds=finds, among=among)
 
 
 def overlap_section(table: OverlapTable, warnings: Sequence[str] = (), exam: Exam | None = None) -> Section:
@@ -447,20 +549,29 @@ def overlap_section(table: OverlapTable, warnings: Sequence[str] = (), exam: Exa
     rows: tuple[Row, ...] = tuple(
         (
             row.style,
-            Cell(f"{row.n}", find=_find(exam, row.n, {"style": row.style} if row.style != "all" else {})),
-            *(show_value(x) for x in (row.overlap, row.none, row.own)),
-            f"{row.unread}",
+            Cell(f"{row.n}", find=led),
+            *(
+                Cell(show_value(x), find=led if x is not None else ())
+                for x in (row.overlap, row.none, row.own)
+            ),
+            counted(row.unread, *led),
         )
         for row in table.rows
+        for led in [_of_style(row, exam)]
     )
     matrix = Heat(
         "Styles that are claimed, by the style that was meant, in percent", "meant", table.styles,
         tuple((row.style, tuple(row.claimed.get(s) for s in table.styles)) for row in table.rows), high=100.0, digits=1,
+        finds=tuple((_of_style(row, exam),) * len(table.styles) for row in table.rows),
     )  # fmt: skip
     head = ("style", "questions", "overlap %", "no style %", "own style %", "unread")
     note = "Overlap: two or more styles are claimed for a question."
     beware = [Paragraph(text, beware=True) for text in warnings]
     return Section("overlap", "Style overlap", (*beware, Table("Overlap", head, rows, note), matrix))
+
+
+def _of_style(row: OverlapRow, exam: Exam | None) -> Find:
+    return _find(exam, row.n, {"style": row.style} if row.style != "all" else {})
 
 
 def concurrence_section(tables: Mapping[str, ConcurrenceTable | str]) -> Section | None:

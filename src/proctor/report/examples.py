@@ -10,6 +10,7 @@ from typing import Final
 from markupsafe import Markup
 
 from proctor.errors import UserError
+from proctor.exam.choice import right_letter
 from proctor.exam.judge_marks import JudgeSetup, judge_sort
 from proctor.exam.kind import kind_named
 from proctor.exam.kinds.documents_question import cited_modalities
@@ -151,6 +152,8 @@ def item_facets(item: Item) -> dict[str, str | tuple[str, ...]]:
         **({"activity": procedure.title or procedure.id} if procedure is not None else {}),
         "accepted answers": str(len(item.golds)),
         "answers by": tuple(by),
+        **({"cluster": item.question.cluster} if item.question.cluster not in ("", item.id) else {}),
+        **({"letter": letter} if (letter := right_letter(item)) else {}),
         **({"kind of answer": tuple(kinds)} if kinds else {}),
         **({"cites": cited} if (cited := cited_modalities(item.question)) else {}),
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from proctor.exam.corrected import CorrectedScore
@@ -14,8 +15,8 @@ from proctor.metrics.figure import Figure, IntervalPlot, Matrix
 from proctor.report import charts
 from proctor.report.data import Judging, Run
 from proctor.report.naming import RunName, judge_parts, name_judges
-from proctor.report.numbers import count, number, show_p
-from proctor.report.parts import Cell, Fold, Paragraph, Part, Row, Section, Table
+from proctor.report.numbers import count, counted, number, show_p
+from proctor.report.parts import Cell, Fold, Listing, Paragraph, Part, Row, Section, Table
 
 __all__ = ["corrected_of", "judging_section"]
 
@@ -43,14 +44,16 @@ def judging_section(judging: Judging, runs: Names) -> Section:
     calibration = judging.calibration
     corrected = [(run, score) for run, scores in judging.corrected.items() for score in scores]
     names = name_judges([*(r.judge for r in calibration.judges), *(s.judge for _, s in corrected)])
+    marked = _marked(calibration, runs)
     parts = [
         *_opening(calibration, names),
         *_choices(calibration),
         *_judges(calibration, names),
         *_pictures(calibration, names),
-        *_agreement(calibration, names),
-        *_corrected(judging, corrected, names, runs),
+        *_agreement(calibration, names, marked),
+        *_corrected(judging, corrected, names, runs, marked),
         *_preferences(judging, {**names, **runs}),
+        marked,
     ]
     return Section("judges", "Judges", tuple(parts))
 
@@ -59,6 +62,21 @@ def corrected_of(run: Run, judging: Judging) -> CorrectedScore | None:
     """Return the corrected score for the judge whose marks a run's own score is made of."""
     setups: list[JudgeSetup] = [m.setup for m in sort_marks(run.judgements)]
     return next((s for s in judging.corrected.get(run.name, ()) if s.judge in setups), None)
+
+
+def _marked(c: Calibration, runs: Names) -> Listing:
+    """Return every answer that people marked, with their marks."""
+    lines: list[tuple[Row, Iterable[str]]] = []
+    for mark in c.human:
+        label = runs[mark.predictor].label if mark.predictor in runs else mark.predictor
+        tags = [f"{label}: marked by people", *(["marked by two people"] if len(mark.votes) > 1 else [])]
+        lines.append(((label, Cell(mark.item_id, item=mark.item_id), ", ".join(map(str, mark.votes))), tags))
+    return Listing.of("marked", "Each answer that people marked", ("Run", "Question", "Marks"), lines)
+
+
+def _opens(marked: Listing, tag: str, n: int) -> tuple[str, str] | None:
+    """Return what opens the answers that people marked; None where there are more or fewer than ``n``."""
+    return (marked.id, tag) if marked.counts.get(tag) == n else None
 
 
 def _called(names: Names, name: str) -> Cell:
@@ -211,11 +229,16 @@ def _confusion(report: JudgeReport, called: Names) -> Matrix:
     return Matrix(title, names, names, cells, row_title="people", column_title="judge")
 
 
-def _agreement(c: Calibration, called: Names) -> Iterator[Part]:
+def _agreement(c: Calibration, called: Names, marked: Listing) -> Iterator[Part]:
     if c.people_agreement:
-        rows = tuple(
-            (f"{a.a} and {a.b}", number(a.raw, 2), number(a.kappa, 2), f"{a.raw.n:,}")
+        rows: tuple[Row, ...] = tuple(
+            (
+                f"{a.a} and {a.b}",
+                *(replace(number(e, 2), among=both) for e in (a.raw, a.kappa)),
+                counted(a.raw.n, among=both),
+            )
             for a in c.people_agreement
+            for both in [_opens(marked, "marked by two people", a.raw.n)]
         )
         note = "People among themselves: no judge can be expected to agree with them more."
         yield Table("Agreement of people", ("Two people", "Same mark", "Weighted κ", "Answers"), rows, note)
@@ -234,7 +257,11 @@ def _agreement(c: Calibration, called: Names) -> Iterator[Part]:
 
 
 def _corrected(
-    judging: Judging, shown: Sequence[tuple[str, CorrectedScore]], names: Names, runs: Names
+    judging: Judging,
+    shown: Sequence[tuple[str, CorrectedScore]],
+    names: Names,
+    runs: Names,
+    marked: Listing,
 ) -> Iterator[Part]:
     if not shown:
         return
@@ -244,9 +271,17 @@ def _corrected(
         label = runs[run].label if run in runs else run
         by = f"judged by {names[s.judge.name].label}" if several else ""
         recordings = count(s.labelled_recordings, "recording")
+        among = _opens(marked, f"{label}: marked by people", s.labels)
+        of_run = [
+            number(e, tone=tone)
+            for e, tone in ((s.judged, ""), (s.mean, "strong"), (s.judged_share, ""), (s.share, ""))
+        ]
+        judged, mean, judged_share, share = (
+            replace(c, find=(("run", label),) if c.text != "–" else ()) for c in of_run
+        )
         rows.append(
-            (Cell(label, by, title=run), number(s.judged), number(s.mean, tone="strong"), number(s.people), number(s.judged_share),
-             number(s.share), Cell(f"{s.labels:,}", recordings))
+            (Cell(label, by, title=run), judged, mean, replace(number(s.people), among=among), judged_share, share,
+             Cell(f"{s.labels:,}", recordings, among=among))
         )  # fmt: skip
     head = (
         "Run", "Points: judged", "corrected", "people alone", "Right, %: judged", "corrected", "Marked by people",

@@ -29,7 +29,7 @@ from proctor.procedure.progress import progress_after
 from proctor.report.data import Asked
 from proctor.report.examples import Evidence
 from proctor.report.numbers import count, counted, show_value
-from proctor.report.parts import Cell, Drawn, Fold, Paragraph, Part, Row, Section, SourceView, Table
+from proctor.report.parts import Cell, Drawn, Fold, Listing, Paragraph, Part, Row, Section, SourceView, Table
 from proctor.verify.statistics import verification_statistics
 
 __all__ = [
@@ -77,6 +77,14 @@ _OF_ALL: Final = frozenset(
     {"items", "clip_seconds", "", "steps_so_far", "steps_per_activity_weighted", "answers_per_question", "question_tokens", "answer_tokens"}
 )  # fmt: skip
 """Key figures of all questions: their number, and means over them."""
+_LISTED: Final[Mapping[str, tuple[str, str]]] = {
+    "activities": ("activities", "activities"),
+    "steps_per_activity": ("activities", "activities"),
+    "recordings": ("clusters-moment", "clusters"),
+    "approved": ("asked", "proposed"),
+    "answer_agreement": ("asked", "judged by people"),
+}
+"""Listings that hold what key figures count, or are about."""
 _WORDS: Final = 8
 _DRAWN: Final = 6
 """Examples whose task graph is drawn with its states; the list of steps says the same for all."""
@@ -121,7 +129,11 @@ def _dataset(
         Counter(q.facets.get("type", "") for q in asked.questions) if asked is not None else Counter[str]()
     )
     figures: tuple[Row, ...] = tuple(
-        (label, Cell(text, find=_leads(key, whole)), *([published.get(key, "")] if published else []))
+        (
+            label,
+            Cell(text, find=_leads(key, whole), among=_LISTED.get(key)),
+            *([published.get(key, "")] if published else []),
+        )
         for key, label, text in _figures(items, list(examples.values()), graphs, asked)
     )
     head = ("", "here", *(["published"] if published else []))
@@ -143,8 +155,21 @@ def _dataset(
     parts = (
         Table("Key figures", head, figures),
         Table("Questions and answers by type", columns, tuple(rows), note),
+        _activities(examples.values(), graphs, whole),
     )
     return Section("dataset", "Data set", parts)
+
+
+def _activities(
+    examples: Iterable[Example], graphs: Mapping[str, TaskGraph], whole: tuple[tuple[str, str], ...]
+) -> Listing:
+    counts = Counter((e.activity_id, e.activity_name) for e in examples)
+    lines: list[tuple[Row, Iterable[str]]] = [
+        ((name or id_, f"{len(graphs[id_].actions):,}" if id_ in graphs else "–", counted(n, *whole, ("activity", name or id_))),
+         ["activities"])
+        for (id_, name), n in counts.items()
+    ]  # fmt: skip
+    return Listing.of("activities", "Each activity", ("Activity", "Steps", "Questions"), lines)
 
 
 def _leads(key: str, whole: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -228,7 +253,7 @@ def _type_row(
         name, counted(len(items), *find), counted(len(items) - noisy, *find, ("noise", "clean")),
         counted(noisy, *find, ("noise", "noisy")),
         counted(sum(examples[i.id].has_answer for i in items), *find, ("something to name", "yes")),
-        Cell(_kept(items, offered), among=("asked", f"{name}: proposed")), *([published.get("approved" if name == "all" else name, "")] if published else []),
+        Cell(_kept(items, offered), among=("asked", "proposed" if name == "all" else f"{name}: proposed")), *([published.get("approved" if name == "all" else name, "")] if published else []),
         *(counted(kinds[kind], *find, ("kind of answer", kind)) for kind in ("direct", "suggestion", "intervention")),
         *(Cell(show_value(mean_tokens(texts).value if texts else None), find=find if texts else ())
           for texts in ([i.question.text for i in items], [_text(g) for g in golds])),
@@ -277,7 +302,7 @@ def _graphs(examples: Iterable[Example], graphs: Mapping[str, TaskGraph]) -> Sec
     folds = tuple(
         Fold(
             f"{graph.name or key}: {count(len(graph.actions), 'step')}, {count(counts[key], 'question')}",
-            tuple(_graph(key, graph, drawings[key], asked)), shown=n == 0,
+            tuple(_graph(key, graph, drawings[key], asked, counts[key])), shown=n == 0,
         )
         for n, (key, graph) in enumerate(graphs.items())
     )  # fmt: skip
@@ -286,7 +311,7 @@ def _graphs(examples: Iterable[Example], graphs: Mapping[str, TaskGraph]) -> Sec
 
 
 def _graph(
-    key: str, graph: TaskGraph, drawing: Drawing, asked: Mapping[tuple[str, str], int]
+    key: str, graph: TaskGraph, drawing: Drawing, asked: Mapping[tuple[str, str], int], whole: int
 ) -> Iterator[Part]:
     name = graph.name or key
     if drawing.svg:
@@ -306,6 +331,7 @@ def _graph(
         )
         for place, step in enumerate(listed, start=1)
     )
+    rows = (*rows, (Cell(f"all {len(listed):,}"), "", counted(whole, ("activity", name))))
     yield Table(f"Steps of {name}", ("Step", "After", "Asked here"), rows)
 
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import textwrap
+import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -25,16 +28,19 @@ from markupsafe import Markup, escape
 from proctor.records import atomic_write
 from proctor.report.figures import draw_figure, figure_guide
 from proctor.report.parts import (
+    LINES,
     RARE,
     Cell,
     Drawn,
     ExampleView,
     Fold,
     Heat,
+    Led,
     Listing,
     Page,
     Paragraph,
     Part,
+    Row,
     SourceView,
     Table,
     values_of,
@@ -51,7 +57,10 @@ _BRIEF: Final = 220
 """Characters of a text in the gallery, whose example has it in full."""
 _KEYS: Final = frozenset({"text", "run", "mark", "other", "other-mark", "than"})
 """Filters that every page has, as its address names them; a facet of such a name is told apart."""
-_THAN: Final = ("better", "equal", "worse")
+_THAN: Final = ("better", "equal", "worse", "compared", "not compared")
+_ROOM: Final = 250_000
+"""Characters of all lines of listings that scripts add."""
+_NUMBER: Final = re.compile(r'<data value="(?P<n>\d+)">(?P<text>[^<]*)</data>')
 _PICTURE: Final = re.compile(r"data:image/(jpeg|png|webp|gif);base64,[A-Za-z0-9+/=]+")
 
 
@@ -99,8 +108,12 @@ def render_page(page: Page) -> str:
     shared = {picture: n for n, picture in enumerate(p for p, times in uses.items() if times > 1)}
     said: set[str] = set()
     sections = [(section, _parts(section.parts, said)) for section in page.sections]
-    places = {example.id: n for n, example in enumerate(page.examples, 1)}
     found = _Finder(page)
+    links = _Links(
+        found,
+        {e.id: n for n, e in enumerate(page.examples, 1)},
+        {key: part.counts for key, part in lists.items()},
+    )
     return (
         _environment()
         .get_template("page.html.j2")
@@ -109,10 +122,12 @@ def render_page(page: Page) -> str:
             shared=shared,  # pictures of several questions are defined once
             examples=examples,
             frames=frames,
-            places=places,
+            places=links.places,
             sections=sections,
             found=found,
-            lists={key: part.counts for key, part in lists.items()},
+            link=links.of,
+            rest=links.rest([*lists.values()]),
+            lines=LINES,
             charts=_parts(page.charts, said),
             open_examples=_OPEN,
             policy=content_policy(style, scripts),
@@ -136,6 +151,10 @@ def _environment() -> Environment:
     return environment
 
 
+def _shown(text: str) -> str:
+    return clip_line(text, _MAX_LINE) if text.strip() else ""
+
+
 @lru_cache(maxsize=10_000)
 def _line(text: str) -> Markup:
     """Return a line as the page shows it; names and numbers stand on a page thousands of times."""
@@ -157,6 +176,7 @@ class _Finder:
     Attributes:
         facets: of which there are some, but not one for each question: values by name.
         rare: names of those that only numbers lead to; their fields are folded.
+        than: how the first of two runs may stand.
         systems: that answered.
         codes: their marks.
     """
@@ -170,8 +190,13 @@ class _Finder:
         most = {name: 400 if name in RARE else 60 for name in self._all}
         self.facets = {name: sorted(v) for name, v in self._all.items() if 1 < len(v) <= most[name]}
         self.rare = RARE & self.facets.keys()
+        self.than = _THAN
         self.systems = list(dict.fromkeys(name for a in answers for name in (a.system, *a.also)))
         self.codes = sorted({a.code for a in answers if a.code})
+        if any(a.score is not None for a in answers):
+            unasked = any(sum(1 + len(a.also) for a in e.answers) < len(self.systems) for e in page.examples)
+            lacking = unasked or any(a.score is None for a in answers)
+            self.codes += ["marked", "no mark"] * lacking + ["not asked"] * unasked
 
     def number(self, facet: str) -> int:
         """Return which facet of the page it is."""
@@ -203,6 +228,59 @@ class _Finder:
         return urlencode(named)
 
 
+@dataclass(slots=True)
+class _Links:
+    """Where numbers of a page lead to.
+
+    Attributes:
+        found: what examples can be filtered by.
+        places: of the examples, by id.
+        counts: of the listings' tags, by id of the listing.
+    """
+
+    found: _Finder
+    places: Mapping[str, int]
+    counts: Mapping[str, Mapping[str, int]]
+
+    def of(self, cell: Cell) -> tuple[str, ...]:
+        """Return where a cell leads to: an example, or examples and their filters, or a listing and its tag; empty for nowhere."""
+        if cell.item in self.places:
+            return (f"#item-{self.places[cell.item]}",)
+        if cell.find and (query := self.found.query(cell.find)) is not None:
+            return "#examples", query
+        id_, tag = cell.among or ("", "")
+        return (f"#list-{id_}", _line(tag).unescape()) if tag in self.counts.get(id_, ()) else ()
+
+    def rest(self, listings: Sequence[Listing]) -> dict[str, tuple[str, int]]:
+        """Return by listing the lines behind the first ones, packed, and how many these are; some, where not all have room."""
+        left, packed = _ROOM, {}
+        for listing in listings:
+            rows = [*zip(listing.table.rows, listing.tags, strict=True)][LINES:]
+            while rows and len(text := self._pack(rows, [*listing.counts])) > left:
+                rows = rows[: len(rows) // 2]
+            if rows:
+                packed[listing.id] = text, len(rows)
+                left -= len(text)
+        return packed
+
+    def _pack(self, rows: Sequence[tuple[Row, tuple[str, ...]]], tags: Sequence[str]) -> str:
+        places = {tag: n for n, tag in enumerate(tags)}
+        lines = [[[places[tag] for tag in own], *map(self._cell, row)] for row, own in rows]
+        text = json.dumps(lines, ensure_ascii=False, separators=(",", ":"))
+        return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode("ascii")
+
+    def _cell(self, cell: str | Cell) -> str | list[Any]:
+        """Return a text, or a text, where it leads to and what stands below it, or several of them."""
+        if isinstance(cell, str):
+            return _shown(cell)
+        if cell.parts:
+            return [[*map(self._cell, cell.parts)]]
+        to = self.of(cell)
+        if cell.small:
+            return [_shown(cell.text), *(*to, None, None)[:2], _shown(cell.small)]
+        return [_shown(cell.text), *to] if to else _shown(cell.text)
+
+
 def _parts(parts: Sequence[Part], said: set[str]) -> list[dict[str, Any]]:
     """Return what the template needs; warnings that follow each other stand in one box, a line each, and an empty listing nowhere."""
     found: list[Part] = []
@@ -229,17 +307,31 @@ def _part(part: Part, said: set[str]) -> dict[str, Any]:
         case Fold():
             return {"kind": "fold", "part": part, "parts": _parts(part.parts, said)}
         case Drawn():
-            return {"kind": "figure", "part": part, "drawn": part.markup, "guide": part.guide}
+            drawn = _pieces(part.markup, part.cells)
+            return {"kind": "figure", "part": part, "drawn": drawn, "guide": part.guide}
         case _:
-            guide = figure_guide(part)
+            figure, cells = (part.figure, part.cells) if isinstance(part, Led) else (part, ())
+            guide = figure_guide(figure)
             told = guide in said
             said.add(guide)
             return {
                 "kind": "figure",
                 "part": part,
-                "drawn": draw_figure(part),
+                "drawn": _pieces(draw_figure(figure), cells),
                 "guide": "" if told else guide,
             }
+
+
+def _pieces(drawn: Markup, cells: Sequence[Cell]) -> list[Markup | Cell]:
+    """Return a picture cut at those of its numbers that lead somewhere."""
+    pieces: list[Markup | Cell] = []
+    at = 0
+    for number in _NUMBER.finditer(drawn):
+        if (n := int(number["n"])) < len(cells):
+            pieces.append(drawn[at : number.start()])
+            pieces.append(replace(cells[n], text=Markup(number["text"]).unescape(), small=""))  # noqa: S704 - as it was drawn
+            at = number.end()
+    return [*pieces, drawn[at:]]
 
 
 _HERE = Path(__file__).parent

@@ -18,9 +18,11 @@ __all__ = [
     "Cell",
     "Drawn",
     "ExampleView",
+    "Find",
     "Fold",
     "Heat",
     "Highlight",
+    "Led",
     "Listing",
     "Page",
     "Paragraph",
@@ -33,7 +35,16 @@ __all__ = [
 ]
 
 RARE: Final = frozenset(
-    {"step", "something to name", "accepted answers", "kind of answer", "answers by", "cites"}
+    {
+        "step",
+        "something to name",
+        "accepted answers",
+        "kind of answer",
+        "answers by",
+        "cites",
+        "cluster",
+        "letter",
+    }
 )
 """Facets that numbers lead to and few readers filter by."""
 
@@ -51,6 +62,10 @@ class Paragraph:
     beware: bool = False
 
 
+Find: TypeAlias = "tuple[tuple[str, str], ...]"
+"""Filters of the examples as name and value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One cell.
@@ -64,8 +79,9 @@ class Cell:
         tag: a word set apart, such as ``floor`` or ``chosen``.
         title: in full, as a tooltip.
         item: id of the question that it leads to, where the page shows that as an example.
-        find: which examples it leads to: values by the name of a facet, ``run``, ``mark``, ``other`` (a second run) or ``than``
-            (``better``, ``equal``, ``worse``: the first run's mark against the second one's).
+        find: which examples it leads to: values by the name of a facet, ``run``, ``mark`` (``no mark`` and ``not asked``, too),
+            ``other`` (a second run) or ``than`` (``better``, ``equal``, ``worse``: the first run's mark against the second one's;
+            ``compared``, ``not compared``: whether both have one).
         among: id of a ``Listing`` that it leads to, and the tag of its lines.
         parts: further numbers in the same cell.
     """
@@ -77,7 +93,7 @@ class Cell:
     tag: str = ""
     title: str = ""
     item: str = ""
-    find: tuple[tuple[str, str], ...] = ()
+    find: Find = ()
     among: tuple[str, str] | None = None
     parts: tuple[Cell, ...] = ()
 
@@ -115,7 +131,7 @@ class Table:
 
 
 LINES: Final = 500
-"""Lines that a listing holds."""
+"""Lines of a listing that a page has as a table; scripts add those behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +157,9 @@ class Listing:
     def of(
         cls, id: str, title: str, head: tuple[str, ...], lines: Sequence[tuple[Row, Iterable[str]]]
     ) -> Listing:
-        """Return the first ``LINES`` lines, each given with its tags, and say how many more there are."""
-        left = len(lines) - LINES
-        note = f"And {left:,} more, for which the page has no room." if left > 0 else ""
-        table = Table(title, head, tuple(row for row, _ in lines[:LINES]), note, digits=False)
-        return cls(id, table, tuple(tuple(dict.fromkeys(tags)) for _, tags in lines[:LINES]))
+        """Return a listing of lines that are each given with its tags."""
+        table = Table(title, head, tuple(row for row, _ in lines), digits=False)
+        return cls(id, table, tuple(tuple(dict.fromkeys(tags)) for _, tags in lines))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -184,7 +198,7 @@ class Heat:
     unit: str = ""
     note: str = ""
     counts: tuple[tuple[int, ...], ...] = ()
-    finds: tuple[tuple[tuple[tuple[str, str], ...], ...], ...] = ()
+    finds: tuple[tuple[Find, ...], ...] = ()
     among: str = ""
 
     def __post_init__(self) -> None:
@@ -204,6 +218,16 @@ class Heat:
         share = value / self.high if self.high > 0 else 0.0
         return round(8 * min(1.0, max(0.0, share)))
 
+    def cell(self, row: int, column: int) -> Cell:
+        """Return a value as it is printed, with where it leads to; empty for none."""
+        name, values = self.rows[row]
+        text = self.show(values[column])
+        return Cell(
+            text,
+            find=self.finds[row][column] if self.finds and text else (),
+            among=(self.among, f"{name}, {self.columns[column]}"),
+        )
+
     def show(self, value: float | None) -> str:
         """Return a value as it is printed."""
         if value is None or not math.isfinite(value):
@@ -213,11 +237,32 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A picture that this room has drawn already, with how to read it."""
+    """A picture that this room has drawn already, with how to read it.
+
+    Attributes:
+        title: what it shows.
+        markup: drawn.
+        guide: how to read it.
+        cells: of its numbers ``<data value="n">``, where the n-th ones lead to.
+    """
 
     title: str
     markup: Markup
     guide: str = ""
+    cells: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """A picture, and where the n-th ones of its numbers lead to."""
+
+    figure: Figure
+    cells: tuple[Cell, ...]
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return self.figure.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +274,7 @@ class Fold:
     shown: bool = False
 
 
-Part: TypeAlias = Paragraph | Table | Heat | Figure | Drawn | Fold | Listing
+Part: TypeAlias = Paragraph | Table | Heat | Figure | Led | Drawn | Fold | Listing
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,18 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from proctor.exam.choice import CREDIT
 from proctor.exam.corrected import CorrectedScore
 from proctor.exam.judge_marks import JudgeSetup, judge_sort
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.table import ScoreRow
+from proctor.exam.table import LetterRow, ScoreRow
 from proctor.report import charts
+from proctor.report.answers import answers, by_draw, mark_codes
 from proctor.report.data import ROLES, SharedCost
 from proctor.report.figures.tradeoff import TRADEOFF_GUIDE, Tradeoff, TradeoffPoint, draw_tradeoff, money
 from proctor.report.highlights import takers
 from proctor.report.naming import common, judge_parts, span, without_address
-from proctor.report.numbers import count, guessed, number, show_p, show_value, signed
-from proctor.report.parts import Cell, Drawn, Fold, Heat, Paragraph, Part, Row, Section, Table
+from proctor.report.numbers import count, counted, guessed, number, show_p, show_value, signed
+from proctor.report.parts import Cell, Drawn, Find, Fold, Heat, Listing, Paragraph, Part, Row, Section, Table
 from proctor.report.standing import ALPHA, Line, Standing, lacks, slice_label
 
 __all__ = ["results_section", "standing_plot", "view_parts"]
@@ -105,10 +105,12 @@ def results_section(
     parts += view_parts(standing)
     parts += _pairs(standing, level)
     parts += _shown(standing)
-    parts += _marks(standing)
-    parts += _letters(standing)
-    parts += _lacking(standing)
+    listed = answers(standing)
+    parts += _marks(standing, listed)
+    parts += _letters(standing, listed)
+    parts += _lacking(standing, listed)
     parts += _costs(standing, shared)
+    parts.append(listed)
     return Section(exam.id, f"Results: {exam.title}", tuple(parts))
 
 
@@ -129,6 +131,7 @@ def _board(
     matched = any((row := line.row()) is not None and row.matched for line in standing.lines)
     others = [m for m in standing.measures[1:] if any(line.row("all", m) for line in standing.lines)]
     others = others if len(others) <= _BESIDE else []
+    whole = (("exam", standing.exam.title),)
     main = measure_title(standing.measures[0]) if standing.measures else "Score"
     head = (
         "Run", "Rank", main, "Failures wrong to right", "Coverage", "Judge", *(["If people had judged"] if people else []), *map(measure_title, others),
@@ -140,19 +143,48 @@ def _board(
         row, c = line.row(), corrected.get(line.run.name)
         counts: list[str | Cell] = ["–"] * (4 + matched + unread)
         if row is not None:
-            numbers = [
-                row.n,
-                row.clusters or _clusters(standing, line),
-                row.failed,
-                *([row.matched] if matched else []),
-                *([row.unparsed] if unread else []),
-                row.skipped,
-            ]
-            finds = {2: find_run(standing, line, mark="failed") if row.failed else ()}
-            finds[0] = find_run(standing, line) if row.n == len(line.run.predictions) else ()
+            codes, id_, label = mark_codes(standing, line), f"answers-{standing.exam.id}", line.name.label
+            marked = (
+                _marked(standing, line, "marked", row.n, codes)
+                if codes["no mark"]
+                else find_run(standing, line)
+            )
+            clusters = row.clusters or _clusters(standing, line)
             counts = [
-                Cell(f"{n:,}", tone="" if k < 2 else "warn" if n else "soft", find=finds.get(k, ()))
-                for k, n in enumerate(numbers)
+                counted(row.n, *marked),
+                counted(clusters, among=(f"clusters-{standing.exam.id}", f"with a mark: {label}")),
+                counted(
+                    row.failed,
+                    *_marked(standing, line, "failed", row.failed, codes),
+                    tone="warn" if row.failed else "soft",
+                ),
+                *(
+                    [
+                        counted(
+                            row.matched,
+                            among=(id_, f"{label}: matched"),
+                            tone="warn" if row.matched else "soft",
+                        )
+                    ]
+                    if matched
+                    else []
+                ),
+                *(
+                    [
+                        counted(
+                            row.unparsed,
+                            among=(id_, f"{label}: unparsed"),
+                            tone="warn" if row.unparsed else "soft",
+                        )
+                    ]
+                    if unread
+                    else []
+                ),
+                counted(
+                    row.skipped,
+                    *_marked(standing, line, "not asked", row.skipped, codes),
+                    tone="warn" if row.skipped else "soft",
+                ),
             ]
         rows.append(
             (
@@ -166,11 +198,11 @@ def _board(
                     ),
                     find=find_run(standing, line),
                 ),
-                *_bounds(row, line.rank.why, find_run(standing, line)),
+                *_bounds(row, line.rank.why, find_run(standing, line), whole),
                 judge_cell(row),
-                *([number(c.mean if c is not None and c.mean.value is not None else None)] if people else []),
+                *([_corrected(c, find_run(standing, line))] if people else []),
                 *(_other(standing, line, m) for m in others),
-                *([_guessing(line, level)] if chance else []),
+                *([replace(_guessing(line, level), find=find_run(standing, line))] if chance else []),
                 *counts,
             )
         )
@@ -236,7 +268,7 @@ def standing_plot(standing: Standing) -> Drawn | None:
     rows = [(line.name.label, line.run.role, row) for line in rivals if (row := line.row()) is not None]
     guide = ["The mark is the score, the line its interval."]
     guide += (
-        [f"Shaded from the left: what the best floor reaches without looking ({show_value(low)})."]
+        [f"Shaded from the left: what the {standing.best_floor} reaches without looking ({show_value(low)})."]
         if low
         else []
     )
@@ -245,7 +277,8 @@ def standing_plot(standing: Standing) -> Drawn | None:
         beyond = "; shaded beyond" if high and high < 100 else ""
         guide.append(f"The upright line: the upper bound ({show_value(upper.value)}{by}){beyond}.")
     chart = charts.standing_chart(rows, low, high, upper.value if upper is not None else None)
-    return Drawn(f"Scores: {standing.exam.title}", chart, " ".join(guide))
+    cells = tuple(Cell(find=find_run(standing, line)) for line in rivals if line.row() is not None)
+    return Drawn(f"Scores: {standing.exam.title}", chart, " ".join(guide), cells)
 
 
 def _guessing(line: Line, level: float) -> Cell:
@@ -278,12 +311,18 @@ def _other(standing: Standing, line: Line, measure: str) -> Cell:
     )
 
 
-def _bounds(row: ScoreRow | None, why: str, find: tuple[tuple[str, str], ...]) -> tuple[Cell, Cell]:
+def _corrected(score: CorrectedScore | None, find: Find) -> Cell:
+    if score is None or score.mean.value is None:
+        return number(None)
+    return replace(number(score.mean), find=find)
+
+
+def _bounds(row: ScoreRow | None, why: str, find: Find, whole: Find) -> tuple[Cell, Cell]:
     if row is None:
         return Cell("–", tone="soft"), Cell("–", tone="soft")
     tone = "warn" if why else "" if row.coverage < 1 else "soft"
     ends = "–" if row.least is None else f"{show_value(row.least)} to {show_value(row.most)}"
-    return Cell(ends, tone=tone), Cell(
+    return Cell(ends, tone=tone, find=whole if row.least is not None else ()), Cell(
         f"{show_value(100 * row.coverage)} %", f"{row.n:,} of {row.asked:,}", tone, find=find
     )
 
@@ -368,8 +407,8 @@ def _sliced(standing: Standing, title: str, kind: str, sizes: Mapping[str, int])
 
     rows = [(run_cell(line), *(cell(line, name) for name in ("all", *sizes))) for line in standing.scored]
     if any(floors.values()):
-        best = tuple(Cell(show_value(f.value) if f is not None else "–") for f in floors.values())
-        rows.append((Cell("Best floor", tone="floor"), *best))
+        best = tuple(_floor_cell(standing, kind, name, f) for name, f in floors.items())
+        rows.append((Cell(standing.best_floor.capitalize(), tone="floor"), *best))
     few = any(row.note for line in standing.scored for name in sizes if (row := line.row(name)) is not None)
     notes = (
         ["In brackets: points above the best floor of the column, where the same judge marked it."]
@@ -393,6 +432,16 @@ def _sliced(standing: Standing, title: str, kind: str, sizes: Mapping[str, int])
     yield Table(title, head, tuple(rows), " ".join(notes))
 
 
+def _floor_cell(standing: Standing, kind: str, name: str, row: ScoreRow | None) -> Cell:
+    line = next((line for line in standing.lines if row is not None and line.row(name) is row), None)
+    if row is None or line is None:
+        return Cell("–")
+    return Cell(
+        show_value(row.value),
+        find=find_run(standing, line, **({} if name == "all" else {kind: slice_label(name)})),
+    )
+
+
 def _shades(standing: Standing, title: str, kind: str, sizes: Mapping[str, int]) -> Heat:
     """Return the scores of slices by run; each value leads to its questions."""
     runs = [line for line in standing.board if line.value is not None]
@@ -413,9 +462,15 @@ def _shades(standing: Standing, title: str, kind: str, sizes: Mapping[str, int])
 # -- between runs --------------------------------------------------------------------------------------------------
 
 
-def find_run(standing: Standing, line: Line, **more: str) -> tuple[tuple[str, str], ...]:
+def find_run(standing: Standing, line: Line, **more: str) -> Find:
     """Return which examples a number of a run leads to: those that it answered, of a slice, with a mark, against another run."""
-    return (("exam", standing.exam.title), ("run", line.name.label), *more.items())
+    named = ((name, value) for name, value in more.items() if value)
+    return (("exam", standing.exam.title), ("run", line.name.label), *named)
+
+
+def _marked(standing: Standing, line: Line, code: str, n: int, codes: Mapping[str, int]) -> Find:
+    """Return how the questions of a run with a mark are found; not at all where there are more or fewer than ``n``."""
+    return find_run(standing, line, mark=code) if n and n == codes.get(code) else ()
 
 
 def _side_by_side(standing: Standing) -> Iterator[Part]:
@@ -440,10 +495,14 @@ def _side_by_side(standing: Standing) -> Iterator[Part]:
         )
     )
     head = ("", "Better", "Equal", "Worse")
-    yield Table(title, head, ((Cell(f"{a.name.short}, of {len(marks):,} questions"), *counts),))
+    label = Cell(
+        f"{a.name.short}, of {len(marks):,} questions",
+        find=find_run(standing, a, other=b.name.label, than="compared"),
+    )
+    yield Table(title, head, ((label, *counts),))
     for what, found in (("Won", won), ("Lost", lost)):
         rows = tuple(
-            (Cell(texts[id_], item=id_), show_value(x, 0), show_value(y, 0))
+            (Cell(texts[id_], item=id_), *(Cell(show_value(mark, 0), item=id_) for mark in (x, y)))
             for id_, x, y in found[:_BESIDE_EACH]
         )
         if rows:
@@ -494,16 +553,16 @@ def _pairs(standing: Standing, level: float) -> Iterator[Part]:
         told = standing.compared[a.run.name, b.run.name]
         c = told.stored
         wins, losses = (c.wins, c.losses) if c.b == a.run.name else (c.losses, c.wins)
+        both, beside = b.name.label, find_run(standing, a, other=b.name.label, than="compared")
         listed.append(
             (
                 f"{a.name.short} over {b.name.short}",
-                Cell(signed(told.difference), f"{signed(told.low)} to {signed(told.high)}" if told.low is not None else "", "strong"),
+                Cell(signed(told.difference), f"{signed(told.low)} to {signed(told.high)}" if told.low is not None else "", "strong", find=beside),
                 Cell(drawn=charts.difference_chart(told.difference, told.low, told.high, span=span_)),
-                show_p(c.p), show_p(told.p), f"{c.n:,}",
-                *(Cell(f"{n:,}", find=find_run(standing, a, other=b.name.label, than=than) if n else ())
-                  for than, n in (("better", wins), ("equal", c.ties), ("worse", losses))),
-                f"{c.failed:,}",
-                show_value(told.detectable),
+                *(Cell(show_p(p), find=beside if p is not None else ()) for p in (c.p, told.p)),
+                *(counted(n, *find_run(standing, a, other=both, than=than))
+                  for than, n in (("compared", c.n), ("better", wins), ("equal", c.ties), ("worse", losses), ("not compared", c.failed))),
+                Cell(show_value(told.detectable), find=beside if told.detectable is not None else ()),
             )
         )  # fmt: skip
     head = (
@@ -553,15 +612,24 @@ def _shown(standing: Standing) -> Iterator[Part]:
         if not any(counts) and not asked:
             continue
         shrunk = Counter(d["shrunk"] for d in details if d.get("shrunk"))
+        found, id_, label = find_run(standing, line), f"answers-{standing.exam.id}", line.name.label
         mean = sum(counts) / len(counts) if counts else None
         rows.append(
             (
-                run_cell(line), asked or "–", show_value(mean), common(d.get("resolution", "") for d in details) or "–",
+                run_cell(line), Cell(asked or "–", find=found if asked else ()), Cell(show_value(mean), find=found if counts else ()),
+                common(d.get("resolution", "") for d in details) or "–",
                 common(d.get("sampling", "") for d in details) or "–",
-                Cell(f"{shrunk.total():,}", tone="warn" if shrunk else "soft"),
+                counted(shrunk.total(), among=(id_, f"{label}: made smaller"), tone="warn" if shrunk else "soft"),
             )
         )  # fmt: skip
-        smaller += [(run_cell(line), what, f"{n:,} of {len(details):,}") for what, n in shrunk.most_common()]
+        smaller += [
+            (
+                run_cell(line),
+                what,
+                Cell(f"{n:,} of {len(details):,}", among=(id_, f"{label}: made smaller: {what}")),
+            )
+            for what, n in shrunk.most_common()
+        ]
     if rows:
         head = ("Run", "Frames asked for", "Shown, mean", "Size", "Sampling", "Made smaller")
         yield Table("What runs were shown", head, tuple(rows), words=frozenset({3, 4}))
@@ -585,13 +653,9 @@ _DRAWN: Final = (
 )
 
 
-def _drawn(line: Line) -> bool:
-    """Whether a rule answered by letters that it drew: its marks are what such draws get on average."""
-    return any(CREDIT in prediction.details for prediction in line.run.predictions[:1])
-
-
-def _marks(standing: Standing) -> Iterator[Part]:
+def _marks(standing: Standing, listed: Listing) -> Iterator[Part]:
     rows: list[Row] = []
+    codes = {line.run.name: mark_codes(standing, line) for line in standing.lines}
     for line in standing.lines:
         row = line.row()
         if row is not None and any(row.marks):
@@ -603,49 +667,108 @@ def _marks(standing: Standing) -> Iterator[Part]:
                     run_cell(line, flat=True),
                     Cell(drawn=bar),
                     *(
-                        Cell(f"{n:,}", find=find_run(standing, line, mark=code) if n else ())
-                        for n, code in ((two, "match"), (one, "partial"), (zero, "wrong"))
+                        counted(n, *_marked(standing, line, code, n, codes[line.run.name]))
+                        for n, code in ((two, "match"), (one, "partial"), (zero, "wrong"), (none, "no mark"))
                     ),
-                    f"{none:,}",
                 )
             )
     if rows:
         head = ("Run", "shares", "2 match", "1 partial", "0 wrong", "no mark")
         yield Table("Marks given", head, tuple(rows), "Bars in the order of the columns.")
     counts = {key: None for line in standing.lines if line.run.table for key in line.run.table.counts}
-    counted: list[Row] = [
-        (run_cell(line, flat=True), *(f"{line.run.table.counts.get(key, 0):,}" for key in counts))
+    sums: list[Row] = [
+        (
+            run_cell(line, flat=True),
+            *(
+                _sum_of(standing, line, key, line.run.table.counts.get(key, 0), codes[line.run.name], listed)
+                for key in counts
+            ),
+        )
         for line in standing.lines
-        if line.run.table is not None and line.run.table.counts and not _drawn(line)
+        if line.run.table is not None and line.run.table.counts and not by_draw(line)
     ]
-    if counts and counted:
-        note = _DRAWN if any(map(_drawn, standing.lines)) else ""
-        yield Fold("Counted", (Table("Counted", ("Run", *counts), tuple(counted), note),))
+    if counts and sums:
+        note = _DRAWN if any(map(by_draw, standing.lines)) else ""
+        yield Fold("Counted", (Table("Counted", ("Run", *counts), tuple(sums), note),))
 
 
-def _letters(standing: Standing) -> Iterator[Part]:
+_CODES: Final = {
+    "judge: 2": "match",
+    "judge: 1": "partial",
+    "judge: 0": "wrong",
+    "judge: unmarked": "unscored",
+}
+"""Marks as the filter of the examples knows them, by what a table of scores calls their number."""
+
+
+def _sum_of(
+    standing: Standing, line: Line, key: str, n: int, codes: Mapping[str, int], listed: Listing
+) -> Cell:
+    """Return a number of a table of scores; it opens questions or answers where there are as many."""
+    if key == "questions":
+        return counted(n, ("exam", standing.exam.title))
+    tag = f"{line.name.label}: {key}"
+    among = (listed.id, tag) if listed.counts.get(tag) == n else None
+    return counted(n, *_marked(standing, line, _CODES.get(key, key), n, codes), among=among)
+
+
+def _letters(standing: Standing, listed: Listing) -> Iterator[Part]:
     """Yield what systems' letters say of them, where questions have options."""
-    rows: list[Row] = []
-    for line in standing.lines:
-        found = line.run.table.letters if line.run.table is not None else None
-        if found is not None and found.rows and not _drawn(line):
-            letters = ", ".join(f"{r.letter} {r.said:,} ({r.right:,} of {r.gold:,})" for r in found.rows)
-            spread = None if found.recall_spread is None else 100 * found.recall_spread
-            cells = ("yes" if found.circular else "no", letters, show_value(spread), show_p(found.balance_p))
-            rows.append((run_cell(line, flat=True), *cells))
-    if rows:
-        head = ("Run", "All rotations", "Letters", "Spread", "p, evenly named")
-        note = (
-            "Letters: how often each was named, and of the answers whose right option stood there how many were right. Spread: standard "
-            "deviation of accuracy by letter of the right option, in points: liking for letters. p: of letters at least as uneven, were "
-            "all equally likely."
+    known = [
+        (line, found)
+        for line in standing.lines
+        if line.run.table is not None
+        and (found := line.run.table.letters) is not None
+        and found.rows
+        and not by_draw(line)
+    ]
+    if not known:
+        return
+    letters = max(([row.letter for row in found.rows] for _, found in known), key=len)
+    named: list[Row] = []
+    right: list[Row] = []
+    for line, found in known:
+        by_letter = {row.letter: row for row in found.rows}
+        of = line.name.label
+        spread = None if found.recall_spread is None else 100 * found.recall_spread
+        rows = [
+            by_letter.get(letter, LetterRow(letter=letter, gold=0, right=0, said=0)) for letter in letters
+        ]
+        named.append(
+            (
+                run_cell(line, flat=True),
+                "yes" if found.circular else "no",
+                *(counted(r.said, among=(listed.id, f"{of}: named {r.letter}")) for r in rows),
+                *(
+                    Cell(text, find=find_run(standing, line))
+                    for text in (show_value(spread), show_p(found.balance_p))
+                ),
+            )
         )
-        yield Fold(
-            "Letters", (Table("Letters that were named", head, tuple(rows), note, words=frozenset({1, 2})),)
+        right.append(
+            (
+                run_cell(line, flat=True),
+                *(
+                    Cell(f"{r.right:,} of {r.gold:,}", among=(listed.id, f"{of}: right option at {r.letter}"))
+                    for r in rows
+                ),
+            )
         )
+    note = (
+        "How often each letter was named. Spread: standard deviation of accuracy by letter of the right option, in points: liking for "
+        "letters. p: of letters at least as uneven, were all equally likely."
+    )
+    head = ("Run", "All rotations", *letters, "Spread", "p, evenly named")
+    yield Fold(
+        "Letters",
+        (
+            Table("Letters that were named", head, tuple(named), note, words=frozenset({1})),
+            Table("Answered right, by letter of the right option", ("Run", *letters), tuple(right)),
+        ),
+    )
 
 
-def _lacking(standing: Standing) -> Iterator[Part]:
+def _lacking(standing: Standing, listed: Listing) -> Iterator[Part]:
     found = lacks(standing)
     if not found:
         return
@@ -653,14 +776,19 @@ def _lacking(standing: Standing) -> Iterator[Part]:
     times = Counter((lack.kind, lack.code) for lack in found)
     runs = Counter((kind, code) for kind, code, _ in {(f.kind, f.code, f.run) for f in found})
     counts = tuple(
-        (code, kind, f"{times[kind, code]:,}", f"{runs[kind, code]:,}")
+        (
+            code,
+            kind,
+            counted(times[kind, code], among=(listed.id, f"{kind}: {code}")),
+            counted(runs[kind, code], among=(listed.id, f"{kind}: {code}, by run")),
+        )
         for kind, code in sorted(times, key=lambda key: (-times[key], key))
     )
     note = "A refusal, a blocked or cut-off reply or an error is no answer: it is counted here, never judged, and never a score of 0."
     yield Table(
         "Answers without a mark", ("Code", "What", "Answers", "Runs"), counts, note, words=frozenset({1})
     )
-    listed = tuple(
+    each = tuple(
         (
             names[f.run].label,
             Cell(questions.get(f.item_id, f.item_id), item=f.item_id),
@@ -670,7 +798,7 @@ def _lacking(standing: Standing) -> Iterator[Part]:
         for f in found[:_LISTED]
     )
     more = f"{len(found) - _LISTED:,} more are not listed." if len(found) > _LISTED else ""
-    table = Table("Each of them", ("Run", "Question", "Code", "Message"), listed, more, digits=False)
+    table = Table("Each of them", ("Run", "Question", "Code", "Message"), each, more, digits=False)
     yield Fold("All of them" if not more else f"The first {_LISTED}", (table,), shown=len(found) <= _FEW)
 
 
@@ -745,12 +873,14 @@ def view_parts(standing: Standing) -> Iterator[Part]:
         )
         for line in sorted(lines, key=lambda r: (_sees(r), _cost(r) if _cost(r) is not None else math.inf)):
             cost, tokens, row = _cost(line), _mean(line, "tokens_in"), line.row()
-            lift = _above(row, floor)
+            lift, found = _above(row, floor), find_run(standing, line)
             rows.append(
                 (
                     Cell(without_address(model), line.name.view or line.name.title, "" if _sees(line) else "floor", title=line.run.name),
-                    number(row, tone="strong"), signed(lift), _gain(standing, line, base),
-                    "–" if tokens is None else f"{tokens:,.0f}", "–" if cost is None else money(_QUESTIONS * cost),
+                    replace(number(row, tone="strong"), find=found), Cell(signed(lift), find=found if lift is not None else ()),
+                    _gain(standing, line, base),
+                    Cell("–") if tokens is None else Cell(f"{tokens:,.0f}", find=found),
+                    Cell("–") if cost is None else Cell(money(_QUESTIONS * cost), find=found),
                 )
             )  # fmt: skip
             if cost and row is not None and row.value is not None:
@@ -772,7 +902,7 @@ def view_parts(standing: Standing) -> Iterator[Part]:
     head = (
         "Model and view",
         "Score",
-        "Above the best floor",
+        f"Above the {standing.best_floor}",
         "By seeing",
         "Tokens in, a question",
         f"US dollars, {_QUESTIONS:,} questions",
@@ -809,5 +939,7 @@ def _gain(standing: Standing, line: Line, base: Line | None) -> Cell:
         return Cell("–", tone="soft")
     ends = f"{signed(told.low)} to {signed(told.high)}, " if told.low is not None else ""
     return Cell(
-        signed(told.difference) + ("*" if told.decided else ""), f"{ends}over {show_value(base.value)}"
+        signed(told.difference) + ("*" if told.decided else ""),
+        f"{ends}over {show_value(base.value)}",
+        find=find_run(standing, line, other=base.name.label, than="compared"),
     )

@@ -129,6 +129,13 @@ class Standing:
         return next((line.judge for line in self.ranked), "")
 
     @property
+    def best_floor(self) -> str:
+        """What the page calls the floor that ``best`` returns: other judges may have marked better ones."""
+        lines = [line for line in self.scored if line.run.role == "floor" and not line.rank.why]
+        apart = self.judge in {line.judge for line in lines} and len({line.judge for line in lines}) > 1
+        return "best floor with the same judge" if apart else "best floor"
+
+    @property
     def board(self) -> tuple[Line, ...]:
         """The runs as a leaderboard lists them: systems and people first, then floors and bounds; best first, unranked ones last."""
         return tuple(sorted(self.lines, key=lambda line: line.run.role not in ("system", "human")))

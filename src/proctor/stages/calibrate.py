@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 
 from proctor.ask.moment.candidate import Candidate
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.corrected import CorrectedScore, correct_score
 from proctor.exam.estimate import Draws
 from proctor.exam.judge_calibration import Calibration, calibrate_judges
@@ -141,11 +141,11 @@ def calibrate(root: Path, settings: CalibrateSettings | None = None) -> Calibrat
     kind = settings.kind or _marked_kind(workspace, items, said)
     evidence = load_evidence(workspace, items, kind)
     if settings.kind and not evidence.items:
-        there = ", ".join(dict.fromkeys(item.question.kind for item in items))
+        there = dict.fromkeys(item.question.kind for item in items)
         raise UserError(
             f"there are no items of the kind {kind!r:.80}.",
             where=str(workspace.file("items.jsonl")),
-            hint=f"there are {there}",
+            hint=did_you_mean(kind, there),
         )
     people = unite_people([*evidence.people, *(j for j in said if j.item_id in evidence.clusters)])
     chosen = _chosen(evidence.judges, settings.judge)
@@ -371,8 +371,8 @@ def _chosen(judges: Sequence[JudgeMarks], patterns: Sequence[str]) -> list[Judge
         return list(judges)
     unused = [p for p in patterns if not any(_fits(j, p) for j in judges)]
     if unused:
-        known = ", ".join(j.setup.name for j in judges) or "none"
-        raise UserError(f"there is no judge '{unused[0]}'.", hint=f"known: {known}")
+        known = (j.setup.name for j in judges)
+        raise UserError(f"there is no judge '{unused[0]}'.", hint=did_you_mean(unused[0], known))
     return [j for j in judges if any(_fits(j, p) for p in patterns)]
 
 

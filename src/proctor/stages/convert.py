@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, cast
@@ -17,7 +17,7 @@ from proctor.datasets.interchange import Format, find_format, formats, guess_for
 from proctor.datasets.interchange.about import list_lost
 from proctor.datasets.interchange.orderless import derive_orderless
 from proctor.datasets.plain import write_plain
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, Json, read_json, write_jsonl
@@ -140,10 +140,16 @@ def convert(
             f"'{unknown[0][:60]}' is no option of either format.",
             hint=f"see docs/interchange.md; used here: {', '.join(sorted(used)) or 'none'}",
         )
+    if writer is None:  # a plain recording has steps
+        bare = [Dropped(r.id[:120], "no_segments", "no step") for r in found.recordings if not r.segments]
+        kept = tuple(r for r in found.recordings if r.segments)
+        found = replace(found, recordings=kept, dropped=(*found.dropped, *bare))
     objects: Sequence[Any] = found.recordings if kind == "recordings" else tuple(found.graphs.values())
     if not objects:
         counted = Counter(d.reason for d in found.dropped).most_common(5)
         reasons = ", ".join(f"{reason} {n:,}" for reason, n in counted)
+        if first := next(iter(found.dropped), None):
+            reasons += f"; the first is {first.id}: {first.detail}"
         raise UserError(
             f"no {'recording' if kind == 'recordings' else 'task graph'} could be read.",
             where=str(source),
@@ -208,8 +214,8 @@ def _format(path: Path, name: str | None, kind: str | None, *, to_read: bool = F
     try:
         return find_format(name)
     except UserError as error:
-        known = ", ".join([*(f.name for f in formats()), *dataset_names()])
-        raise UserError(error.message, where=error.where, hint=f"known: {known}") from None
+        known = (*(f.name for f in formats()), *dataset_names())
+        raise UserError(error.message, where=error.where, hint=did_you_mean(name, known)) from None
 
 
 def _guessed(folder: Path) -> str:
@@ -230,7 +236,7 @@ def _target(path: Path, name: str | None) -> Format:
         return _format(path, name, None)
     names = ", ".join([PLAIN, *(f.name for f in formats() if f.write is not None)])
     raise UserError(
-        "the name of the target does not tell its format.",
+        "the format is not clear from the name of the target.",
         where=str(path),
         hint=f"say --to plain for a plain folder, or end the name in .csv, .eaf, .srt …; known: {names}",
     )

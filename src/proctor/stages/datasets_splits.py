@@ -29,7 +29,7 @@ from proctor.datasets.splits import (
     leakage_report,
     split_records,
 )
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.records import decode_text, read_bytes, read_json, write_json
 from proctor.report.plaintext import clip_line
 from proctor.stages.naming import file_name
@@ -252,8 +252,8 @@ def make_split(dataset: str, folder: Path, rule: str, *, out: Path | None = None
     declared.require_files(folder)
     found = next((r for r in declared.splits if r.name == rule), None)
     if found is None:
-        known = ", ".join(r.name for r in declared.splits) or "none"
-        raise UserError(f"{declared.title} has no rule for a split '{rule[:80]}'.", hint=f"known: {known}")
+        hint = did_you_mean(rule, (r.name for r in declared.splits))
+        raise UserError(f"{declared.title} has no rule for a split '{rule[:80]}'.", hint=hint)
     split = found.make(folder)
     result = ByRule(
         dataset=declared.name,

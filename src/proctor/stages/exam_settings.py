@@ -28,16 +28,17 @@ __all__ = [
 JudgeFloors = Annotated[
     bool,
     option(
-        "A model marks floors and bounds that ask no model (constant, annotations, …), too; otherwise rules do, which cost nothing, "
-        "and their scores are not compared with those of systems."
+        "A model marks baselines and the upper bound (constant, annotations, …), too; otherwise rules do, which cost nothing, and their scores are not compared with those of systems."
     ),
 ]
 MinCoverage = Annotated[
     float,
     option("Share of the questions that must be answered and marked for a run to be ranked.", ge=0, le=1),
 ]
-Captioner = Annotated[str, option("Moments: model that describes frames, for --show captions.")]
-Repeats = Annotated[int, option("Ask a model so many times.", ge=1)]
+Captioner = Annotated[
+    str, option("Moments: model that describes frames, for --show captions.", metavar="MODEL")
+]
+Repeats = Annotated[int, option("How often a model is asked.", ge=1)]
 MatchOptions = Annotated[
     str | None,
     option(
@@ -47,10 +48,13 @@ MatchOptions = Annotated[
     ),
 ]
 Shuffle = Annotated[
-    int | None, option("Seed of an own order of the options for each question (default: as printed).")
+    int | None, option("Shuffle the options of every question with this seed (default: as released).")
 ]
-Circular = Annotated[bool, option("Ask every rotation of the options; right only if all are.")]
-Runs = Annotated[tuple[str, ...], option("Name of a run; may be repeated; all when left out.", "--run", "-r")]
+Circular = Annotated[bool, option("Ask every rotation of the options; right only if all are right.")]
+Runs = Annotated[
+    tuple[str, ...],
+    option("Name of a run; may be repeated; all when left out.", "--run", "-r", metavar="RUN"),
+]
 
 
 class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
@@ -61,7 +65,8 @@ class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
     """
 
     store: Annotated[
-        str | None, option("Where verdicts are kept: a file in the workspace, or a postgresql:// URL.")
+        str | None,
+        option("Where verdicts are kept: a file in the workspace, or a postgresql:// URL (extra postgres)."),
     ] = None
     threshold: Annotated[
         float | None, option("Confidence from 0.5 to 1 below which the oracle says 'unsure' (default 0.8).")
@@ -69,13 +74,12 @@ class VerifySettings(ReplyOptions, frozen=True, kw_only=True):
     verifier: Annotated[
         str | None,
         option(
-            "A model that reviews in place of the oracle, such as openai/gpt-4o; its verdicts lie beside all others."
+            "A model that reviews in place of the oracle, such as openai/gpt-4o; its verdicts are kept with all others.",
+            metavar="MODEL",
         ),
     ] = None
     form: ReplyForm = "text"
-    frames: Annotated[
-        int, option("Frames that a model sees beside the steps, at most; none when 0.", ge=0)
-    ] = 0
+    frames: Annotated[int, option("Frames that a model sees with the steps, at most; 0 for none.", ge=0)] = 0
     height: Height = 360
     sampling: Sampling = "published"
     videos: Videos = None
@@ -95,11 +99,17 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
     section: ClassVar[str] = "predict"
 
     run: Annotated[
-        str | None, option("Name of the run (default: the predictor's; with the kind, but for moments).")
+        str | None,
+        option(
+            "Name of the run (default: the predictor's, with the kind unless it is moments).", metavar="RUN"
+        ),
     ] = None
     kind: Annotated[
         str | None,
-        option("Kind of the questions: moment, clip, documents, … (default: all that have the view)."),
+        option(
+            "Kind of the questions: moment, clip, documents, … (default: all that have the view).",
+            metavar="KIND",
+        ),
     ] = None
     form: Annotated[
         Literal["open", "choice", "order"] | None,
@@ -107,7 +117,10 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
     ] = None
     questions: Annotated[
         str | None,
-        option("Of questions about documents only those generated (styled), or the data's own (data)."),
+        option(
+            "Of questions about documents only those generated (styled), or the data's own (data).",
+            metavar="styled|data",
+        ),
     ] = None
     show: Annotated[
         str | None,
@@ -115,7 +128,8 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
             "What a model sees. Moments: question, recipe (default), captions (a captioner describes frames), frames, or video "
             "(the clip itself), or all in one, such as frames:50@765p:published. Clips: frames:8 (default), frames:16, "
             "frames:fps1, frames:8@quarter-side, question (blind) or steps. Documents: gold (default; the cited sources), or "
-            "RETRIEVER@k such as bm25@5. Orders of steps: both (default), text or image, with +goal the goal as well, or question (blind)."
+            "RETRIEVER@k such as bm25@5. Orders of steps: both (default), text or image, with +goal the goal as well, or question (blind).",
+            metavar="VIEW",
         ),
     ] = None
     frames: Annotated[int | None, option("Moments: frames at most (default 50).", ge=1)] = None
@@ -126,7 +140,8 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
         str | None,
         option(
             "Moments: of the frames: published (default; 1 a second, counted back), uniform, fps, or steps (middles of the "
-            "annotated steps; the run is marked, since it gets information that others do not)."
+            "annotated steps; the run is marked, since it gets information that others do not).",
+            metavar="published|uniform|fps|steps",
         ),
     ] = None
     captioner: Captioner = ""
@@ -142,7 +157,8 @@ class PredictSettings(ReplyOptions, frozen=True, kw_only=True):
     image_model: Annotated[
         str | None,
         option(
-            "Documents: who answers where a source is an image, as in the paper (default: the same model)."
+            "Documents: model that answers where a source is an image, as in the paper (default: the same model).",
+            metavar="MODEL",
         ),
     ] = None
     shrink: Annotated[
@@ -164,7 +180,10 @@ class JudgeSettings(ReplyOptions, frozen=True, kw_only=True):
     judge: Annotated[
         str,
         option(
-            "Who marks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06.", "--judge", "-j"
+            "Who marks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06.",
+            "--judge",
+            "-j",
+            metavar="rules|MODEL",
         ),
     ] = "rules"
     rubric: Annotated[
@@ -238,21 +257,25 @@ class CalibrateSettings(scoring.ScoreSettings, frozen=True, kw_only=True):
     ] = ()
     kind: Annotated[
         str,
-        option("Kind of the questions whose judges are calibrated (default: the one that people marked)."),
+        option(
+            "Kind of the questions whose judges are calibrated (default: the one that people marked).",
+            metavar="KIND",
+        ),
     ] = ""
     judge: Annotated[
-        tuple[str, ...], option("Only this judge or template, or a pattern. May be given again.")
+        tuple[str, ...],
+        option("Only this judge or template, or a pattern. May be given again.", metavar="MODEL"),
     ] = ()
     family: Annotated[
         tuple[str, ...],
         option("PATTERN=FAMILY of models whose name does not show it. May be given again."),
     ] = ()
-    right: Annotated[int, option("Mark from which on an answer is right.", ge=1, le=2)] = 2
+    right: Annotated[int, option("Lowest mark that counts as right.", ge=1, le=2)] = 2
     criterion: Annotated[
         Literal["correlation", "accuracy", "kappa", "weighted_kappa"], option("What a judge is chosen by.")
     ] = "correlation"
     template: Annotated[
-        str, option("Template with which self-preference is measured (default: the most frequent).")
+        str, option("Template for measuring self-preference (default: the most frequent).")
     ] = ""
 
     def __post_init__(self) -> None:

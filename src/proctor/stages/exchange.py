@@ -11,7 +11,8 @@ from proctor.corpus.collection import has_words, write_corpus
 from proctor.datasets.dataset import load_dataset
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import MOMENT
-from proctor.records import atomic_write, read_bytes, write_jsonl
+from proctor.exam.question import Item
+from proctor.records import atomic_write, read_bytes, read_jsonl, write_jsonl
 from proctor.release.folder import load_benchmark
 from proctor.release.promqa import (
     Layout,
@@ -109,20 +110,23 @@ def import_published(file: Path, annotations: Path, root: Path) -> Published:
 
 
 def import_release(name_or_path: str | Path, root: Path) -> Released:
-    """Bring somebody's released benchmark into a new workspace, to evaluate systems on it.
+    """Bring somebody's released benchmark into a new workspace, to evaluate systems on it; the same one may come again.
 
     Args:
         name_or_path: a release folder, or the name of a registered benchmark.
         root: the workspace.
 
     Raises:
-        UserError: if there is no such release, a file of it was changed, or the workspace has items already.
+        UserError: if there is no such release, a file of it was changed, or the workspace has other items already.
     """
     workspace, _ = Workspace(root), Workspace(Path(name_or_path))  # neither may be of an older version
     benchmark = load_benchmark(name_or_path)
-    workspace.create()
-    if workspace.file("items.jsonl").exists():
+    there = workspace.file("items.jsonl")
+    if (
+        there.exists() and tuple(read_jsonl(there, Item)) != benchmark.items
+    ):  # the same release may come again
         raise UserError("the workspace has items already.", where=str(root), hint="import into a new folder")
+    workspace.create()
     write_jsonl(workspace.file("items.jsonl"), benchmark.items)
     workspace.write_graphs(benchmark.graphs)
     for name, file in benchmark.pictures.items():

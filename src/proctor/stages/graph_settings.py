@@ -35,7 +35,7 @@ class LintSettings(Settings, frozen=True, kw_only=True):
 
     files: Annotated[
         tuple[Path, ...],
-        argument("Files or folders of task graphs; a workspace stands for its graphs.json."),
+        argument("Files or folders of task graphs; a workspace stands for its graphs.json.", "FILE"),
     ]
     from_: Annotated[str | None, _FROM] = None
     rule: Annotated[str | None, option("List every finding of this rule, for example implied_edge.")] = None
@@ -74,7 +74,9 @@ class InduceSettings(Settings, frozen=True, kw_only=True):
     from_: Annotated[
         str | None, option("Interchange format of the recordings.", "--from", metavar="FORMAT")
     ] = None
-    dataset: Annotated[str | None, option("Data set that SOURCE is a folder of, like captaincook4d.")] = None
+    dataset: Annotated[
+        str | None, option("Data set that SOURCE is a folder of, like captaincook4d.", metavar="DATASET")
+    ] = None
     to: Annotated[str | None, _TO] = None
     activities: Annotated[
         tuple[str, ...], option("Only the activity of this id or name; may be repeated.", "--activity")
@@ -159,7 +161,7 @@ class BenchmarkSettings(Settings, frozen=True, kw_only=True):
     performances: Annotated[
         int | None,
         option(
-            "Infer from so many performances of each activity, drawn by --seed; all of them by default.",
+            "Infer from this many performances of each activity, drawn by --seed; all of them by default.",
             metavar="N|all",
             parse=_count_or_all,
         ),

@@ -13,7 +13,7 @@ import msgspec
 from proctor.datasets.interchange.format import Format, find_format, guess_format
 from proctor.datasets.interchange.graph_file import build_graph
 from proctor.datasets.interchange.graphs import GRAPH_PARSERS, graph_format, load_graph_drafts
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.graph_lint import GraphShape, lint_graph, measure_graph
 from proctor.records import Dropped, atomic_write
@@ -93,8 +93,8 @@ def _choose(graphs: Sequence[TaskGraph], wanted: Sequence[str], source: Path) ->
         fitting = [g for g in graphs if g.id == name] or [g for g in graphs if g.name == name]
         if len(fitting) != 1:
             seen = f"{len(fitting)} graphs are" if fitting else "no graph is"
-            known = ", ".join(g.id for g in graphs[:20]) + (", …" if len(graphs) > 20 else "")
-            raise UserError(f"{seen} called '{name}'.", where=str(source), hint=f"there are: {known}")
+            hint = did_you_mean(name, (g.id for g in graphs))
+            raise UserError(f"{seen} called '{name}'.", where=str(source), hint=hint)
         chosen += fitting
     return chosen or list(graphs)
 

@@ -312,7 +312,7 @@ def _where(path: Path, number: int, name: str) -> str:
 
 
 def _anew(workspace: Workspace, name: str) -> str:
-    return f"correct the file, or make it anew: {workspace.command_for(name)}"
+    return f"correct the file, or make it again: {workspace.command_for(name)}"
 
 
 # -- records -----------------------------------------------------------------------------------------------------

@@ -316,9 +316,12 @@ def _marked_runs(workspace: Workspace, settings: JudgeSettings) -> tuple[list[_R
         UserError: if there is no such judge, or a run that was named, or all of them, cannot be marked so.
     """
     if "/" not in settings.judge and settings.judge != "rules":
+        from proctor.llm.prices import meant_name
+
         raise UserError(
             f"there is no judge '{settings.judge}'.",
-            hint=did_you_mean(settings.judge, ("rules", "a model such as openai/gpt-4o-2024-08-06")),
+            hint=meant_name(settings.judge)
+            or did_you_mean(settings.judge, ("rules", "a model such as openai/gpt-4o")),
         )
     if settings.match_options and settings.judge != "rules":
         raise UserError(

@@ -47,7 +47,7 @@ class Limits(Settings, frozen=True, kw_only=True):
     max_cost: Annotated[
         Decimal | None, option("Stop before spending more than this.", metavar="USD", parse=_dollars)
     ] = None
-    max_calls: Annotated[int | None, option("Stop after so many calls.", ge=0)] = None
+    max_calls: Annotated[int | None, option("Stop after this many calls.", ge=0)] = None
     max_tokens: Annotated[int | None, option("Stop before using more tokens, in and out together.", ge=0)] = (
         None
     )
@@ -64,26 +64,28 @@ class Limits(Settings, frozen=True, kw_only=True):
     tokens_per_minute: Annotated[
         float | None, option("Tokens a minute at most, in and out, for each model.", "--tpm", metavar="N")
     ] = None
-    timeout: Annotated[float | None, option("Of one attempt at a call (default 300).", metavar="SECONDS")] = (
-        None
-    )
+    timeout: Annotated[
+        float | None, option("For one attempt at a call (default 300).", metavar="SECONDS")
+    ] = None
     deadline: Annotated[
-        float | None, option("Of a call with all its attempts (default 900).", metavar="SECONDS")
+        float | None, option("For a call with all its attempts (default 900).", metavar="SECONDS")
     ] = None
     calls: Annotated[
         str | None, option("Call store (default: calls.sqlite in the workspace).", metavar="FILE|URL")
     ] = None
-    prompts: Annotated[Path | None, option("Own templates in place of Proctor's.", metavar="FOLDER")] = None
+    prompts: Annotated[
+        Path | None, option("Your own prompt templates in place of Proctor's.", metavar="FOLDER")
+    ] = None
     prices: Annotated[
-        Path | None, option("Own prices, TOML or JSON (see 'proctor calls').", metavar="FILE")
+        Path | None, option("Your own prices, TOML or JSON (see 'proctor calls').", metavar="FILE")
     ] = None
     retry_failed: Annotated[
-        bool, option("Ask again what failed at the provider. Without it a failure is the answer to its call.")
+        bool, option("Repeat calls that failed at the provider; without it they stay failed.")
     ] = False
     accept_failures: Annotated[
         bool,
         option(
-            "Go on although a model said nothing at all, or a part stopped early; what is lacking then counts as failed."
+            "Continue even if a model gave no reply at all, or a part stopped early; what is missing then counts as failed."
         ),
     ] = False
     budget: Any = None

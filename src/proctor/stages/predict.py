@@ -122,6 +122,7 @@ class Predicted(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
         note: where another run had the name.
         calls: of models; None where none was asked.
         shrunk: how many were shrunk, for each way.
+        why: what the first failure of each kind says that no call had.
     """
 
     run: str
@@ -134,6 +135,7 @@ class Predicted(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     note: str = ""
     calls: Closing | None = None
     shrunk: dict[str, int] = {}
+    why: dict[str, str] = {}
 
 
 class AnswersIn(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,11 +208,12 @@ def _groups(workspace: Workspace, settings: PredictSettings) -> list[_Group]:
         if _is_of(item, settings.kind or item.question.kind, settings.form or form_of(item), which):
             found.setdefault((item.question.kind, form_of(item)), []).append(item)
     if not found:
+        kinds = {item.question.kind for item in items}
         there = ", ".join(sorted({f"{item.question.kind} ({form_of(item)})" for item in items}))
         raise UserError(
             "there are no items of this kind, form and set.",
             where=str(workspace.file("items.jsonl")),
-            hint=f"there are {there}",
+            hint=did_you_mean(settings.kind or "", kinds - {settings.kind}, f"there are {there}"),
         )
     return [_Group(kind_named(kind), form, which, there) for (kind, form), there in found.items()]
 
@@ -322,10 +325,13 @@ def _answered_by(floor: str, groups: Sequence[_Group]) -> list[_Group]:
         raise UserError(f"none of these items is answered by an order, but by {forms}.", hint=hint)
     fitting = [group for group in groups if floor in group.kind.floors(group.items)]
     if not fitting:
+        from proctor.llm.prices import meant_name
+
         known = dict.fromkeys(name for group in groups for name in group.kind.floors(group.items))
         raise UserError(
             f"there is no predictor '{floor}'.",
-            hint=f"a model is written PROVIDER/MODEL; without a model, {did_you_mean(floor, known)}",
+            hint=meant_name(floor)
+            or f"a model is written PROVIDER/MODEL; without a model, {did_you_mean(floor, known)}",
         )
     return fitting
 
@@ -783,7 +789,10 @@ class _Run:
         shrunk: dict[str, int] | None = None,
     ) -> Predicted:
         """Return the closing line."""
-        failures = Counter(p.failure.partition(":")[0][:40] for p in answers if p.failure is not None)
+        said = [p.failure.partition(":") for p in answers if p.failure is not None]
+        failures = Counter(kind[:40] for kind, _, _ in said)
+        of_calls = {} if calls is None else calls.outcomes
+        first = {kind[:40]: why.strip() for kind, _, why in reversed(said) if why and kind not in of_calls}
         return Predicted(
             run=self.folder.name,
             kind=self.info.kind,
@@ -795,6 +804,7 @@ class _Run:
             note=self.note,
             calls=calls,
             shrunk=shrunk or {},
+            why=first,
         )
 
 

@@ -127,7 +127,7 @@ def pairs_of_choices(workspace: Workspace) -> list[ClipPair]:
         raise UserError(
             f"the question '{lost[0][:80]}' has options, and its pair is not there, or is another one.",
             where=str(workspace.file(PAIRS)),
-            hint=f"pairs were made anew: run proctor filter and proctor choices again on {workspace.root}",
+            hint=f"pairs were made again: run proctor filter and proctor choices again on {workspace.root}",
         )
     return pairs if of_pairs else []
 

@@ -61,7 +61,6 @@ def read(
             hint=f"proctor datasets stats {declared.name} says what is in it",
         )
     workspace = Workspace(root)
-    workspace.create()
     settings = settings or workspace.resolve(ReadSettings)
     mode = settings.corrections
     result = declared.read_in(place, folder, mode)
@@ -71,6 +70,7 @@ def read(
             where=str(folder),
             hint="see 'proctor datasets check' for the reasons",
         )
+    workspace.create()
     write_jsonl(workspace.file("recordings.jsonl"), result.recordings)
     workspace.write_graphs(result.graphs)
     write_jsonl(workspace.file("corrections.jsonl"), result.corrections)

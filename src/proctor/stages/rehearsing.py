@@ -192,7 +192,7 @@ def mark_rehearsal(root: Path, played: Played, *, calls: Path) -> None:
         raise UserError(
             f"this rehearsal was begun with {_told(before)}, not with {_told(played)}.",
             where=str(root),
-            hint="go on with the same, or rehearse in a workspace of its own",
+            hint="continue with the same, or rehearse in a workspace of its own",
         )
     if before is None:
         write_json(root / REHEARSAL_FILE, played)
@@ -219,7 +219,7 @@ def require_no_rehearsal(root: Path) -> None:
         raise UserError(
             "this workspace is a rehearsal: its questions, answers and marks were played, not given by models.",
             where=str(root),
-            hint="go on with --rehearse, or begin the experiment in another folder",
+            hint="continue with --rehearse, or begin the experiment in another folder",
         )
 
 
@@ -272,7 +272,7 @@ def choose_models(root: Path, calls: str | None, rehearsal: Rehearsing | None) -
         raise UserError(
             "replies of models and played ones would meet in this call store.",
             where=calls or str(root),
-            hint="leave --calls out, or name the call store of a workspace that is rehearsed alike"
+            hint="leave --calls out, or name the call store of a workspace that is rehearsed the same way"
             if played is not None
             else "it is a rehearsal's; leave --calls out, or name another one",
         )
@@ -306,9 +306,9 @@ def _played(root: Path, name: str) -> Model:
         model = None
     if model is None or not _plays(model.endpoint):
         raise UserError(
-            f"this workspace is a rehearsal: '{name}' is not asked in it, since its replies would stand among played ones.",
+            f"this workspace is a rehearsal: '{name}' is not asked in it, since its replies would be mixed with played ones.",
             where=str(root),
-            hint="go on with --rehearse, or begin in another folder",
+            hint="continue with --rehearse, or begin in another folder",
         )
     return model
 

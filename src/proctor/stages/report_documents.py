@@ -25,7 +25,14 @@ from proctor.stages.documents.concur import sheets_of
 from proctor.stages.documents.corpus import describe
 from proctor.stages.documents.generate import ATTEMPTS_FILE, SUMMARY
 from proctor.stages.documents.overlap import load_overlap
-from proctor.stages.documents.reading import CORPUS, QUESTION_SETS, WRITTEN, corpus_of, load_written
+from proctor.stages.documents.reading import (
+    CORPUS,
+    QUESTION_SETS,
+    WRITTEN,
+    corpus_of,
+    load_written,
+    questions_in,
+)
 from proctor.stages.documents.retrieve import load_table
 from proctor.workspace import Workspace
 
@@ -65,7 +72,14 @@ def document_results(workspace: Workspace, exams: Sequence[Exam]) -> Iterator[Se
     asked = {i.question.provenance.get("set", ""): exam for exam in exams for i in exam.items}
     for which in QUESTION_SETS:
         if (table := load_table(workspace, which)) is not None:
-            yield retrieval_section(which, table, _outdated(workspace, f"retrieve/{which}"), asked.get(which))
+            yield retrieval_section(
+                which,
+                table,
+                _outdated(workspace, f"retrieve/{which}"),
+                asked.get(which),
+                questions_in(workspace, which),
+                corpus_of(workspace),
+            )
     if (overlap := load_overlap(workspace)) is not None:
         yield overlap_section(overlap, _outdated(workspace, "overlap"), asked.get("styled"))
     ours, theirs = sheets_of(workspace, "styled"), sheets_of(workspace, "data")

@@ -39,7 +39,7 @@ _CAPS: Final = {
 _LONGEST: Final = 100_000
 """Characters of a step; the longest of the published ones has 5,339 tokens."""
 _PICTURES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
-_FIRST = "Keep the first so many; 0: all."
+_FIRST = "Keep only this many, from the first; 0: all."
 
 
 class SequenceSettings(Settings, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
         tuple[str, ...],
         argument("Manuals or recordings; or howto, dot, … and a file or folder.", "[DATASET] FOLDER"),
     ]
-    out: Annotated[Path, option("To write; FILE.dropped.jsonl lists what is left out.", metavar="FILE")]
+    out: Annotated[Path, option("File to write; FILE.dropped.jsonl lists what is left out.", metavar="FILE")]
     protocol: Annotated[
         Literal["paper", "code", "whole"] | None,
         option("paper (default of manuals): 5 pictured steps, 5 sentences each; code: all; whole: as it is."),
@@ -159,7 +159,7 @@ def _sequences(settings: SequenceSettings, log: Log, seen: Callable[[], None]) -
             if (longest := max(len(step.text) for step in sequence.steps)) > _LONGEST:
                 log.drop(sequence.id, "text-too-long", f"{longest:,} characters, at most {_LONGEST:,}")
             elif not any(sequence.alike()):
-                log.drop(sequence.id, "all-alike", f"{len(sequence.steps)} steps that nobody can tell apart")
+                log.drop(sequence.id, "all-alike", f"{len(sequence.steps)} steps that cannot be told apart")
             else:  # caps cut the end of a topological order, for which nothing that is left waits
                 place = {step.id: n for n, step in enumerate(sequence.steps)}
                 pairs = [(place[a], place[b]) for a, b in before or () if a in place and b in place]

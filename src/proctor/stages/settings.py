@@ -41,7 +41,7 @@ _MODELS_ALONE: Final = ("template", "pairs", "form", "frames", "height", "sampli
 
 
 Seed: TypeAlias = Annotated[int, option("Run seed; same inputs and seed give the same bytes.")]
-Limit: TypeAlias = Annotated[int | None, option("Stop after so many.", ge=1)]
+Limit: TypeAlias = Annotated[int | None, option("Stop after this many.", ge=1)]
 Videos: TypeAlias = Annotated[
     Path | None,
     option(
@@ -54,11 +54,11 @@ Corrections: TypeAlias = Annotated[
     option("'corrected' fixes known mistakes of the annotations; 'published' keeps the release's."),
 ]
 ReplyForm: TypeAlias = Annotated[
-    Literal["text", "json"], option("Of a model's reply: text, or json (structured output).")
+    Literal["text", "json"], option("Format of a model's reply: text, or json (structured output).")
 ]
-Height: TypeAlias = Annotated[int, option("Of the frames, in pixels.", ge=16)]
+Height: TypeAlias = Annotated[int, option("Height of the frames, in pixels.", ge=16)]
 Sampling: TypeAlias = Annotated[
-    Literal["published", "uniform", "fps", "steps"], option("Of the frames: published, uniform or fps.")
+    Literal["published", "uniform", "fps", "steps"], option("How frames are sampled.")
 ]
 Version: TypeAlias = Annotated[str, option("Version of the release.")]
 """Options that several structs have, declared once."""
@@ -86,7 +86,9 @@ class ReplyOptions(Settings, frozen=True, kw_only=True):
     ] = ()
     temperature: Annotated[
         tuple[str, ...],
-        option("Of the draw, 0 for greedy (default: the protocol's own).", metavar=f"{_WHO}X"),
+        option(
+            "Sampling temperature of models; 0 is greedy (default: the protocol's own).", metavar=f"{_WHO}X"
+        ),
     ] = ()
     reasoning: Annotated[
         tuple[str, ...],
@@ -96,11 +98,17 @@ class ReplyOptions(Settings, frozen=True, kw_only=True):
         ),
     ] = ()
     top_p: Annotated[
-        tuple[str, ...], option("Draw from the most likely tokens alone.", metavar=f"{_WHO}X")
+        tuple[str, ...],
+        option(
+            "Nucleus sampling: only the most likely tokens up to this total probability.", metavar=f"{_WHO}X"
+        ),
     ] = ()
     model_seed: Annotated[
         tuple[str, ...],
-        option("Seed of the provider's draw, where it takes one (--seed is of our own).", metavar=f"{_WHO}N"),
+        option(
+            "Sampling seed that is sent to the provider, where it takes one (--seed is Proctor's own).",
+            metavar=f"{_WHO}N",
+        ),
     ] = ()
 
     def __post_init__(self) -> None:
@@ -148,7 +156,8 @@ class DeriveSettings(Settings, frozen=True, kw_only=True):
         str,
         option(
             "'corrected' or 'published'; the default is how the recordings were read. Under 'published' models get "
-            "what the published prompts show and say."
+            "what the published prompts show and say.",
+            metavar="corrected|published",
         ),
     ] = ""
 
@@ -165,9 +174,9 @@ class GenerateSettings(ReplyOptions, frozen=True, kw_only=True):
     generator: Annotated[
         tuple[str, ...],
         option(
-            "Who asks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06. May be repeated: each asks about "
-            "every example.",
+            "Who writes the questions: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06. May be repeated: each writes about every example.",
             "-g",
+            metavar="rules|MODEL",
         ),
     ] = ("rules",)
     sample: Annotated[
@@ -215,9 +224,12 @@ class GenerateSettings(ReplyOptions, frozen=True, kw_only=True):
         super().__post_init__()
         strange = [name for name in self.generator if name != "rules" and "/" not in name]
         if strange or not self.generator:
+            from proctor.llm.prices import meant_name
+
             raise UserError(
                 f"there is no generator '{strange[0]}'." if strange else "no generator was named.",
-                hint=did_you_mean(strange[0] if strange else "", ("rules", "a model such as openai/gpt-4o")),
+                hint=(meant_name(strange[0]) if strange else "")
+                or did_you_mean("".join(strange[:1]), ("rules", "a model such as openai/gpt-4o")),
             )
         if len(set(self.generator)) < len(self.generator):
             raise UserError(
@@ -269,7 +281,10 @@ class BuildSettings(Settings, frozen=True, kw_only=True):
 
     accept: Annotated[
         str,
-        option("Who must accept: 'oracle', 'humans' (as published), 'models', 'any', 'all' or 'majority'."),
+        option(
+            "Who must accept: 'oracle', 'humans' (as published), 'models', 'any', 'all' or 'majority'.",
+            metavar="oracle|humans|models|any|all|majority",
+        ),
     ] = "oracle"
     min_confidence: Annotated[
         float, option("Verdicts that state a lower confidence count as unsure.", ge=0, le=1)
@@ -297,7 +312,7 @@ class ReportSettings(Settings, frozen=True, kw_only=True):
 
     frames: Annotated[int, option("Pictures for each item where its video exists.", ge=0)] = 4
     height: Annotated[
-        int, option("Of the first examples' own pictures, in pixels; others are half as high.", ge=16)
+        int, option("Height in pixels of the first examples' pictures; others are half as high.", ge=16)
     ] = 360
     title: Annotated[str, option("Title of the page.")] = ""
 

@@ -17,7 +17,7 @@ import msgspec
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import Source
 from proctor.drawing.layout import Layouts
-from proctor.errors import MissingExtraError, UserError
+from proctor.errors import MissingExtraError, UserError, did_you_mean
 from proctor.exam.library import Library
 from proctor.exam.question import Footage, Question, part_of
 from proctor.exam.question import Source as Cited
@@ -422,7 +422,7 @@ def export_desk(root: Path, kind: str, file: Path, *, database: str | None = Non
 
     known = next((k for k in EXPORTS if k == kind), None)
     if known is None:
-        raise UserError(f"there is no export '{kind[:40]}'.", hint=f"one of {', '.join(EXPORTS)}")
+        raise UserError(f"there is no export '{kind[:40]}'.", hint=did_you_mean(kind, EXPORTS))
     with open_desk(root, database, create=False) as desk:
         rows = write_export(desk, known, file)
     return Exported(str(file), known, rows)
@@ -488,5 +488,5 @@ def _active(desk: Desk, handle: str) -> Person:
     person = desk.read(lambda c: people.by_handle(desk, c, handle))
     if person is None or person.state != "active":
         known = [p.handle for p in desk.read(lambda c: people.list_people(desk, c, state="active"))]
-        raise UserError(f"nobody signs in as '{handle}'.", hint=f"known: {', '.join(known) or 'nobody yet'}")
+        raise UserError(f"there is no account '{handle}'.", hint=did_you_mean(handle, known))
     return person

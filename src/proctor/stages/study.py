@@ -63,7 +63,9 @@ class DrawSettings(Settings, frozen=True, kw_only=True):
     per_style: Annotated[int | None, option("Generated questions of each style (60, 150).", ge=0)] = None
     reference: Annotated[int | None, option("The data's own of each kind (60, 150).", ge=0)] = None
     tests: Annotated[int, option("Further generated ones; their right ratings go into key.csv.", ge=0)] = 0
-    ratings: Annotated[Path | None, option("Leave out what it says is unanswerable or disfluent.")] = None
+    ratings: Annotated[
+        Path | None, option("Leave out questions that these ratings call unanswerable or disfluent.")
+    ] = None
     seed: Annotated[int, option("Equal seeds draw equal samples.")] = 0
 
 
@@ -81,7 +83,9 @@ class RatingSettings(Settings, frozen=True, kw_only=True):
         tuple[str, ...], option("Two groups (repeatable; default: Tables 4 and 15).", metavar="A=B")
     ] = ()
     fields: Annotated[Path | None, option("The rating form, where it is not SMMQG's.", metavar="FORM")] = None
-    several: Annotated[bool, option("Of several ratings take the mean, or the majority.")] = False
+    several: Annotated[bool, option("Where there are several ratings, take the mean or the majority.")] = (
+        False
+    )
     retrieval: Annotated[str, option("Table 5: rank retrievers by both, as 'concur'.", metavar="A=B")] = ""
     answers: Annotated[str, option("Table 5: likewise, models that answer.", metavar="A=B")] = ""
     key: Annotated[
@@ -91,8 +95,8 @@ class RatingSettings(Settings, frozen=True, kw_only=True):
     corrections: Annotated[
         Path | None, option("Ratings from the review by hand, in the form of the ratings.")
     ] = None
-    pay: Annotated[float, option("For a form, in any currency.", ge=0)] = 17.0
-    bonus: Annotated[float, option("For all test samples right.", ge=0)] = 8.0
+    pay: Annotated[float, option("Pay for a form, in any currency.", ge=0)] = 17.0
+    bonus: Annotated[float, option("Bonus for getting all test samples right.", ge=0)] = 8.0
 
 
 class ManualSettings(Settings, frozen=True, kw_only=True):
@@ -109,13 +113,15 @@ class BallotSettings(Settings, frozen=True, kw_only=True):
     ballots: Annotated[
         Path, argument("CSV or JSONL file with id, rater, procedural, complementary (yes, no).")
     ]
-    raters: Annotated[int, option("That a manual needs at least.", ge=1)] = 3
+    raters: Annotated[int, option("Raters that a manual needs at least.", ge=1)] = 3
 
 
 class GoldenSettings(BallotSettings, frozen=True, kw_only=True):
     """The votes, and the sequences that they choose from."""
 
-    sequences: Annotated[Path, option("Of sequences; what is chosen is written beside it.", metavar="FILE")]
+    sequences: Annotated[
+        Path, option("File of sequences; what is chosen is written next to it.", metavar="FILE")
+    ]
 
 
 class Golden(msgspec.Struct, frozen=True, kw_only=True):

@@ -205,7 +205,7 @@ def verify_with_model(
     seen: Callable[[], None] | None = None,
     **options: Unpack[ReviewOptions],
 ) -> Reviewed:
-    """Have every candidate reviewed that a model has not reviewed yet; its verdicts lie beside all others.
+    """Have every candidate reviewed that a model has not reviewed yet; its verdicts are kept with all others.
 
     A candidate that changed since is reviewed again, and so is one that was reviewed with another template. What got
     no verdict is listed in ``verify.<model>.dropped.jsonl``.
@@ -488,9 +488,11 @@ def _of_moments(workspace: Workspace, questions: Sequence[Question]) -> list[Que
 
 def _require_model(name: str) -> None:
     if "/" not in name:
+        from proctor.llm.prices import meant_name
+
         raise UserError(
             f"there is no verifier '{name}'.",
-            hint="name a model, such as openai/gpt-4o; the oracle needs no name",
+            hint=meant_name(name) or "name a model, such as openai/gpt-4o; the oracle needs no name",
         )
 
 

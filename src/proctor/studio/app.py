@@ -20,9 +20,9 @@ from starlette.routing import Mount, Route
 from proctor.errors import UserError
 from proctor.said import say
 from proctor.studio.bundles import Bundles, bundle
-from proctor.studio.context import Studio
+from proctor.studio.context import Studio, studio_of
 from proctor.studio.guard import guarded
-from proctor.studio.language import LANGUAGES
+from proctor.studio.language import LANGUAGES, choose, speak
 from proctor.studio.pages.demo import DEMO_ROUTES
 from proctor.studio.rendering import STATIC, compile_templates, problem, render, static_version, wants_page
 from proctor.studio.routes import ROUTES, build_routes
@@ -65,7 +65,7 @@ def build_app(studio: Studio, *, demo: bool = False) -> Any:
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=_lifespan)
     app.state.studio = studio
     app.state.desk = studio.desk
-    return guarded(app, studio.settings)
+    return guarded(app, studio.settings, studio.auth.reader)
 
 
 @asynccontextmanager
@@ -149,6 +149,9 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if not hasattr(request.state, "person"):  # no route was asked who this is, or it was too fast
+        request.state.person = person = await studio_of(request).auth.reader(request)
+        speak(choose(request, person, studio_of(request).settings.language))
     titles = {
         404: say("There is nothing here"),
         405: say("This cannot be done here"),

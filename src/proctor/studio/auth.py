@@ -252,12 +252,18 @@ class Auth:
         Raises:
             HTTPException: 429 with ``Retry-After`` when somebody changes things too fast.
         """
-        token = self.token_of(request)
-        known = await self._look_up(hash_token(token)) if token else None
+        known = await self._known_by_cookie(request)
         request.state.session = known.session if known else None
         if request.method not in SAFE_METHODS:
             self._allow_write(known.person.pid if known else _address(request))
         return known.person if known else None
+
+    async def reader(self, request: Request) -> Person | None:
+        """Return who reads that a request is refused: it counts as nothing, and a store that fails has nobody."""
+        with suppress(UserError):
+            known = await self._known_by_cookie(request)
+            return known.person if known else None
+        return None
 
     async def find_program(self, request: Request) -> tuple[Token, Person]:
         """Return the token that a request brings, and in whose name it works; cookies are not looked at.
@@ -453,6 +459,10 @@ class Auth:
         return known.person if known else None
 
     # -- inside ----------------------------------------------------------------------------------------------
+
+    async def _known_by_cookie(self, request: Request) -> _Known | None:
+        token = self.token_of(request)
+        return await self._look_up(hash_token(token)) if token else None
 
     async def _look_up(self, token_hash: str) -> _Known | None:
         known = self._known.get(token_hash)

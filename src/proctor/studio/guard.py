@@ -12,7 +12,7 @@ import ipaddress
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from proctor.errors import UserError
 from proctor.said import say
 from proctor.studio.context import Settings
 from proctor.studio.language import PROGRAMS, choose, encoded, speak
+from proctor.verify.desk.records import Person
 
 __all__ = [
     "CAMERA",
@@ -93,6 +94,7 @@ _FORWARDED: Final = frozenset(
     }
 )
 
+Reader = Callable[[Request], Awaitable[Person | None]]
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -114,8 +116,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     language: str = "en"
 
 
-def guarded(app: ASGIApp, settings: Settings) -> Guard:
-    """Return an application behind the guard that its settings ask for.
+def guarded(app: ASGIApp, settings: Settings, reader: Reader | None = None) -> Guard:
+    """Return an application behind the guard that its settings ask for; ``reader`` as in ``Guard``.
 
     Raises:
         UserError: if a proxy is neither an address nor a network.
@@ -130,7 +132,7 @@ def guarded(app: ASGIApp, settings: Settings) -> Guard:
         proxies=settings.proxies,
         language=settings.language,
     )
-    return Guard(app, rules)
+    return Guard(app, rules, reader=reader)
 
 
 class Guard:
@@ -140,13 +142,17 @@ class Guard:
         app: what is guarded.
         rules: of this studio.
         clock: seconds, for ``Server-Timing``.
+        reader: who reads a refusal, in whose language it is said.
 
     Raises:
         UserError: if a proxy is neither an address nor a network.
     """
 
-    def __init__(self, app: ASGIApp, rules: Rules, *, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, app: ASGIApp, rules: Rules, *, clock: Callable[[], float] = time.perf_counter, reader: Reader | None = None
+    ) -> None:  # fmt: skip
         self._app = app
+        self._reader = reader
         self._clock = clock
         self._hosts = frozenset(host.lower().encode("latin-1") for host in rules.hosts)
         self._origins = frozenset(origin.lower().rstrip("/").encode("latin-1") for origin in rules.origins)
@@ -178,6 +184,9 @@ class Guard:
             # People mistype addresses: they get the application's own page, which never sees what they typed.
             scope = {**scope, "path": _NOWHERE, "raw_path": _NOWHERE.encode(), "query_string": b""}
         elif refusal is not None:
+            if self._reader is not None:
+                request = Request(scope)
+                speak(choose(request, await self._reader(request), self._language))
             await send_problem(answer, *refusal)
             return
         try:

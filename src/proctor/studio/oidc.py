@@ -10,6 +10,7 @@ import base64
 import hmac
 import logging
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ import msgspec
 from proctor.errors import MissingExtraError, UserError
 from proctor.said import say
 from proctor.studio.context import studio_of
+from proctor.studio.language import PROGRAMS
 from proctor.studio.server import is_loopback
 from proctor.verify.desk.identities import Claimed
 from proctor.verify.desk.records import GoneError
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 __all__ = [
+    "BACK_CHANNEL",
     "DONE",
     "GOING_SECONDS",
     "Going",
@@ -41,11 +44,14 @@ __all__ = [
 
 DONE: Final = "/signin/provider/done"
 """Where providers send browsers back to, after log-out too: this has to be registered with them."""
+BACK_CHANNEL: Final = f"{PROGRAMS}provider/logout"
+"""Where a provider says by itself that somebody has signed out there (OpenID Connect Back-Channel Logout 1.0)."""
 GOING_SECONDS: Final = 600.0
 """How long somebody may take to sign in there."""
 
 _ALGORITHMS: Final = [f"{kind}{size}" for kind in ("RS", "PS", "ES") for size in (256, 384, 512)]
 """Signatures by a key that only the provider has; ``none`` and those by a shared secret are not among them."""
+_LOGOUT: Final = "http://schemas.openid.net/event/backchannel-logout"
 _MOST_BYTES: Final = 256_000
 _SECONDS: Final = 10.0
 _LEEWAY: Final = 60
@@ -129,11 +135,12 @@ def _library() -> tuple[Any, ...]:
         import httpx2
         from authlib.integrations.base_client import OAuthError
         from authlib.integrations.starlette_client import StarletteIntegration, StarletteOAuth2App
+        from authlib.oauth2.claims import JWTClaims
         from joserfc.errors import JoseError
     except ModuleNotFoundError:
         raise MissingExtraError("authlib", "sso", "sign-in by a provider") from None
     errors = (httpx2.HTTPError, httpx2.InvalidURL, OAuthError, JoseError)
-    return StarletteOAuth2App, StarletteIntegration, errors
+    return StarletteOAuth2App, StarletteIntegration, errors, JWTClaims
 
 
 def _is_safe(address: str, issuer: str) -> bool:
@@ -165,6 +172,7 @@ class OpenId:
         self.provider, self.key, self.clock = provider, key, clock
         self._back = origin + DONE
         self._known: tuple[float, Any] = (float("-inf"), None)
+        self._logouts: dict[str, float] = {}  # by the ids of tokens: until when they could be sent again
 
     def going(self, **more: str) -> Going:
         """Return the note for a browser that is about to leave."""
@@ -186,20 +194,44 @@ class OpenId:
             ProviderError: if the provider cannot be asked, or anything does not fit.
         """
         nonce, verifier = self._told(going)
-        issuer, client = self.provider.issuer, self.provider.client
-        options = {"iss": {"essential": True, "value": issuer}, "aud": {"essential": True, "value": client}}
+        issuer = self.provider.issuer
         with self._refusing():
             app = await self._app()
             if sender not in (None, issuer):
                 raise ValueError("somebody else sent the browser back")
             token = await app.fetch_access_token(self._back, code=code, code_verifier=verifier)
-            claims = await app.parse_id_token(token, nonce, options, leeway=_LEEWAY)
+            claims = await app.parse_id_token(token, nonce, self._wanted(), leeway=_LEEWAY)
             subject, email = _text(claims, "sub"), _text(claims, "email")
             if not subject or not subject.isprintable():
                 raise ValueError("sub is none")
         checked = email if claims.get("email_verified") is True else ""
         name, handle = _text(claims, "name"), _text(claims, "preferred_username") or email
         return Claimed(issuer=issuer, subject=subject, name=name, handle=handle, email=checked)
+
+    async def signed_out(self, logout_token: str) -> Claimed:
+        """Return who has signed out there, by what the provider sends of itself: its token works once.
+
+        Raises:
+            ProviderError: if the token is not the provider's, not for this studio, or names nobody.
+        """
+        with self._refusing("log-out"):
+            app, kind, told = await self._app(), _library()[3], {"id_token": logout_token}
+            options = self._wanted("iat", "exp", "jti", "sub", "events")
+            claims = await app.parse_id_token(told, None, options, claims_cls=kind, leeway=_LEEWAY)
+            subject, number, now = _text(claims, "sub"), _text(claims, "jti"), time.time()
+            if "nonce" in claims or not isinstance(claims["events"].get(_LOGOUT), dict):
+                raise ValueError("it is not about a log-out")
+            self._logouts = {name: until for name, until in self._logouts.items() if until > now}
+            if not subject or not number or number in self._logouts:
+                raise ValueError("it names nobody, or was sent before")
+            self._logouts[number] = float(claims["exp"]) + _LEEWAY
+        return Claimed(issuer=self.provider.issuer, subject=subject)
+
+    def _wanted(self, *names: str) -> dict[str, dict[str, Any]]:
+        """Return what has to stand in a token: from the provider, for this studio, and so named; new each time, authlib changes it."""
+        values = {"iss": self.provider.issuer, "aud": self.provider.client}
+        told = {name: {"essential": True, "value": value} for name, value in values.items()}
+        return told | {name: {"essential": True} for name in names}
 
     async def end(self) -> str:
         """Return where a browser signs out there (OpenID Connect RP-Initiated Logout 1.0), "" if that cannot be done.
@@ -216,7 +248,7 @@ class OpenId:
         """Return authlib's client with what the provider says of itself, asked at most every hour."""
         if self.clock() - self._known[0] < _KNOWN_SECONDS:
             return self._known[1]
-        kind, integration, _ = _library()
+        kind, integration, *_ = _library()
         provider, issuer = self.provider, self.provider.issuer
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         options = {
@@ -245,14 +277,14 @@ class OpenId:
         return _mac(self.key, "nonce", going.state), _mac(self.key, "verifier", going.state)
 
     @contextmanager
-    def _refusing(self) -> Iterator[None]:
+    def _refusing(self, what: str = "sign-in") -> Iterator[None]:
         """Note for who runs the studio why something failed: a provider's text is cut and made visible, and no token is in it."""
         of_texts = (msgspec.MsgspecError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
         try:
             yield
         except (*_library()[2], *of_texts) as error:
             detail = ascii(f"{type(error).__name__}: {error}"[:300])
-            _LOG.warning("sign-in by %s failed: %s", self.provider.issuer, detail)
+            _LOG.warning("%s by %s failed: %s", what, self.provider.issuer, detail)
             message = say("You could not be signed in by {name}.", name=self.provider.name)
             hint = say("begin again; if it stays so, tell your coordinator, whose server's log says why")
             raise ProviderError(message, hint=hint) from None

@@ -26,13 +26,14 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from proctor.errors import UserError
-from proctor.said import say, say_count
+from proctor.said import listed, say, say_count
 from proctor.studio.bundles import Bundles
 from proctor.studio.context import Settings, Studio
 from proctor.studio.guard import guarded
 from proctor.studio.pages.dashboard import headline
 from proctor.studio.pages.events import role_words
 from proctor.studio.pages.home import items_waiting
+from proctor.studio.pages.rounds import tasks_waiting
 from proctor.studio.rendering import STATIC, render, see_other, static_version
 from proctor.studio.views import ErrorView, ProjectRow
 from proctor.verify.desk.records import at_least
@@ -170,11 +171,19 @@ class Projects:
             person = await studio.auth.find_by_pass(text)
             if person is None:
                 return row
-            n = await to_thread.run_sync(studio.desk.read, lambda c: items_waiting(c, person))
+            desk = studio.desk
+            n, of_rounds = await to_thread.run_sync(
+                desk.read, lambda c: (items_waiting(c, person), tasks_waiting(desk, c, person))
+            )
             waiting = say_count(n, "{n:,} item waits for you", "{n:,} items wait for you")
+            tasks = say_count(of_rounds, "{n:,} task of a round", "{n:,} tasks of rounds")
             far = await headline(studio) if at_least(person.role, "coordinator") else ""
             return replace(
-                row, person=person.name, role=role_words(person.role), waiting=waiting, progress=far
+                row,
+                person=person.name,
+                role=role_words(person.role),
+                waiting=listed([waiting, tasks]) if of_rounds else waiting,
+                progress=far,
             )
         return row
 

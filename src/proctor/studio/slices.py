@@ -10,6 +10,7 @@ import errno
 import hashlib
 import re
 import shutil
+import threading
 import time
 from pathlib import Path
 from typing import Final
@@ -29,6 +30,8 @@ _FILE: Final = re.compile(r"(\d{6})\.(webm|mp4|ogg)", re.ASCII)
 _ENDINGS: Final = {"webm": (b"\x1a\x45\xdf\xa3", 0), "ogg": (b"OggS", 0), "mp4": (b"ftyp", 4)}
 """How the first slice of a part begins, and at which byte."""
 _MOST_PARTS, _MOST_SLICES = 200, 100_000
+_KEEPING: Final = tuple(threading.Lock() for _ in range(64))
+"""A page and its service worker may send the same slice at once; each recording has one of these."""
 _RESERVE: Final = 500_000_000  # bytes of the disk that are left free for people's work
 
 
@@ -64,6 +67,13 @@ def keep_slice(
         UserError: if its name is none, it was damaged on the way, begins like no WebM, Ogg or MP4, or there are too many.
         OSError: if the disk is full or cannot be written.
     """
+    with _KEEPING[hash(pid) % len(_KEEPING)]:
+        return _keep(folder, pid, part, seq, data, kind, sha256, perf_ns, wall)
+
+
+def _keep(
+    folder: Path, pid: str, part: str, seq: int, data: bytes, kind: str, sha256: str, perf_ns: int, wall: str
+) -> str:
     ending = kind.partition(";")[0].rpartition("/")[2]
     place, known = folder / "slices" / pid / part, list_parts(folder, pid)
     if not (_PID.fullmatch(pid) and _PART.fullmatch(part) and ending in _ENDINGS and 0 < seq <= _MOST_SLICES):

@@ -347,7 +347,7 @@ class ProjectRow(Struct, frozen=True):
         href: of its first page.
         person: display name.
         role: in words.
-        waiting: a sentence on the items that wait for the person.
+        waiting: a sentence on the items and tasks of rounds that wait for the person.
         progress: how far the project is, for coordinators and owners.
     """
 

@@ -936,7 +936,7 @@ def _people(
     for name, score in training.items():
         if not 0 <= score <= 1:
             raise UserError(
-                f"the training score of '{name}' is {score}, it must lie in 0 to 1.", where="training"
+                f"the training score of '{name}' is {score}, it must be 0 to 1.", where="training"
             )
     code = {name: n for n, name in enumerate(read.people)}
     on_q, on_a = _of_people(questions, len(code)), _of_people(answers, len(code))

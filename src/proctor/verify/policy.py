@@ -151,12 +151,10 @@ def _check(policy: Policy) -> None:
     if policy.people < 1:
         raise UserError(f"{policy.people} people for each item were asked for.", where="policy")
     if not 0 <= policy.audit_share <= 1:
-        raise UserError(f"audit_share is {policy.audit_share}, it must lie in 0 to 1.", where="policy")
+        raise UserError(f"audit_share is {policy.audit_share}, it must be 0 to 1.", where="policy")
     for rule in (policy.question, policy.answers):
         if not 0 <= rule.min_confidence <= 1:
-            raise UserError(
-                f"min_confidence is {rule.min_confidence}, it must lie in 0 to 1.", where="policy"
-            )
+            raise UserError(f"min_confidence is {rule.min_confidence}, it must be 0 to 1.", where="policy")
         if "human" in rule.by:
             raise UserError(
                 "a policy says what machines settle, and people are named among them.",

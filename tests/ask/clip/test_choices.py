@@ -420,7 +420,7 @@ def test_settings_that_make_no_sense(settings: dict[str, Any], problem: str):
 
 
 def test_nobody_votes():
-    with pytest.raises(UserError, match="nobody votes"):
+    with pytest.raises(UserError, match="no assistants were named"):
         ChoiceModels(writer="w", assistants=())
 
 

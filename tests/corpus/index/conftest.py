@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stores import in_memory
 
 
 def _binaries() -> Path | None:
@@ -45,7 +46,7 @@ def pgvector_server() -> Iterator[str]:
         except KeyError:
             pytest.skip("PostgreSQL does not run as root and there is no user 'nobody'")
         user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-    folder = Path(tempfile.mkdtemp(prefix="proctor-pgvector-"))
+    folder = Path(tempfile.mkdtemp(prefix="proctor-pgvector-", dir=in_memory()))
     if user:
         os.chown(folder, user["user"], user["group"])
     data, port = folder / "data", _free_port()
@@ -63,7 +64,7 @@ def pgvector_server() -> Iterator[str]:
 
     try:
         call(str(binaries / "initdb"), "-D", str(data), "-U", "proctor", "-A", "trust", "-E", "UTF8", "-N")
-        options = f"-c listen_addresses=127.0.0.1 -p {port} -k {folder} -c fsync=off"
+        options = f"-c listen_addresses=127.0.0.1 -p {port} -k {folder} -c fsync=off -c max_wal_size=96MB"
         call(
             str(binaries / "pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log"), "-o", options, "start"
         )

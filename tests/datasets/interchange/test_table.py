@@ -101,6 +101,7 @@ def test_what_spreadsheets_of_other_countries_write(tmp_path: Path, head: str, r
         ("r,Stir,x,1", "no_time"),
         ("r,Stir,1_0,20", "no_time"),
         ("r,Stir,1,", "no_time"),
+        ("r,Stir,0:75,2:00", "no_time"),
         ("r,,0,1", "no_label"),
         (",Stir,0,1", "no_recording"),
         ("r,Stir,0", "bad_row"),
@@ -119,6 +120,12 @@ def test_mistakes_that_are_no_pairs(tmp_path: Path, cell: str) -> None:
     quoted = cell.replace('"', '""')
     found = read(tmp_path, f'r,Fill,0,1,"{quoted}"\n', f"{HEAD},mistakes")
     assert [d.reason for d in found.dropped] == ["bad_field"]  # type: ignore[attr-defined]
+
+
+def test_cells_as_people_write_them(tmp_path: Path) -> None:
+    found = read(tmp_path, "r,Fill,0:01,00:01:05.5,order: too early; Timing\n", f"{HEAD},mistakes")
+    mistakes = (Mistake("order", "too early"), Mistake("timing", ""))
+    assert found.objects[0].segments == (Segment("Fill", "Fill", 1.0, 65.5, None, mistakes),)  # type: ignore[attr-defined]
 
 
 def test_rows_that_differ_about_the_recording_are_told(tmp_path: Path) -> None:

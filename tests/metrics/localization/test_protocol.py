@@ -119,7 +119,7 @@ def test_a_listed_video_without_ground_truth_holds_false_positives_only():
     assert segment_mean_average_precisions(unlisted.truth, unlisted.predictions, (0.5,)).tolist() == [1.0]
     assert unlisted.counts["predictions in videos without ground truth"] == 1
     assert any(
-        "1 predictions lie in 1 videos without ground truth and were left out: c" in n for n in unlisted.notes
+        "1 predictions are in 1 videos without ground truth and were left out: c" in n for n in unlisted.notes
     )
     looked_at = truth_of(TRUTH, videos=["c"])  # nothing was found there
     known = apply_protocol(looked_at, predictions_of(more), videos="predicted")

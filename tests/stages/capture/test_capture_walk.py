@@ -16,7 +16,8 @@ import pytest
 pytest.importorskip("av", reason="the extra 'capture' is not installed")
 pytest.importorskip("pyarrow", reason="the extra 'capture' is not installed")
 
-from tests.typed import proctor
+from tests.docs.outsider import types
+from tests.typed import SAID, proctor
 
 from proctor.capture.records import EVENTS, MANIFEST, Event, Manifest, recording_folder
 from proctor.capture.segments import load_index
@@ -30,6 +31,10 @@ from proctor.stages.capture.ingest import synced
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "capture.md"
 
 
+WALK = r"(?:capture (?:plan kitchen .*--anybody|simulate|status|sync kitchen *$|ingest|release .*-1|withdraw .*-1)|^proctor [a-z]+ (?:plain )?kitchen)"
+"""The commands of the walk, as the page shows them."""
+
+
 def typed_commands() -> tuple[str, list[list[str]]]:
     """Return the activity and the commands of the page's walk."""
     text = PAGE.read_text("utf-8")
@@ -41,6 +46,7 @@ def typed_commands() -> tuple[str, list[list[str]]]:
 
 def killed_half_way(command: list[str], folder: Path) -> None:
     """Run a command and kill it (SIGKILL) once a step of the recording is done."""
+    SAID.append(command[1:])
     process = subprocess.Popen(
         [sys.executable, "-m", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -55,6 +61,7 @@ def killed_half_way(command: list[str], folder: Path) -> None:
         process.wait()
 
 
+@types("capture.md", commands=WALK)
 def test_the_walk_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     activity, commands = typed_commands()

@@ -89,7 +89,11 @@ def test_a_function_that_nobody_wrote_is_written_as_an_example(
     [
         (Wish(have="documents", data="manuals"), "written by models, and none is named"),
         (Wish(have="videos", data="absent", models=("a/b",)), "there is no such folder"),
-        (Wish(have="recordings", data="manuals"), "its files are of no known data set"),
+        (
+            Wish(have="recordings", data="manuals"),
+            r"its files are of no known data set.*\n  → your own recordings: docs",
+        ),
+        (Wish(have="benchmark", data="evryday"), "no benchmark of that name"),
     ],
 )
 def test_what_cannot_be_planned_is_said(data: Path, wish: Wish, message: str) -> None:

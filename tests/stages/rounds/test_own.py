@@ -131,7 +131,7 @@ def test_rows_that_cannot_be_shown_are_listed_and_nothing_outside_is_read(tmp_pa
     pictures = {p.picture for p in parts} - {""}
     assert all((tmp_path / "bench" / name).is_file() for name in pictures)
     assert (len(pictures), made.tests) == (1, 1)
-    with pytest.raises(UserError, match="the id 'a' stands twice: rows 1 and 3"):
+    with pytest.raises(UserError, match="the id 'a' is there twice: rows 1 and 3"):
         made_of(tmp_path, write("id,text\na,b\nb,c\na,d\n"))
 
 

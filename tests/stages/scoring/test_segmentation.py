@@ -185,7 +185,7 @@ def test_frames_may_be_sampled_but_alike(tmp_path, files):
     assert values(score_segmentation(gt, pred, resamples=0)) == values(
         score_segmentation(*files, resamples=0)
     )
-    with pytest.raises(UserError, match="frame 1 of the reference stands beside frame 0 of the prediction"):
+    with pytest.raises(UserError, match="frame 1 of the reference is aligned with frame 0 of the prediction"):
         score_segmentation(gt, files[1])
 
 

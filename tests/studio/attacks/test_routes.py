@@ -225,7 +225,7 @@ def test_the_table_has_all_kinds_of_permissions() -> None:
 def test_only_these_routes_are_public() -> None:
     public = {route.path for route in TABLE if route.permission == "public"}
     accounts = {"/signin", "/signout", "/invite/{token}", "/setup/{token}", "/start/{token}"}
-    accounts |= {"/signin/provider", "/signin/provider/done"}
+    accounts |= {"/signin/provider", "/signin/provider/done", "/api/provider/logout"}
     assert public == {*accounts, "/r/{round}", "/r/{round}/join", "/tablet.js", "/ahead.js", "/ca.pem"}
 
 

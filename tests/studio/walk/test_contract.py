@@ -191,10 +191,12 @@ def test_a8_two_tabs_that_submit_crosswise_write_each_to_its_item(
     a, b = visit.open(context, f"/w/{first}"), visit.open(context, f"/w/{second}")
     judge(a, own="of the first")
     judge(b, own="of the second")
-    # Either tab may send what waits on this device, so it is the server that says when a submit has come.
+    # Either tab may send what waits on this device, so it is the server that says when a submit has come. Chromium may not close a
+    # tab that is about to leave a page, so that is waited for, too.
     for page, pid in ((b, second), (a, first)):
         page.click("#submit")
         wait_for(lambda p=pid: site.responses(p))
+        page.wait_for_url(lambda url, p=pid: not url.endswith(p))
     for pid, text in ((first, "of the first"), (second, "of the second")):
         (response,) = site.responses(pid)
         assert [r.text for r in site.rows("own_answers", response_id=response.id)] == [text]

@@ -42,7 +42,9 @@ def test_somebody_judges_an_item_in_german(demo: Any, visit: Any, wait_for: Any)
     page.keyboard.press("y")
     wait_for(lambda: re.search(r"● gespeichert \d\d:\d\d", page.inner_text("#save-chip")))
     page.keyboard.press("?")
-    assert "Tasten" in page.inner_text("dialog[open]")
+    sheet = page.inner_text("dialog[open]")
+    assert "Tasten" in sheet
+    assert "Strg+Enter" in sheet
     page.keyboard.press("Escape")
     page.check("#question-card input[value=wrong]")
     page.click("#submit")

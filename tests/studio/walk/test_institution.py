@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 from tests.axe import run_axe
+from tests.docs.outsider import RUN, types
 from tests.studio.oidc_provider import CLIENT, SECRET, FakeProvider, serving
 from tests.studio.walk.conftest import Site
+from tests.typed import proctor_process
 
 from proctor.stages.studio import open_desk
 from proctor.studio.auth import hash_token, new_token
@@ -119,21 +121,23 @@ def test_an_ended_session_is_mended_at_the_provider_and_nothing_is_lost(lab: Lab
     assert "kept" in lab.responses(pid)[0].sheet
 
 
+@types("studio-api.md")
 def test_the_page_about_programs_works_as_typed(lab: Lab, tmp_path: Path) -> None:
     with open_desk(lab.root) as desk:
         more = {"handle": "gita", "name": "Gita", "role": "coordinator", "actor": "cli"}
         desk.write(lambda c: people.add(desk, c, **more)).result()
     text = PAGE.read_text(encoding="utf-8")
     (typed,) = re.findall(r"^proctor (.*)$", text, re.MULTILINE)
-    made = subprocess.run([*PROCTOR, *typed.split()], cwd=lab.root.parent, capture_output=True, text=True)
-    assert made.stdout.startswith("proctor_"), made.stderr
-    env = {**os.environ, "STUDIO": lab.url, "TOKEN": made.stdout.strip(), "no_proxy": "127.0.0.1"}
+    made = proctor_process(*typed.split(), cwd=lab.root.parent)
+    assert made.out.startswith("proctor_"), made.err
+    env = {**os.environ, "STUDIO": lab.url, "TOKEN": made.out.strip(), "no_proxy": "127.0.0.1"}
     shown = []
     for language, block in re.findall(r"^```(bash|python)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         command = ["bash", "-ec", block] if language == "bash" else [sys.executable, "-c", block]
         done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
         assert done.returncode == 0, (block, done.stdout, done.stderr)
         shown.append(done.stdout)
+        RUN.append(block)
     assert '"link":' in shown[0]
     assert (tmp_path / "rows.jsonl").stat().st_size > 10_000
     assert re.fullmatch(r"\d+ items wait for an adjudicator\n", shown[1])

@@ -207,6 +207,37 @@ def test_a_video_and_the_sound_beside_it_play_and_a_link_leads_out(own: Site, vi
     assert sound(office) == []
 
 
+def test_a_reviewer_waits_for_a_recording_that_is_still_being_cut(own: Site, visit: Any) -> None:
+    (round_,) = own.rows("rounds", name="watch")
+    page = visit.open(visit.context(own, own.hire()), f"/r/{round_.pid}")
+    page.get_by_role("button", name="Begin").click()
+    page.check("[name=field-fits][value=yes]")
+    page.click("#submit")
+    page.wait_for_url(f"**/r/{round_.pid}")
+    for clip in (own.root / "studio" / "clips").glob("*.mp4"):
+        clip.unlink()  # it has to be cut again
+    asked: list[int] = []
+
+    def busy(route: Any) -> None:
+        """The server has much to do."""
+        asked.append(len(asked))
+        if len(asked) < 3:
+            route.fulfill(status=503, headers={"Retry-After": "1"}, json={"share": 0.5})
+        else:
+            route.continue_()
+
+    office = visit.open(visit.context(own, own.hire("owner")), f"/rounds/{round_.pid}/review")
+    office.route("**/clip.mp4", busy)
+    office.locator("tbody a").last.click()
+    office.get_by_role("link", name="https://example.org").click()
+    office.get_by_text("still being cut").wait_for()
+    assert not office.locator("video").is_visible()
+    office.locator("video[src]").wait_for()
+    assert len(asked) > 3
+    assert office.get_by_text("still being cut").count() == 0
+    assert office.eval_on_selector("video", PLAYED) == pytest.approx(1.5, abs=0.1)
+
+
 def test_the_first_page_of_a_project_of_own_tasks(own: Site, visit: Any) -> None:
     page = visit.open(visit.context(own, own.hire("owner")), "/")
     assert "Follow the rounds" in page.inner_text("main")

@@ -240,3 +240,15 @@ def test_the_graph_is_larger_and_whole_on_the_full_screen(
     text, whole = page.evaluate(look)
     assert text > before or (size[0] < 720 and text == before)
     assert whole or size[0] < 720
+
+
+def test_a_phone_shows_which_of_many_pages_this_is(demo: Any, visit: Any) -> None:
+    person = demo.rows("people", handle="farid")[0]
+    context = visit.context(demo, person, viewport={"width": 390, "height": 844})
+    for path in ("/", "/people", "/events"):
+        page = visit.open(context, path)
+        page.wait_for_function(
+            """() => { const there = document.querySelector(".bar nav [aria-current]").getBoundingClientRect();
+                       return there.left >= 0 && there.right <= innerWidth; }"""
+        )
+        assert page.evaluate("scrollY") == 0

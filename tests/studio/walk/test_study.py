@@ -182,7 +182,7 @@ def test_pages_of_a_study_are_accessible_and_a_reviewer_corrects_blind(study: Si
     page.get_by_label("Why").fill("The answer is right: 2 < 3.")
     page.get_by_role("button", name="Keep the correction").click()
     page.wait_for_url(f"{batch}*")
-    assert (page.locator("del").inner_text(), page.locator("ins").inner_text()) == ("no", "yes")
+    assert (page.locator("del").inner_text(), page.locator("ins").inner_text()) == ("No", "Yes")
     page.get_by_role("button", name="Accept the batch").click()
     page.get_by_text("accepted").wait_for()
     assert "2 < 3" in page.inner_text("main")

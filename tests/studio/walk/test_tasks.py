@@ -280,3 +280,15 @@ def test_c7_c8_and_c10_of_every_form(hall: Site, visit: Any, kind: str) -> None:
     page.keyboard.press("Control+Enter")
     page.wait_for_url(lambda url: not url.endswith(pid))
     assert len(hall.responses(pid)) == 1
+
+
+def test_what_scripts_draw_is_there_on_paper_and_closed_parts_are_not(hall: Site, visit: Any) -> None:
+    for kind, told in (("graph", "Saw the board"), ("timeline", "Paint them"), ("record", "Planned: ")):
+        roundwork.begin(hall.desk, kind, roundwork.make_tasks(kind, 2), batch=2)
+        person = hall.hire()
+        page = visit.open(visit.context(hall, person), f"/w/{take(hall, kind, person)[0]}")
+        page.locator("main").get_by_text(told).first.wait_for()
+        page.emulate_media(media="print")
+        assert page.locator("main").get_by_text(told).first.is_visible()
+        closed = page.locator("details:not([open])")
+        assert not any(closed.nth(n).is_visible() for n in range(closed.count()))

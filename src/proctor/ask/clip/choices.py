@@ -106,7 +106,10 @@ class ChoiceModels(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def __post_init__(self) -> None:
         """Refuse votes that nobody takes part in."""
         if not self.assistants:
-            raise UserError("nobody votes on the options.", hint="name assistants, three as in the paper")
+            raise UserError(
+                "no assistants were named to vote on the options.",
+                hint="name assistants, three as in the paper",
+            )
 
     @property
     def picks(self) -> str:

@@ -353,7 +353,9 @@ class Filters:
                 hint="the published filter has three",
             )
         if not (models.consistency or models.judges):
-            raise UserError("nobody judges the assistants' answers.", hint="name a consistency judge")
+            raise UserError(
+                "no judge was named for the assistants' answers.", hint="name a consistency judge"
+            )
 
     @property
     def consistency(self) -> ConsistencyJudge:

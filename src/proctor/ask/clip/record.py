@@ -277,7 +277,7 @@ def choice_question(item: ChoiceItem, pair: ClipPair | None, clips: Mapping[str,
         )
     if len(set(item.options)) < len(item.options):
         raise UserError(
-            "two options are the same.", where=item.id, hint="make the options anew (proctor choices)"
+            "two options are the same.", where=item.id, hint="make the options again (proctor choices)"
         )
     valid = LETTERS[: len(item.options)]
     if len(item.letter) != 1 or item.letter not in valid:

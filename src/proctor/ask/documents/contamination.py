@@ -37,7 +37,7 @@ class ContaminationRules(msgspec.Struct, frozen=True, kw_only=True):
         if self.n < 1 or not 0 < self.jaccard <= 1 or not 0 < self.cosine <= 1:
             raise UserError(
                 f"questions cannot be compared by n={self.n}, jaccard={self.jaccard}, cosine={self.cosine}.",
-                hint="n is at least 1; both shares lie above 0 and are at most 1",
+                hint="n is at least 1; both shares are above 0 and at most 1",
             )
 
 

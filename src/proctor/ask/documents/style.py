@@ -43,7 +43,7 @@ from typing import Final, Literal
 from proctor.ask.documents.checks import STYLE_CHECKS, StyleCheck, check_style
 from proctor.ask.documents.triple import Triple, parse_triple
 from proctor.corpus.source import MODALITIES, Modality
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.records import decode_text, read_bytes
 
 __all__ = [
@@ -199,7 +199,11 @@ def load_style(path_or_name: str | Path) -> Style:
     if path.suffix != _SUFFIX and not path.exists():
         raise UserError(
             f"there is no style '{str(path_or_name)[:80]}'.",
-            hint=f"there are {', '.join(BUILTIN_STYLES)}; name a file of your own by its path (it ends in {_SUFFIX})",
+            hint=did_you_mean(
+                str(path_or_name),
+                BUILTIN_STYLES,
+                f"there are {', '.join(BUILTIN_STYLES)}; name a file of your own by its path (it ends in {_SUFFIX})",
+            ),
         )
     style = _read_style(path)
     if style.name in BUILTIN_STYLES:
@@ -241,7 +245,7 @@ def style_of(styles: Sequence[Style], name: str) -> Style:
     for style in styles:
         if style.name == name:
             return style
-    raise UserError(f"there is no style '{name}'.", hint=f"there are {', '.join(s.name for s in styles)}")
+    raise UserError(f"there is no style '{name}'.", hint=did_you_mean(name, (s.name for s in styles)))
 
 
 def part_style(name: Literal["hop-first", "hop-second"]) -> Style:

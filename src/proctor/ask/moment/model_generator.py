@@ -28,7 +28,7 @@ from proctor.ask.moment.promqa_prompt import (
     generation_prompt,
     read_pairs,
 )
-from proctor.errors import MissingExtraError, UserError
+from proctor.errors import MissingExtraError, UserError, did_you_mean
 from proctor.exam.kinds.example import Example, shown_example
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Image, Message, Parameters, Request
@@ -151,7 +151,7 @@ class ModelGenerator:
     def __post_init__(self) -> None:
         if self._template_name not in TEMPLATES:
             raise UserError(
-                f"there is no template '{self.template}'.", hint=f"there are {', '.join(TEMPLATES)}"
+                f"there is no template '{self.template}'.", hint=did_you_mean(self.template, TEMPLATES)
             )
         if self.form not in _PAIRS_FORM:
             raise UserError(f"there is no form '{self.form}'.", hint=f"there are {', '.join(_PAIRS_FORM)}")

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proctor.ask.moment.parse import ParsedResponse, parse_pairs
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.kinds.example import Example, Performed, StepRef
 from proctor.exam.kinds.moment_question import JUDGING
 from proctor.llm.fence import FenceSecret
@@ -137,7 +137,7 @@ def generation_prompt(
     name = PUBLISHED_NAMES.get(template, template)
     needs = TEMPLATES.get(name)
     if needs is None:
-        raise UserError(f"there is no template '{template}'.", hint=f"there are {', '.join(TEMPLATES)}")
+        raise UserError(f"there is no template '{template}'.", hint=did_you_mean(template, TEMPLATES))
     if needs.frames and not frames:
         raise UserError(f"the template '{name}' needs frames.", where=example.id)
     chosen = prompts[name]

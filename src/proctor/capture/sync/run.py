@@ -328,7 +328,7 @@ def _judge(
         (not len(s.device), 2, "it has no sample"),
         (len(s.device) > 0 and coverage < 0.99, 1 + (coverage < 0.9), f"{coverage:.1%} is covered"),
         (gaps, int(any(length > 1 for _, length in gaps)), f"{len(gaps)} gap{'s' * (len(gaps) != 1)}, {lost_s:.1f} s in all"),
-        (len(clock) > 1, 1, f"its clock jumped or began anew: {len(clock)} segments"),
+        (len(clock) > 1, 1, f"its clock jumped or started over: {len(clock)} segments"),
         (s.coarse[:-1].any(), 1, "a part of it is too short for more than a coarse clock map"),
         (spread > 10, 1, f"its delays vary: the clock map is sure to {spread:.0f} ms only"),
         (drift > 1_000, 2, f"its clock is off by {drift:,.0f} µs in a second: are its times in another unit?"),

@@ -22,7 +22,7 @@ class CutSettings(PlaceSettings, frozen=True, kw_only=True):
 
     out: Annotated[Path, option("File to write, one clip a line (JSON Lines).")]
     rules: Annotated[str, option("A variant of trimming, or prefix:VARIANT (see docs/clips.md).")] = "default"
-    videos: Annotated[Path | None, option("Folder with the videos: cut them, too, beside the file.")] = None
+    videos: Annotated[Path | None, option("Folder with the videos: cut them, too, next to the file.")] = None
     choices: Choices = ()
 
 
@@ -31,7 +31,7 @@ class CutSettings(PlaceSettings, frozen=True, kw_only=True):
 def clips(settings: CutSettings, output: Output) -> None:
     """Cut long recordings into clips of several steps, or into prefixes that end where a question is asked.
 
-    Beside the file, NAME.dropped.jsonl lists every stretch and step that is in no clip, with the reason.
+    NAME.dropped.jsonl, next to the file, lists every stretch and step that is in no clip, with the reason.
 
     Example: proctor datasets clips goalstep ~/data/goalstep --out clips.jsonl --option level=leaf
 

@@ -43,7 +43,7 @@ class ConvertSettings(Settings, frozen=True, kw_only=True):
 @app.command()
 @with_settings
 def convert(settings: ConvertSettings, output: Output) -> None:
-    """Convert recordings or task graphs; whatever does not go over is listed beside the target.
+    """Convert recordings or task graphs; what cannot be converted is listed next to the target.
 
     Example: proctor datasets convert session.eaf session.json --to activitynet
 

@@ -50,7 +50,7 @@ def get(settings: GetSettings, output: Output) -> None:
     """Fetch a data set's files, after showing its licence, its terms, and every file with its size and address.
 
     The data sets that come with Proctor declare no addresses: for them it says how to get the files, and takes, checked,
-    what the reader opens from a copy that you have (--from). Files that are there and right are kept. A fetch that was cut off goes on where it was: run the same command again.
+    what the reader opens from a copy that you have (--from). Files that are there and right are kept. Run the same command again to continue a download that was cut off.
 
     Example: proctor datasets get captaincook4d ~/data/captaincook4d --from ~/Downloads/annotations --dry-run
     """
@@ -81,7 +81,7 @@ def _ask() -> None:
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UserError(
-            "nobody can be asked whether the licence is accepted; nothing was fetched.",
+            "the licence cannot be accepted here: standard input is no terminal; nothing was fetched.",
             hint="read what is shown above, then add --yes",
         )
     if not typer.confirm("Fetch these files under this licence?", err=True):

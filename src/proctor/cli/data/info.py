@@ -41,7 +41,7 @@ def list_datasets(output: Output) -> None:
 @apps["info"].command()
 @with_settings
 def info(settings: Named, output: Output) -> None:
-    """Say what a data set is, its licence, how to get it, which files are read, and what its reader can do.
+    """Show what a data set is, its licence, how to get it, which files are read, and what its reader can do.
 
     Example: proctor datasets info goalstep
     """

@@ -27,15 +27,17 @@ class SplitSettings(PlaceSettings, frozen=True, kw_only=True):
         ),
     ] = ()
     rule: Annotated[str | None, option("Make one of the data set's own splits from its rule.")] = None
-    check: Annotated[Path | None, option("Say what this split file lets through.", metavar="FILE")] = None
+    check: Annotated[Path | None, option("Check this split file for leakage.", metavar="FILE")] = None
     near: Annotated[
         float | None,
-        option("With --check: also texts that share this part of their words.", ge=0.1, le=1.0),
+        option("With --check: also texts that share this fraction of their words.", ge=0.1, le=1.0),
     ] = None
     fractions: Annotated[str, option("Shares of the subsets.")] = "train=0.8,val=0.1,test=0.1"
-    stratify: Annotated[str | None, option("Attribute whose mixture should be alike in all subsets.")] = None
+    stratify: Annotated[
+        str | None, option("Attribute whose distribution should be similar in all subsets.")
+    ] = None
     fill: Annotated[
-        str, option("How groups are dealt out: balanced, or in-order (test first, then val, the rest train).")
+        str, option("How groups are assigned: balanced, or in-order (test first, then val, the rest train).")
     ] = "balanced"
     out: Annotated[Path | None, option("Folder for the split and how it was made.")] = None
     seed: Seed = 0

@@ -24,7 +24,7 @@ class SyntheticSettings(Settings, frozen=True, kw_only=True):
 @app.command()
 @with_settings
 def synthetic(settings: SyntheticSettings, output: Output) -> None:
-    """Make up manuals of five steps with pictures, to try what reads, orders or shows manuals.
+    """Generate synthetic manuals of five steps with pictures, to test what reads, orders or shows manuals.
 
     Texts alone decide 1 order of 4, pictures alone 1 of 6, both together all: a model that uses both can be right
     always, any other cannot. The folder is read as the data set wikihow.

@@ -29,8 +29,8 @@ def score(workspace: WorkspaceArgument, settings: ScoreSettings, spread: Spread,
     its difficulty. Points from 0 to 100 are a judge's; shares from 0 to 1 are of right letters, or of answers that mean the same.
     Runs of one kind of questions with the same judge are compared on the same items, p-values corrected over all pairs (Holm).
 
-    A score leaves out what failed, so each stands with its bounds: every question without a mark (failed, not marked, never asked) as
-    wrong, and as right. Only runs with marks for enough questions are ranked (--min-coverage); the others stand below, with why.
+    A score leaves out what failed, so each is shown with its bounds: every question without a mark (failed, not marked, never asked) as
+    wrong, and as right. Only runs with marks for enough questions are ranked (--min-coverage); the others are listed below, with the reason.
     With --json, 'runs' is the leaderboard: run, rank, score, low and high (these bounds), unit (100 for points, 1 for shares), coverage
     (0 to 1), failed, skipped, judge.
 

@@ -163,14 +163,14 @@ class _Drawer:
                 raise UserError(
                     f"these vectors are of format {version.format}, and this version of Proctor reads format {FORMAT}.",
                     where=str(file),
-                    hint="delete the folder, and the vectors are computed anew; or use the version that wrote it",
+                    hint="delete the folder, and the vectors are computed again; or use the version that wrote it",
                 )
             meta: _Meta = read_json(file, _Meta)
             if meta.name != self._name or not 0 < meta.dimension <= _MAX_DIMENSION or meta.shard_rows < 1:
                 raise UserError(
                     f"the folder does not hold vectors of {self._name!r} as it should.",
                     where=str(file),
-                    hint="delete the folder, and the vectors are computed anew",
+                    hint="delete the folder, and the vectors are computed again",
                 )
             self._meta = meta
         return self._meta

@@ -355,7 +355,7 @@ def load_lsa(file: Path) -> LsaEmbedder:
     Raises:
         UserError: if the file is missing, damaged or of another format.
     """
-    hint = "delete it; it is fitted anew from the corpus"
+    hint = "delete it; it is fitted again from the corpus"
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
             version = int(held["format"])

@@ -92,7 +92,7 @@ def _groups(required: Sequence[Counts]) -> dict[Counts, list[int]]:
         if len(counts) != len(MODALITIES) or min(counts) < 0 or not sum(counts):
             raise UserError(
                 f"Query {row} needs {counts} texts, tables and images; a pool by modalities needs at least one.",
-                hint="Use the pool 'all' for questions of which nobody knows what they need.",
+                hint="Use the pool 'all' for questions whose modalities are not known.",
             )
         groups.setdefault(counts, []).append(row)
     return groups

@@ -78,7 +78,7 @@ def read_here(job: Job) -> Answer:
     except Exception as error:  # a reader that a hostile file confused; the next file must be read
         said = f"{type(error).__name__}: {error}"[:200]
         return Answer(
-            failed=("unreadable", f"its reader failed ({said}). Save it anew, or in another format.")
+            failed=("unreadable", f"its reader failed ({said}). Save it again, or in another format.")
         )
 
 
@@ -155,7 +155,7 @@ class ReaderProcess:
         said = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
         return (
             "reader-died",
-            f"the process that read it ended with {said}. Save it anew (print it to a new file), or in another format.",
+            f"the process that read it ended with {said}. Save it again (print it to a new file), or in another format.",
         )
 
 

@@ -176,7 +176,7 @@ def _rows(text: str, delimiter: str) -> list[list[str]]:
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error as error:
         raise CannotReadError(
-            "damaged-table", f"no CSV: {error}. Write it anew with a spreadsheet."
+            "damaged-table", f"no CSV: {error}. Write it again with a spreadsheet."
         ) from None
 
 

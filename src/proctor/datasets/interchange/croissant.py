@@ -296,14 +296,14 @@ def _checked(object_: Mapping[str, Any], file: Path) -> Path:
         raise UserError(
             f"contentUrl {str(url)[:200]!r} is not a path inside the folder.",
             where=str(file),
-            hint="nothing is fetched: place the tables beside the metadata",
+            hint="nothing is fetched: place the tables next to the metadata",
         )
     table = file.parent / inside
     if not isinstance(expected, str) or file_sha256(table) != expected.lower():
         raise UserError(
             "the file's SHA-256 is not the one in the metadata.",
             where=str(table),
-            hint="it was changed: take the original, or export anew",
+            hint="it was changed: take the original, or export it again",
         )
     return table
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, is_there
 
@@ -101,7 +101,7 @@ def find_format(name: str) -> Format:
     for format_ in formats():
         if format_.name == name:
             return format_
-    raise UserError(f"there is no format '{name}'.", hint=f"known: {', '.join(f.name for f in formats())}")
+    raise UserError(f"there is no format '{name}'.", hint=did_you_mean(name, (f.name for f in formats())))
 
 
 def guess_format(path: Path, kind: Kind | None = None, *, to_read: bool = False) -> Format:

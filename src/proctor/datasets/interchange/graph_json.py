@@ -185,7 +185,9 @@ def render_captaincook(graphs: Sequence[TaskGraph]) -> tuple[bytes, tuple[Droppe
         UserError: if there is more than one graph.
     """
     graph = one_graph(graphs, "CaptainCook4D's format")
-    lost = [Dropped(graph.id, "graph_name", f"'{graph.name}': the name of the file stands for id and name")]
+    lost = [
+        Dropped(graph.id, "graph_name", f"'{graph.name}': id and name are taken from the name of the file")
+    ]
     lost += optional_lost(graph)
     if not _fits(graph):
         graph, renamed = _numbered(_with_terminals(graph))
@@ -253,7 +255,7 @@ FORMATS: Final = (
         lossless=False,
         loss=(
             "id and name of the graph: the name of the file stands for both",
-            "ids of steps, where they are not numbers between those of start and end: nodes are numbered anew",
+            "ids of steps, where they are not numbers between those of start and end: nodes are renumbered",
             "that there is no start or no end: START and END are added",
             "that steps are optional",
             "all graphs but one: a file holds one",

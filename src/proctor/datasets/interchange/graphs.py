@@ -13,7 +13,7 @@ from proctor.datasets.interchange.graph_json import parse_captaincook, parse_own
 from proctor.datasets.interchange.graphml import parse_graphml
 from proctor.datasets.interchange.howto import parse_howto
 from proctor.datasets.interchange.reading import parse_json
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.procedure.graph import GraphDraft
 
 __all__ = ["GRAPH_PARSERS", "graph_format", "load_graph_drafts"]
@@ -34,9 +34,8 @@ def graph_format(name: str) -> Format:
     Raises:
         UserError: if there is none.
     """
-    known = ", ".join(GRAPH_PARSERS)
     if name not in GRAPH_PARSERS:
-        raise UserError(f"there is no graph format '{name}'.", hint=f"known: {known}")
+        raise UserError(f"there is no graph format '{name}'.", hint=did_you_mean(name, GRAPH_PARSERS))
     return find_format(name)
 
 

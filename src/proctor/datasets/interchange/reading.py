@@ -97,7 +97,7 @@ def read_limited(path: Path) -> bytes:
         )
     data = read_bytes(path)
     if not data.removeprefix(codecs.BOM_UTF8).strip():
-        raise UserError("the file is empty.", where=str(path), hint="export it anew, or restore a copy")
+        raise UserError("the file is empty.", where=str(path), hint="export it again, or restore a copy")
     return data
 
 

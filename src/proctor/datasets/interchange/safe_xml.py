@@ -67,7 +67,7 @@ def parse_xml(data: bytes, where: str) -> Element:
         parser.Parse(data, True)
         return builder.close()
     except _RefusedError as error:
-        raise UserError(f"{error}.", where=where, hint="remove it, or export the file anew") from None
+        raise UserError(f"{error}.", where=where, hint="remove it, or export the file again") from None
     except (expat.ExpatError, LookupError, ValueError, AssertionError) as error:
         raise UserError(f"not XML: {error}.", where=where, hint="is the file complete?") from None
 

@@ -1,8 +1,8 @@
 r"""CSV: one row for each segment, for spreadsheets and data frames.
 
 Columns: ``recording_id``, ``activity_id``, ``activity_name``, ``duration``, ``video``, ``step_id``, ``text``,
-``start``, ``end`` (seconds, empty for a skipped step), ``performed``, ``mistakes`` (JSON: ``[["order", "too
-early"]]``) and one ``attribute:<name>`` for each attribute. A recording without segments is one row with
+``start``, ``end`` (seconds or a clock such as ``01:05.5``, empty for a skipped step), ``performed``, ``mistakes`` (JSON:
+``[["order", "too early"]]``, or by hand ``order: too early; timing: too long``) and one ``attribute:<name>`` for each attribute. A recording without segments is one row with
 ``segment`` empty; else ``segment`` counts from 1 within the recording. UTF-8 with a byte order mark, so that Excel
 shows accents.
 
@@ -27,8 +27,9 @@ import msgspec
 from proctor.datasets.interchange.checks import UNKNOWN_ACTIVITY, Collector, mistakes_from, writable
 from proctor.datasets.interchange.format import Format, Imported
 from proctor.datasets.interchange.reading import load_text
+from proctor.datasets.plain.build import parse_time
 from proctor.errors import UserError
-from proctor.procedure.recording import Recording, Segment
+from proctor.procedure.recording import MISTAKE_KINDS, Recording, Segment
 from proctor.records import Dropped, atomic_write
 from proctor.spreadsheet import safe_cell, wide_cells
 
@@ -212,11 +213,11 @@ def _value(cell: str) -> str | None:
 
 
 def _seconds(cell: str) -> float | str | None:
-    """Return a number; the text itself where it is none, so that the message can quote it."""
+    """Return a number; the text itself where it is neither one nor a clock, so that the message can quote it."""
     if not cell:
         return None
     try:
-        return float(cell) if "_" not in cell else cell
+        return parse_time(cell) if ":" in cell else float(cell) if "_" not in cell else cell
     except ValueError:
         return cell
 
@@ -227,7 +228,10 @@ def _mistakes(cell: str) -> Any:
     try:
         pairs = msgspec.json.decode(unguard(cell).encode(), type=list[tuple[str, str]])
     except (msgspec.MsgspecError, RecursionError):
-        return None
+        parts = (part.partition(":") for part in unguard(cell).split(";"))
+        pairs = [(kind.strip().lower(), text.strip()) for kind, _, text in parts]
+        if not {kind for kind, _ in pairs} <= set(MISTAKE_KINDS):
+            return None
     return mistakes_from([{"kind": kind, "text": text} for kind, text in pairs])
 
 

@@ -112,7 +112,9 @@ def build_graph(activity: PlainActivity, place: Place, problems: Problems) -> Ta
         for key, said in (("optional", step.optional), ("last", step.last)):
             if said and str(step.id) in (start, end):
                 problems.add(
-                    place / "steps" / i / key, "nobody performs the start or the end.", f"remove '{key}'"
+                    place / "steps" / i / key,
+                    "the start and the end are no steps that are done.",
+                    f"remove '{key}'",
                 )
     if problems.count > before:
         return None
@@ -277,7 +279,7 @@ def _build_segment(
         problems.add(
             place / "step",
             f"'{step_id}' is the {'start' if step_id == graph.start else 'end'} of the activity; "
-            "nobody performs it.",
+            "it is not a step that is done.",
             "remove the segment",
         )
     return Segment(step_id, graph[step_id].text, start, end, plain.performed, tuple(mistakes))

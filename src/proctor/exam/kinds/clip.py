@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from proctor.errors import MissingExtraError, UserError
+from proctor.errors import MissingExtraError, UserError, did_you_mean
 from proctor.exam.card import Exhibited
 from proctor.exam.choice import (
     Order,
@@ -106,7 +106,7 @@ class ClipAsking:
     def __post_init__(self) -> None:
         """Refuse a style that is none before anything is asked."""
         if self.style not in STYLES:
-            raise UserError(f"{self.style!r} is no style of prompts.", hint=f"choose of {', '.join(STYLES)}")
+            raise UserError(f"{self.style!r} is no style of prompts.", hint=did_you_mean(self.style, STYLES))
 
     @property
     def label(self) -> str:
@@ -191,7 +191,7 @@ class _Clip(Kind[ClipAsking]):
         style = next((known for known in STYLES if known == (options.style or "d")), None)
         if style is None:
             raise UserError(
-                f"{options.style!r} is no style of prompts.", hint=f"choose of {', '.join(STYLES)}"
+                f"{options.style!r} is no style of prompts.", hint=did_you_mean(options.style or "", STYLES)
             )
         return ClipAsking(
             view=ClipView.parse(text), style=style, shuffle=options.shuffle, circular=options.circular

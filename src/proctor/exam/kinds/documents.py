@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from proctor.corpus.source import Source as CorpusSource
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.kind import (
     Answer,
     Call,
@@ -118,7 +118,7 @@ class _Documents(Kind[DocumentsAsking]):
         if not retriever or not most.isdecimal() or int(most) < 1:
             raise UserError(
                 f"questions about documents cannot be answered from {text[:80]!r}.",
-                hint="gold, or RETRIEVER@k such as bm25@5",
+                hint=did_you_mean(text, ("gold",), "gold, or RETRIEVER@k such as bm25@5"),
             )
         return DocumentsAsking(retriever, int(most))
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.judge import ANSWER_LIMIT, RuleJudge
 from proctor.exam.judge_marks import Scale
 from proctor.exam.kinds.example import Performed
@@ -97,7 +97,7 @@ class Rubric:
         if found is None:
             raise UserError(
                 f"there is no rubric {text[:80]!r}.",
-                hint=f"there are {', '.join(r.name for r in rubrics())}",
+                hint=did_you_mean(text, (r.name for r in rubrics())),
             )
         return found
 

@@ -15,7 +15,7 @@ from typing import Final, Literal, get_args
 import msgspec
 import numpy as np
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.card import Exhibited, evidence_parts
 from proctor.exam.choice import CREDIT, read_choice
 from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Floor, Kind, Shown, Talk, Turn, ViewOptions
@@ -126,10 +126,14 @@ class _Order(Kind[OrderView]):
         shows = next((known for known in get_args(Shows) if known == named), None)
         style = next((known for known in get_args(Style) if known == (options.style or "listwise")), None)
         if shows is None or (plus and more != "goal"):
-            hint = f"views: {', '.join(get_args(Shows))}; each +goal"
+            hint = did_you_mean(
+                named,
+                get_args(Shows) if shows is None else (),
+                f"views: {', '.join(get_args(Shows))}; each +goal",
+            )
             raise UserError(f"{text!r} is no view of steps to order.", hint=hint)
         if style is None:
-            hint = f"choose of {', '.join(get_args(Style))}"
+            hint = did_you_mean(options.style or "", get_args(Style))
             raise UserError(f"{options.style!r} is no style of orders.", hint=hint)
         return OrderView(shows=shows, goal=bool(plus), style=style)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.choice import Order, order_of, parse_order, read_choice, shown_order, spell_order
 from proctor.exam.clip_view import ClipView
 from proctor.exam.fitting import ever_smaller
@@ -206,7 +206,7 @@ class _Step(Kind[StepAsking]):
         if style is None:
             raise UserError(
                 f"{options.style!r} is no style of questions about steps.",
-                hint=f"choose of {', '.join(STYLES)}",
+                hint=did_you_mean(options.style or "", STYLES),
             )
         if text.strip() in ("times", "question"):
             return StepAsking(times=text.strip() == "times", style=style)
@@ -215,7 +215,11 @@ class _Step(Kind[StepAsking]):
         if not text.strip().startswith("frames"):
             raise UserError(
                 f"{text!r} is no view of a step.",
-                hint="views: frames:8, frames:fps1:32@full, video:360p, times, question",
+                hint=did_you_mean(
+                    text,
+                    ("frames", "video", "times", "question"),
+                    "views: frames:8, frames:fps1:32@full, video:360p, times, question",
+                ),
             )
         return StepAsking(seen=ClipView.parse(text), times=True, style=style)
 

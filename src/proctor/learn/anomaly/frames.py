@@ -38,7 +38,7 @@ BACKGROUND: Final = -1
 _CHUNK: Final = 4_096
 """Rows of a store that are looked at together."""
 
-_AGAIN: Final = "convert or extract the features once more; proctor features check tells what is wrong"
+_AGAIN: Final = "convert or extract the features once more; proctor features check shows what is wrong"
 
 
 def normal_recordings(data: StepData) -> frozenset[str]:

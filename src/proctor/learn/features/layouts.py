@@ -180,7 +180,7 @@ def _found_file(file: Path, layout: Layout) -> Found | None:
     stride = named["stride"]
     if stride is not None and _number(stride) != layout.seconds:
         raise UserError(
-            f"the name tells of a row every {stride} s; {layout.backbone} has one every {layout.seconds:g} s.",
+            f"by its name there is a row every {stride} s; {layout.backbone} has one every {layout.seconds:g} s.",
             where=str(file),
             hint=f"give --seconds {stride}",
         )
@@ -231,7 +231,7 @@ def read_features(found: Found, layout: Layout) -> NDArray[Any]:
         raise UserError(
             f"the array has {read:,} rows, too few for one.",
             where=where,
-            hint="extract the features of the recording anew",
+            hint="extract the features of the recording again",
         )
     return rows
 
@@ -273,7 +273,7 @@ def _read_file(path: Path, keys: Iterable[str]) -> NDArray[Any]:
         raise UserError(
             f"the file is damaged or cut off: {what or type(error).__name__}.",
             where=str(path),
-            hint="copy or extract it anew",
+            hint="copy or extract it again",
         ) from None
 
 
@@ -314,12 +314,12 @@ def _read_array(stream: IO[bytes], size: int, where: str) -> NDArray[Any]:
         raise UserError(
             f"the array of shape {shape} needs {claimed + begin:,} bytes, but there are {size:,}.",
             where=where,
-            hint="the file is cut off or damaged: copy or extract it anew",
+            hint="the file is cut off or damaged: copy or extract it again",
         )
     data = stream.read(claimed + 1)
     if len(data) != claimed:
         raise UserError(
-            f"the array ends after {len(data):,} of {claimed:,} bytes.", where=where, hint="copy it anew"
+            f"the array ends after {len(data):,} of {claimed:,} bytes.", where=where, hint="copy it again"
         )
     return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
 
@@ -342,7 +342,7 @@ def _read_header(stream: IO[bytes], where: str) -> tuple[np.dtype[Any], tuple[in
         shape, fortran, dtype = read(io.BytesIO(header), max_header_size=_MAX_HEADER)
     except Exception as error:  # a parser of Python's literals at work: it may raise anything
         raise UserError(
-            f"the array's header cannot be read: {error}.", where=where, hint="copy it anew"
+            f"the array's header cannot be read: {error}.", where=where, hint="copy it again"
         ) from None
     if min(shape, default=0) < 0:
         raise UserError(f"the array claims the shape {shape}.", where=where, hint="the file is damaged")

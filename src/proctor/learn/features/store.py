@@ -481,7 +481,7 @@ class StoreWriter:
             raise UserError(
                 f"what was begun there is of other features: {told}.",
                 where=str(self.part),
-                hint="give the same settings, or remove the folder to begin anew",
+                hint="give the same settings, or remove the folder to start over",
             )
         size, kept, end = self._rows.seek(0, os.SEEK_END), 0, len(first) + 1
         for number, line in enumerate(lines[:-1], 2):

@@ -162,7 +162,7 @@ def _video(
         raise UserError(
             f"the features of recording '{id_}' hold what is no number.",
             where=str(store.path),
-            hint="convert or extract the features once more; proctor features check tells what is wrong",
+            hint="convert or extract the features once more; proctor features check shows what is wrong",
         )
     rows = np.floor((np.arange(frames) + 0.5) / rate / store.seconds).astype(np.int64)
     # What lies past the last row (a video a little longer than its features) is seen by the last row.

@@ -251,7 +251,7 @@ def split_system(messages: tuple[Message, ...], who: str) -> tuple[str, tuple[Me
         if message.media:
             raise UserError(f"{who} takes only text in a system message.")
     if not rest:
-        raise UserError(f"{who} needs a user message besides the system message.")
+        raise UserError(f"{who} needs a user message in addition to the system message.")
     return "\n\n".join(message.text for message in messages[:first]), rest
 
 

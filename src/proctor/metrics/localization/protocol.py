@@ -283,7 +283,7 @@ def _evaluated(
         outside = int((~predictions.in_videos(chosen)).sum())
         counts["predictions outside the list"] = outside
         if outside:
-            notes.append(f"{outside:,} predictions lie outside the listed videos and were left out.")
+            notes.append(f"{outside:,} predictions are outside the listed videos and were left out.")
     return kept, predictions.take(predictions.in_videos(chosen))
 
 
@@ -310,7 +310,7 @@ def _without_truth(
     if not inside.all():
         videos = set(predictions.used_videos()) - set(annotated)
         notes.append(
-            f"{int((~inside).sum()):,} predictions lie in {len(videos)} videos without ground truth and {fate}: "
+            f"{int((~inside).sum()):,} predictions are in {len(videos)} videos without ground truth and {fate}: "
             f"{_some(videos)}."
         )
 
@@ -332,7 +332,7 @@ def _without_strangers(
     if len(predictions) and not inside.any():
         notes.append(
             "Beware: no predicted label occurs in the ground truth "
-            f"({_some(predictions.used_labels())} against {_some(truth.used_labels())}): are both named alike?"
+            f"({_some(predictions.used_labels())} against {_some(truth.used_labels())}): do both have the same names?"
         )
     return predictions.take(inside)
 

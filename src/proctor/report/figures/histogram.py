@@ -15,6 +15,7 @@ from proctor.report.figures.parts import (
     label,
     line,
     nothing,
+    numbered,
     require_equal_lengths,
     scrolling,
     text_at,
@@ -128,8 +129,12 @@ def _said(marks: Sequence[tuple[str, float, bool]], unit: str) -> Markup:
 
 def _table(figure: Histogram) -> Markup:
     rows = join(
-        Markup('<tr><th scope="row">{}</th><td class="num">{:,}</td></tr>').format(_bin(low, high), count)
-        for low, high, count in zip(figure.edges[:-1], figure.edges[1:], figure.counts, strict=True)
+        Markup('<tr><th scope="row">{}</th><td class="num">{}</td></tr>').format(
+            _bin(low, high), numbered(n, f"{count:,}")
+        )
+        for n, (low, high, count) in enumerate(
+            zip(figure.edges[:-1], figure.edges[1:], figure.counts, strict=True)
+        )
     )
     table = Markup(
         '<table class="listed"><thead><tr><th scope="col">{}</th><th scope="col" class="num">n</th></tr></thead><tbody>{}</tbody></table>'

@@ -13,6 +13,7 @@ from proctor.report.figures.parts import (
     join,
     label,
     nothing,
+    numbered,
     percent,
     plain_svg,
     require_equal_lengths,
@@ -78,8 +79,8 @@ def _line(plot: IntervalPlot, number: int, scale: Scale, with_chance: bool) -> M
     ).format(
         label(plot.labels[number]),
         plain_svg(_HEIGHT, _marks(scale, value, low, high, chance), "chart"),
-        show_value(value, scale.digits),
-        ends,
+        numbered(number, show_value(value, scale.digits)),
+        numbered(number, ends),
         last,
     )
 

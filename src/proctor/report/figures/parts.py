@@ -18,6 +18,7 @@ __all__ = [
     "label",
     "line",
     "nothing",
+    "numbered",
     "percent",
     "plain_svg",
     "require_equal_lengths",
@@ -127,6 +128,11 @@ def scrolling(title: str, body: Markup) -> Markup:
     return Markup('<div class="scroll" role="region" aria-label="{}" tabindex="0">{}</div>').format(
         label(title), body
     )
+
+
+def numbered(n: int, text: str) -> Markup:
+    """Return a number of a picture that a page may lead somewhere from: the n-th of them, or one that leads to the same."""
+    return Markup('<data value="{}">{}</data>').format(n, text)
 
 
 def nothing(text: str) -> Markup:

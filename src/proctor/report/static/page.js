@@ -14,6 +14,14 @@
     .map((row) => [row, row.dataset.run.split(" "), row.dataset.mark, row.dataset.score]));
   const answered = (rows, n) => {
     const run = runs[n].value, mark = marks[n].value;
+    if (["marked", "no mark", "not asked"].includes(mark)) {
+      const lacks = (name) => {
+        const own = rows.find(([, names]) => names.includes(name));
+        return mark === "not asked" ? !own : own?.[3] === undefined;
+      };
+      const wanted = run ? [run] : [...runs[n].options].map((option) => option.value).filter(Boolean);
+      return mark === "marked" ? !wanted.every(lacks) : wanted.some(lacks);
+    }
     return !run && !mark || rows.some(([, names, given]) => (!run || names.includes(run)) && (!mark || given === mark));
   };
   // -1, 0 or 1: the first run's mark against the second one's; null where one of them has none
@@ -29,19 +37,19 @@
     cards.forEach((card, n) => {
       let fits = (!wanted || texts[n].includes(wanted))
         && facets.every((one) => !one.value || (card.dataset["f" + one.dataset.facet] ?? "").split(" ").includes(one.value))
-        && runs.every((_, k) => answered(said[n], k));
+        && (beside && than.value === "not compared" || runs.every((_, k) => answered(said[n], k)));
       if (fits && beside) {
         const sign = against(said[n]);
         const word = sign === null ? "" : ["worse", "equal", "better"][sign + 1];
         if (word) counts[word] += 1;
-        fits = !than.value || word === than.value;
+        fits = !than.value || than.value === (than.value.endsWith("compared") ? sign === null ? "not compared" : "compared" : word);
       }
       said[n].forEach(([row, names]) => { row.hidden = beside && !runs.some((run) => names.includes(run.value)); });
       card.hidden = !fits;
       shown += fits ? 1 : 0;
     });
     const names = runs.map((run) => run.selectedOptions[0]?.text);
-    found.textContent = `${shown} of ${cards.length} examples`
+    found.textContent = `${shown} of ${cards.length} examples` + (found.dataset.left ? ` (${found.dataset.left} more questions have no room on the page)` : "")
       + (beside ? `. ${names[0]} beside ${names[1]}: ${counts.better} better, ${counts.equal} equal, ${counts.worse} worse` : "");
   };
   const read = (query) => {
@@ -58,17 +66,19 @@
   const keep = () => {
     const chosen = fields.filter((field) => field.value)
       .map((field) => [field.dataset.key, field === word ? field.value : field.selectedOptions[0].text]);
-    history.replaceState(null, "", chosen.length ? "#find?" + new URLSearchParams(chosen) : "#examples");
+    const sorted = location.hash.match(/;.*/)?.[0] ?? "";
+    history.replaceState(null, "", (chosen.length ? "#find?" + new URLSearchParams(chosen) : "#examples") + sorted);
   };
   const reveal = () => {
-    if (location.hash.startsWith("#find?")) {
-      read(location.hash.slice(6));
+    const [place] = location.hash.slice(1).split(";");
+    if (place.startsWith("find?")) {
+      read(place.slice(5));
       document.getElementById("filters").scrollIntoView();
       const first = cards.find((card) => !card.hidden);
       if (first) first.open = true;
       return;
     }
-    const card = document.getElementById(location.hash.slice(1))?.closest(".example");
+    const card = document.getElementById(place)?.closest(".example");
     if (!card) return;
     if (card.hidden) read("");
     card.open = true;

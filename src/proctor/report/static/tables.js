@@ -7,9 +7,30 @@
     return [Number.isNaN(number) ? null : number, text];
   };
   const compare = ([a, s], [b, t]) => a !== null && b !== null ? a - b : s.localeCompare(t, "en", { numeric: true });
+  // the address names sorted tables and their columns behind a semicolon, with a minus where they fall: #moment;moment:+Leaderboard=-Score
+  const sorted = new Map();
+  let orders = new URLSearchParams();
+  const keep = () => {
+    if (String(orders)) history.replaceState(null, "", `${location.hash.split(";")[0] || "#"};${orders}`);
+  };
   for (const table of document.querySelectorAll("table.sortable")) {
     const heads = [...table.tHead.rows[0].cells];
     const body = table.tBodies[0];
+    const names = heads.map((head) => head.textContent);
+    const title = `${table.closest("section").id}: ${table.closest(".scroll").getAttribute("aria-label")}`;
+    const sort = (column, falling) => {
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      heads[column].setAttribute("aria-sort", falling ? "descending" : "ascending");
+      const rows = [...body.rows].map((row) => [value(row, column), row]);
+      const empty = ([[number, text]]) => number === null && (text === "" || text === "\u2013");
+      rows.sort((a, b) => empty(a) - empty(b) || (falling ? -1 : 1) * compare(a[0], b[0]));
+      body.append(...rows.map(([, row]) => row));
+    };
+    sorted.set(title, (order) => {
+      const column = names.indexOf(order.replace(/^-/, ""));
+      if (column >= 0) sort(column, order.startsWith("-"));
+      return table;
+    });
     heads.forEach((head, column) => {
       const button = document.createElement("button");
       button.type = "button";
@@ -18,15 +39,21 @@
       head.append(button);
       button.addEventListener("click", () => {
         const falling = head.getAttribute("aria-sort") !== "descending";
-        heads.forEach((other) => other.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", falling ? "descending" : "ascending");
-        const rows = [...body.rows].map((row) => [value(row, column), row]);
-        const empty = ([[number, text]]) => number === null && (text === "" || text === "\u2013");
-        rows.sort((a, b) => empty(a) - empty(b) || (falling ? -1 : 1) * compare(a[0], b[0]));
-        body.append(...rows.map(([, row]) => row));
+        sort(column, falling);
+        orders.set(title, (falling ? "-" : "") + names[column]);
+        keep();
       });
     });
   }
+  const restore = () => {
+    const [place, given] = location.hash.slice(1).split(";");
+    if (given === undefined) return keep(); // a link of the page: its tables stay as they are
+    orders = new URLSearchParams(given);
+    const tables = [...orders].map(([title, order]) => sorted.get(title)?.(order));
+    (document.getElementById(place) ?? (place ? null : tables[0]))?.scrollIntoView();
+  };
+  addEventListener("hashchange", restore);
+  restore();
 
   // -- copying: a cell is its number, and behind it what stands below it in brackets
   const said = (cell) => {

@@ -286,7 +286,7 @@ def withdraw(root: Path, settings: WithdrawSettings) -> Withdrawn:
             old.replace(folder)
         if wrong := check_release(folder, read_json(folder / MANIFEST, ReleaseManifest)):
             seen = f"the release is not what its manifest says: {wrong[0]}."
-            raise UserError(seen, where=str(folder), hint="get it anew")
+            raise UserError(seen, where=str(folder), hint="get it again")
     new = tuple(name for name in mine if name not in before)
     if settings.yes and new:
         note_withdrawal(root, Withdrawal(day=_day(settings.day), recordings=new))

@@ -69,7 +69,7 @@ class PlanSettings(Settings, frozen=True, kw_only=True):
     ] = None
     seed: Annotated[int | None, option("Of scripts and plan (default 0).")] = None
     from_: Annotated[date | None, option("First day of recording, such as 2026-12-01.", "--from", metavar="DAY", parse=_day)] = None  # fmt: skip
-    per_day: Annotated[int, option("Recordings of a day, with --from.", ge=1, le=1000)] = 3
+    per_day: Annotated[int, option("Recordings per day, with --from.", ge=1, le=1000)] = 3
     hints: Annotated[str | None, option("Model that proposes mistakes for each step.", metavar="MODEL")] = (
         None
     )
@@ -155,7 +155,7 @@ class RecordSettings(Settings, frozen=True, kw_only=True):
     participant: Annotated[str, option("Code of the participant of such a recording, never a name.")] = ""
     environment: Annotated[str, option("Where such a recording is made.")] = ""
     seconds: Annotated[float | None, option("Stop after this time; otherwise on Ctrl-C.", ge=0.1)] = None
-    serve: Annotated[bool, option("Wait for the studio's verbs (arm, start, mark, stop).")] = False
+    serve: Annotated[bool, option("Wait for the studio's commands (arm, start, mark, stop).")] = False
     preflight: Annotated[bool, option("Check sensors, disk and battery, and record nothing.")] = False
     resume: Annotated[bool, option("Go on with an interrupted recording.")] = False
     close: Annotated[bool, option("End an interrupted recording with what is there.")] = False
@@ -236,13 +236,13 @@ class SyncSettings(Settings, frozen=True, kw_only=True):
 
     recording: Recordings = ()
     base: Annotated[
-        str, option("Stream whose moments the others are put at (default: the first required video).")
+        str, option("Stream to whose timestamps the others are aligned (default: the first required video).")
     ] = ""
     rule: Annotated[
         Literal["nearest", "published"],
         option("How samples are matched; published is the rule of CaptainCook4D's system, to compare with."),
     ] = "nearest"
     tolerance_ms: Annotated[
-        float, option("No match is farther off, whatever the stream's period.", ge=0.1, le=60_000)
+        float, option("Largest time difference of a match, whatever the stream's period.", ge=0.1, le=60_000)
     ] = 100.0
-    allow_repeat: Annotated[bool, option("A sample may serve several moments of the base.")] = True
+    allow_repeat: Annotated[bool, option("A sample may match several timestamps of the base.")] = True

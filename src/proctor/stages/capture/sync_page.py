@@ -20,7 +20,7 @@ _TONES: Final[dict[Verdict, str]] = {"good": "better", "usable": "", "poor": "wo
 _WIDTH, _LEFT, _RIGHT, _TOP, _HEIGHT, _BOTTOM = 760, 58, 12, 10, 130, 38
 _GUIDE: Final = (
     "Each point is the least delay of ten seconds, or a two-way probe: how far it lies above the map, a straight line for each segment. "
-    "Whole lines across are borders of segments, where the clock jumped or began anew. A good map has points close to 0 without a bend."
+    "Whole lines across are borders of segments, where the clock jumped or started over. A good map has points close to 0 without a bend."
 )
 _SHOWN: Final = 40
 """Gaps of a stream that are listed; the others are counted."""

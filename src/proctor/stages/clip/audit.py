@@ -69,9 +69,9 @@ def audit(
         calls = models.closing()
     if run.interrupted:
         raise UserError(
-            "the audit was not brought to its end.",
+            "the audit was not finished.",
             where=str(root),
-            hint="the same command goes on, and pays for nothing twice",
+            hint="the same command continues, and nothing is paid for twice",
         )
     report = score_audit(planted.planted, run.results)
     write_jsonl(workspace.file(AUDIT_PLANTED), planted.planted)

@@ -12,7 +12,7 @@ from proctor.ask.clip.filters import FilterModels, Filters, FilterSettings, run_
 from proctor.ask.clip.known import Known, known_question
 from proctor.ask.clip.record import pair_question
 from proctor.ask.moment.promqa_prompt import generation_prompts
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.question import Item, Question
 from proctor.llm.estimate import Estimate
 from proctor.records import write_json, write_jsonl
@@ -171,7 +171,7 @@ def _questions(workspace: Workspace, on: str) -> list[Question]:
     raise UserError(
         f"there is nothing to filter{f' of the kind {on[:80]!r}' if on else ''}.",
         where=str(workspace.root),
-        hint=f"there are questions of the kind {', '.join(there)}"
+        hint=did_you_mean(on, there)
         if there
         else "generate questions first: proctor generate, proctor generate documents or proctor generate clip",
     )

@@ -77,7 +77,7 @@ def read_clips(options: PairOptions) -> ClipSet:
     if options.dataset and len(options.dataset) != len(options.data):
         raise UserError(
             f"{len(options.dataset)} readers are named for {len(options.data)} folders.",
-            hint="name one for each, or none: folders tell by their files what they are",
+            hint="name one for each, or none: folders are recognised by their files",
         )
     clips: list[ShownClip] = []
     dropped: list[Dropped] = []

@@ -30,15 +30,16 @@ class PairOptions(ReplyOptions, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "pairs"
 
-    generator: Annotated[str, option("Model that writes pairs.", "-g")] = ""
+    generator: Annotated[str, option("Model that writes pairs.", "-g", metavar="MODEL")] = ""
     data: Annotated[
         tuple[Path, ...], option("Folder of annotated videos; may be repeated (the first time only).")
     ] = ()
     dataset: Annotated[
-        tuple[str, ...], option("Reader of each folder; found out by its files where none is named.")
+        tuple[str, ...],
+        option("Reader of each folder; recognised by its files by default.", metavar="DATASET"),
     ] = ()
     categoriser: Annotated[
-        str, option("Model that names the category of a pair (default: the generator).")
+        str, option("Model that names the category of a pair (default: the generator).", metavar="MODEL")
     ] = ""
     level: Annotated[
         tuple[Literal["coarse", "fine"], ...], option("coarse (events), fine (objects); default both.")
@@ -60,7 +61,7 @@ class PairOptions(ReplyOptions, frozen=True, kw_only=True):
         from proctor.ask.clip.pairs import PairModels
 
         if not self.generator:
-            raise UserError("nobody was named who writes pairs.", hint="name a model: -g openai/gpt-4o")
+            raise UserError("no model was named that writes pairs.", hint="name a model: -g openai/gpt-4o")
         return PairModels(generator=self.generator, categoriser=self.categoriser)
 
     def recorded(self) -> dict[str, Json]:
@@ -81,7 +82,7 @@ class Assisted(ReplyOptions, frozen=True, kw_only=True):
     """Who votes, and where to stop."""
 
     assistant: Annotated[
-        tuple[str, ...], option("Model that votes; three different ones in the paper.", "-a")
+        tuple[str, ...], option("Model that votes; three different ones in the paper.", "-a", metavar="MODEL")
     ] = ()
     seed: Seed = 0
     limit: Limit = None
@@ -93,15 +94,20 @@ class FilterOptions(Assisted, frozen=True, kw_only=True):
     section: ClassVar[str] = "filter"
 
     judge: Annotated[
-        tuple[str, ...], option("Model that filters with the annotated steps given; may be repeated.", "-j")
+        tuple[str, ...],
+        option("Model that filters with the annotated steps given; may be repeated.", "-j", metavar="MODEL"),
     ] = ()
     consistency: Annotated[
-        str, option("Model that says whether two answers mean the same (default: the first judge).")
+        str,
+        option(
+            "Model that says whether two answers mean the same (default: the first judge).", metavar="MODEL"
+        ),
     ] = ""
     on: Annotated[
         str,
         option(
-            "Only these: pairs, candidates (about moments), styled (about documents), or a kind by its name."
+            "Only these: pairs, candidates (about moments), styled (about documents), or a kind by its name.",
+            metavar="pairs|candidates|styled|KIND",
         ),
     ] = ""
     only: Annotated[
@@ -110,10 +116,16 @@ class FilterOptions(Assisted, frozen=True, kw_only=True):
             "unspecific, tricky, hallucination, blind; may be repeated (default: all for which a model was named)."
         ),
     ] = ()
-    votes: Annotated[int, option("Of judges on each filter but blind; odd, a majority drops.", ge=1)] = 1
+    votes: Annotated[
+        int, option("Votes of judges on each filter except blind; odd, a majority drops the question.", ge=1)
+    ] = 1
     benchmark_share: Annotated[
         float,
-        option("Of the kept pairs, by whole videos, for the benchmark; the others train.", ge=0, le=1),
+        option(
+            "Share of the kept pairs, by whole videos, for the benchmark; the rest is for training.",
+            ge=0,
+            le=1,
+        ),
     ] = 1.0
     cap: Annotated[int | None, option("Pairs of the benchmark at most (published: 5,000).", ge=1)] = None
 
@@ -127,7 +139,7 @@ class FilterOptions(Assisted, frozen=True, kw_only=True):
         from proctor.ask.clip.filters import FilterModels
 
         if not self.judge and not self.assistant:
-            raise UserError("nobody was named who filters.", hint="name a judge (-j) and assistants (-a)")
+            raise UserError("no model was named that filters.", hint="name a judge (-j) and assistants (-a)")
         return FilterModels(judges=self.judge, assistants=self.assistant, consistency=self.consistency)
 
     @property
@@ -164,15 +176,17 @@ class ChoiceOptions(Assisted, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "choices"
 
-    writer: Annotated[str, option("Model that writes wrong answers.", "-w")] = ""
+    writer: Annotated[str, option("Model that writes wrong answers.", "-w", metavar="MODEL")] = ""
     on: Annotated[
         Literal["pairs", "items", "styled"] | None,
         option(
-            "pairs (those that filters keep), items (built ones of every kind) or styled; found out by the files."
+            "pairs (those that filters keep), items (built ones of every kind) or styled; recognised by the files by default."
         ),
     ] = None
-    typed: Annotated[int, option("Wrong answers made by rule from annotations, of four.", ge=0, le=4)] = 0
-    attempts: Annotated[int, option("At a question; then it stays open-ended.", ge=1)] = 10
+    typed: Annotated[
+        int, option("How many of the four wrong answers are made by rule from annotations.", ge=0, le=4)
+    ] = 0
+    attempts: Annotated[int, option("Attempts at a question; then it stays open-ended.", ge=1)] = 10
     confirm: Annotated[
         Literal["off", "report", "require"],
         option("A fresh vote after acceptance: off, report, or require."),
@@ -189,7 +203,7 @@ class ChoiceOptions(Assisted, frozen=True, kw_only=True):
 
         if not self.writer:
             raise UserError(
-                "nobody was named who writes wrong answers.", hint="name a model: -w openai/gpt-4o"
+                "no model was named that writes wrong answers.", hint="name a model: -w openai/gpt-4o"
             )
         return ChoiceModels(writer=self.writer, assistants=self.assistant)
 

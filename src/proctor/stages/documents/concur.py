@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.concur import (
     ConcurrenceTable,
     MarkSheet,
@@ -45,7 +45,7 @@ def compare(
         UserError: if something is missing, or fewer than two systems are in both.
     """
     if by not in MEASURES:
-        raise UserError(f"systems cannot be ranked by {by!r}.", hint=f"there are {', '.join(MEASURES)}")
+        raise UserError(f"systems cannot be ranked by {by!r}.", hint=did_you_mean(by, MEASURES))
     return concur(mark_sheet(a, by), mark_sheet(b, by), confidence=confidence, resamples=resamples, seed=seed)
 
 

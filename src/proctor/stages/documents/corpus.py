@@ -222,7 +222,7 @@ def _labels(files: Sequence[Path]) -> dict[Path, str]:
         other = names.setdefault(path.resolve().name, path)
         if other is not path:
             raise UserError(
-                f"'{other}' and '{path}' have the same name, so that their sources could not be told apart.",
+                f"'{other}' and '{path}' have the same name, so that their sources could not be distinguished.",
                 hint="name the folder that holds both, or rename one of them",
             )
     return {path: path.resolve().name if path.is_dir() else "" for path in paths}
@@ -233,9 +233,9 @@ def _require_elsewhere(root: Path, files: Sequence[Path]) -> None:
     for path in files:
         if root.resolve().is_relative_to(path.resolve()):
             raise UserError(
-                f"the workspace {str(root)!r} lies within the folder that is read: its own files would become sources.",
+                f"the workspace {str(root)!r} is inside the folder that is read: its own files would become sources.",
                 where=str(path),
-                hint="put the workspace beside the folder",
+                hint="put the workspace next to the folder",
             )
 
 

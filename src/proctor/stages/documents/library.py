@@ -132,7 +132,7 @@ class Library:
             folder, used = self.workspace.file(_VECTORS), spec
             if is_served(spec) and in_trial(self.workspace.root):
                 logging.getLogger("proctor.corpus").warning(
-                    "a dry run asks no server for vectors: lsa stands in for %s, whose calls are not counted",
+                    "a dry run asks no server for vectors: lsa is used in place of %s, whose calls are not counted",
                     spec,
                 )
                 used = "lsa"

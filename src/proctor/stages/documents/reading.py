@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import msgspec
 
 from proctor.corpus.question import CorpusQuestion
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.kinds.documents_question import as_asked, corpus_question, document_facts, gold_of
 from proctor.exam.question import Question
 from proctor.records import content_hash, is_there, read_json, read_jsonl
@@ -134,9 +134,7 @@ def load_questions(
     """
     named = next((known for known in QUESTION_SETS if known == which), None)
     if named is None:
-        raise UserError(
-            f"there is no set of questions {which!r}.", hint=f"there are {', '.join(QUESTION_SETS)}"
-        )
+        raise UserError(f"there is no set of questions {which!r}.", hint=did_you_mean(which, QUESTION_SETS))
     found = (
         [as_asked(question, named) for question in load_written(workspace)]
         if named == "styled"

@@ -44,7 +44,9 @@ class CorpusOptions(ReplyOptions, frozen=True, kw_only=True):
         tuple[Path, ...],
         option("Folder of a data set that holds a corpus (MultiModalQA, OTT-QA, sources.jsonl)."),
     ] = ()
-    dataset: Annotated[str | None, option("Its reader; found out by its files where it is not named.")] = None
+    dataset: Annotated[
+        str | None, option("Its reader; recognised by its files by default.", metavar="DATASET")
+    ] = None
     recordings: Annotated[
         tuple[Path, ...],
         option(
@@ -58,17 +60,17 @@ class CorpusOptions(ReplyOptions, frozen=True, kw_only=True):
     near: Annotated[
         float | None,
         option(
-            "Collapse texts and tables that are this alike, such as 0.9 (default: equal ones alone).",
+            "Merge texts and tables that are at least this similar, such as 0.9 (default: only exact duplicates).",
             ge=0.01,
             le=1,
         ),
     ] = None
-    licence: Annotated[str | None, option("Of the files, as SPDX names it.")] = None
+    licence: Annotated[str | None, option("Licence of the files (SPDX).")] = None
     verbaliser: Annotated[
         str | None, option("Model that describes images that have no description.", metavar="MODEL")
     ] = None
     draw_missing: Annotated[
-        bool, option("Draw a card for every image without pixels: for rehearsals, never for results.")
+        bool, option("Draw a placeholder for every missing image: for rehearsals, never for results.")
     ] = False
 
     def recorded(self) -> dict[str, Json]:
@@ -85,7 +87,8 @@ class EmbedOptions(Settings, frozen=True, kw_only=True):
     """Whose vectors are made."""
 
     embedder: Annotated[
-        str, option("lsa, onnx/PATH, st/PATH, clip/PATH, compat/NAME@URL, openai/NAME.", "-e")
+        str,
+        option("lsa, onnx/PATH, st/PATH, clip/PATH, compat/NAME@URL, openai/NAME.", "-e", metavar="EMBEDDER"),
     ] = "lsa"
 
 
@@ -94,12 +97,12 @@ class DedupeOptions(Settings, frozen=True, kw_only=True):
 
     near: Annotated[
         float,
-        option("Similarity from which two texts or tables count as one (Jaccard of words).", ge=0.01, le=1),
+        option(
+            "Similarity from which two texts or tables count as duplicates (Jaccard of words).", ge=0.01, le=1
+        ),
     ] = 0.9
-    exact: Annotated[bool, option("Look for equal contents alone.")] = False
-    apply: Annotated[bool, option("Collapse them: the first one stays, the others become its aliases.")] = (
-        False
-    )
+    exact: Annotated[bool, option("Only look for exact duplicates.")] = False
+    apply: Annotated[bool, option("Merge them: the first one stays, the others become its aliases.")] = False
 
 
 class RetrievalOptions(ReplyOptions, frozen=True, kw_only=True):
@@ -117,24 +120,27 @@ class RetrievalOptions(ReplyOptions, frozen=True, kw_only=True):
             "bm25+lsa:zscore by scores; bm25+lsa:fill: words first, vectors where they find too few), each with ~RERANKER (cross/PATH, embed/EMBEDDER or a model). May be repeated.",
             "--retriever",
             "-r",
+            metavar="RETRIEVER",
         ),
     ] = DEFAULT_RETRIEVERS
-    questions: Annotated[str, option("styled: what was generated; data: what came with the data.")] = "styled"
+    questions: Annotated[
+        str, option("styled: what was generated; data: what came with the data.", metavar="styled|data")
+    ] = "styled"
     pool: Annotated[
         Literal["all", "required_modalities", "per_modality"], option("Which sources compete.")
     ] = "all"
     score: Annotated[
-        Literal["raw", "zscore"], option("Of the searches: raw, or zscore within each modality.")
+        Literal["raw", "zscore"], option("Scores of the searches: raw, or zscore within each modality.")
     ] = "raw"
     method: Annotated[
         str,
         option(
             "exact, an approximate search such as hnsw (its recall is measured and printed), or a server that holds the "
-            "vectors: qdrant:URL, postgresql://…",
+            "vectors: qdrant:URL (extra qdrant), postgresql://… (extra pgvector)",
             "--search",
         ),
     ] = "exact"
-    depth: Annotated[int, option("Sources of a ranking.", ge=1)] = 100
+    depth: Annotated[int, option("Length of a ranking.", ge=1)] = 100
     cuts: Annotated[tuple[int, ...], option("Cut-off of recall; may be repeated.", "-k")] = (5, 10)
     confidence: float = 0.95
     resamples: int = 10_000
@@ -153,17 +159,19 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "documents"
 
-    generator: Annotated[str, option("Model that writes questions.", "-g")] = ""
+    generator: Annotated[str, option("Model that writes questions.", "-g", metavar="MODEL")] = ""
     image_generator: Annotated[
-        str, option("Model that writes when a candidate is an image (default: the generator).")
+        str,
+        option("Model that writes when a candidate is an image (default: the generator).", metavar="MODEL"),
     ] = ""
     entity_model: Annotated[
-        str, option("Model that names the entity of a seed (default: the generator).")
+        str, option("Model that names the entity of a seed (default: the generator).", metavar="MODEL")
     ] = ""
     verifier: Annotated[
         str,
         option(
-            "Model that says whether a question holds (default: the generator, as published; another is better)."
+            "Model that checks questions (default: the generator, as published; another is better).",
+            metavar="MODEL",
         ),
     ] = ""
     style: Annotated[
@@ -181,8 +189,7 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
     published: Annotated[
         bool,
         option(
-            "The numbers of the published set (1,024 questions of five styles), and its verifier, who gives the verdict before "
-            "the reason."
+            "The numbers of the published set (1,024 questions of five styles), and its verifier, which gives the verdict before the reason."
         ),
     ] = False
     combination: Annotated[
@@ -194,7 +201,8 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
         option(
             "Finds candidates and weighs seeds: lsa, onnx/PATH, st/PATH, compat/NAME@URL, bm25 (no vectors: seeds are drawn "
             "evenly), or several fused, such as bm25+lsa (default: what the workspace was made with, else lsa with "
-            "--published, else bm25+lsa:fill: words first, vectors where they find too few)."
+            "--published, else bm25+lsa:fill: words first, vectors where they find too few).",
+            metavar="RETRIEVER",
         ),
     ] = ""
     k_modality: Annotated[
@@ -216,13 +224,14 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
         option("The seed is a candidate, too, where its modality is needed (as published it need not be)."),
     ] = False
     beta: Annotated[
-        float, option("Of the seeds' weights exp(-beta w), w the mean distance to neighbours.", ge=0)
+        float,
+        option("beta of the seeds' weights exp(-beta w), where w is the mean distance to neighbours.", ge=0),
     ] = 0.1
-    k_seed: Annotated[int, option("Neighbours of a seed's weight.", ge=1)] = 5
+    k_seed: Annotated[int, option("Neighbours from which a seed's weight is computed.", ge=1)] = 5
     scale: Annotated[
         Literal["multiply", "divide"],
         option(
-            "Of the seeds' weights: multiply by beta (as printed: all but uniform) or divide (keeps outliers away)."
+            "How beta scales the seeds' weights: multiply (as printed: nearly uniform) or divide (fewer outliers)."
         ),
     ] = "multiply"
     seed_modalities: Annotated[
@@ -234,9 +243,11 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
     ] = None
     necessity: Annotated[
         Literal["prompt", "ablate"],
-        option("Is every source needed? prompt: the verifier says; ablate: it is also tried without each."),
+        option(
+            "How it is checked that every source is needed: by the verifier (prompt), or also by leaving out each (ablate)."
+        ),
     ] = "prompt"
-    attempts: Annotated[int, option("At one question, at most.", ge=1)] = 8
+    attempts: Annotated[int, option("Attempts at one question, at most.", ge=1)] = 8
     closed_book: Annotated[
         Wanted, option("Can it be answered without any source? off, measure, or refuse such questions.")
     ] = "off"
@@ -276,7 +287,9 @@ class DocumentsOptions(ReplyOptions, frozen=True, kw_only=True):
         from proctor.ask.documents.pipeline import DocumentsModels
 
         if not self.generator:
-            raise UserError("nobody was named who writes questions.", hint="name a model: -g openai/gpt-4o")
+            raise UserError(
+                "no model was named that writes questions.", hint="name a model: -g openai/gpt-4o"
+            )
         return DocumentsModels(
             entity=self.entity_model or self.generator,
             generator=self.generator,

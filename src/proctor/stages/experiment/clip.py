@@ -107,7 +107,7 @@ def _can_filter(doing: Doing, options: FilterOptions) -> None:
     """
     if not options.assistant:
         raise UserError(
-            "nobody votes on options.",
+            "no assistants were named to vote on options.",
             hint="name assistants, three as in the paper: -a MODEL -a MODEL -a MODEL",
         )
     if len(set(options.assistant)) < len(options.assistant):

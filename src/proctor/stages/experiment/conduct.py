@@ -93,7 +93,7 @@ def _former(root: Path, kept: Kept | None, stage: str, settings: type[Settings])
         raise UserError(
             f"{error}: {stage}.",
             where=str(Workspace(root).file(PLAN_FILE)),
-            hint="correct the file, or remove it to choose anew",
+            hint="correct the file, or remove it to choose again",
         ) from None
     return {name: getattr(found, name) for name in values if hasattr(found, name)}
 

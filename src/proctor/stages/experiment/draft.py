@@ -53,7 +53,7 @@ def draft_plan(path: Path, wish: Wish) -> list[Path]:
         What was written, the plan last.
 
     Raises:
-        UserError: if there is no such folder or no data set in it, models are lacking, or the file cannot be written.
+        UserError: if there is no such folder, no data set in it or no such benchmark, models are lacking, or the file cannot be written.
     """
     if wish.kind != "moment" and not wish.models:
         raise UserError(
@@ -142,7 +142,9 @@ def _recordings(wish: Wish, data: Path) -> list[str]:
 
 
 def _benchmark(wish: Wish, data: Path) -> list[str]:
-    del data
+    from proctor.release.folder import load_benchmark
+
+    load_benchmark(data if data.is_dir() else wish.data)  # there is one, and it is whole
     return ["", "[source]", f"release = {_toml(wish.data)}", *_exam(wish)]
 
 

@@ -276,7 +276,7 @@ def _can_answer(_: Doing, settings: AnswerSettings) -> None:
     answering = systems(settings)
     if not settings.predictor:
         hint = f"name at least one: --predictor openai/gpt-4o; '{NOBODY}' for baselines alone"
-        raise UserError("nobody answers the questions.", hint=hint)
+        raise UserError("no system was named that answers the questions.", hint=hint)
     runs = [system.run for system in answering]
     twice = next((run for run in runs if runs.count(run) > 1), None)
     if twice is not None:

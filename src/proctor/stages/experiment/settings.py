@@ -54,7 +54,7 @@ class ReadingSettings(Settings, frozen=True, kw_only=True):
     section: ClassVar[str] = "source"
 
     data: Annotated[Path | None, option("Folder of the data set; needed the first time only.")] = None
-    dataset: Annotated[str, option("Its reader; see 'proctor read'.")] = "captaincook4d"
+    dataset: Annotated[str, option("Its reader; see 'proctor read'.", metavar="DATASET")] = "captaincook4d"
     published: Annotated[
         Path | None,
         option("File of published ProMQA questions to use in place of your own questions."),
@@ -62,7 +62,8 @@ class ReadingSettings(Settings, frozen=True, kw_only=True):
     release: Annotated[
         str | None,
         option(
-            "Released benchmark to answer in place of your own questions: its folder, or a registered name such as everyday."
+            "Released benchmark to answer in place of your own questions: its folder, or a registered name such as everyday.",
+            metavar="FOLDER|BENCHMARK",
         ),
     ] = None
     protocol: Annotated[
@@ -74,7 +75,8 @@ class ReviewSettings(ReplyOptions, frozen=True, kw_only=True):
     """Which models check questions beside the task graph's oracle."""
 
     verifier: Annotated[
-        tuple[str, ...], option("Model that checks questions beside the task graph; may be repeated.")
+        tuple[str, ...],
+        option("Model that checks questions beside the task graph; may be repeated.", metavar="MODEL"),
     ] = ()
 
 
@@ -85,15 +87,17 @@ class AnswerSettings(ReplyOptions, frozen=True, kw_only=True):
         tuple[str, ...],
         option(
             "Model that answers, or python:module:function, or human:FILE; may be repeated; 'none': baselines alone. MODEL=VIEW,VIEW "
-            "shows it something else than --show says.",
+            "shows it other views than --show.",
             "-p",
+            metavar="PREDICTOR",
         ),
     ] = ()
     show: Annotated[
         tuple[str, ...],
         option(
             "What every predictor is shown, once for each way: question, recipe, captions:50@288p, frames:50@765p, "
-            "frames:100@288p:uniform, video:360p (default: question, recipe, frames:50@360p)."
+            "frames:100@288p:uniform, video:360p (default: question, recipe, frames:50@360p).",
+            metavar="VIEW",
         ),
     ] = ("question", "recipe", "frames:50@360p")
     captioner: Captioner = ""
@@ -106,7 +110,7 @@ class MarkSettings(ReplyOptions, frozen=True, kw_only=True):
 
     judge: Annotated[
         tuple[str, ...],
-        option("Model that marks; may be repeated; scores are the first one's.", "-j"),
+        option("Model that marks; may be repeated; scores are the first one's.", "-j", metavar="MODEL"),
     ] = ()
     rubric: Annotated[
         tuple[str, ...],
@@ -125,20 +129,26 @@ class CorpusAnswerSettings(ReplyOptions, frozen=True, kw_only=True):
     model: Annotated[
         tuple[str, ...],
         option(
-            "Model that answers, or LLM,LMM: the second where a source is an image; may be repeated.", "-m"
+            "Model that answers, or LLM,LMM: the second where a source is an image; may be repeated.",
+            "-m",
+            metavar="MODEL",
         ),
     ] = ()
     sources: Annotated[tuple[str, ...], option("What models answer from: gold, bm25@5; may be repeated.")] = (
         "gold",
     )
-    judge: Annotated[tuple[str, ...], option("Model that marks; may be repeated.", "-j")] = ()
+    judge: Annotated[
+        tuple[str, ...], option("Model that marks; may be repeated.", "-j", metavar="MODEL")
+    ] = ()
     reference_judge: Annotated[
-        tuple[str, ...], option("Model that marks by the reference alone; may be repeated.")
+        tuple[str, ...], option("Model that marks by the reference alone; may be repeated.", metavar="MODEL")
     ] = ()
     bert_score: Annotated[
         Path | None, option("Folder of a model for BERTScore; left out without one.", metavar="FOLDER")
     ] = None
-    questions: Annotated[str, option("The set that is answered: styled, or data.")] = "styled"
+    questions: Annotated[str, option("The set that is answered: styled, or data.", metavar="styled|data")] = (
+        "styled"
+    )
     resamples: Resamples = 10_000
     min_coverage: MinCoverage = 0.95
     seed: Seed = 0
@@ -159,16 +169,25 @@ class ClipAnswerSettings(ReplyOptions, frozen=True, kw_only=True):
 
     predictor: Annotated[
         tuple[str, ...],
-        option("Model that answers, or python:module:function, or human:FILE; may be repeated.", "-p"),
+        option(
+            "Model that answers, or python:module:function, or human:FILE; may be repeated.",
+            "-p",
+            metavar="PREDICTOR",
+        ),
     ] = ()
     show: Annotated[
         tuple[str, ...],
-        option("What models are shown: frames:8, frames:16, question, steps; may be repeated."),
+        option(
+            "What models are shown: frames:8, frames:16, question, steps; may be repeated.", metavar="VIEW"
+        ),
     ] = ("question", "steps")
     style: Annotated[Literal["a", "b", "c", "d"], option("Of prompts with frames.")] = "d"
     shuffle: Shuffle = None
     circular: Circular = False
-    judge: Annotated[str | None, option("Judge of open-ended answers; without one there are none.")] = None
+    judge: Annotated[
+        str | None,
+        option("Model that marks open-ended answers; without one, none are asked for.", metavar="MODEL"),
+    ] = None
     match_options: MatchOptions = None
     resamples: Resamples = 10_000
     min_coverage: MinCoverage = 0.95

@@ -142,7 +142,7 @@ class Doing:
         """
         if not self.limits.accept_failures:
             raise StoppedError(why)
-        self.done.notes.append(f"{why}; what is lacking counts as failed")
+        self.done.notes.append(f"{why}; what is missing counts as failed")
 
     def together(self, jobs: Sequence[Task]) -> None:
         """Do what asks different providers side by side, and write down what was done in the order of the jobs.

@@ -219,7 +219,7 @@ def _measurable(truth: Segments, videos: set[str], path: Path) -> tuple[Segments
         raise UserError(
             "the truth has no segment of a predicted recording.",
             where=str(path),
-            hint="are the videos called alike?",
+            hint="do the videos have the same names?",
         )
     left = sorted({str(v) for v in truth.used_videos()} - videos)
     return within, [

@@ -47,7 +47,7 @@ class DecodeSettings(Settings, frozen=True, kw_only=True):
 class LocalizePageSettings(Settings, frozen=True, kw_only=True):
     """Draw timelines of runs: truth, prediction, decoded, and what is missing or out of order."""
 
-    runs: Annotated[tuple[Path, ...], argument("Folders with truth.csv and predictions.csv.", metavar="RUN…")]
+    runs: Annotated[tuple[Path, ...], argument("Folders with truth.csv and predictions.csv.", metavar="RUN")]
     out: Annotated[Path, PAGE] = Path("timelines.html")
     annotations: Annotated[
         Path | None, option("Folder of the annotations, for texts and activities.", metavar="DIR")

@@ -15,7 +15,7 @@ import numpy as np
 
 from proctor.compute import HERE, Place, map_items
 from proctor.datasets.dataset import guess_dataset
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.learn.features.layouts import LAYOUTS, Found, Layout, find_features, read_features
 from proctor.learn.features.store import FeatureStore, Held, StoreWriter
 from proctor.procedure.recording import Recording
@@ -252,7 +252,7 @@ def check_store(
         UserError: if it is no store, the annotations cannot be read, or there is no such rule.
     """
     if rule is not None and rule not in RULES:
-        raise UserError(f"there is no rule {rule!r}.", hint=f"known: {', '.join(RULES)}")
+        raise UserError(f"there is no rule {rule!r}.", hint=did_you_mean(rule, RULES))
     store = FeatureStore.open(path)
     recordings = None if annotations is None else _annotated(annotations)
     findings: list[Unfit] = []

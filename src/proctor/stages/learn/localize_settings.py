@@ -13,16 +13,14 @@ __all__ = ["LocalizeSettings"]
 
 
 class LocalizeSettings(Settings, frozen=True, kw_only=True):
-    """Learn which step happens when in whole recordings, and test it."""
+    """Train a model that finds which step happens when in whole recordings, and test it."""
 
     section = "learn.localize"
 
     annotations: Annotated[Path, ANNOTATIONS]
     features: Annotated[
         tuple[Path, ...],
-        option(
-            "Store of features (proctor features); rows of several lie beside each other.", metavar="STORE"
-        ),
+        option("Store of features (proctor features); rows of several are concatenated.", metavar="STORE"),
     ] = ()
     model: Annotated[
         Literal["prior", "actionformer", "segmenter"],

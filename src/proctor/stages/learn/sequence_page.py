@@ -108,7 +108,7 @@ def _people(path: Path, run: _Run, notes: list[str]) -> BoardRow:
     shown = run.learned.modality
     answers = [a for a in people.main if a.modality == MODALITY[shown]]
     if not answers:
-        raise UserError(f"nobody put any of the test sequences in order, shown {shown}.", where=str(path))
+        raise UserError(f"no person put any of the test sequences in order, shown {shown}.", where=str(path))
     asked = [items[answer.item.id] for answer in answers]
     pairs = zip(asked, answers, strict=True)
     given = [Ordered(tuple(map(item.slots.index, answer.order))) for item, answer in pairs]

@@ -16,7 +16,7 @@ _PROTOCOL = option("What is right, what the paper says, or what its code does; s
 
 
 class SequenceSettings(Settings, frozen=True, kw_only=True):
-    """Learn to put the shuffled steps of manuals in order, and test it on manuals of other tasks."""
+    """Train a model that puts the shuffled steps of manuals in order, and test it on manuals of other tasks."""
 
     section = "learn.sequence"
 
@@ -36,7 +36,9 @@ class SequenceSettings(Settings, frozen=True, kw_only=True):
     most_steps: Annotated[int, option("Longer sequences are left out.", ge=2, le=1_000)] = 64
     seed: Annotated[int, SEED] = 0
     resamples: Resamples = 2_000
-    out: Annotated[Path | None, option("Folder of the run; a killed one goes on.", metavar="RUN")] = None
+    out: Annotated[Path | None, option("Folder of the run; an interrupted one continues.", metavar="RUN")] = (
+        None
+    )
 
 
 class SequenceTableSettings(Settings, frozen=True, kw_only=True):
@@ -59,9 +61,9 @@ class SequenceTableSettings(Settings, frozen=True, kw_only=True):
 class SequencePageSettings(Settings, frozen=True, kw_only=True):
     """Draw runs of learn sequence as one page: leaderboard, pairs, and sequences in predicted and true order."""
 
-    runs: Annotated[tuple[Path, ...], argument("Folders of runs, on the same file and seed.", metavar="RUN…")]
+    runs: Annotated[tuple[Path, ...], argument("Folders of runs, on the same file and seed.", metavar="RUN")]
     out: Annotated[Path, PAGE] = Path("page.html")
-    data: Annotated[Path | None, option("The file, where it is no more where it was.", metavar=_FILE)] = None
+    data: Annotated[Path | None, option("The file, where it was moved.", metavar=_FILE)] = None
     people: Annotated[Path | None, option("Answers of people: docs/sequencing.md.", metavar=_FILE)] = None
     examples: Annotated[int, option("Sequences that are shown.", ge=0, le=200)] = 24
     title: Annotated[str, TITLE] = ""

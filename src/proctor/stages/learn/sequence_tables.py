@@ -152,4 +152,4 @@ def _notes(settings: SequenceTableSettings) -> Iterator[str]:
     yield "No printed figure can be made again here: their manuals and weights are not at hand, and ours are other data."
     yield "Ours: test tasks that were in no other part, everything chosen on dev; chance is the exact expectation."
     if settings.seeds > 1:
-        yield f"Means of {settings.seeds} seeds, ± their sample deviation; each seed divides and draws anew."
+        yield f"Means of {settings.seeds} seeds, ± their sample deviation; each seed divides and draws again."

@@ -135,7 +135,7 @@ class ConvertStoreSettings(Settings, frozen=True, kw_only=True):
     out: Annotated[Path, option("Folder of the store to write.", metavar="STORE")]
     annotations: Annotated[
         Path | None,
-        option("Say which recordings of these annotations have no features, or too few.", metavar="DIR"),
+        option("List recordings of these annotations that have no features, or too few.", metavar="DIR"),
     ] = None
     key: Annotated[
         str | None, option("Name of the array in .npz files, where it is not the published one.")
@@ -144,13 +144,13 @@ class ConvertStoreSettings(Settings, frozen=True, kw_only=True):
         float | None, option("From one row to the next, where it is not as published.", ge=0.001)
     ] = None
     pool: Annotated[
-        int, option("Average so many rows to one; an incomplete last group is left out.", ge=1)
+        int, option("Average this many rows into one; an incomplete last group is left out.", ge=1)
     ] = 1
     modality: Annotated[
         Literal["video", "audio", "text", "depth"] | None,
         option("Of a backbone of another name; video by default."),
     ] = None
-    anew: Annotated[bool, option("Forget what an interrupted conversion left, in place of going on.")] = False
+    anew: Annotated[bool, option("Start over: discard what an interrupted conversion left.")] = False
 
 
 class CheckStoreSettings(StoreSettings, frozen=True, kw_only=True):
@@ -163,9 +163,9 @@ class CheckStoreSettings(StoreSettings, frozen=True, kw_only=True):
 
 
 class PageSettings(Settings, frozen=True, kw_only=True):
-    """Draw runs side by side as one page: how well, what that means, and every step with what was said of it and why."""
+    """Draw runs side by side as one page: scores, what they mean, and every step with its prediction and the reason."""
 
-    runs: Annotated[tuple[Path, ...], argument("Folders of runs, on the same test steps.", metavar="RUN…")]
+    runs: Annotated[tuple[Path, ...], argument("Folders of runs, on the same test steps.", metavar="RUN")]
     out: Annotated[Path, PAGE] = Path("page.html")
     annotations: Annotated[
         Path | None,
@@ -182,9 +182,7 @@ class ExtractSettings(Settings, frozen=True, kw_only=True):
 
     sources: Annotated[
         tuple[Path, ...],
-        argument(
-            "Videos, or folders of them; for text narrations, or a data set for its steps.", "VIDEOS..."
-        ),
+        argument("Videos, or folders of them; for text narrations, or a data set for its steps.", "VIDEO"),
     ]
     out: Annotated[Path, option("Folder of the new store; of several windows STORE-1s, …", metavar="STORE")]
     features: Annotated[

@@ -168,7 +168,7 @@ def _check(file: _File, path: Path) -> None:
                 hint=f"known: {', '.join(sorted(known))}",
             )
         if named.count(name) > 1:
-            raise UserError(f"{name!r} stands in two places.", where=str(path), hint="fix it, or vary it")
+            raise UserError(f"{name!r} is there twice.", where=str(path), hint="fix it, or vary it")
     for name, choice in {**file.grid, **file.random}.items():
         if name in _ONE_TEST:
             raise UserError(

@@ -22,7 +22,13 @@ class ZeroshotSettings(ReplyOptions, frozen=True, kw_only=True):
         Path, option("Folder of the run: its questions, calls, answers, figures and page.", "--out", "-o")
     ]
     model: Annotated[
-        str, option("Who is asked: openai/gpt-4o, compat/NAME@http://host:8000/v1, …", "--model", "-m")
+        str,
+        option(
+            "Model that is asked: openai/gpt-4o, compat/NAME@http://host:8000/v1, …",
+            "--model",
+            "-m",
+            metavar="MODEL",
+        ),
     ]
     variant: Annotated[
         Literal["v1", "v2"],
@@ -88,6 +94,6 @@ class ZeroshotSettings(ReplyOptions, frozen=True, kw_only=True):
             metavar="MODEL",
         ),
     ] = None
-    sample: Annotated[int | None, option("Ask only about so many steps, drawn by the seed.", ge=1)] = None
+    sample: Annotated[int | None, option("Ask only about this many steps, drawn by the seed.", ge=1)] = None
     resamples: Annotated[int, option("Of the intervals over recordings; 0 for none.", ge=0)] = 2_000
     seed: Annotated[int, SEED] = 0

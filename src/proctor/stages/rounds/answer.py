@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.exam.choice import shown_order
 from proctor.exam.kind import kind_named
 from proctor.exam.predict import item_rng
@@ -52,7 +52,8 @@ def make(workspace: Workspace, settings: AnswerSettings) -> Made:
     """
     items = [i for i in load_all_items(workspace) if settings.kind in ("", i.question.kind)]
     if not items:
-        where, hint = str(workspace.file("items.jsonl")), "leave out --kind"
+        where = str(workspace.file("items.jsonl"))
+        hint = did_you_mean(settings.kind, dict.fromkeys(i.question.kind for i in load_all_items(workspace)))
         raise UserError(f"there are no items of the kind '{settings.kind[:40]}'.", where=where, hint=hint)
     strata = _strata(items)
     chosen = draw_evenly(strata, settings.sample, settings.seed)

@@ -148,7 +148,7 @@ def collect_round(root: Path, settings: Collect) -> tuple[Round, Collected]:
         readings = list(rounds.read_readings(connection, round_))
     if not readings:
         hint = f"proctor studio {root}, and send people to /r/{round_.pid}"
-        raise UserError(f"nobody has submitted anything in the round '{round_.name}'.", hint=hint)
+        raise UserError(f"there are no submissions yet in the round '{round_.name}'.", hint=hint)
     collected: Collected = _stage(round_.kind).collect(Workspace(root), round_, readings, settings.out)
     return round_, collected
 

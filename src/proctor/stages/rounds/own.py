@@ -70,7 +70,7 @@ def make(workspace: Workspace, settings: OwnSettings) -> Made:
         if (before := seen.setdefault(name, number)) != number and name:
             said, hint = f"rows {before} and {number}", 'name another column: id = "…" in the form'
             raise UserError(
-                f"the id '{name[:60]}' stands twice: {said}.", where=str(settings.tasks), hint=hint
+                f"the id '{name[:60]}' is there twice: {said}.", where=str(settings.tasks), hint=hint
             )
         try:
             if not name or len(name) > _MAX_ID or not name.isprintable():

@@ -58,7 +58,9 @@ def make(workspace: Workspace, settings: RateSettings) -> Made:  # noqa: ARG001 
         style = q.facets.get("style", "")
         if style and style not in styles and "style" in {f.name for f in form.fields}:
             hint = f"describe it in a form: [styles.'{style[:60]}'] with title and description"
-            raise UserError(f"raters are told nothing of the style '{style[:60]}'.", where=q.id, hint=hint)
+            raise UserError(
+                f"the form explains nothing about the style '{style[:60]}'.", where=q.id, hint=hint
+            )
         shown = style if style in styles else ""
         body = rate.RateTask(question=q, answer="; ".join(right_texts(q)), style=shown)
         tasks.append(task_of(q.id, body, stratum=stratum, role="test" if q.id in rights else "real"))

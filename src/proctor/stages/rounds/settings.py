@@ -14,7 +14,10 @@ __all__ = [
 
 
 Database: TypeAlias = Annotated[
-    str | None, option("Where verdicts and work are kept: a file in the workspace, or a postgresql:// URL.")
+    str | None,
+    option(
+        "Where verdicts and work are kept: a file in the workspace, or a postgresql:// URL (extra postgres)."
+    ),
 ]
 
 _People: TypeAlias = Annotated[int, option("People that do each task.", ge=1, le=1000)]
@@ -38,14 +41,14 @@ class Given(Settings, frozen=True, kw_only=True):
     batch: _Batch = 0
     batches: _Batches = 0
     lease_minutes: Annotated[
-        float, option("Minutes for a batch, after which what is open goes to others; 0 for any time.", ge=0)
+        float, option("Minutes for a batch, after which unfinished tasks go to others; 0 for any time.", ge=0)
     ] = 0
     rest_days: Annotated[float, option("Days before a person gets the same thing in another form.", ge=0)] = 7
     not_round: Annotated[
-        tuple[str, ...], option("Who did something in this round does not get it here (repeatable).")
+        tuple[str, ...], option("Do not give people what they did in this round (repeatable).")
     ] = ()
     workers: Annotated[bool, option("Open to people without an account, by the link of a platform.")] = False
-    code: Annotated[str, option("Completion code that all get; one of their own by default.")] = ""
+    code: Annotated[str, option("Completion code for everyone (default: one for each person).")] = ""
     redirect: Annotated[str, option("Address to go back to at the end; {code} stands for the code.")] = ""
     instructions: Annotated[Path | None, option("Instructions (Markdown); the kind's by default.")] = None
     consent: Annotated[Path | None, option("Consent of people without an account (Markdown).")] = None
@@ -71,8 +74,8 @@ class AnswerSettings(Given, frozen=True, kw_only=True):
     people: Annotated[int, option("People who answer each question.", ge=1)] = 1
     batch: Annotated[int, option("Questions of each person.", "--questions", ge=1)] = 20
     batches: Annotated[int, option("How often one person may take so many; 0 for any number.", ge=0)] = 1
-    sample: Annotated[int, option("Questions in all, even over strata; 0 for every item.", ge=0)] = 0
-    kind: Annotated[str, option("Questions of this kind alone.")] = ""
+    sample: Annotated[int, option("Questions in all, evenly over strata; 0 for every item.", ge=0)] = 0
+    kind: Annotated[str, option("Questions of this kind alone.", metavar="KIND")] = ""
 
 
 class MarkSettings(Given, frozen=True, kw_only=True):
@@ -83,7 +86,7 @@ class MarkSettings(Given, frozen=True, kw_only=True):
         tuple[str, ...], option("Run whose answers are marked (repeatable; default: all).", "-r")
     ] = ()
     per_system: Annotated[
-        int, option("Answers of each run, even over types of questions; 0 for all.", ge=0)
+        int, option("Answers of each run, evenly over types of questions; 0 for all.", ge=0)
     ] = 50
     scale: Annotated[
         Literal["binary", "ternary"], option("Right or wrong, or with something in between.")
@@ -147,12 +150,12 @@ class RecordRoundSettings(Given, frozen=True, kw_only=True):
     """How recordings of the plan are made."""
 
     people: Annotated[int, option("People that make each recording.", ge=1, le=1)] = 1
-    batch: Annotated[int, option("Recordings of a batch where nobody chooses one.", ge=1)] = 1
+    batch: Annotated[int, option("Recordings of a batch where people do not choose one.", ge=1)] = 1
     stream: Annotated[tuple[Literal["camera", "microphone"], ...], option("What the tablet itself records (repeatable; default: both).")] = ()  # fmt: skip
     display_only: Annotated[bool, option("The tablet only shows the steps; cameras are separate.")] = False
     countdown: Annotated[int, option("Seconds before the flash with which a recording begins.", ge=0, le=60)] = 5  # fmt: skip
     paragraph: Annotated[bool, option("Show the whole text instead of one step, which a camera could read.")] = False  # fmt: skip
-    minutes: Annotated[int, option("Minutes that a recording may take, for the room on the tablet.", ge=1, le=600)] = 60  # fmt: skip
+    minutes: Annotated[int, option("Longest recording in minutes, to check the free space on the tablet.", ge=1, le=600)] = 60  # fmt: skip
 
 
 class Transcribe(Which, frozen=True, kw_only=True):

@@ -112,7 +112,7 @@ class AnswerSettings(ScoreSettings, frozen=True, kw_only=True):
       choices.jsonl  {"id": "q1", "options": ["salt", "milk"], "gold": "B", "recording": "1_7"}
       letters.jsonl  {"id": "q1", "response": "The answer is B."}
 
-    A question without a prediction, or with a null response, failed: it is counted, and not dropped in silence. An
+    A question without a prediction, or with a null response, failed: it is counted, not silently dropped. An
     empty response is an answer, and wrong. A response in which no letter can be read is wrong, and counted apart.
 
     With letters the JSON also has the balance of gold and predicted letters, recall by letter, and what the options
@@ -179,7 +179,7 @@ class AnswerSettings(ScoreSettings, frozen=True, kw_only=True):
 class ClassificationSettings(ScoreSettings, frozen=True, kw_only=True):
     """Score the recognition of mistakes: accuracy, precision, recall, F1, ROC-AUC, PR-AUC, EER.
 
-    Every result stands beside what knowing nothing gives: always saying "mistake", never saying it, and guessing
+    Every result is shown with what chance gives: always saying "mistake", never saying it, and guessing
     at the rate of mistakes. Intervals come from drawing whole recordings.
 
     Files are CSV, TSV, JSON Lines or JSON. The reference has the columns recording, step and label (1, true or
@@ -232,8 +232,7 @@ class ClusteringSettings(ScoreSettings, frozen=True, kw_only=True):
     """Score discovered key steps: precision, recall, IoU and F1 after Hungarian matching.
 
     Clusters are matched one to one to key steps so that as many frames as possible agree, for all videos of a
-    group together. "per key step" is the mean over key steps (as published), "pooled" divides sums. Below stands
-    what random clusters reach on the same frames: it depends on frame rate, number of clusters and pooling.
+    group together. "per key step" is the mean over key steps (as published), "pooled" divides sums. The row of chance shows what random clusters reach on the same frames: it depends on frame rate, number of clusters and pooling.
 
     Files are CSV, TSV, JSON Lines or JSON with one row a frame. Without a column frame, the rows of a video are
     taken in order. Both files must have the same frames.
@@ -386,7 +385,7 @@ class RetrievalSettings(ScoreSettings, frozen=True, kw_only=True):
     id, modality, gain), optionally modalities (a list beside gold), modality (the name of a combination) and style;
     or TREC qrels (.qrels, .trec). --pred has id and ranking (a list of source ids, best first), or is a TREC run
     (.run, .trec; ordered by score, equal scores by falling id, as trec_eval does). Repeated ids are removed before
-    the cut and counted. With --pool stands beside the scores what a random order would get. Tables are in per
+    the cut and counted. With --pool, what a random order would get is shown as well. Tables are in per
     cent, every question weighing the same.
 
     Example: proctor metrics retrieval --gt items.jsonl --pred bm25.jsonl -k 5 -k 10 --pool sources.jsonl
@@ -422,7 +421,7 @@ class SegmentationSettings(ScoreSettings, frozen=True, kw_only=True):
     one label a line (as groundTruth/ of MS-TCN; its result files are read too). Tables are CSV, TSV, JSON or JSON
     Lines. Segments become frames with --rate; frames in none are the first --background label.
 
-    Intervals are bootstrapped over videos. Beside the scores stand two that know nothing: the most frequent label
+    Intervals are bootstrapped over videos. Two baselines are shown as well: the most frequent label
     everywhere, and a random label for every frame. Videos without a prediction are counted, not scored as 0.
 
     Example: proctor metrics segmentation --gt groundTruth --pred results --background background --rate 15
@@ -459,7 +458,7 @@ class SegmentationSettings(ScoreSettings, frozen=True, kw_only=True):
 
 
 class SignificanceSettings(ScoreSettings, frozen=True, kw_only=True):
-    """Say which systems differ, and how far the numbers can be believed.
+    """Test which systems differ, and how far the numbers can be trusted.
 
     FILE holds marks in one of three forms. Wide: a column 'item' and one column of marks a system. Long: columns 'item',
     'system' and 'value'. Several files: 'item' and 'value', one system a file. A column 'recording' (or 'cluster') says which
@@ -483,7 +482,7 @@ class SignificanceSettings(ScoreSettings, frozen=True, kw_only=True):
     Example: proctor metrics significance marks.csv --reference baseline --report comparison.html
     """
 
-    files: Annotated[tuple[Path, ...], argument("CSV, TSV, JSONL or JSON array, also .gz.", metavar="FILE…")]
+    files: Annotated[tuple[Path, ...], argument("CSV, TSV, JSONL or JSON array, also .gz.", metavar="FILE")]
     test: Annotated[
         Literal["sign-flip", "mcnemar", "mcnemar-mid-p", "permutation", "mann-whitney", "fisher"],
         option("Same items: the first three. Different items in each system: the last three."),

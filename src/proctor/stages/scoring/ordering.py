@@ -713,7 +713,7 @@ def _notes(systems: Sequence[System], chance: Sequence[ScoreRow], options: Order
             total = len(system.items) + len(system.failed)
             notes.append(
                 f"{len(system.failed)} of {total} items have no prediction ({system.name}): they are counted as "
-                "failed, and the scores stand on the others"
+                "failed, and the scores are of the others"
             )
     main = systems[0]
     if main.best is not None:

@@ -271,10 +271,10 @@ def require_same_frames(name: str, wanted: Frames, given: Frames, path: Path, le
     if not np.array_equal(wanted.numbers[:shared], given.numbers[:shared]):
         row = int(np.flatnonzero(wanted.numbers[:shared] != given.numbers[:shared])[0])
         raise UserError(
-            f"video {name!r}: frame {wanted.numbers[row]} of the reference stands beside frame "
+            f"video {name!r}: frame {wanted.numbers[row]} of the reference is aligned with frame "
             f"{given.numbers[row]} of the prediction.",
             where=str(path),
-            hint="number frames alike and sample them at one rate",
+            hint="number frames the same way and sample them at one rate",
         )
 
 
@@ -353,7 +353,7 @@ def score_segmentation(settings: SegmentationSettings) -> ScoreTable:
             f"no video of the reference has a prediction; the reference has {some_names(wanted)}, "
             f"the prediction {some_names(given)}.",
             where=str(pred),
-            hint="name the videos alike in both",
+            hint="give the videos the same names in both",
         )
     timed = any(isinstance(video, Timed) for side in (wanted, given) for video in side.values())
     hidden = list(dict.fromkeys(settings.background or ([_FILLING] if timed else [])))

@@ -355,7 +355,7 @@ def score_significance(settings: SignificanceSettings) -> ScoreTable:
         return score_calibration(settings)
     drawing, test, reference, difference = settings, settings.test, settings.reference, settings.difference
     if difference is not None and not (math.isfinite(difference) and difference > 0):
-        raise UserError(f"the wanted difference must be positive, got {difference:g}.")
+        raise UserError(f"the difference to be found must be positive, got {difference:g}.")
     marks = read_marks(
         settings.files, systems=settings.systems, cluster=settings.cluster, stratum=settings.stratum
     )
@@ -412,7 +412,7 @@ def _notes(
         )
     notes.append(
         "no chance level of the means: marks do not say what guessing gets; give a system that guesses as one of them. "
-        "A difference is held against chance by its p"
+        "A difference is compared with chance by its p"
     )
     if len(marks.systems) < 2:
         notes.append("there is one system: nothing to compare")

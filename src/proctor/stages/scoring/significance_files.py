@@ -212,7 +212,7 @@ def _read_long(table: Table, value: str, gathered: _Gathered) -> None:
     names = table.texts(column) if column is not None else [stem] * len(table)
     if column is None and names[0] in gathered.systems:
         raise UserError(
-            f"two files are called {names[0]!r}, so that their systems cannot be told apart.",
+            f"two files are called {names[0]!r}, so that their systems cannot be distinguished.",
             where=str(table.path),
             hint="rename one, or add a column 'system'",
         )

@@ -126,7 +126,7 @@ def told(
     notes = [f"Runs about {kind} stay as they were: {error.message}"] if error is not None else []
     if others:
         notes.append(
-            f"{len(others)} runs about {kind} answered questions that were made anew since, and stay as they were: "
+            f"{len(others)} runs about {kind} answered questions that were made again since, and stay as they were: "
             f"{', '.join(others)}"
         )
     left_out = {"table.json": tables, "systems without a model": floors}

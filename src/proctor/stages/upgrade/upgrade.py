@@ -82,7 +82,7 @@ def upgrade(root: Path, output: Path | None = None, *, seen: Callable[[], None] 
         )
     output = output or root.absolute().with_name(f"{root.absolute().name}-upgraded")
     if output.absolute().is_relative_to(root.absolute()):
-        raise UserError("the copy cannot lie in the workspace itself.", where=str(output))
+        raise UserError("the copy cannot be inside the workspace.", where=str(output))
     with atomic_folder(output) as folder:
         copy_workspace(root, folder, seen=seen)
         for path in (folder, *(marked.parent for marked in folder.glob("cells/**/workspace.json"))):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection
@@ -33,7 +33,7 @@ class ReviewView(NamedTuple):
     place: str
     batches: list[Reviewed]
     batch: Reviewed | None
-    fields: tuple[FormField, ...]
+    fields: Sequence[FormField]
     kept: str
     errors: tuple[Field, ...]
     sample: Rated | None = None
@@ -76,12 +76,12 @@ def _shown(request: Request, found: Found, error: InvalidError | None = None, fo
     errors = tuple(Field(name, text) for name, text in error.errors) if error else ()
     place = f"{address}/{batch.batch.pid}" if batch else address
     view = ReviewView(name=round_.name, address=address, place=place, batches=batches, batch=batch,
-                      fields=options.fields, kept=batch.checks.why_kept(round_.settings) if batch else "", errors=errors,
+                      fields=kind.fields(one.body if one else None, options), kept=batch.checks.why_kept(round_.settings) if batch else "", errors=errors,
                       texts=kind.texts)  # fmt: skip
     if one is not None:
-        sheet = one.corrected or one.sheet if form is None else form_sheet(options.fields, form)
+        sheet = one.corrected or one.sheet if form is None else form_sheet(view.fields, form)
         card = task_card(studio_of(request), kind, one.body, f"{place}/{one.assignment}")
-        form = field_views(options.fields, sheet, errors, kind.texts(one.body))
+        form = field_views(view.fields, sheet, errors, kind.texts(one.body))
         view = view._replace(sample=one, body=kind.shown(one.body, options), card=card, form=form)
     return render(request, "review", view, status=422 if error else 200)
 

@@ -27,7 +27,7 @@ from proctor.verify.rounds.form import FormSheet, form_sheet, said_field
 from proctor.verify.rounds.kind import Offer, task_kind
 from proctor.verify.rounds.records import Batch, Round, Task
 
-__all__ = ["ROUTES", "round_of", "round_row", "rounds_for"]
+__all__ = ["ROUTES", "round_of", "round_row", "rounds_for", "tasks_waiting"]
 
 PLATFORM: Final = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 """Parameters by which a platform says who comes, for which study, in which session (Prolific's names)."""
@@ -58,13 +58,22 @@ async def show_mine(request: Request) -> Response:
 
 def rounds_for(connection: Connection, person: Person) -> tuple[RoundRow, ...]:
     """Return the rounds that somebody may take part in, or has taken part in."""
-    rows = []
+    return tuple(round_row(connection, r, f"/r/{r.pid}") for r in _rounds_of(connection, person))
+
+
+def tasks_waiting(desk: Desk, connection: Connection, person: Person) -> int:
+    """Return how many tasks of rounds somebody can work on now."""
+    mine = _rounds_of(connection, person)
+    return sum(rounds.count_waiting(desk, connection, r, person) for r in mine)
+
+
+def _rounds_of(connection: Connection, person: Person) -> list[Round]:
+    found = []
     for round_ in rounds.list_rounds(connection):
-        batch = rounds.current_batch(connection, round_, person)
-        if batch is None and (person.role == "worker" or round_.state != "open" or round_.settings.workers):
-            continue
-        rows.append(round_row(connection, round_, f"/r/{round_.pid}"))
-    return tuple(rows)
+        open_to_all = person.role != "worker" and round_.state == "open" and not round_.settings.workers
+        if open_to_all or rounds.current_batch(connection, round_, person) is not None:
+            found.append(round_)
+    return found
 
 
 async def show_round(request: Request) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from typing import Final
 
+from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,11 +13,11 @@ from starlette.responses import Response
 from proctor.said import say
 from proctor.studio.auth import Auth, SlowDownError, hash_token
 from proctor.studio.context import desk_of, person_of, studio_of, text_in, write
-from proctor.studio.oidc import GOING_SECONDS, Going, ProviderError, openid_of
+from proctor.studio.oidc import BACK_CHANNEL, GOING_SECONDS, Going, ProviderError, openid_of
 from proctor.studio.pages.account import AT_PROVIDER, led_away, local_address, show_my, signed_in
-from proctor.studio.rendering import explain, render, see_other
+from proctor.studio.rendering import explain, problem, render, see_other
 from proctor.studio.views import MessageView
-from proctor.verify.desk import identities
+from proctor.verify.desk import identities, people
 from proctor.verify.desk.identities import Claimed
 from proctor.verify.desk.people import ABSOLUTE_SECONDS
 from proctor.verify.desk.records import ConflictError, GoneError, Person
@@ -108,6 +109,26 @@ async def _whose(request: Request, going: Going, claimed: Claimed) -> Person:
     return await write(request, lambda c: identities.sign_in(desk, c, claimed, allowed))
 
 
+async def signed_out(request: Request) -> Response:
+    """End somebody's sessions when the provider says that they have signed out there; who has none is signed out already."""
+    openid, auth, desk, form = openid_of(request), _auth(request), desk_of(request), await request.form()
+    try:
+        was_right = auth.take_try(request, "logout")
+        claimed = await openid.signed_out(text_in(form, "logout_token"))
+    except (SlowDownError, ProviderError) as error:
+        said = explain(error) if isinstance(error, SlowDownError) else "The server's log says why."
+        return problem(429 if isinstance(error, SlowDownError) else 400, say("Refused"), said)
+    was_right()
+
+    def end(connection: Connection) -> None:
+        person = identities.find(desk, connection, claimed)
+        if person is not None:
+            people.end_all_sessions(desk, connection, person, actor="studio")
+
+    await write(request, end)
+    return Response(status_code=204)
+
+
 async def disconnect(request: Request) -> Response:
     """Take the provider's login from one's account."""
     person, desk, issuer = person_of(request), desk_of(request), openid_of(request).provider.issuer
@@ -131,6 +152,7 @@ def _auth(request: Request) -> Auth:
 ROUTES: Final = (
     ("/signin/provider", "POST", begin, "public"),
     ("/signin/provider/done", "GET", finish, "public"),
+    (BACK_CHANNEL, "POST", signed_out, "public"),
     ("/my/provider", "POST", connect, "signed-in"),
     ("/my/provider/end", "POST", disconnect, "signed-in"),
 )

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from proctor.capture.hints import sayable
 from proctor.procedure.recording import MISTAKE_KINDS
 from proctor.said import say
 from proctor.studio.guard import CAMERA
@@ -43,7 +44,7 @@ def view(_studio: Any, task: RecordTask, _sheet: Any, options: RecordOptions, _a
     script, strategy = task.script, task.slot.strategy
     data = {
         "steps": script.steps, "left_out": [(s, task.left_out.get(s, s)) for s in script.left_out], "checks": tuple(CHECKS),
-        "mistakes": script.mistakes, "hints": script.hints, "prepares": strategy == "induced",
+        "mistakes": script.mistakes, "hints": tuple(map(sayable, script.hints)), "prepares": strategy == "induced",
         "kinds": {kind: TAGS[kind] for kind in MISTAKE_KINDS},
     }  # fmt: skip
     json = encoded(data | msgspec.structs.asdict(options)).decode()

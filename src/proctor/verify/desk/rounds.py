@@ -13,7 +13,7 @@ import msgspec
 from sqlalchemy import Connection, bindparam, func, literal_column, select
 
 from proctor.database import fetch_one, fetch_together
-from proctor.errors import UserError
+from proctor.errors import UserError, did_you_mean
 from proctor.said import say
 from proctor.verify.batches import Free, draw_tasks, mix_in
 from proctor.verify.desk import people
@@ -30,6 +30,7 @@ __all__ = [
     "add_round",
     "batch_of",
     "count_batch",
+    "count_waiting",
     "current_batch",
     "expire",
     "find_round",
@@ -101,7 +102,7 @@ def add_round(
             f"the round '{name}' has no tasks.", hint=f"see why in round-{kind}.dropped.jsonl, if it is there"
         )
     if twice:
-        raise UserError(f"the task '{twice[0][:60]}' stands twice in the round '{name}'.")
+        raise UserError(f"the task '{twice[0][:60]}' is there twice in the round '{name}'.")
     t = tables().rounds
     pid = new_pid()
     row = {
@@ -189,8 +190,8 @@ def round_named(connection: Connection, name: str) -> Round:
     for round_ in list_rounds(connection):
         if round_.name == name:
             return round_
-    names = ", ".join(r.name for r in list_rounds(connection)) or "none"
-    raise UserError(f"there is no round '{name[:60]}'.", hint=f"rounds: {names}")
+    known = (r.name for r in list_rounds(connection))
+    raise UserError(f"there is no round '{name[:60]}'.", hint=did_you_mean(name, known))
 
 
 def round_of_task(connection: Connection, task_id: int) -> tuple[Round, Task]:
@@ -333,6 +334,17 @@ def list_offers(
     return sorted(((t, offer) for t, offer in found if offer is not None), key=lambda one: not one[1].owner)
 
 
+def count_waiting(desk: Desk, connection: Connection, round_: Round, person: Person) -> int:
+    """Return how many tasks of an open round wait for somebody: what their open batch still has, or what the next one would have."""
+    if round_.state != "open":
+        return 0
+    last = current_batch(connection, round_, person)
+    if last is None or last.state != "open":
+        return len(_choose(desk, connection, round_, person))
+    count = count_batch(connection, last)
+    return count.total - count.done
+
+
 def open_batch(
     desk: Desk, connection: Connection, round_: Round, person: Person, *, task: str = ""
 ) -> Batch | None:
@@ -353,17 +365,7 @@ def open_batch(
         return last
     if state != "open":
         raise ConflictError(say("This round is closed."))
-    done = connection.execute(
-        select(func.count()).where(
-            t.c.round_id == round_.id, t.c.person_id == person.id, t.c.state != "expired"
-        )
-    ).scalar_one()
-    if round_.settings.batches and done >= round_.settings.batches:
-        return None
-    if task:
-        chosen = [t.id for t, _ in list_offers(desk, connection, round_, person) if t.pid == task]
-    else:
-        chosen = _choose(desk, connection, round_, person, int(done))
+    chosen = _choose(desk, connection, round_, person, task)
     if not chosen:
         return None
     now, lease = desk.now(), round_.settings.lease_minutes
@@ -401,8 +403,17 @@ def open_batch(
     return batch_of(connection, number)
 
 
-def _choose(desk: Desk, connection: Connection, round_: Round, person: Person, turn: int) -> list[int]:
-    settings = round_.settings
+def _choose(desk: Desk, connection: Connection, round_: Round, person: Person, task: str = "") -> list[int]:
+    """Return the tasks of somebody's next batch; none where they have had as many batches as they may."""
+    settings, b = round_.settings, tables().batches
+    had = select(func.count()).where(
+        b.c.round_id == round_.id, b.c.person_id == person.id, b.c.state != "expired"
+    )
+    turn = int(connection.execute(had).scalar_one())
+    if settings.batches and turn >= settings.batches:
+        return []
+    if task:
+        return [t.id for t, _ in list_offers(desk, connection, round_, person) if t.pid == task]
     key = f"{settings.seed}\0{round_.name}\0{person.pid}\0{turn}"
     free = _free(desk, connection, round_, person)
     real = [f for f in free if f.left > 0]

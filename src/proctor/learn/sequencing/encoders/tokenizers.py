@@ -77,7 +77,7 @@ class FolderTokenizer:
             raise UserError(
                 f"it has no tokenizer that can be loaded: {' '.join(str(error).split())[:300]}",
                 where=str(folder),
-                hint="put the tokenizer's files (tokenizer.json, tokenizer_config.json) beside the weights",
+                hint="put the tokenizer's files (tokenizer.json, tokenizer_config.json) next to the weights",
             ) from None
         names = ("pad", "cls", "sep", "mask")
         special: list[Any] = [getattr(self._own, f"{name}_token_id", None) for name in names]

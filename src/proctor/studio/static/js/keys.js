@@ -159,8 +159,8 @@ function store() {
 function spoken(name) {
   const mac = /Mac|iP/.test(navigator.platform);
   return name
-    .replace("Mod+", mac ? "⌘" : "Ctrl+").replace("Alt+", mac ? "⌥" : "Alt+")
-    .replace("ArrowLeft", "←").replace("ArrowRight", "→")
+    .replace("Mod+", mac ? "⌘" : `${_in("key", "Ctrl")}+`).replace("Alt+", mac ? "⌥" : "Alt+")
+    .replace("ArrowLeft", "←").replace("ArrowRight", "→").replace("Space", _in("key", "Space"))
     .replace(/(^|\+)([a-z])$/, (_whole, before, letter) => before + letter.toUpperCase());
 }
 

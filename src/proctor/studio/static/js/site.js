@@ -157,6 +157,13 @@ function wireFilters() {
   }
 }
 
+/** Show where one is among the pages: on narrow screens their links are a strip that scrolls. */
+function showPlace() {
+  const here = document.querySelector(".bar nav [aria-current]");
+  const strip = here?.closest("nav");
+  if (here && strip) strip.scrollLeft += here.getBoundingClientRect().right - strip.getBoundingClientRect().right;
+}
+
 /** @param {string} person */
 function wireOutbox(person) {
   const outbox = theOutbox();
@@ -188,6 +195,7 @@ function main() {
   wireFilters();
   watchMarks();
   awaitClips();
+  showPlace();
   listen(person);
   register([{ id: "undo", group: _("Page"), label: _("Undo"), keys: ["z"], run: () => runToastAction() }]);
   if (person) {

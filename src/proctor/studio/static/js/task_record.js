@@ -83,7 +83,7 @@ function drawScript() {
   };
   byId("script").replaceChildren(...script.map((/** @type {any} */ step, /** @type {number} */ n) => {
     const own = sheet.planned.filter((/** @type {any} */ m) => m.step === step.id);
-    const hints = task.hints.filter((/** @type {any} */ h) => h.step === step.id).map((/** @type {any} */ h) => make("li", {}, `${nameOf(h)} (${h.by})`));
+    const hints = task.hints.filter((/** @type {any} */ h) => h.step === step.id).map((/** @type {any} */ h) => make("li", {}, h.by === "text" ? nameOf(h) : `${nameOf(h)} (${h.by})`));
     return make("li", {},
       task.prepares ? textBox(_("Text of step {n}", { n: n + 1 }), textOf(step), (text) => (sheet.texts = { ...sheet.texts, [step.id]: text })) : make("p", { dir: "auto" }, textOf(step)),
       ...task.mistakes.filter((/** @type {any} */ m) => m.step === step.id).map((/** @type {any} */ m) => make("p", { class: "planned" }, _("Planned: {name}", { name: nameOf(m) }))),
