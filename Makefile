@@ -10,10 +10,12 @@ demo: $(VENV)/.demo
 
 # All tests. Chromium and PostgreSQL are installed when the machine allows it; tests that lack them say so.
 # Modules are compiled once for all workers and all processes that tests start, also where the environment says that
-# nothing is to be kept. There is one worker more than processors: many tests wait for browsers and clocks. Assertions are not
+# nothing is to be kept. There is one worker more than processors: many tests wait for browsers and clocks. A worker computes in
+# one thread: several would wait for each other, at the processor's expense. Assertions are not
 # rewritten for the whole suite (half of what collecting costs). What fails is run once more, alone and with its values, and that
 # decides. A test that passes then has met a race or a clock, in itself or in Proctor: it is named, and is to be looked at.
 test: export PYTHONDONTWRITEBYTECODE =
+test: export OMP_NUM_THREADS = 1
 test: $(VENV)/.dev $(VENV)/.system
 	$(BIN)/python -m compileall -q src tests
 	$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist worksteal --assert=plain || { [ $$? -eq 1 ] && \
