@@ -112,11 +112,11 @@ def _text(done: Done, workspace: Path, plan: Plan) -> str:
         for part in done.parts
         if part.calls
     ]
-    text = table(rows, ("stage", "sent", "from the store", "not replied", "cost")) if rows else ""
-    if done.lines:
-        text += "\n\n" + "\n".join(done.lines)
-    if done.grid is not None:
-        text += "\n\n" + _grid(done.grid)
+    blocks = [
+        table(rows, ("stage", "sent", "from the store", "not replied", "cost")) if rows else "",
+        "\n".join(done.lines),
+        "" if done.grid is None else _grid(done.grid),
+    ]
     if done.scores and (done.grid is None or len(done.grid.costs) == 1):
         scored = [
             (
@@ -132,7 +132,8 @@ def _text(done: Done, workspace: Path, plan: Plan) -> str:
             for row in of_system
         ]
         head = ("system", "measure", "value", "interval", "failures wrong to right", "marked", "judge")
-        text += "\n\n" + table(scored, head)
+        blocks.append(table(scored, head))
+    text = "\n\n".join(filter(None, blocks))
     if done.report:
         text += f"\n\nreport: {done.report}"
         if done.calibration is not None and not (done.grid and done.grid.pairs):
@@ -162,7 +163,7 @@ def _grid(grid: Grid) -> str:
         for r in grid.rows
     ]
     head = ("system", "measure", "cell", "value", "interval", "failures wrong to right", "n", "USD", "judge")
-    text = table(rows, head) if len(costs) > 1 else ""
+    blocks = [table(rows, head) if len(costs) > 1 else ""]
     pairs = [
         (
             p.system,
@@ -179,14 +180,15 @@ def _grid(grid: Grid) -> str:
     ]
     if pairs:
         header = ("system", "measure", "cell", "against", "difference", "interval", "n", "p (Holm)")
-        text += "\n\n" + table(pairs, header)
+        blocks.append(table(pairs, header))
     agreed = [
         (*found.benchmarks, len(found.systems), _shown(found.tau), _ends(found.low, found.high), _p(found.p))
         for found in grid.agreement
+        if len(found.systems) > 2  # the order of two says nothing
     ]
     if agreed:
-        text += "\n\n" + table(agreed, ("order by", "and by", "systems", "Kendall's tau", "interval", "p"))
-    return text
+        blocks.append(table(agreed, ("order by", "and by", "systems", "Kendall's tau", "interval", "p")))
+    return "\n\n".join(filter(None, blocks))
 
 
 def _shown(value: float | None, scale: float = 1.0) -> str:
