@@ -114,6 +114,8 @@ def test_what_failed_is_said_and_ends_the_chain(
     ws.predict(boom, name="bad", accept_failures=True)
     ws.predict(first_step, name="part")
     assert "warning: part: failed: function" in capsys.readouterr().err
+    ws.predict(first_step, name="blind", show="frames:2@96p", limit=2)
+    assert "warning: blind: failed: not_shown 2 (the item has no video" in capsys.readouterr().err
     with pytest.raises(UserError, match=r"cut: stopped early: .*\n  → the same call goes on from here"):
         ws.predict(first_step, name="cut", max_calls=3)
 

@@ -49,10 +49,10 @@ def test_what_is_printed_is_short() -> None:
 
 def test_print_shows_a_table() -> None:
     named = Records(
-        [Thing("a" * 40, 1234.5), Thing("b\x1b[2J")] * 8, "things", row=lambda t: {"id": t.id, "size": t.size}
+        [Thing("a" * 60, 1234.5), Thing("b\x1b[2J")] * 8, "things", row=lambda t: {"id": t.id, "size": t.size}
     )
     lines = str(named).splitlines()
-    assert lines[:3] == [f"{'id':32}  size", f"{'a' * 31}…  1,234.5", r"b\x1b[2J".ljust(32) + "  1"]
+    assert lines[:3] == [f"{'id':48}  size", f"{'a' * 47}…  1,234.5", r"b\x1b[2J".ljust(48) + "  1"]
     assert (len(lines), lines[-1]) == (12, "16 things")
     assert str(THINGS[:0]) == "0 things"
 

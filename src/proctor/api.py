@@ -409,7 +409,7 @@ class Workspace:
 
 
 def _require_said(title: str, result: object, *, accepted: bool) -> None:
-    """Warn of calls of models that failed, and end a chain whose next stage would go on without what is lacking.
+    """Warn of what failed, and end a chain whose next stage would go on without what is lacking.
 
     Raises:
         KeyboardInterrupt: if somebody stopped the stage.
@@ -420,14 +420,14 @@ def _require_said(title: str, result: object, *, accepted: bool) -> None:
     if getattr(result, "interrupted", False):
         raise KeyboardInterrupt
     calls: Closing | None = getattr(result, "calls", None) or None
-    if calls is None:
-        return
+    asked = {} if calls is None else {k: n for k, n in calls.outcomes.items() if k in FAILURE_KINDS}
+    why = ({} if calls is None else calls.why) | getattr(result, "why", {})
+    kinds: Mapping[str, int] = getattr(result, "failures", asked)
     failed = ", ".join(
-        f"{kind} {n:,}" + (f" ({why})" if (why := calls.why.get(kind)) else "")
-        for kind, n in calls.outcomes.items()
-        if kind in FAILURE_KINDS
+        f"{kind} {n:,}" + (f" ({why[kind]})" if kind in why else "") for kind, n in kinds.items()
     )
-    if (calls.mute or calls.stopped or not getattr(result, "complete", True)) and not accepted:
+    ended = calls is not None and (calls.mute or calls.stopped or not getattr(result, "complete", True))
+    if calls is not None and ended and not accepted:
         said = (
             f"no model said anything: {failed}" if calls.mute else f"stopped early: {calls.stopped or failed}"
         )

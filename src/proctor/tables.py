@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 _SHOWN: Final = 10
 """Rows of a table in a notebook."""
-_NARROW: Final = 32
+_NARROW: Final = 48
 """Characters of a cell that is printed."""
 _LONGEST: Final = 120
 """Characters of a cell there."""

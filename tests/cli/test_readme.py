@@ -58,6 +58,7 @@ def test_the_first_screen_works_as_typed(
         else:
             outcome = proctor(*command)
             assert outcome.status == 0, (command, outcome.err)
+            assert "\n\n\n" not in f"\n{outcome.out}", command
     for plan in ("mine", "ours", "guides"):
         assert (tmp_path / plan / "report.html").is_file()
 

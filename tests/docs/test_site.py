@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,23 +75,50 @@ def test_the_api_page_holds_what_the_docstrings_say(site: Path) -> None:
     )  # an option
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(site: Path, browser: Any, scheme: str) -> None:
-    context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
+@pytest.fixture
+def opened(site: Path, browser: Any) -> Iterator[Callable[..., Any]]:
+    """A function that opens a context of the browser with the site in it."""
+    contexts = []
 
     def serve(route: Any) -> None:
         path = site / route.request.url.removeprefix(SITE).partition("?")[0]
         route.fulfill(path=path) if path.is_file() else route.fulfill(status=404)
 
-    context.route("**/*", serve)
+    def open_(**options: Any) -> Any:
+        contexts.append(browser.new_context(viewport={"width": 1280, "height": 900}, **options))
+        contexts[-1].route("**/*", serve)
+        return contexts[-1]
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(opened: Callable[..., Any], scheme: str) -> None:
+    context = opened(color_scheme=scheme)
     for name in ("index", "concepts", "cookbook"):
         page = context.new_page()
         page.goto(f"{SITE}{name}.html")
         page.wait_for_selector(".md-search[aria-label]", state="attached")
         assert run_axe(page, () if scheme == "light" else DEPENDS_ON_LOOK) == []
         page.close()
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_what_is_copied_can_be_typed(opened: Callable[..., Any]) -> None:
+    page = opened(permissions=["clipboard-read", "clipboard-write"]).new_page()
+    page.goto(f"{SITE}quickstart-model.html")
+    block = page.locator("div.highlight", has_text="proctor run mine.toml --dry-run").first
+    block.hover()
+    block.locator("[data-md-type=copy]").click()
+    page.wait_for_selector(".md-dialog--active")
+    copied = page.evaluate("navigator.clipboard.readText()").split("\n")
+    assert [line.partition(" --have")[0] for line in copied] == [
+        "proctor init mine.toml", "proctor run mine.toml --dry-run", "proctor run mine.toml"]  # fmt: skip
 
 
 def test_a_drawing_of_ours_works_in_light_and_dark() -> None:

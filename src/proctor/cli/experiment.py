@@ -184,6 +184,7 @@ def _grid(grid: Grid) -> list[str]:
     agreed = [
         (*found.benchmarks, len(found.systems), _shown(found.tau), _ends(found.low, found.high), _p(found.p))
         for found in grid.agreement
+        if len(found.systems) > 2  # the order of two says nothing
     ]
     if agreed:
         parts.append(table(agreed, ("order by", "and by", "systems", "Kendall's tau", "interval", "p")))

@@ -161,3 +161,9 @@ def test_tabs_part_the_cells_of_a_tsv(recordings: tuple[Recording, ...], tmp_pat
     write_table(recordings, tmp_path / "a.tsv")
     assert (tmp_path / "a.tsv").read_text(encoding="utf-8-sig").startswith("recording_id\tactivity_id\t")
     assert read_table(tmp_path / "a.tsv").objects == recordings
+
+
+def test_a_workbook_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_bytes(b"PK\x03\x04\x14\x00")
+    with pytest.raises(UserError, match=r"workbook.*\n  → save a sheet as CSV"):
+        read_table(tmp_path / "a.xlsx")

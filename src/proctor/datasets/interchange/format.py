@@ -126,7 +126,7 @@ def guess_format(path: Path, kind: Kind | None = None, *, to_read: bool = False)
     raise UserError(
         f"{seen} that end like this one.",
         where=str(path),
-        hint=f"name the format: {', '.join(f.name for f in known)}",
+        hint=f"name the format: {', '.join(f.name for f in known)}; of a workbook, save a sheet as CSV",
     )
 
 

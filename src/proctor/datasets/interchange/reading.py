@@ -124,7 +124,14 @@ def text_of(data: bytes, where: str) -> str:
 
 def load_text(path: Path) -> str:
     """Read a text file; see ``read_limited`` and ``text_of``."""
-    return text_of(read_limited(path), str(path))
+    data = read_limited(path)
+    if data.startswith(b"PK\x03\x04"):  # .xlsx, .ods, .zip
+        raise UserError(
+            "this is a workbook or an archive, not text.",
+            where=str(path),
+            hint="save a sheet as CSV, in UTF-8",
+        )
+    return text_of(data, str(path))
 
 
 def load_json(path: Path) -> Any:
