@@ -127,6 +127,9 @@ def test_what_is_refused_before_a_page_is_asked_is_said_in_the_language_of_the_p
     for (status, german), (other, english) in zip(own[:6], refused(gita), strict=False):
         assert status == other
         assert german != english
+    office.studio.auth._known.clear()
+    assert office.client(ana).get("/api/v1/project").status_code == 401
+    assert not office.studio.auth._known  # cookies are not looked at there
 
 
 # -- sentences -------------------------------------------------------------------------------------------------

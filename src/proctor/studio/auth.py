@@ -25,6 +25,7 @@ from starlette.exceptions import HTTPException
 from proctor.errors import UserError
 from proctor.said import say
 from proctor.studio.guard import SAFE_METHODS
+from proctor.studio.language import PROGRAMS
 from proctor.studio.passwords import LONGEST, Passwords
 from proctor.verify.desk import people, tokens
 from proctor.verify.desk.people import Session
@@ -259,9 +260,10 @@ class Auth:
         return known.person if known else None
 
     async def reader(self, request: Request) -> Person | None:
-        """Return who reads that a request is refused: it counts as nothing, and a store that fails has nobody."""
+        """Return who reads that a request is refused: it counts as nothing. Programs, and a store that fails, have nobody."""
         with suppress(UserError):
-            known = await self._known_by_cookie(request)
+            program = request.scope["path"].startswith(PROGRAMS)
+            known = None if program else await self._known_by_cookie(request)
             return known.person if known else None
         return None
 

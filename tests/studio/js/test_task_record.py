@@ -234,7 +234,10 @@ def test_r2_a_reload_without_a_network_goes_on_with_the_same_session(kitchen: Ki
     assert len(set(clocks)) == 2
     sheet = kitchen.sheet(address)
     wait_until(
-        lambda: {k: len(v) for k, v in kitchen.parts(address).items()} == kitchen.sheet(address)["slices"],
+        lambda: all(
+            len(kitchen.parts(address).get(part, [])) >= n  # one may be kept, and not counted, as a page goes
+            for part, n in kitchen.sheet(address)["slices"].items()
+        ),
         what="every slice",
     )
     assert set(sheet["slices"]) == {"tablet-1", "tablet-2"}

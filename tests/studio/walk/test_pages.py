@@ -242,7 +242,7 @@ def test_the_graph_is_larger_and_whole_on_the_full_screen(
     assert whole or size[0] < 720
 
 
-def test_a_phone_shows_which_of_many_pages_this_is(demo: Any, visit: Any) -> None:
+def test_a_phone_shows_which_of_many_pages_this_is_and_states_on_one_line(demo: Any, visit: Any) -> None:
     person = demo.rows("people", handle="farid")[0]
     context = visit.context(demo, person, viewport={"width": 390, "height": 844})
     for path in ("/", "/people", "/events"):
@@ -252,3 +252,6 @@ def test_a_phone_shows_which_of_many_pages_this_is(demo: Any, visit: Any) -> Non
                        return there.left >= 0 && there.right <= innerWidth; }"""
         )
         assert page.evaluate("scrollY") == 0
+    page = visit.open(context, "/disagreements")
+    heights = page.eval_on_selector_all(".list .badge", "all => all.map(badge => badge.offsetHeight)")
+    assert 0 < max(heights) < 32  # a state is on one line, the day may be below it
