@@ -169,5 +169,8 @@ def test_lines_of_a_long_list_have_so_much_room_and_what_has_none_is_counted():
     left = [
         int(n.replace(",", "")) for n in re.findall("The first 500 of 6,000; ([0-9,]+) have no room", text)
     ]
+    heavy = render_page(Page("p", lead=("x" * 5_000,) * 900, sections=(Section("a", "A", listings),)))
+    assert "data-rest" not in heavy  # no room at all
+    assert "The first 500 of 6,000; 5,500 have no room" in heavy
     assert len(left) == 2
     assert 0 < left[0] < left[1] <= 5_500
