@@ -152,7 +152,7 @@ def test_a_number_opens_its_questions_and_filters_stay_in_the_address(browser: A
     page.close()
 
 
-COUNTS = """() => [...document.querySelectorAll("#moment, #benchmark, #dataset, #graphs, #funnel, #verification")].flatMap((section) =>
+COUNTS = """() => [...document.querySelectorAll("#moment, #benchmark, #dataset, #graphs, #funnel, #verification, #method")].flatMap((section) =>
   [...section.querySelectorAll("td a.find")].filter((link) => section.id !== "moment" || /^[0-9]+$/.test(link.textContent)
     && /^(Leaderboard|All pairs|Marks given|Counted|Answers without a mark|.* beside .*)$/.test(link.closest(".scroll").getAttribute("aria-label"))).map((link) => ({
     where: link.closest(".scroll").getAttribute("aria-label") + ": " + link.closest("tr").cells[0].innerText,
@@ -187,6 +187,7 @@ def test_every_count_opens_as_many_questions_or_lines(browser: Any, tmp_path: Pa
         "Answers without a mark",
         "strong beside constant",
         "Each cluster",
+        "First words",
         "Each activity",
         "Steps of Tea",
         "Composition",
