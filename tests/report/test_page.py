@@ -153,6 +153,14 @@ def test_a_number_of_a_picture_leads_where_its_cell_says():
     assert '<data value="0">0.500</data>' in render_page(Page("p", sections=(Section("a", "A", (plot,)),)))
 
 
+def test_regions_of_one_title_have_names_of_their_own():
+    table = Table("Board <b>", ("", "b"), (("x", "1"),))
+    text = render_page(Page("p", sections=(Section("a", "A", (table,)), Section("c", "C", (table, table)))))
+    assert re.findall('role="region" aria-label="([^"]*)"', text) == [
+        "Board &lt;b&gt;", "Board &lt;b&gt; (2)", "Board &lt;b&gt; (3)",
+    ]  # fmt: skip
+
+
 def test_an_empty_cell_stays_empty():
     page = Page("p", sections=(Section("a", "A", (Table("t", ("", "b"), (("x", ""),)),)),))
     assert "(no name)" not in render_page(page)

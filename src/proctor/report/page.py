@@ -134,6 +134,7 @@ def _render(page: Page, room: int) -> str:
             sections=sections,
             found=found,
             link=links.of,
+            region=_Regions(),
             rest=links.rest([*lists.values()], room),
             lines=LINES,
             charts=_parts(page.charts, said),
@@ -234,6 +235,15 @@ class _Finder:
             elif self._all.get(name) != {value}:
                 return None
         return urlencode(named)
+
+
+class _Regions(Counter[str]):
+    """Names of regions, each of which is there once: exams have tables of the same title."""
+
+    def __call__(self, title: str) -> str:
+        """Return a title, with a number where it is not the first of its kind."""
+        self[title] += 1
+        return title if self[title] == 1 else title + f" ({self[title]})"
 
 
 @dataclass(slots=True)
