@@ -153,6 +153,14 @@ def test_a_number_of_a_picture_leads_where_its_cell_says():
     assert '<data value="0">0.500</data>' in render_page(Page("p", sections=(Section("a", "A", (plot,)),)))
 
 
+def test_regions_of_one_title_have_names_of_their_own():
+    table = Table("Board <b>", ("", "b"), (("x", "1"),))
+    text = render_page(Page("p", sections=(Section("a", "A", (table,)), Section("c", "C", (table, table)))))
+    assert re.findall('role="region" aria-label="([^"]*)"', text) == [
+        "Board &lt;b&gt;", "Board &lt;b&gt; (2)", "Board &lt;b&gt; (3)",
+    ]  # fmt: skip
+
+
 def test_an_empty_cell_stays_empty():
     page = Page("p", sections=(Section("a", "A", (Table("t", ("", "b"), (("x", ""),)),)),))
     assert "(no name)" not in render_page(page)
@@ -169,5 +177,8 @@ def test_lines_of_a_long_list_have_so_much_room_and_what_has_none_is_counted():
     left = [
         int(n.replace(",", "")) for n in re.findall("The first 500 of 6,000; ([0-9,]+) have no room", text)
     ]
+    heavy = render_page(Page("p", lead=("x" * 5_000,) * 900, sections=(Section("a", "A", listings),)))
+    assert "data-rest" not in heavy  # no room at all
+    assert "The first 500 of 6,000; 5,500 have no room" in heavy
     assert len(left) == 2
     assert 0 < left[0] < left[1] <= 5_500

@@ -30,6 +30,7 @@ from proctor.report.data import Asked
 from proctor.report.examples import Evidence
 from proctor.report.numbers import count, counted, show_value
 from proctor.report.parts import Cell, Drawn, Fold, Listing, Paragraph, Part, Row, Section, SourceView, Table
+from proctor.report.plaintext import clip_line
 from proctor.verify.statistics import verification_statistics
 
 __all__ = [
@@ -86,6 +87,8 @@ _LISTED: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Listings that hold what key figures count, or are about."""
 _WORDS: Final = 8
+_SAID: Final = 160
+"""Characters of a text in a listing."""
 _DRAWN: Final = 6
 """Examples whose task graph is drawn with its states; the list of steps says the same for all."""
 
@@ -179,13 +182,23 @@ def _leads(key: str, whole: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str
 
 def _first_words(items: Sequence[Item], examples: Mapping[str, Example]) -> Section:
     types = _ordered(example.type for example in examples.values())
-    words = tuple(
-        (name, _first([i.question.text for i in found]), _first([_text(g) for i in found for g in i.golds]))
+    texts = {
+        "Questions": [(i, i.question.text) for i in items],
+        "Answers": [(i, _text(g)) for i in items for g in i.golds],
+    }
+    words: tuple[Row, ...] = tuple(
+        (name, *(_first([t for i, t in said if name in ("all", examples[i.id].type)], what, name) for what, said in texts.items()))
         for name in (*types, "all")
-        if (found := [i for i in items if name in ("all", examples[i.id].type)])
-    )
-    table = Table("First words", ("Type", "Questions", "Answers"), words, digits=False)
-    return Section("words", "First words", (table,), place="appendix")
+    )  # fmt: skip
+    lines: list[tuple[Row, Iterable[str]]] = [
+        ((Cell(clip_line(text, _SAID), item=i.id), what.lower().removesuffix("s")),
+         [f"{what}, {name}: {word}" for word, _ in first_words([text]) for name in (examples[i.id].type, "all")])
+        for what, said in texts.items()
+        for i, text in said
+    ]  # fmt: skip
+    table = Table("First words", ("Type", *texts), words, digits=False)
+    each = Listing.of("words", "Each question and answer", ("Text", "What"), lines)
+    return Section("words", "First words", (table, each), place="appendix")
 
 
 def _figures(
@@ -271,8 +284,11 @@ def _kept(items: Sequence[Item], offered: int) -> str:
     return f"{kept:,} of {offered:,} ({kept / offered:.2f})" if offered else "–"
 
 
-def _first(texts: Sequence[str]) -> str:
-    return ", ".join(f"{word} {n:,}" for word, n in first_words(texts)[:_WORDS])
+def _first(texts: Sequence[str], what: str, name: str) -> Cell:
+    found = first_words(texts)[:_WORDS]
+    return Cell(
+        parts=tuple(Cell(f"{word} {n:,}", among=("words", f"{what}, {name}: {word}")) for word, n in found)
+    )
 
 
 def _text(gold: Gold) -> str:

@@ -59,7 +59,8 @@ _KEYS: Final = frozenset({"text", "run", "mark", "other", "other-mark", "than"})
 """Filters that every page has, as its address names them; a facet of such a name is told apart."""
 _THAN: Final = ("better", "equal", "worse", "compared", "not compared")
 _ROOM: Final = 250_000
-"""Characters of all lines of listings that scripts add."""
+"""Characters of all lines of listings that scripts add; fewer where a page has more than ``_WHOLE`` with them."""
+_WHOLE: Final = 4_000_000
 _NUMBER: Final = re.compile(r'<data value="(?P<n>\d+)">(?P<text>[^<]*)</data>')
 _PICTURE: Final = re.compile(r"data:image/(jpeg|png|webp|gif);base64,[A-Za-z0-9+/=]+")
 
@@ -84,6 +85,13 @@ def render_page(page: Page) -> str:
         ValueError: if a picture's labels and numbers are not equally many, an image is no data address, or two sections have
             the same id.
     """
+    text = _render(page, _ROOM)
+    over = len(text.encode("utf-8", "replace")) - _WHOLE
+    return text if over <= 0 else _render(page, max(0, _ROOM - over))
+
+
+def _render(page: Page, room: int) -> str:
+    """Return the page with so many characters of lines that scripts add."""
     ids = [section.id for section in page.sections]
     if len(set(ids)) < len(ids):
         raise ValueError("two sections have the same id")
@@ -126,7 +134,8 @@ def render_page(page: Page) -> str:
             sections=sections,
             found=found,
             link=links.of,
-            rest=links.rest([*lists.values()]),
+            region=_Regions(),
+            rest=links.rest([*lists.values()], room),
             lines=LINES,
             charts=_parts(page.charts, said),
             open_examples=_OPEN,
@@ -228,6 +237,15 @@ class _Finder:
         return urlencode(named)
 
 
+class _Regions(Counter[str]):
+    """Names of regions, each of which is there once: exams have tables of the same title."""
+
+    def __call__(self, title: str) -> str:
+        """Return a title, with a number where it is not the first of its kind."""
+        self[title] += 1
+        return title if self[title] == 1 else title + f" ({self[title]})"
+
+
 @dataclass(slots=True)
 class _Links:
     """Where numbers of a page lead to.
@@ -251,9 +269,9 @@ class _Links:
         id_, tag = cell.among or ("", "")
         return (f"#list-{id_}", _line(tag).unescape()) if tag in self.counts.get(id_, ()) else ()
 
-    def rest(self, listings: Sequence[Listing]) -> dict[str, tuple[str, int]]:
+    def rest(self, listings: Sequence[Listing], room: int) -> dict[str, tuple[str, int]]:
         """Return by listing the lines behind the first ones, packed, and how many these are; some, where not all have room."""
-        left, packed = _ROOM, {}
+        left, packed = room, {}
         for listing in listings:
             rows = [*zip(listing.table.rows, listing.tags, strict=True)][LINES:]
             while rows and len(text := self._pack(rows, [*listing.counts])) > left:

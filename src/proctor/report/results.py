@@ -693,11 +693,8 @@ def _marks(standing: Standing, listed: Listing) -> Iterator[Part]:
 
 
 _CODES: Final = {
-    "judge: 2": "match",
-    "judge: 1": "partial",
-    "judge: 0": "wrong",
-    "judge: unmarked": "unscored",
-}
+    "2": "match", "yes": "match", "1": "partial", "0": "wrong", "no": "wrong", "unmarked": "unscored",
+}  # fmt: skip
 """Marks as the filter of the examples knows them, by what a table of scores calls their number."""
 
 
@@ -707,7 +704,8 @@ def _sum_of(
     """Return a number of a table of scores; it opens questions or answers where there are as many."""
     if key == "questions":
         return counted(n, ("exam", standing.exam.title))
-    tag = f"{line.name.label}: {key}"
+    key = key.removeprefix(f"{line.main}: ")
+    tag = f"{line.name.label}: {key.replace('unmarked: ', 'unscored: ')}"
     among = (listed.id, tag) if listed.counts.get(tag) == n else None
     return counted(n, *_marked(standing, line, _CODES.get(key, key), n, codes), among=among)
 
