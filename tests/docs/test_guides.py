@@ -222,3 +222,13 @@ def test_files_of_other_tools(home: Path, tests_data: Path) -> None:
 def test_benchmarks_of_what_people_accepted(home: Path) -> None:
     two_people_accept(home / "bench")
     type_all(shown("studio.md")[0], home)
+
+
+OPENED = r"^(?!.* own)"
+"""The rounds that need nothing but a benchmark; the page's own form is in tests/stages/rounds."""
+
+
+@types("rounds.md", commands=OPENED)
+def test_rounds_are_opened(home: Path) -> None:
+    assert proctor("predict", "bench").status == 0
+    type_all([*dict.fromkeys(line for line in shown("rounds.md")[0] if re.search(OPENED, line))], home)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
-from tests.docs.outsider import Outsider, types
+from tests.docs.outsider import Outsider, shown, types
+
+from proctor_rehearsal.standin import Standin
 
 QUICK = [
     ("quickstart-model.md", 3, "mine"),
@@ -35,3 +38,8 @@ def test_the_cookbook_runs_as_typed(tmp_path: Path) -> None:
     me.environment |= {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
     assert me.follow() == 18
     assert me.type(["python", "gate.py", "bench", "mine", "30"]).status == 1  # the interval begins below it
+    with Standin(reply="It names the right step.\nVerdict: 2") as server:
+        for line in shown("cookbook.md")[0]:
+            if "localhost" in line:
+                done = me.type(shlex.split(line.replace("http://localhost:8000", server.url)))
+                assert done.status == 0, (line, done.err)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from tests.docs.outsider import Outsider
+from tests.docs.outsider import Outsider, types
 from tests.media.make_video import make_audio
 from tests.typed import proctor
 
@@ -232,6 +232,7 @@ def test_a_misspelt_workspace_is_made_by_its_own_command_alone_which_says_so(tmp
     assert f"{wrong} is a new workspace (did you mean {bench}?)" in proctor("round", "own", wrong, *own).out
 
 
+@types("rounds.md", commands=" own")
 def test_the_example_of_the_docs_runs_as_typed(tmp_path: Path) -> None:
     me = Outsider("rounds.md", tmp_path)
     (tmp_path / "tail.png").write_bytes(encode_png(np.full((24, 32, 3), 90, np.uint8)))
