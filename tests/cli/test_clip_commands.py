@@ -170,7 +170,7 @@ def test_a_word_that_is_no_kind_or_rubric_is_told_with_those_there_are(
     assert done
     judge = names(server)["judge"]
     refused = proctor("filter", home / "bench", *judge, "--on", "instructional")
-    assert (refused.status, "→ there are questions of the kind clip\n" in refused.err) == (2, True), (
+    assert (refused.status, "→ known here: clip\n" in refused.err) == (2, True), (
         refused.err
     )
     refused = proctor("judge", home / "bench", *judge, "--rubric", "instructional")
