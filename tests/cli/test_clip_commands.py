@@ -170,9 +170,7 @@ def test_a_word_that_is_no_kind_or_rubric_is_told_with_those_there_are(
     assert done
     judge = names(server)["judge"]
     refused = proctor("filter", home / "bench", *judge, "--on", "instructional")
-    assert (refused.status, "→ known here: clip\n" in refused.err) == (2, True), (
-        refused.err
-    )
+    assert (refused.status, "→ known here: clip\n" in refused.err) == (2, True), refused.err
     refused = proctor("judge", home / "bench", *judge, "--rubric", "instructional")
     assert (refused.status, "rubrics for the kind 'clip': consistency" in refused.err) == (2, True), (
         refused.err
