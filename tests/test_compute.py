@@ -228,6 +228,6 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:no", "127.0.0.1:999999"])
 def test_a_cluster_that_is_not_there_is_the_users_to_mend(address: str):
     pytest.importorskip("ray", reason="needs the extra 'ray'")
-    with pytest.raises(UserError, match="nobody answers") as caught:
+    with pytest.raises(UserError, match="no cluster answers") as caught:
         list(map_items(work.square, [1], on_ray(address)))
     assert caught.value.where == address

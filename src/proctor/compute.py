@@ -460,7 +460,7 @@ def _knock(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_GRACE_SECONDS).close()
     except (OSError, ValueError, OverflowError) as error:
         raise UserError(
-            f"there is no answer from there: {error}.",
+            f"no cluster answers there: {error}.",
             where=address,
             hint="start a cluster with 'ray start --head', and give the address that it prints",
         ) from None

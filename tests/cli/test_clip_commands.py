@@ -170,9 +170,7 @@ def test_a_word_that_is_no_kind_or_rubric_is_told_with_those_there_are(
     assert done
     judge = names(server)["judge"]
     refused = proctor("filter", home / "bench", *judge, "--on", "instructional")
-    assert (refused.status, "→ there are questions of the kind clip\n" in refused.err) == (2, True), (
-        refused.err
-    )
+    assert (refused.status, "→ known here: clip\n" in refused.err) == (2, True), refused.err
     refused = proctor("judge", home / "bench", *judge, "--rubric", "instructional")
     assert (refused.status, "rubrics for the kind 'clip': consistency" in refused.err) == (2, True), (
         refused.err
@@ -247,19 +245,19 @@ def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
         (("generate", "clip", "B", "-g", "X", "--data", "D", "--dataset", "nobody"), "nobody"),
         (("generate", "clip", "B", "-g", "X", "--data", "T"), "no such folder"),
         (("generate", "clip", "B", "-g", "X", "--data", "B"), "--dataset NAME"),
-        (("filter", "B"), "nobody was named"),
+        (("filter", "B"), "no model was named"),
         (("filter", "B", "-j", "X"), "nothing to filter"),
         (("filter", "B", "-j", "X", "--on", "smells"), "smells"),
         (("filter", "B", "-j", "X", "--only", "smell"), "smell"),
         (("filter", "B", "-j", "X", "--votes", "2"), "2 votes"),
-        (("choices", "B", "-w", "X"), "nobody votes"),
+        (("choices", "B", "-w", "X"), "no assistants were named"),
         (("choices", "B", "-w", "X", "-a", "X"), "no questions"),
         (("choices", "B", "-w", "X", "-a", "X", "--confirm", "maybe"), "'maybe' is not one of"),
         (("choices", "B", "-w", "X", "-a", "X", "--on", "smells"), "smells"),
         (("predict", "B"), "items.jsonl is not there yet"),
         (("predict", "instructional", "B"), "there is no 'proctor predict instructional' any more"),
         (("answer", "B", "-m", "X"), "there is no 'proctor answer' any more"),
-        (("experiment", "clip", "B", "-g", "X", "--data", "D"), "nobody votes"),
+        (("experiment", "clip", "B", "-g", "X", "--data", "D"), "no assistants were named"),
         (("experiment", "clip", "B", "-g", "X", "-a", "X", "--style", "e"), "'e' is not one of"),
         (("export", "training", "B", "T"), "not there yet"),
     ],

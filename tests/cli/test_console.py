@@ -92,7 +92,7 @@ def test_quiet_progress_prints_nothing(capsys: pytest.CaptureFixture[str]) -> No
         ),
         (["predict", "x", "--frames", "0"], "--frames: at least 1 was expected.", "proctor predict --help"),
         (["score", "x", "--resamples", "x"], "--resamples: a whole number was expected.", "--help"),
-        (["score", "x", "y"], "this is too much: y.", "--help"),
+        (["score", "x", "y"], "unexpected: y.", "--help"),
         (["predict", "x", "--kind"], "the option --kind needs a value.", "--help"),
         (
             ["learn", "mistakes", "--model", "contxt"],

@@ -34,7 +34,7 @@ class _Group(Group):
         first = args[0] if args else "."
         if (
             first not in self.commands
-            and first != "--help"
+            and first not in ("--help", "-h")
             and (first.startswith("-") or "://" in first or not get_close_matches(first, self.commands))
         ):
             args = ["list", *args]

@@ -53,7 +53,7 @@ _WORDS: Final = tuple(
         (r"^Missing (argument|option) '(.*)'\.$", r"the \1 \2 is missing."),
         (r"^Option '(.*)' requires an argument\.$", r"the option \1 needs a value."),
         (r"^Option '(.*)' does not take a value\.$", r"the option \1 takes no value."),
-        (r"^Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", r"this is too much: \1."),
+        (r"^Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", r"unexpected: \1."),
         (r"^Invalid value for '(.*?)'(?: / '(?:.*?)')*: (?:Value error, )?", r"\1: "),
         (r"Input should be a valid integer.*", "a whole number was expected."),
         (r"Input should be a valid number.*", "a number was expected."),
@@ -112,7 +112,9 @@ class _Explained:
         """Write what the command needs, or the group that it belongs to."""
         while ctx is not None:
             if ctx.command.epilog:
-                _write_paragraph(formatter, ctx.command.epilog)
+                formatter.write_paragraph()
+                for line in ctx.command.epilog.splitlines():  # unbroken, to be copied
+                    formatter.write(f"  {line}\n")
                 return
             ctx = ctx.parent
 
@@ -205,7 +207,7 @@ def extras_note(command: str, needs: Sequence[str] = (), more: Sequence[str] = (
         for what, extras in (("needs", needs), ("does more after", more))
         if extras
     ]
-    return f"{'; '.join(lines)} (proctor doctor shows what is there)." if lines else ""
+    return "\n".join([*lines, "proctor doctor shows what is there."]) if lines else ""
 
 
 def typed_wrongly(error: Any) -> UserError:

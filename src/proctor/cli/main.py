@@ -142,6 +142,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help=(
         "Make benchmarks that can be trusted, of recordings of people following instructions and of manuals.\n\n"
         "Example: proctor demo\n\nExample: proctor init bench.toml\n\nExample: proctor run bench.toml\n\n"

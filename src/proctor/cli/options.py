@@ -116,7 +116,7 @@ def _parameter(field: Field) -> inspect.Parameter:
         "min": field.ge,
         "max": field.le,
         "parser": field.parse,
-        "autocompletion": _completion(field, shown) if field.kind is not Path and shown else None,
+        "autocompletion": _completion(field, shown) if shown else None,
     }
     declared = (
         typer.Argument(**limits)
@@ -152,8 +152,9 @@ def _word(field: Field) -> str | None:
 
 
 def _completion(field: Field, shown: str) -> Callable[[typer.Context, str], list[str]] | None:
-    """Return what completes a value on the command line; None leaves that to the type of the option."""
-    if get_origin(field.kind) is Literal and not field.several:
+    """Return what completes a value on the command line; None where the word names nothing, or the option's type does it."""
+    choices = field.several and get_origin(field.kind) is Literal
+    if not choices and (field.kind is not str or shown == "TEXT" or "=" in shown):
         return None
 
     def completed(context: typer.Context, incomplete: str) -> list[str]:

@@ -23,7 +23,7 @@ class _Score(FamilyGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read ``proctor score bench`` as ``proctor score workspace bench``."""
-        if args and args[0] not in self.members and args[0] != "--help":
+        if args and args[0] not in self.members and args[0] not in ("--help", "-h"):
             _refuse_misspelling(args[0])
         return super().parse_args(ctx, args)
 

@@ -75,7 +75,7 @@ def test_scores_are_made_of_the_last_marking() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"predictors": ()}, "nobody answers"),
+        ({"predictors": ()}, "no system was named"),
         ({"predictors": ("gpt-4o",)}, "not the name of a model"),
         ({"views": ("smell",)}, "smell"),
         ({"predictors": (f"{A}=smell",)}, "smell"),

@@ -38,7 +38,7 @@ class ScoreSettings(Settings, frozen=True, kw_only=True):
         super().__post_init__()
         if not 0 < self.confidence < 1:
             raise UserError(
-                f"--confidence must be between 0 and 1, got {self.confidence:g}.",
+                f"--confidence must lie strictly between 0 and 1, got {self.confidence:g}.",
                 hint="95 % is --confidence 0.95",
             )
         if self.resamples < _FEWEST_DRAWS and self.resamples:
