@@ -139,7 +139,7 @@ def test_the_summary_says_who_leads_and_what_is_missing() -> None:
     assert "weak is not ranked: 6 of 12 questions have a mark; ranked from 95 % on" in text
     text = summarize(stand(small_exam(), replace(QUICK, min_coverage=0.5)))
     assert "strong is first of 2 systems with 87.5 of 100" in text
-    assert "The best floor, constant, answers without looking and reaches 12.5" in text
+    assert "The best floor, constant, answers without the evidence and reaches 12.5" in text
     assert "The upper bound, annotations" in text
     assert (
         "In 1 run 6 marks are missing and count neither for nor against: 2 failed, 2 not judged, 2 not asked."

@@ -45,8 +45,8 @@ def test_the_first_example_is_the_one_on_which_systems_disagree_as_they_rank() -
 
 def test_the_gallery_has_failures_of_each_sort_about_different_types() -> None:
     found = {(p.tag, p.item_id): p for p in pick(stand(exam(), QUICK))}
-    assert found["nobody right", "i6"].why == "None of 2 is right. The annotations hold the answer."
-    assert {id_ for tag, id_ in found if tag == "the leader errs"} <= {"i3", "i4"}
+    assert found["none right", "i6"].why == "None of 2 is right. The annotations hold the answer."
+    assert {id_ for tag, id_ in found if tag == "leader wrong"} <= {"i3", "i4"}
     assert len({id_ for _, id_ in found}) == len(found)
 
 
@@ -59,7 +59,7 @@ def test_floors_are_looked_at_where_there_is_no_system() -> None:
     )
     standing = stand(Exam("moment", "moments", items, runs), QUICK)
     assert {line.run.name for line in takers(standing)} == {"constant", "chance"}
-    assert pick(standing)[0].tag == "tells runs apart"
+    assert pick(standing)[0].tag == "separates runs"
     assert pick(stand(Exam("moment", "moments", items), QUICK)) == []
 
 
@@ -115,13 +115,13 @@ def test_the_page_opens_with_the_result_a_chart_and_a_striking_example() -> None
     (chart,) = page.charts
     assert isinstance(chart, Drawn)
     assert chart.markup.count('class="band low"') == 2  # behind each system
-    assert "what the best floor reaches without looking (8.3)" in chart.guide
+    assert "what the best floor reaches without the evidence (8.3)" in chart.guide
     assert chart.markup.count('class="bound"') == 2
     assert "The upright line: the upper bound (100.0)." in chart.guide
     assert page.striking is not None
     assert page.striking.item == page.examples[0].id == "i5"
     assert [a.code for a in page.striking.answers] == ["match", "wrong"]
-    assert {h.tag for h in page.gallery} >= {"nobody right"}
+    assert {h.tag for h in page.gallery} >= {"none right"}
     assert highlights(stand(made, QUICK), ()) == []  # what is not on the page is not shown apart
 
 

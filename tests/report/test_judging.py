@@ -222,7 +222,7 @@ def test_a_report_without_a_calibration_has_no_such_section() -> None:
     page = drawn(small_data())
     assert 'id="judges"' not in page
     assert 'href="#judges"' not in page
-    assert "Not calibrated: nobody held the judge against people" in page
+    assert "Not calibrated: the judge was not compared with people" in page
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_the_striking_example_shows_the_frame_of_its_moment_and_pictures_are_dec
         for name, role in (("AAAA", ""), ("BBBB", "the moment"))
     )
     example = ExampleView("q", "k", "?", "!", sources=(earlier, last))
-    text = render_page(Page("p", examples=(example,), striking=Highlight("q", "tells runs apart", "why")))
+    text = render_page(Page("p", examples=(example,), striking=Highlight("q", "separates runs", "why")))
     opening, _, rest = text.partition('<section id="examples"')
     assert 'aria-label="Enlarge: BBBB"' in opening
     assert "Enlarge: AAAA" not in opening

@@ -110,12 +110,13 @@ def test_who_refuses_does_not_lead_and_floors_of_another_judge_are_no_measure() 
     assert "reaches 25.0 by the judge another, so that systems are not compared with it" in text
     better = replace(anew, name="better", predictor="better")
     mixed = stand(Exam("moment", "moments", items, (*runs[1:], better)), QUICK)
-    assert "The best floor with the same judge, floor, answers without looking and reaches 25.0" in summarize(
-        mixed
+    assert (
+        "The best floor with the same judge, floor, answers without the evidence and reaches 25.0"
+        in summarize(mixed)
     )
     chart = standing_plot(mixed)
     assert chart is not None
-    assert "what the best floor with the same judge reaches without looking (25.0)" in chart.guide
+    assert "what the best floor with the same judge reaches without the evidence (25.0)" in chart.guide
 
 
 def test_two_runs_of_one_name_are_refused() -> None:

@@ -497,7 +497,7 @@ def _letters(summary: ChoiceSummary) -> Iterator[Part]:
         ),
     )
     note = (
-        "Without a tell: what drawing an option evenly gets on average, and below it where 95 % of such sets of guesses land. Where "
+        "With nothing that gives the right option away: what drawing an option evenly gets on average, and below it where 95 % of such sets of guesses land. Where "
         "several options are the longest, each counts in part."
     )
     opening = ("pairs", "Multiple choice: questions")

@@ -211,7 +211,7 @@ def _caveats(standing: Standing) -> Iterator[str]:
             yield f"{line.name.label} is not ranked: {line.rank.why}."
     if (upper := next((line for line in scored if line.run.role == "upper"), None)) is not None:
         by = f" by the judge {upper.judge}" if systems and upper.judge != standing.judge else ""
-        yield f"The upper bound, {upper.name.label}, is given what others must not know and reaches {show_value(upper.value)}{by}."
+        yield f"The upper bound, {upper.name.label}, is shown what systems must not see and reaches {show_value(upper.value)}{by}."
     if standing.detectable is not None:
         points = f"{standing.detectable:.1f} points"
         yield f"Two runs have to differ by about {points} to differ significantly here (power 0.8, two-sided level 0.05)."
@@ -243,7 +243,7 @@ def _floor(standing: Standing, systems: Sequence[Line]) -> Iterator[str]:
     floor = next((line for line in floors if line.judge == standing.judge), next(iter(floors), None))
     if floor is None:
         return
-    start = f"The {standing.best_floor}, {floor.name.label}, answers without looking and reaches {show_value(floor.value)}"
+    start = f"The {standing.best_floor}, {floor.name.label}, answers without the evidence and reaches {show_value(floor.value)}"
     rivals = [s for s in systems if s.judge == floor.judge]
     below = [s for s in rivals if (s.value or 0.0) <= (floor.value or 0.0) or not _apart(standing, s, floor)]
     if not rivals:

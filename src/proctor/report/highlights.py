@@ -62,7 +62,7 @@ def pick(standing: Standing) -> list[Pick]:
     """Return the most discriminating question, then failures, at most two of a sort."""
     runs = takers(standing)
     found = [
-        Pick(id_, "tells runs apart", _disagreement(runs, id_), tuple(line.run.name for line in _by_mark(runs, id_)))
+        Pick(id_, "separates runs", _disagreement(runs, id_), tuple(line.run.name for line in _by_mark(runs, id_)))
         for id_ in _disagreed(standing)[:1]
     ]  # fmt: skip
     seen = {p.item_id for p in found}
@@ -137,10 +137,10 @@ def _failures(standing: Standing, runs: Sequence[Line]) -> Iterator[Pick]:
         if all(mark <= 0 for _, mark in marks):
             known = [line for line, mark in _marks(uppers, id_) if mark >= 100]
             more = " The annotations hold the answer." if known else ""
-            yield Pick(id_, "nobody right", f"None of {len(marks)} is right.{more}", names)
+            yield Pick(id_, "none right", f"None of {len(marks)} is right.{more}", names)
         if own <= 0 and lucky:
             why = f"{best.name.label} is wrong; {lucky[0].name.label}, which does not look, is right."
             yield Pick(id_, "a floor does better", why, (best.run.name, lucky[0].run.name))
         if own <= 0 and others:
             why = f"{best.name.label} leads, but is wrong here; {others[0].name.label} is right."
-            yield Pick(id_, "the leader errs", why, (best.run.name, others[0].run.name))
+            yield Pick(id_, "leader wrong", why, (best.run.name, others[0].run.name))

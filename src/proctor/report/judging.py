@@ -97,7 +97,7 @@ def _opening(c: Calibration, names: Names) -> Iterator[Part]:
             text += f"; it is the best one in {100 * c.choice.best_in[judge]:.0f} % of the resamples"
         text += "."
         if c.choice.tied:
-            text += f" The marks do not tell it apart from {count(len(c.choice.tied), 'other')}."
+            text += f" The marks do not distinguish it from {count(len(c.choice.tied), 'other')}."
     yield Paragraph(text)
     for note in (*c.notes, *([c.choice.note] if c.choice.note and c.choice.judge else [])):
         yield Paragraph(f"{note}.", beware=True)

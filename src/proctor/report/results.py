@@ -210,8 +210,8 @@ def _board(
         "From 0 to 100; a judge's marks count 100 for a match, 50 for a partial answer and 0 for a wrong one, shares are per cent.",
         (
             f"Below each number its {100 * level:g} % interval, by a bootstrap over clusters (recordings, videos), because questions "
-            "of one share its difficulty. A floor answers without looking; an upper bound, with an upright line, is given "
-            "what others must not know."
+            "of one share its difficulty. A floor answers without the evidence; an upper bound, with an upright line, is shown "
+            "what systems must not see."
         ),
     ]
     if chance:
@@ -239,8 +239,7 @@ def _board(
     yield from _floors_by_rule(standing)
     if not calibrated and any(line.run.judgements for line in standing.lines):
         yield Paragraph(
-            "Not calibrated: nobody held the judge against people on these answers, so how far its marks are those of people is "
-            "not known."
+            "Not calibrated: the judge was not compared with people on these answers, so how far it agrees with them is not known."
         )
     told: dict[str, list[str]] = {}
     for line in standing.lines:
@@ -268,7 +267,9 @@ def standing_plot(standing: Standing) -> Drawn | None:
     rows = [(line.name.label, line.run.role, row) for line in rivals if (row := line.row()) is not None]
     guide = ["The mark is the score, the line its interval."]
     guide += (
-        [f"Shaded from the left: what the {standing.best_floor} reaches without looking ({show_value(low)})."]
+        [
+            f"Shaded from the left: what the {standing.best_floor} reaches without the evidence ({show_value(low)})."
+        ]
         if low
         else []
     )
@@ -364,7 +365,7 @@ def _said(line: Line) -> Iterator[str]:
     if line.run.table is not None:
         yield from line.run.table.notes
         if line.run.table.privilege:
-            yield f"was given what others must not know ({line.run.table.privilege})"
+            yield f"was shown what systems must not see ({line.run.table.privilege})"
 
 
 def _clusters(standing: Standing, line: Line) -> int:

@@ -86,7 +86,7 @@ def sequences_page(
         _plot("Kendall's tau", rows, _TAU, 1, -1.0),
     )  # fmt: skip
     sections = [Section("board", "Leaderboard", parts), Section("pairs", "Pairs of steps", tuple(pairs))]
-    said = "The steps of manuals were shuffled, and put in order again. Nobody saw another manual of the same task."
+    said = "The steps of manuals were shuffled, and put in order again. No person and no model saw another manual of the same task."
     out = f"; {left:,} are left out." if left else "."
     return Page(
         title,
