@@ -33,9 +33,9 @@ NOT_TYPED: Final[dict[str, dict[str, str]]] = {
     "compute.md": {"ray://": "a cluster: tests/test_compute_ray.py"},
     "rounds.md": {
         r"round collect bench (?!own)|calibrate|induce bench --reviewed": "people have answered: tests/stages/rounds",
-        r"study|round (rate|order|alternatives|record|timeline|transcribe)|read plain|--texts": "files of rounds before",
+        r"study|round (rate|order|alternatives|record|timeline|transcribe)|read plain|--texts": "files of people or of other rounds: tests/stages/rounds",
     },
-    "corpus.md": {"proctor concur": "two sets of questions with retrieval: tests/stages/test_answers.py"},
+    "corpus.md": {"proctor concur": "two sets of questions with retrieval: tests/cli/test_study.py"},
     "experiment.md": {"--bert-score": "the weights of BERTScore"},
     "features.md": {
         "transformers|torchvision|text:st": "the weights of a network",
