@@ -1,6 +1,6 @@
 """What the tests of pages have in common: files and packages made from a page, and its commands as they are typed.
 
-A test says by ``@types("page.md")`` which page it types, and fails when it has not. ``test_reference_pages`` holds every page with
+A test says by ``@types`` which page it types, and fails when it has not. ``test_reference_pages`` holds every page with
 commands or Python against these tests.
 """
 
@@ -33,9 +33,11 @@ NOT_TYPED: Final[dict[str, dict[str, str]]] = {
     "compute.md": {"ray://": "a cluster: tests/test_compute_ray.py"},
     "rounds.md": {
         r"round collect bench (?!own)|calibrate|induce bench --reviewed": "people have answered: tests/stages/rounds",
-        r"study|round (rate|order|alternatives|record|timeline|transcribe)|read plain|--texts": "files of rounds before",
+        r"study|round (rate|order|alternatives|record|timeline|transcribe)|read plain|--texts": "files of people or of other rounds: tests/stages/rounds",
     },
-    "corpus.md": {"proctor concur": "two sets of questions with retrieval: tests/stages/test_answers.py"},
+    "corpus.md": {
+        "proctor concur": "two sets of questions with retrieval: tests/cli/test_styled_commands.py"
+    },
     "experiment.md": {"--bert-score": "the weights of BERTScore"},
     "features.md": {
         "transformers|torchvision|text:st": "the weights of a network",

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from tests.cli.test_datasets_get import DATA, TEA
 from tests.docs.outsider import run_python, shown, type_all, types
-from tests.media.make_video import make_grey_video
 
 from proctor.datasets.dataset import Dataset, Published, ReadResult, dataset_names, load_dataset
 from proctor.samples import copy_sample
@@ -100,6 +99,8 @@ def test_from_a_data_set_to_a_benchmark(home: Path) -> None:
 @types("clips.md")
 def test_clips_of_long_videos(home: Path) -> None:
     pytest.importorskip("av", reason="the extra 'video' is not installed")
+    from tests.media.make_video import make_grey_video
+
     copy_sample(Path("bird-boxes"))
     (Path("bird-boxes") / "videos").mkdir()
     make_grey_video(Path("bird-boxes/videos/lamp_1.mp4"), 84)
