@@ -84,7 +84,7 @@ def test_scores_are_made_of_the_last_marking() -> None:
         ({"generators": ("oracle",)}, "no generator 'oracle'"),
         ({"judges": ("compat/q@http://a/v1", "compat/q@http://b/v1")}, "two judges"),
         ({"rubrics": ()}, "no rubric"),
-        ({"rubrics": ("quaternary",)}, "ternary-step"),
+        ({"rubrics": ("quaternary",)}, "did you mean ternary"),
         ({"protocol": "mine"}, "one of corrected, published"),
     ],
 )
