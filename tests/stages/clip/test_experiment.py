@@ -206,7 +206,7 @@ def test_runs_over_questions_that_were_made_anew_are_not_shown(finished: Finishe
         generate(copy, fewer.pairs, limits=Limits(rehearsal=models))
     with pytest.raises(UserError, match="its pair is not there") as error:
         build(copy)
-    assert "pairs were made anew" in error.value.render()
+    assert "pairs were made again" in error.value.render()
 
 
 @pytest.mark.parametrize("title", ["writing pairs", "filtering", "making options"])

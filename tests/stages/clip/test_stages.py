@@ -151,7 +151,11 @@ def test_frames_are_shown_to_models_and_in_the_report(bench: Path, videos: Path)
 
 def test_every_number_of_the_making_opens_as_many_lines(bench: Path) -> None:
     opened = listed(clip_making(Workspace(bench), ()))
-    tried = [n for (title, _, _), (_, n) in opened.items() if title == "What became of attempts at options"]
+    tried = [
+        n
+        for (title, _, column), (_, n) in opened.items()
+        if (title, column) == ("What became of attempts at options", "how many")
+    ]
     assert sum(tried) == len((bench / "choices.attempts.jsonl").read_text().splitlines()) > 0
     assert {"tasks", "replied", "read", "entries", "clips", "videos", "pairs"} <= {
         name for _, name, _ in opened
