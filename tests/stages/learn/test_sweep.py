@@ -129,7 +129,7 @@ def test_trials_that_fail_are_told_and_tried_again(trained, asked):
     ("old", "new", "says"),
     [
         ("lr =", "rate =", "no setting 'rate'"),
-        ("[grid]", "[grid]\nmodel = ['v2']", "'model' stands in two places"),
+        ("[grid]", "[grid]\nmodel = ['v2']", "'model' is there twice"),
         ("seed = [0, 1]", 'split = ["R", "P"]', "different steps"),
         ("low = 1e-5", "low = 1", "range of 'lr'"),
         ("low = 1e-5", "low = 0", "range of 'lr'"),

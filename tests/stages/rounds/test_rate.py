@@ -261,7 +261,7 @@ def test_a_form_of_ones_own_and_what_the_key_must_say(tmp_path: Path) -> None:
 def test_a_style_that_raters_are_told_nothing_of_is_refused(tmp_path: Path) -> None:
     asked = document_question("q", "Why?", "So.", ("s",), style="TextQ", modalities=(1, 0, 0))
     write_jsonl(tmp_path / "questions.jsonl", [asked])
-    with pytest.raises(UserError, match="nothing of the style 'TextQ'"):
+    with pytest.raises(UserError, match="nothing about the style 'TextQ'"):
         make(Workspace(tmp_path), RateSettings(questions=tmp_path / "questions.jsonl"))
 
 

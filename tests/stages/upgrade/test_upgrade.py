@@ -259,7 +259,7 @@ def test_answers_about_clips_become_a_run_and_others_stay(clips: Path) -> None:
     assert told["changed"] == {"runs about clips": 1}, told["notes"]
     assert told["left_out"] == {"systems without a model": 1}
     assert [command.split()[1] for command in told["again"]] == ["build", "predict", "score"]
-    assert any("1 runs about clips answered questions that were made anew since" in n for n in told["notes"])
+    assert any("1 runs about clips answered questions that were made again since" in n for n in told["notes"])
     assert [p.name for p in (copy / "clip-runs/open").iterdir()] == ["gone"]
     assert Workspace(copy).run_names() == ["clip-openai-m-question"]
     info = read_run_info(copy / "runs/clip-openai-m-question")
