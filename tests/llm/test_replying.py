@@ -97,7 +97,7 @@ def test_the_length_alone_makes_no_other_system() -> None:
         ("reasoning", "very", "none, minimal, low, medium, high, xhigh, max, or a number of tokens"),
         ("reasoning", "-5", "--reasoning is '-5'"),
         ("model_seed", "1.5", "--model-seed is '1.5'; a whole number"),
-        ("reasoning", "jugde=low", "nobody is asked as 'jugde'"),
+        ("reasoning", "jugde=low", "no model is asked as 'jugde'"),
     ],
 )
 def test_what_is_none_is_refused(name: str, text: str, message: str) -> None:

@@ -252,7 +252,7 @@ def test_people_of_a_platform_are_known_again_and_their_ids_kept_apart(hall: Hal
         ("r\n", 2, "1 to 80"),
         ("r", [], "no tasks"),
         ("r", [a_task("t", role="test")], "no tasks"),
-        ("r", [a_task("t"), a_task("t")], "stands twice"),
+        ("r", [a_task("t"), a_task("t")], "is there twice"),
         ("taken", 2, "already"),
     ],
 )
