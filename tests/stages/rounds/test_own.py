@@ -224,7 +224,7 @@ def test_a_misspelt_workspace_is_made_by_its_own_command_alone_which_says_so(tmp
     settings, bench, wrong = write("id,text\na,b\n"), tmp_path / "bench", tmp_path / "bensh"
     own = (settings.tasks, "--form", settings.form)
     assert f"{bench} is a new workspace\n" in proctor("round", "own", bench, *own).out
-    for command in (("studio", wrong, "--tls"), ("studio", wrong, tmp_path / "bench9"), ("studio", "check", wrong), ("round", "list", wrong)):  # fmt: skip
+    for command in (("studio", wrong, "--tls", "--port", 0), ("studio", wrong, tmp_path / "bench9", "--port", 0), ("studio", "check", wrong), ("round", "list", wrong)):  # fmt: skip
         said = proctor(*command)
         assert (said.status, wrong.exists()) == (2, False)
         assert "there is no such workspace.\n  → did you mean" in said.err
