@@ -161,6 +161,11 @@ def test_regions_of_one_title_have_names_of_their_own():
     ]  # fmt: skip
 
 
+def test_the_opening_is_not_named_as_a_section_is():
+    text = render_page(Page("Benchmark", sections=(Section("benchmark", "Benchmark"),)))
+    assert re.findall("<section [^>]*>", text)[0] == '<section class="opening" aria-label="Summary">'
+
+
 def test_an_empty_cell_stays_empty():
     page = Page("p", sections=(Section("a", "A", (Table("t", ("", "b"), (("x", ""),)),)),))
     assert "(no name)" not in render_page(page)
