@@ -129,6 +129,8 @@ def test_the_leaderboard_knows_what_came_after_the_scores(bench: proctor.Workspa
         "recipe-text",
     }
     assert repr(ws.leaderboard()[:1]).startswith("1 run, the first one")
+    assert "random-step" in {line.run for line in ws.predict("random-step").judge().report().leaderboard()}
+    assert len(proctor.Workspace(ws.root).report().leaderboard()) == 3  # of a page alone
 
 
 def test_a_slip_in_a_name_of_the_package_has_a_suggestion() -> None:

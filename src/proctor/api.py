@@ -343,8 +343,8 @@ class Workspace:
         return Records(load_judgements(*self._of_run(run)), "marks", key=lambda j: j.item_id)
 
     def leaderboard(self) -> Records[RunScore]:
-        """Return the runs with their scores, best first; computes them unless ``score`` was the last stage here."""
-        if next(reversed(self.results), "") not in ("score", "report"):
+        """Return the runs with their scores, best first; computes them unless ``score`` was the last stage here but for reports."""
+        if [name for name in self.results if name != "report"][-1:] != ["score"]:
             self.score()
         scored: Any = self.results["score"]
         return Records(scored.runs, "runs", row=_score_row)

@@ -153,38 +153,16 @@ def _board(
             counts = [
                 counted(row.n, *marked),
                 counted(clusters, among=(f"clusters-{standing.exam.id}", f"with a mark: {label}")),
-                counted(
-                    row.failed,
-                    *_marked(standing, line, "failed", row.failed, codes),
-                    tone="warn" if row.failed else "soft",
-                ),
+                _odd(row.failed, *_marked(standing, line, "failed", row.failed, codes)),
                 *(
-                    [
-                        counted(
-                            row.matched,
-                            among=(id_, f"{label}: matched"),
-                            tone="warn" if row.matched else "soft",
-                        )
-                    ]
-                    if matched
-                    else []
+                    _odd(n, among=(id_, f"{label}: {what}"))
+                    for what, n, told in (
+                        ("matched", row.matched, matched),
+                        ("unparsed", row.unparsed, unread),
+                    )
+                    if told
                 ),
-                *(
-                    [
-                        counted(
-                            row.unparsed,
-                            among=(id_, f"{label}: unparsed"),
-                            tone="warn" if row.unparsed else "soft",
-                        )
-                    ]
-                    if unread
-                    else []
-                ),
-                counted(
-                    row.skipped,
-                    *_marked(standing, line, "not asked", row.skipped, codes),
-                    tone="warn" if row.skipped else "soft",
-                ),
+                _odd(row.skipped, *_marked(standing, line, "not asked", row.skipped, codes)),
             ]
         rows.append(
             (
@@ -253,6 +231,11 @@ def _board(
         yield Paragraph(f"* {' '.join(said)}")
     if lacking := [line.name.label for line in standing.lines if line.run.table is None]:
         yield Paragraph(f"Without scores yet (proctor score): {', '.join(lacking)}.", beware=True)
+
+
+def _odd(n: int, *find: tuple[str, str], among: tuple[str, str] | None = None) -> Cell:
+    """Return a number of questions that should be 0."""
+    return counted(n, *find, among=among, tone="warn" if n else "soft")
 
 
 def standing_plot(standing: Standing) -> Drawn | None:
