@@ -276,7 +276,7 @@ def test_undefined_cells_are_hatched_dashed_and_explained() -> None:
     heat = Matrix("x", ("a", "b"), ("a", "b"), ((None, 0.25), (math.nan, -0.5)), "values", low=-1.0)
     tree = parse(draw_figure(heat))
     cells = [e for row in list(tree.iter("tr"))[2:] for e in row if e.tag == "td"]
-    assert [(e.get("class"), e.text) for e in cells] == [
+    assert [(e.get("class"), "".join(e.itertext())) for e in cells] == [
         ("void", "–"),
         ("p2", "0.25"),
         ("void", "–"),

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from tests.report.exams import small_data, small_items
-from tests.report.pages import listed
 
 from proctor.exam.corrected import correct_score
 from proctor.exam.estimate import Draws
 from proctor.exam.judge_calibration import calibrate_judges
-from proctor.exam.judge_marks import sort_marks, unite_people
+from proctor.exam.judge_marks import JudgeMarks, sort_marks, unite_people
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item
 from proctor.exam.self_preference import analyse_self_preference
+from proctor.metrics.figure import Matrix, Reliability
 from proctor.report.compose import compose
 from proctor.report.data import Exam, Judging, ReportData, ReportOptions, Run
 from proctor.report.judging import corrected_of, judging_section
 from proctor.report.page import render_page
-from proctor.report.parts import Cell, Table
+from proctor.report.parts import Cell, Fold, Led, Listing, Part, Section, Table
 from proctor.report.standing import stand
 
 QUICK = Draws(resamples=100)
@@ -79,6 +81,7 @@ def judged(
         for who in people
     ]
     recordings = {i.id: i.question.cluster for i in items}
+    writers = {i.id: ("openai/g", "google/g")[n % 2] for n, i in enumerate(items)}
     setups = sort_marks(judgements)
     votes = unite_people(human)
     calibration = calibrate_judges(votes, setups, recordings, draws=QUICK)
@@ -115,9 +118,12 @@ def judged(
             analyse_self_preference(
                 setups,
                 recordings,
-                generators={i.id: ("openai/g", "google/g")[n % 2] for n, i in enumerate(items)},
+                generators=writers,
                 draws=QUICK,
             ),
+            judges=setups,
+            people=votes.people,
+            writers=writers,
         ),
     )
 
@@ -198,23 +204,120 @@ def test_the_numbers_are_those_of_the_calibration(data: ReportData) -> None:
     assert f"{score.mean.value:.1f}" in page
 
 
-def test_counts_of_people_s_marks_open_the_answers(data: ReportData) -> None:
+def parts_of(parts: Iterable[Part]) -> Iterator[Part]:
+    for part in parts:
+        yield from parts_of(part.parts) if isinstance(part, Fold) else [part]
+
+
+def judges_of(data: ReportData) -> tuple[Section, Listing]:
+    """The section, and its list of answers."""
     assert data.judging is not None
     section = judging_section(data.judging, stand(data.exams[0], ReportOptions(resamples=200)).names)
-    opened = listed([section])
-    marked = {
-        key[1]: of
-        for key, of in opened.items()
-        if key[0] == "If people had judged" and key[2] == "Marked by people"
-    }
-    assert marked
-    assert all(text == f"{n:,}" for text, n in marked.values())
+    return section, next(p for p in section.parts if isinstance(p, Listing))
+
+
+WITHOUT = {"p, Holm", "p, Holm ", "around zero"}
+"""Columns whose numbers are made of others of their line."""
+
+
+def test_every_number_about_judges_opens_its_answers(data: ReportData) -> None:
+    section, listing = judges_of(data)
+    sizes = listing.counts
+    tables = [Table("facts", ("", "n"), section.facts)]
+    tables += [p for p in section.parts if isinstance(p, Table)]
+    for table in tables:
+        for row in table.rows:
+            for column, cell in zip(table.head[1:], row[1:], strict=True):
+                for one in cell.parts or (cell,) if isinstance(cell, Cell) else (Cell(cell),):
+                    if column in WITHOUT or not re.search("[1-9]", one.text):
+                        continue
+                    leads = one.find or (one.among and one.among[0] == listing.id and sizes[one.among[1]])
+                    assert leads, (table.title, column, one)
+                    if re.fullmatch("n|Answers|Marked by people|Not shown|Unscored", column) and one.among:
+                        assert one.text.rpartition(" ")[2] == f"{sizes[one.among[1]]:,}", (
+                            table.title,
+                            column,
+                        )
+    pictures = {p.title: p for p in parts_of(section.parts) if isinstance(p, Led)}
+    assert len(pictures) == 2 + 3 + 3
+    for title, led in pictures.items():
+        match led.figure:
+            case Matrix(kind="counts", cells=cells):
+                counts = [*itertools.chain(*cells), *(sum(n or 0 for n in row) for row in cells)]
+            case Reliability(counts=counts):
+                pass
+            case _:
+                assert sum(bool(cell.among) for cell in led.cells) >= 3, title
+                continue
+        assert [sizes[c.among[1]] if c.among else 0 for c in led.cells] == [*counts], title
+
+
+def test_a_cell_of_a_confusion_matrix_opens_the_answers_with_these_marks(data: ReportData) -> None:
+    section, listing = judges_of(data)
+    led = next(
+        p
+        for p in section.parts
+        if isinstance(p, Led) and isinstance(p.figure, Matrix) and p.figure.kind == "counts"
+    )
+    assert isinstance(led.figure, Matrix)
+    judge = led.title.rpartition(": ")[2]
+    column = listing.table.head.index(judge)
+    names = led.figure.rows
+    for place, cell in enumerate(led.cells[: len(names) ** 2]):
+        if cell.among is None:
+            assert led.figure.cells[place // len(names)][place % len(names)] == 0
+            continue
+        lines = [
+            row for row, tags in zip(listing.table.rows, listing.tags, strict=True) if cell.among[1] in tags
+        ]
+        assert {row[column] for row in lines} == {names[place % len(names)]}
+        assert {str(row[2]).split(", ")[0] for row in lines if len({*str(row[2]).split(", ")}) == 1} == {
+            names[place // len(names)]
+        }
+
+
+def test_a_judge_without_all_marks_opens_what_it_lacks(items: tuple[Item, ...]) -> None:
+    def lacking(rng: random.Random, judge: str, truth: int) -> int | None:
+        return truth if "openai" in judge or rng.random() < 0.8 else None
+
+    section, listing = judges_of(judged(items, lacking))
+    table = next(p for p in section.parts if isinstance(p, Table) and p.title == "Judges against people")
+    place = table.head.index("Unscored")
+    found = [row[place] for row in table.rows]
+    opened = [cell for cell in found if isinstance(cell, Cell) and cell.text != "0"]
+    assert len(opened) == 2
+    for cell in opened:
+        assert cell.among is not None
+        assert f"{listing.counts[cell.among[1]]:,}" == cell.text
+        column = listing.table.head.index(cell.among[1].removesuffix(": no mark"))
+        lines = [
+            row for row, tags in zip(listing.table.rows, listing.tags, strict=True) if cell.among[1] in tags
+        ]
+        assert {row[column] for row in lines} == {"no mark"}
+
+
+def test_numbers_open_nothing_when_judgements_changed_behind_the_calibration(data: ReportData) -> None:
+    assert data.judging is not None
+    first, *rest = data.judging.judges
+    gone = sorted(data.judging.calibration.votes)[0]
+    repeats = {name: {a: m for a, m in marks.items() if a != gone} for name, marks in first.repeats.items()}
+    changed = replace(data.judging, judges=(JudgeMarks(first.setup, repeats, first.confidences), *rest))
+    section, _ = judges_of(replace(data, judging=changed))
+    table = next(p for p in section.parts if isinstance(p, Table) and p.title == "Judges against people")
+    cells = [row[table.head.index("n")] for row in table.rows]
+    assert all(isinstance(cell, Cell) and cell.among is None for cell in cells)
+    assert drawn(replace(data, judging=changed))
+
+
+def test_the_judge_s_score_of_a_run_opens_its_answers(data: ReportData) -> None:
+    section, _ = judges_of(data)
     table = next(p for p in section.parts if isinstance(p, Table) and p.title == "If people had judged")
     labels = [
         (label.text, judged.find)
         for label, judged, *_ in table.rows
         if isinstance(label, Cell) and isinstance(judged, Cell)
     ]
+    assert labels
     assert all(find == (("run", label),) for label, find in labels)
 
 

@@ -11,7 +11,7 @@ Reference: ProMQA (2025), tables 9 and 10, which print correlation and accuracy 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Final, Literal, TypedDict, get_args
 
@@ -47,6 +47,7 @@ __all__ = [
     "JudgeAgreement",
     "JudgeReport",
     "calibrate_judges",
+    "compared_answers",
 ]
 
 Criterion = Literal["correlation", "accuracy", "kappa", "weighted_kappa"]
@@ -259,10 +260,7 @@ def calibrate_judges(
         raise UserError(
             f"{len(unknown)} human marks are about items that the benchmark does not have, such as '{unknown[0][:80]}'."
         )
-    present = [j for j in judges if any(_score(j, a) is not None for a in human.marks)]
-    common = (
-        [a for a in sorted(human.marks) if all(_score(j, a) is not None for j in present)] if present else []
-    )
+    present, common = compared_answers(human.marks, judges)
     work = _Work(human, common, recordings, right, draws)
     reports = tuple(work.report(j) for j in judges)
     compared = [j for j in judges if j in present]
@@ -284,6 +282,15 @@ def calibrate_judges(
         choice=work.choose(compared, reports, criterion),
         notes=tuple(_notes(human, judges, present, common)),
     )
+
+
+def compared_answers(
+    people: Iterable[Answer], judges: Sequence[JudgeMarks]
+) -> tuple[list[JudgeMarks], list[Answer]]:
+    """Return the judges that marked any of the answers that people marked, and the answers that all of these marked."""
+    answers = sorted(people)
+    present = [j for j in judges if any(_score(j, a) is not None for a in answers)]
+    return present, [a for a in answers if present and all(_score(j, a) is not None for j in present)]
 
 
 def _score(judge: JudgeMarks, answer: Answer) -> int | None:

@@ -24,6 +24,7 @@ __all__ = [
     "JudgeMarks",
     "JudgeSetup",
     "Scale",
+    "agreed_mark",
     "is_human",
     "judge_sort",
     "sort_marks",
@@ -201,6 +202,12 @@ def _confidence(judgement: Judgement) -> float | None:
     return value if 0 <= value <= 1 else None
 
 
+def agreed_mark(votes: Iterable[int]) -> int | None:
+    """Return the mark that most people gave; None where no mark had the most votes."""
+    ranked = Counter(votes).most_common(2)
+    return ranked[0][0] if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]) else None
+
+
 def unite_people(judgements: Iterable[Judgement]) -> HumanMarks:
     """Make one mark an answer from the marks of people: the one that most of them gave.
 
@@ -226,11 +233,10 @@ def unite_people(judgements: Iterable[Judgement]) -> HumanMarks:
         if not given:
             continue
         votes[answer] = tuple(given)
-        ranked = Counter(given).most_common(2)
-        if len(ranked) == 1 or ranked[0][1] > ranked[1][1]:
-            marks[answer] = ranked[0][0]
-        else:
+        if (most := agreed_mark(given)) is None:
             disputed.add(answer)
+        else:
+            marks[answer] = most
     return HumanMarks(
         marks,
         frozenset(disputed),

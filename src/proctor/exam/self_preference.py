@@ -35,7 +35,14 @@ from proctor.metrics.bootstrap import bootstrap_interval, cluster_sums
 from proctor.metrics.hypothesis_tests import holm, sign_flip_intervals, sign_flip_test
 from proctor.metrics.score import Signature
 
-__all__ = ["Preference", "PreferenceCell", "SelfPreference", "analyse_self_preference", "model_family"]
+__all__ = [
+    "Preference",
+    "PreferenceCell",
+    "SelfPreference",
+    "analyse_self_preference",
+    "model_family",
+    "strangers",
+]
 
 _NO_FAMILY: Final = frozenset({"replay", "human", ""})
 _PAIRED_FROM: Final = 0.9
@@ -209,8 +216,8 @@ def _corrected(found: Sequence[Preference]) -> tuple[Preference, ...]:
     )
 
 
-def _strangers(family: str, kin: Mapping[str, str], columns: Mapping[str, str]) -> tuple[list[str], str]:
-    """Choose whom a family is compared with, and say what to beware of.
+def strangers(family: str, kin: Mapping[str, str], columns: Mapping[str, str]) -> tuple[list[str], str]:
+    """Return the predictors that those of a family are compared with, and what to beware of.
 
     Predictors of families that neither judge nor ask are neutral; those of others have a preference of their own, which
     would be added to the one that is measured.
@@ -302,9 +309,9 @@ class _Tables:
             if not others:
                 continue
             predictors = [p for p, f in kin.items() if f == family]
-            strangers, note = _strangers(family, kin, kin_judges)
+            others_of, note = strangers(family, kin, kin_judges)
             plain = self._shift(points, predictors, own, others)
-            rest = self._shift(points, strangers, own, others)
+            rest = self._shift(points, others_of, own, others)
             adjusted = {i: plain[i] - rest[i] for i in plain.keys() & rest.keys()}
             found.append(
                 Preference(
@@ -314,7 +321,7 @@ class _Tables:
                     others=tuple(others),
                     plain=self._paired(plain, "self_preference_plain"),
                     adjusted=_noted(
-                        self._paired(adjusted, "self_preference") if strangers else Estimate(), note
+                        self._paired(adjusted, "self_preference") if others_of else Estimate(), note
                     ),
                 )
             )
@@ -377,9 +384,9 @@ class _Tables:
             predictors = [p for p, f in kin.items() if f == family and p in marks]
             if not others or not predictors:
                 continue
-            strangers, note = _strangers(family, {p: f for p, f in kin.items() if p in marks}, kin_generators)
+            others_of, note = strangers(family, {p: f for p, f in kin.items() if p in marks}, kin_generators)
             plain = self._by_item(marks, predictors, wrote)
-            rest = self._by_item(marks, strangers, wrote)
+            rest = self._by_item(marks, others_of, wrote)
             lead = {i: plain[i] - rest[i] for i in plain.keys() & rest.keys()}
             mine = {i for i, g in wrote.items() if g in own}
             inside = sum(len(a) + len(b) for a, b in self._sisters(plain, mine).values())
@@ -393,7 +400,7 @@ class _Tables:
                     others=tuple(others),
                     plain=contrast(plain, mine, "question_preference_plain"),
                     adjusted=_noted(
-                        contrast(lead, mine, "question_preference") if strangers else Estimate(), note
+                        contrast(lead, mine, "question_preference") if others_of else Estimate(), note
                     ),
                     paired=paired,
                 )

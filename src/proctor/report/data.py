@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from proctor.exam.corrected import CorrectedScore
 from proctor.exam.judge_calibration import Calibration
+from proctor.exam.judge_marks import Answer, JudgeMarks
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item, Question
 from proctor.exam.self_preference import SelfPreference
@@ -170,12 +171,18 @@ class Judging:
         hash: of the calibration, as signatures name it.
         corrected: run to its scores as people would have judged, one for each judge that is worth showing.
         self_preference: of model families.
+        judges: the marks that the judges gave.
+        people: the marks of each person, as far as runs keep them.
+        writers: item to the model that wrote its question.
     """
 
     calibration: Calibration
     hash: str = ""
     corrected: Mapping[str, tuple[CorrectedScore, ...]] = field(default_factory=dict)
     self_preference: SelfPreference = field(default_factory=SelfPreference)
+    judges: tuple[JudgeMarks, ...] = ()
+    people: Mapping[str, Mapping[Answer, int]] = field(default_factory=dict)
+    writers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

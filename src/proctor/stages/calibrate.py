@@ -55,6 +55,7 @@ __all__ = [
     "corrected_scores",
     "load_calibration",
     "load_evidence",
+    "question_writers",
     "require_marked_items",
 ]
 
@@ -164,7 +165,7 @@ def calibrate(root: Path, settings: CalibrateSettings | None = None) -> Calibrat
             chosen,
             evidence.clusters,
             models=evidence.models,
-            generators=_generators(workspace, evidence.items),
+            generators=question_writers(workspace, evidence.items),
             moments=_moments(evidence.items),
             families=_families(settings.family),
             template=settings.template or _only(setup.template for setup in evidence.current.values()),
@@ -396,7 +397,7 @@ def _require_marks(people: HumanMarks, evidence: Evidence, workspace: Workspace)
         )
 
 
-def _generators(workspace: Workspace, items: Sequence[Item]) -> dict[str, str]:
+def question_writers(workspace: Workspace, items: Sequence[Item]) -> dict[str, str]:
     """Return the model that wrote each item's question, where a model did and it is known."""
     found = {i.id: g for i in items if (g := i.question.provenance.get("generator"))}
     path = workspace.file("candidates.jsonl")

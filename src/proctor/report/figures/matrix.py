@@ -14,6 +14,7 @@ from proctor.report.figures.parts import (
     join,
     label,
     nothing,
+    numbered,
     require_equal_lengths,
     scrolling,
 )
@@ -108,9 +109,11 @@ def _table(matrix: Matrix, cells: Cells) -> Markup:
 
 
 def _row(matrix: Matrix, cells: Cells, number: int) -> Markup:
+    """Draw a row; a page may lead from the cells, counted row by row, and behind them from the sums of the rows."""
     data = join(_data(matrix, cells, number, column) for column in range(len(matrix.columns)))
     name = label(matrix.rows[number])
-    total = _count(float(cells.totals[number]), exact=True)
+    behind = len(matrix.rows) * len(matrix.columns) + number
+    total = numbered(behind, _count(float(cells.totals[number]), exact=True))
     last = Markup('<td class="total">{}</td>').format(total) if cells.counts else Markup("")
     return Markup('<tr><th scope="row" title="{0}"><bdi>{0}</bdi></th>{1}{2}</tr>').format(name, data, last)
 
@@ -128,7 +131,9 @@ def _data(matrix: Matrix, cells: Cells, row: int, column: int) -> Markup:
     return Markup('<td class="{}" title="{}">{}{}</td>').format(
         classes,
         _hover(matrix, row, column, cell),
-        _cell_text(matrix, None if cell is None else cell.value),
+        numbered(
+            row * len(matrix.columns) + column, _cell_text(matrix, None if cell is None else cell.value)
+        ),
         share,
     )
 

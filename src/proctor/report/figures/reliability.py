@@ -14,6 +14,7 @@ from proctor.report.figures.parts import (
     label,
     line,
     nothing,
+    numbered,
     require_equal_lengths,
     scrolling,
     text_at,
@@ -199,7 +200,7 @@ def _legend() -> Markup:
 
 
 def _table(figure: Reliability, bins: list[_Bin]) -> Markup:
-    lines = join(_row(b) for b in bins)
+    lines = join(_row(n, b) for n, b in enumerate(bins))
     table = Markup(
         '<table class="listed"><thead><tr><th scope="col">bin</th><th scope="col" class="num">n</th>'
         '<th scope="col" class="num">confidence</th><th scope="col" class="num">came true</th>'
@@ -210,7 +211,7 @@ def _table(figure: Reliability, bins: list[_Bin]) -> Markup:
     )
 
 
-def _row(b: _Bin) -> Markup:
+def _row(number: int, b: _Bin) -> Markup:
     ends = (
         f"[{show_value(b.low, 3)}, {show_value(b.high, 3)}]"
         if b.low is not None and b.high is not None
@@ -218,14 +219,15 @@ def _row(b: _Bin) -> Markup:
     )
     sign = "+" if b.gap is not None and round(b.gap, 3) > 0 else ""
     return Markup(
-        '<tr><th scope="row">{:g}–{:g}</th><td class="num">{:,}</td><td class="num">{}</td><td class="num">{}</td>'
+        '<tr><th scope="row">{:g}–{:g}</th><td class="num">{}</td><td class="num">{}</td><td class="num">{}</td>'
         '<td class="num soft">{}</td><td class="num">{}{}</td></tr>'
     ).format(
         b.start,
         b.end,
-        b.count,
-        show_value(b.confidence, 3),
-        show_value(b.accuracy, 3),
+        *(
+            numbered(number, text)
+            for text in (f"{b.count:,}", show_value(b.confidence, 3), show_value(b.accuracy, 3))
+        ),
         ends,
         sign,
         show_value(b.gap, 3),
