@@ -212,7 +212,7 @@ def parts_of(parts: Iterable[Part]) -> Iterator[Part]:
 def judges_of(data: ReportData) -> tuple[Section, Listing]:
     """The section, and its list of answers."""
     assert data.judging is not None
-    section = judging_section(data.judging, stand(data.exams[0], ReportOptions(resamples=200)).names)
+    section = judging_section(data.judging, stand(data.exams[0], ReportOptions(resamples=200)).names, {})
     return section, next(p for p in section.parts if isinstance(p, Listing))
 
 

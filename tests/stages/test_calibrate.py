@@ -155,6 +155,27 @@ def test_score_and_report_take_it_up_and_name_its_hash(home: Path) -> None:
     assert "If people had judged" in page
     assert found.hash in page
     assert "not identified: people marked" in page
+    assert 'data-tag="judges compared"' in page
+
+
+def test_the_report_opens_each_person_s_marks_while_their_file_is_there(home: Path) -> None:
+    bench, file = home / "bench", home / "human.csv"
+    head, *lines = file.read_text().splitlines()
+    by = [f"{line},{('ana', 'bo')[n % 2]}" for n, line in enumerate(lines)]
+    file.write_text("\n".join([f"{head},annotator", *by]) + "\n")
+    people = quick(home).file.calibration.people
+
+    def opened() -> list[bool]:
+        report(bench)
+        page = (bench / "report.html").read_text()
+        return [f'data-tag="marked by {name}"' in page for name in people]
+
+    assert [*people] == ["ana", "bo"]
+    assert all(opened())
+    file.write_text(file.read_text() + "\n")
+    assert not any(opened()), "its numbers may be others now"
+    file.unlink()
+    assert not any(opened())
 
 
 def test_a_workspace_without_a_calibration_has_no_such_sections(home: Path) -> None:

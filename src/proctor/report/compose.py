@@ -93,7 +93,8 @@ def _sections(data: ReportData, standings: list[Standing], options: ReportOption
         names: dict[str, RunName] = {}
         for standing in standings:
             names |= standing.names
-        yield judging_section(data.judging, names)
+        texts = {item.id: item.question.text for exam in data.exams for item in exam.items}
+        yield judging_section(data.judging, names, texts)
     yield from data.results
     for section in _made(data):
         yield section if section.place == "appendix" else replace(section, place="behind")

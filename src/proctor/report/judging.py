@@ -34,17 +34,18 @@ _SHOWN: Final[Mapping[str, str]] = {
 Names = Mapping[str, RunName]
 
 
-def judging_section(judging: Judging, runs: Names) -> Section:
+def judging_section(judging: Judging, runs: Names, questions: Mapping[str, str]) -> Section:
     """Return the section of a calibration.
 
     Args:
         judging: the numbers.
         runs: how the page calls each run.
+        questions: text of each question, by item.
     """
     calibration = judging.calibration
     corrected = [(run, score) for run, scores in judging.corrected.items() for score in scores]
     names = name_judges([*(r.judge for r in calibration.judges), *(s.judge for _, s in corrected)])
-    marks = Marks(judging, names, runs)
+    marks = Marks(judging, names, runs, questions)
     parts = [
         *_opening(calibration, names),
         *_choices(calibration, marks),
@@ -188,7 +189,7 @@ def _judges(c: Calibration, names: Names, marks: Marks) -> Iterator[Part]:
             (
                 Cell(called.text, called.small, tag=tag, title=r.name),
                 *(
-                    replace(cell, among=among)
+                    replace(cell, among=among if cell.text != "–" else None)
                     for cell, among in (
                         (number(r.correlation, 2, tone="strong"), compared), (number(r.accuracy, 2), compared),
                         (number(r.kappa, 2), compared), (number(r.weighted_kappa, 2), compared),

@@ -16,12 +16,15 @@ from proctor.metrics.calibration import bin_of
 from proctor.report.data import Judging
 from proctor.report.naming import RunName
 from proctor.report.parts import Cell, Listing, Row
+from proctor.report.plaintext import clip_line
 
 __all__ = ["LEVEL_NAMES", "Marks"]
 
 LEVEL_NAMES: Final = {"binary": ("wrong", "right"), "ternary": ("0 wrong", "1 partial", "2 match")}
 """What the marks of each scale are called."""
 _ID: Final = "marked"
+_SAID: Final = 160
+"""Characters of a question in the list."""
 
 Names = Mapping[str, RunName]
 Among = tuple[str, str] | None
@@ -37,10 +40,11 @@ class Marks:
         judging: the numbers, and the marks they were made of.
         judges: how the page calls each judge.
         runs: how it calls each run.
+        questions: text of each question, by item.
     """
 
-    def __init__(self, judging: Judging, judges: Names, runs: Names) -> None:
-        self._judging, self._names, self._runs = judging, judges, runs
+    def __init__(self, judging: Judging, judges: Names, runs: Names, questions: Mapping[str, str]) -> None:
+        self._judging, self._names, self._runs, self._questions = judging, judges, runs, questions
         calibration = judging.calibration
         self._votes = calibration.votes
         self._agreed = {
@@ -58,7 +62,8 @@ class Marks:
         for answer in sorted(self._tags):
             marks = (self._said(judge, answer) for judge in self._judges.values())
             votes = ", ".join(LEVEL_NAMES["ternary"][v] for v in self._votes.get(answer, ())) or "–"
-            question = Cell(answer.item_id, item=answer.item_id)
+            text = clip_line(self._questions.get(answer.item_id, answer.item_id), _SAID)
+            question = Cell(text, item=answer.item_id)
             lines.append(((self._run(answer.predictor), question, votes, *marks), self._tags[answer]))
         head = ("Run", "Question", "People", *(self._judge(name) for name in self._judges))
         return Listing.of(_ID, "Each answer that people or judges marked", head, lines)
@@ -99,7 +104,7 @@ class Marks:
     def by_person(self, name: str, n: int) -> Among:
         """Return what opens the answers that a person marked."""
         known = self._judging.people.get(name, {}).keys() & self._votes.keys()
-        if not known and len(self._judging.calibration.people) == 1:
+        if n == len(self._votes):
             return self.by_people(n)
         return self._open(f"marked by {name}", known, n)
 

@@ -11,6 +11,7 @@ Within this stage an answer is named by item and *run*, because two runs may hav
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,6 +52,7 @@ __all__ = [
     "CalibrationFile",
     "Evidence",
     "calibrate",
+    "calibrated_people",
     "calibration_file",
     "corrected_scores",
     "load_calibration",
@@ -342,6 +344,22 @@ def load_evidence(workspace: Workspace, items: Sequence[Item], kind: str = MOMEN
         current=current,
         files=tuple(files),
     )
+
+
+def calibrated_people(workspace: Workspace, evidence: Evidence) -> HumanMarks:
+    """Return people's marks that the calibration was made from, as far as they can still be read."""
+    record = workspace.stages().get("calibrate")
+    files = {} if record is None else record.settings.get("human_sha256", {})
+    said = [*evidence.people]
+    for path, digest in files.items():
+        # Files may have changed since and runs may be gone: the calibration stays what it was.
+        with contextlib.suppress(UserError):
+            if is_there(Path(path)) and file_sha256(Path(path)) == digest:
+                said += _read_people(Path(path), workspace, evidence.items)
+    try:
+        return unite_people(said)
+    except UserError:
+        return HumanMarks({})
 
 
 def _read_judgements(path: Path, known: Container[str]) -> list[Judgement]:

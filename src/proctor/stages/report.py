@@ -11,7 +11,6 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.judge_marks import unite_people
 from proctor.exam.question import Question
 from proctor.records import Dropped, is_there, read_jsonl
 from proctor.report.compose import write_report
@@ -20,7 +19,13 @@ from proctor.report.examples import example_cards, take
 from proctor.report.moment import moment_sections
 from proctor.report.parts import ExampleView, Section
 from proctor.report.standing import Standing, stand
-from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence, question_writers
+from proctor.stages.calibrate import (
+    calibrated_people,
+    corrected_scores,
+    load_calibration,
+    load_evidence,
+    question_writers,
+)
 from proctor.stages.clip.reading import PAIRS
 from proctor.stages.documents.reading import CORPUS
 from proctor.stages.exam_settings import ScoreSettings
@@ -228,7 +233,7 @@ def _judging(workspace: Workspace) -> Judging | None:
         corrected=corrected_scores(found, evidence),
         self_preference=found.self_preference,
         judges=evidence.judges,
-        people=unite_people(evidence.people).people,
+        people=calibrated_people(workspace, evidence).people,
         writers=question_writers(workspace, evidence.items),
     )
 
