@@ -13,8 +13,9 @@ from tests.typed import proctor as command
 
 import proctor
 from proctor.errors import UserError
-from proctor.exam.function import ShownQuestion
+from proctor.exam.function import ShownAnswer, ShownQuestion
 from proctor.samples import path as sample
+from proctor.stages.judge import Judged
 
 
 def first_step(shown: ShownQuestion) -> str | None:
@@ -118,6 +119,34 @@ def test_what_failed_is_said_and_ends_the_chain(
     assert "warning: blind: failed: not_shown 2 (the item has no video" in capsys.readouterr().err
     with pytest.raises(UserError, match=r"cut: stopped early: .*\n  → the same call goes on from here"):
         ws.predict(first_step, name="cut", max_calls=3)
+
+
+def test_a_function_marks_and_its_errors_end_the_chain(
+    bench: proctor.Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def half(shown: ShownAnswer) -> int | None:
+        return 1 if shown.answer in shown.prompt and shown.golds else 0
+
+    def boom(shown: ShownAnswer) -> int:
+        raise ValueError("my judge broke")
+
+    ws = proctor.Workspace(bench.root.with_name("marked")).import_release(bench.root / "release")
+    ws.predict(first_step, name="mine").predict("constant").judge(half)
+    told = ws.results["judge"]
+    assert isinstance(told, Judged)
+    assert list(told.by_rule) == ["constant"]
+    assert {mark.score for mark in ws.judgements("mine")} == {1, None}  # it has no answer about tea
+    assert ws.leaderboard()["mine"].judge.startswith("python:tests.test_api:")
+    with pytest.raises(
+        UserError, match=r"judge: no model said anything: function \d+ \(ValueError: my judge"
+    ):
+        ws.judge(boom)
+    capsys.readouterr()
+    first = ws.items[0].id
+    ws.judge(lambda shown: None if shown.id == first else 2)
+    assert "warning: judge: failed: function 1 (it returned nothing)" in capsys.readouterr().err
+    with pytest.raises(UserError, match="5 is no function"):
+        ws.judge(5)  # type: ignore[arg-type]
 
 
 def test_the_leaderboard_knows_what_came_after_the_scores(bench: proctor.Workspace) -> None:
