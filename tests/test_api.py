@@ -75,6 +75,11 @@ def test_what_is_there_can_be_looked_at(bench: proctor.Workspace) -> None:
     assert "generate" in bench._repr_html_()
     for shown in (bench.items, bench.questions, bench.recordings, bench.leaderboard()):
         assert len(repr(shown)) < 200
+    for record in (bench.recordings[0], next(iter(bench.graphs.values())), bench.examples[0]):
+        assert re.fullmatch(rf"{type(record).__name__}\(id='.{{1,248}}\)", repr(record))
+        assert f'<td style="text-align:left">{record.id}</td>' in record._repr_html_()
+    recording = bench.recordings["lamp_1"]
+    assert f"segments={len(recording.segments)}, mistakes=" in repr(recording)
     for result in bench.results.values():
         for one in result if isinstance(result, list) else [result]:
             assert re.fullmatch(rf"{type(one).__name__}\(.{{1,250}}\)", repr(one))
