@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -128,6 +129,27 @@ def test_what_was_raised_is_told_on_the_terminal(bench: Path, monkeypatch: pytes
     assert done.status == 1
     assert "failed: function 6" in done.out
     assert "\n  function: KeyError: 'flour' (broken.py:2)" in done.out
+    assert re.search(r"python-broken-answer\S* +6 +0 +6 +6\n", done.out)
+    assert done.out.endswith("next: correct what failed, then run the same command again\n")
+    some = (
+        "predict",
+        bench,
+        "-p",
+        "python:broken:answer",
+        "--form",
+        "open",
+        "--show",
+        "steps",
+        "--run",
+        "some",
+    )
+    (bench / "broken.py").write_text("def answer(shown):\n    return {'w0': 'so'}[shown.id]\n")
+    sys.modules.pop("broken")
+    stopped = proctor(*some, "--max-calls", 2)
+    assert stopped.status == 3
+    assert re.search(r"some +6 +1 +6 +5\n", stopped.out)
+    assert stopped.out.endswith("next: run the same command again, for what is left\n")
+    assert proctor(*some).out.endswith(f"next: proctor judge {bench}\n")
 
 
 def test_a_call_that_cancels_itself_is_a_failure_and_a_coroutine_that_is_returned_is_awaited(

@@ -88,8 +88,15 @@ def predict(
     rows = [(r.run, r.items, r.answered, r.asked_now, r.failed) for r in results]
     text = table(rows, ("run", "items", "answered", "asked now", "failed"))
     text += "".join(f"\n\n{r.run}: {told}" for r in results if (told := _told(r)))
-    step = "score" if all(kind_named(r.kind).measured.computed for r in results) else "judge"
-    emit({"runs": results}, text + f"\n\nnext: proctor {step} {workspace}", as_json=output.as_json)
+    computed = all(kind_named(r.kind).measured.computed for r in results)
+    left = any(r.calls is not None and (r.calls.mute or r.calls.stopped) for r in results)
+    if not any(r.answered for r in results):
+        step = "correct what failed, then run the same command again"
+    elif left and not limits.accept_failures:
+        step = "run the same command again, for what is left"
+    else:
+        step = f"proctor {'score' if computed else 'judge'} {workspace}"
+    emit({"runs": results}, text + f"\n\nnext: {step}", as_json=output.as_json)
     end_with_status(*(r.calls for r in results), accepted=limits.accept_failures)
 
 
