@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -152,6 +153,21 @@ def test_a_dry_run_says_what_cannot_be(
     done = proctor("judge", bench, *options, "--dry-run")
     assert done.status == 2
     assert message in done.err
+
+
+def test_where_no_reply_can_be_read_the_next_step_shows_how_replies_are_read(
+    bench: Path, standin: Standin, proctor: Command
+) -> None:
+    asked = ("judge", bench, "--judge-floors", "--judge", marker(standin))
+    standin.script({"otherwise": {"reply": "I cannot say."}})
+    done = proctor(*asked)
+    assert "no reply could be read as a mark; the reasons: " in done.out
+    assert done.out.endswith("see how they are read: proctor judge read replies.jsonl\n")
+    files = [Path(one) for one in re.findall(r"\S+judgements\.jsonl", done.out)]
+    assert files
+    assert all("no_verdict" in file.read_text() for file in files)
+    standin.script({"otherwise": {"reply": "Verdict: 2"}})
+    assert proctor(*asked, "--rubric", "ternary").out.endswith(f"next: proctor score {bench}\n")
 
 
 @pytest.mark.parametrize(
