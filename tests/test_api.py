@@ -75,8 +75,10 @@ def test_what_is_there_can_be_looked_at(bench: proctor.Workspace) -> None:
     assert "generate" in bench._repr_html_()
     for shown in (bench.items, bench.questions, bench.recordings, bench.leaderboard()):
         assert len(repr(shown)) < 200
+    given = (bench.predictions("mine")[0], bench.judgements("mine")[0])
+    for record in (bench.recordings[0], next(iter(bench.graphs.values())), bench.examples[0], *given):
+        assert re.fullmatch(rf"{type(record).__name__}\((id|item_id)='.{{1,248}}\)", repr(record))
     for record in (bench.recordings[0], next(iter(bench.graphs.values())), bench.examples[0]):
-        assert re.fullmatch(rf"{type(record).__name__}\(id='.{{1,248}}\)", repr(record))
         assert f'<td style="text-align:left">{record.id}</td>' in record._repr_html_()
     recording = bench.recordings["lamp_1"]
     assert f"segments={len(recording.segments)}, mistakes=" in repr(recording)
@@ -136,7 +138,12 @@ def test_a_function_marks_and_its_errors_end_the_chain(
         raise ValueError("my judge broke")
 
     ws = proctor.Workspace(bench.root.with_name("marked")).import_release(bench.root / "release")
-    ws.predict(first_step, name="mine").predict("constant").judge(half)
+    ws.predict(first_step, name="mine").predict("constant")
+    with pytest.raises(
+        UserError, match=r"'mine' is not marked yet.\n  → run first: proctor judge \S+ --run mine"
+    ):
+        ws.judgements("mine")
+    ws.judge(half)
     told = ws.results["judge"]
     assert isinstance(told, Judged)
     assert list(told.by_rule) == ["constant"]
@@ -196,6 +203,8 @@ def test_settings_of_the_workspace_hold(bench: proctor.Workspace, tmp_path: Path
         (lambda ws: ws.predictions("mien"), "did you mean mine"),
         (lambda ws: ws.score(runs=("mien",)), "did you mean mine"),
         (lambda ws: ws.judge("ruls"), "did you mean rules"),
+        (lambda ws: ws.judge("mine:mark"), r"\n  → did you mean python:mine:mark\?"),
+        (lambda ws: ws.predict("mine:answer"), r"\n  → did you mean python:mine:answer\?"),
         (lambda ws: ws.generate(generator=("rulse",)), "did you mean rules"),
         (lambda ws: ws.predict("python:shlex:qoute"), "did you mean quote"),
         (lambda ws: ws.predictions("../.."), "cannot be the name of a run"),

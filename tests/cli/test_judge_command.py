@@ -184,6 +184,7 @@ def test_a_command_to_which_no_model_said_anything_ends_with_status_1(
     standin.script({"faults": [{"status": 401}]})
     outcome = proctor(command, bench, *options, marker(standin))
     assert outcome.status == 1
+    assert "next: proctor" not in outcome.out
     assert "no model said anything" in outcome.err
     assert "auth" in outcome.out
     standin.script({"rules": [{"reply": "Sorry, no.", "outcome": "refusal"}]})

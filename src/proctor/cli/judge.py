@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proctor.cli.console import WorkspaceArgument, command_app, emit, table
-from proctor.cli.models import closing_text, emit_estimates, end_with_status
+from proctor.cli.models import closing_text, emit_estimates, end_with_status, next_step
 from proctor.cli.options import DryRun, Output, Spread, with_settings
 from proctor.stages.exam_settings import JudgeSettings
 from proctor.stages.limits import Limits
@@ -64,6 +64,6 @@ def judge(
         text += ", ".join(str(workspace / "runs" / run / "judgements.jsonl") for run in unread)
         text += "\nnext: save a few replies and see how they are read: proctor judge read replies.jsonl"
     else:
-        text += f"\nnext: proctor score {workspace}"
+        text += f"\n{next_step(f'proctor score {workspace}', result.calls, accepted=limits.accept_failures)}"
     emit(result, text, as_json=output.as_json)
     end_with_status(result.calls, accepted=limits.accept_failures)
