@@ -69,7 +69,7 @@ def test_what_was_read_by_a_guess_is_not_left_out(tmp_path: Path, proctor: Comma
     (docs / "café.txt").write_bytes("Le café est prêt.".encode("cp1252"))
     refused = proctor("corpus", "build", tmp_path / "v", "--from", docs)
     assert "what was found; 1 were left out." in refused.err
-    assert "left out: 1 too_short\n" in refused.err
+    assert "left out: 1 too_short; the first is text:café.txt#1: " in refused.err
 
 
 def test_an_error_leaves_no_folder_and_a_folder_that_was_there(tmp_path: Path, proctor: Command) -> None:

@@ -203,6 +203,8 @@ def _build(
     if not len(corpus):
         gone: dict[str, int] = _left_out(dropped)["dropped"]
         reasons = ", ".join(f"{n} {reason}" for reason, n in gone.items())
+        first = next((entry for entry in dropped if entry.reason in gone and entry.detail), None)
+        reasons += f"; the first is {first.id}: {first.detail}" if first is not None else ""
         raise UserError(
             f"not one source is left of what was found; {sum(gone.values()):,} were left out.",
             where=str(workspace.root),
