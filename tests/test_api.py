@@ -13,8 +13,9 @@ from tests.typed import proctor as command
 
 import proctor
 from proctor.errors import UserError
-from proctor.exam.function import ShownQuestion
+from proctor.exam.function import ShownAnswer, ShownQuestion
 from proctor.samples import path as sample
+from proctor.stages.judge import Judged
 
 
 def first_step(shown: ShownQuestion) -> str | None:
@@ -74,6 +75,13 @@ def test_what_is_there_can_be_looked_at(bench: proctor.Workspace) -> None:
     assert "generate" in bench._repr_html_()
     for shown in (bench.items, bench.questions, bench.recordings, bench.leaderboard()):
         assert len(repr(shown)) < 200
+    given = (bench.predictions("mine")[0], bench.judgements("mine")[0])
+    for record in (bench.recordings[0], next(iter(bench.graphs.values())), bench.examples[0], *given):
+        assert re.fullmatch(rf"{type(record).__name__}\((id|item_id)='.{{1,248}}\)", repr(record))
+    for record in (bench.recordings[0], next(iter(bench.graphs.values())), bench.examples[0]):
+        assert f'<td style="text-align:left">{record.id}</td>' in record._repr_html_()
+    recording = bench.recordings["lamp_1"]
+    assert f"segments={len(recording.segments)}, mistakes=" in repr(recording)
     for result in bench.results.values():
         for one in result if isinstance(result, list) else [result]:
             assert re.fullmatch(rf"{type(one).__name__}\(.{{1,250}}\)", repr(one))
@@ -120,6 +128,39 @@ def test_what_failed_is_said_and_ends_the_chain(
         ws.predict(first_step, name="cut", max_calls=3)
 
 
+def test_a_function_marks_and_its_errors_end_the_chain(
+    bench: proctor.Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def half(shown: ShownAnswer) -> int | None:
+        return 1 if shown.answer in shown.prompt and shown.golds else 0
+
+    def boom(shown: ShownAnswer) -> int:
+        raise ValueError("my judge broke")
+
+    ws = proctor.Workspace(bench.root.with_name("marked")).import_release(bench.root / "release")
+    ws.predict(first_step, name="mine").predict("constant")
+    with pytest.raises(
+        UserError, match=r"'mine' is not marked yet.\n  → run first: proctor judge \S+ --run mine"
+    ):
+        ws.judgements("mine")
+    ws.judge(half)
+    told = ws.results["judge"]
+    assert isinstance(told, Judged)
+    assert list(told.by_rule) == ["constant"]
+    assert {mark.score for mark in ws.judgements("mine")} == {1, None}  # it has no answer about tea
+    assert ws.leaderboard()["mine"].judge.startswith("python:tests.test_api:")
+    with pytest.raises(
+        UserError, match=r"judge: no model said anything: function \d+ \(ValueError: my judge"
+    ):
+        ws.judge(boom)
+    capsys.readouterr()
+    first = ws.items[0].id
+    ws.judge(lambda shown: None if shown.id == first else 2)
+    assert "warning: judge: failed: function 1 (it returned nothing)" in capsys.readouterr().err
+    with pytest.raises(UserError, match="5 is no function"):
+        ws.judge(5)  # type: ignore[arg-type]
+
+
 def test_the_leaderboard_knows_what_came_after_the_scores(bench: proctor.Workspace) -> None:
     ws = proctor.Workspace(bench.root.with_name("later")).import_release(bench.root / "release")
     ws.predict("constant").judge().score()
@@ -162,6 +203,8 @@ def test_settings_of_the_workspace_hold(bench: proctor.Workspace, tmp_path: Path
         (lambda ws: ws.predictions("mien"), "did you mean mine"),
         (lambda ws: ws.score(runs=("mien",)), "did you mean mine"),
         (lambda ws: ws.judge("ruls"), "did you mean rules"),
+        (lambda ws: ws.judge("mine:mark"), r"\n  → did you mean python:mine:mark\?"),
+        (lambda ws: ws.predict("mine:answer"), r"\n  → did you mean python:mine:answer\?"),
         (lambda ws: ws.generate(generator=("rulse",)), "did you mean rules"),
         (lambda ws: ws.predict("python:shlex:qoute"), "did you mean quote"),
         (lambda ws: ws.predictions("../.."), "cannot be the name of a run"),

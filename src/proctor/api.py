@@ -46,7 +46,7 @@ from proctor.workspace import StageRecord, place_in_job
 from proctor.workspace import Workspace as Folder
 
 if TYPE_CHECKING:
-    from proctor.exam.function import Answering
+    from proctor.exam.function import Answering, Marking
     from proctor.exam.kinds.example import Example
     from proctor.exam.prediction import Judgement, Prediction
     from proctor.exam.question import Item, Question
@@ -262,14 +262,19 @@ class Workspace:
         return self._did("predict", done, limits)
 
     @_with(JudgeSettings, Limits)
-    def judge(self, judge: str | None = None, *, workers: int | str | None = None, **options: Any) -> Self:
-        """Mark the answers: by rules, or by a model (``judge="openai/gpt-4o"``)."""
+    def judge(
+        self, judge: str | Marking | None = None, *, workers: int | str | None = None, **options: Any
+    ) -> Self:
+        """Mark the answers: by rules, by a model (``judge="openai/gpt-4o"``), or by a function of one ``ShownAnswer``."""
         from proctor.stages.judge import judge as stage
 
-        settings = self._settings(JudgeSettings, {"judge": judge, **options})
+        function = None if judge is None or isinstance(judge, str) else judge
+        settings = self._settings(JudgeSettings, {"judge": judge if function is None else None, **options})
         limits = self._limits(options)
         with self._bar("marking") as seen:
-            done = stage(self.root, settings, limits=limits, place=_place(workers), seen=seen)
+            done = stage(
+                self.root, settings, function=function, limits=limits, place=_place(workers), seen=seen
+            )
         return self._did("judge", done, limits)
 
     @_with(ScoreSettings)

@@ -32,7 +32,7 @@ Cells = Mapping[str, object]
 
 
 class Shown:
-    """What a stage returned, or a question: a line when it is printed, a table in a notebook; the base of structs."""
+    """What a stage returned, or a record: a line when it is printed, a table in a notebook; the base of structs."""
 
     __slots__ = ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -168,6 +169,25 @@ def test_a_data_set_that_is_not_there(
 
 def test_a_data_set_that_nobody_reads(tmp_path: Path, proctor: Callable[..., Any]) -> None:
     assert_helpful(proctor("read", "plane", tmp_path, tmp_path / "bench"), "plane", "plain")
+
+
+def test_a_table_is_converted_first(
+    tmp_path: Path, proctor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("steps.csv").write_text("recording_id,activity_id,text,start,end\na,b,Close,0,1\n")
+    named = proctor("read", "csv", "steps.csv", "w")
+    assert "steps.csv: 'csv' is a format of files, and no data set." in named.err
+    first = "first: proctor datasets convert steps.csv steps-plain{} --to plain; then: proctor read plain steps-plain w"
+    assert first.format(" --from csv") in named.err
+    plain = proctor("read", "plain", "steps.csv", "w")
+    assert "steps.csv: this is a file, a folder was expected." in plain.err
+    assert first.format("") in plain.err
+    assert "this is a file, a folder was expected" in proctor("datasets", "check", "steps.csv").err
+    for told in (named, plain):  # what is said works as typed
+        for command in re.findall(r"proctor (datasets convert[^;]+|read plain .*)", told.err):
+            assert proctor(*command.split()).status == 0
+        shutil.rmtree("steps-plain")
 
 
 def test_a_failed_reading_leaves_an_older_workspace_alone(

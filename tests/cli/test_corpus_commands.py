@@ -53,6 +53,35 @@ def test_a_folder_becomes_a_corpus_that_is_told_about(tmp_path: Path, proctor: C
     assert "1 not-an-image" in told.out
 
 
+def test_what_was_read_by_a_guess_is_not_left_out(tmp_path: Path, proctor: Command) -> None:
+    docs = note(tmp_path / "docs", "x.md").parent
+    (docs / "café.txt").write_bytes(f"Le café est prêt. {PROSE}".encode("cp1252"))
+    built = proctor("corpus", "build", tmp_path / "w", "--from", docs)
+    assert built.status == 0, built.err
+    assert (
+        len({one.partition("#")[0] for one in ids(tmp_path / "w")}) == 3
+    )  # a text and a table of x.md, the other text
+    for told in (built, proctor("corpus", "info", tmp_path / "w")):
+        assert "left out" not in told.out
+        assert "read in an encoding that was guessed: 1 (corpus/dropped.jsonl says which" in told.out
+    assert "encoding-guessed" in (tmp_path / "w/corpus/dropped.jsonl").read_text()
+    (docs / "x.md").unlink()
+    (docs / "café.txt").write_bytes("Le café est prêt.".encode("cp1252"))
+    refused = proctor("corpus", "build", tmp_path / "v", "--from", docs)
+    assert "what was found; 1 were left out." in refused.err
+    assert "left out: 1 too_short; the first is text:café.txt#1: " in refused.err
+
+
+def test_an_error_leaves_no_folder_and_a_folder_that_was_there(tmp_path: Path, proctor: Command) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "short.md").write_text("Too short.")
+    (tmp_path / "there").mkdir()
+    for name in ("new", "there"):
+        refused = proctor("corpus", "build", tmp_path / name, "--from", tmp_path / "docs")
+        assert refused.status == 2, refused.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["docs", "there"]
+
+
 def test_sources_of_several_folders_stay_apart_by_the_folders_names(tmp_path: Path, proctor: Command) -> None:
     note(tmp_path / "a", "x.md", PROSE)
     note(tmp_path / "b", "x.md", PROSE.replace("pump", "fan"), rows=5)

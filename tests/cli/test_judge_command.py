@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -154,6 +155,21 @@ def test_a_dry_run_says_what_cannot_be(
     assert message in done.err
 
 
+def test_where_no_reply_can_be_read_the_next_step_shows_how_replies_are_read(
+    bench: Path, standin: Standin, proctor: Command
+) -> None:
+    asked = ("judge", bench, "--judge-floors", "--judge", marker(standin))
+    standin.script({"otherwise": {"reply": "I cannot say."}})
+    done = proctor(*asked)
+    assert "no reply could be read as a mark; the reasons: " in done.out
+    assert done.out.endswith("see how they are read: proctor judge read replies.jsonl\n")
+    files = [Path(one) for one in re.findall(r"\S+judgements\.jsonl", done.out)]
+    assert files
+    assert all("no_verdict" in file.read_text() for file in files)
+    standin.script({"otherwise": {"reply": "Verdict: 2"}})
+    assert proctor(*asked, "--rubric", "ternary").out.endswith(f"next: proctor score {bench}\n")
+
+
 @pytest.mark.parametrize(
     ("command", "options"),
     [
@@ -168,6 +184,7 @@ def test_a_command_to_which_no_model_said_anything_ends_with_status_1(
     standin.script({"faults": [{"status": 401}]})
     outcome = proctor(command, bench, *options, marker(standin))
     assert outcome.status == 1
+    assert "next: proctor" not in outcome.out
     assert "no model said anything" in outcome.err
     assert "auth" in outcome.out
     standin.script({"rules": [{"reply": "Sorry, no.", "outcome": "refusal"}]})

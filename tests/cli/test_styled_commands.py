@@ -77,6 +77,25 @@ def test_the_same_command_again_pays_nothing_and_changes_no_byte(made: Path, pro
     assert results(made / "w") == before
 
 
+def test_the_same_sources_by_other_paths_continue_and_what_was_found_is_a_table(
+    home: Path, proctor: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    record = home / "w" / "stages.json"
+    stages = json.loads(record.read_text())
+    stages["corpus"]["settings"]["files"] = ["docs"]  # as if it had been typed so, here
+    record.write_text(json.dumps(stages))
+    again = proctor("experiment", "documents", "w", "--from", home / "docs", *PLAN)
+    assert again.status == 0, again.err
+    lines = [line.split() for line in again.out.splitlines()]
+    head = next(line for line in lines if line[:2] == ["questions", "system"])
+    assert head[2:] == ["recall@5", "all-gold@5", "recall@10", "all-gold@10", "n"]
+    assert [line[0] for line in lines if line[1:2] == ["bm25"]] == ["styled"]
+    shutil.copytree(home / "docs", tmp_path / "docs")
+    other = proctor("experiment", "documents", "w", "--from", tmp_path / "docs", *PLAN)
+    assert "the workspace's corpus was built from other sources" in other.err
+
+
 def test_no_key_is_in_any_file(made: Path) -> None:
     files = [p for p in (made / "w").rglob("*") if p.is_file()]
     assert len(files) > 20

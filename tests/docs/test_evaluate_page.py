@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,12 @@ def test_the_function_of_the_page_answers(
         ("build",),
     ):
         assert proctor(*step, bench).status == 0
-    (code,) = shown("evaluate.md")[1]
+    answers, marks = shown("evaluate.md")[1]
     monkeypatch.chdir(tmp_path)
     capsys.readouterr()
-    run_python(code)
+    run_python(answers)
     items = (bench / "items.jsonl").read_text().count("\n")
     assert capsys.readouterr().out == f"{items} 0\n"
     assert proctor("judge", bench, "--run", "mine").status == 0
+    run_python(marks)
+    assert sum(int(n) for n in re.findall(r": (\d+)", capsys.readouterr().out)) == items

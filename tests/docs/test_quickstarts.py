@@ -36,7 +36,7 @@ def test_the_cookbook_runs_as_typed(tmp_path: Path) -> None:
     pytest.importorskip("datasets", reason="needs the extra hf")
     me = Outsider("cookbook.md", tmp_path)
     me.environment |= {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
-    assert me.follow() == 18
+    assert me.follow() == 19
     assert me.type(["python", "gate.py", "bench", "mine", "30"]).status == 1  # the interval begins below it
     with Standin(reply="It names the right step.\nVerdict: 2") as server:
         for line in shown("cookbook.md")[0]:

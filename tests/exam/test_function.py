@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from PIL import Image
 from tests.documents import document, items_of
@@ -20,13 +22,16 @@ from tests.typed import proctor
 from proctor.corpus.collection import write_corpus
 from proctor.corpus.source import image_source
 from proctor.errors import UserError
-from proctor.exam.function import ShownQuestion, load_function
-from proctor.exam.prediction import Prediction
+from proctor.exam.function import ShownAnswer, ShownQuestion, load_function
+from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Choice, Gold, Item, Open, Pick, Question, Text
 from proctor.llm.store import CallStore
 from proctor.records import read_json, read_jsonl, write_jsonl
-from proctor.stages.exam_settings import PredictSettings
+from proctor.stages import judge as stage
+from proctor.stages.exam_settings import JudgeSettings, PredictSettings
+from proctor.stages.limits import Limits
 from proctor.stages.predict import RunInfo, estimate_prediction, predict
+from proctor.stages.trial import trial
 from proctor.workspace import Workspace
 
 OPTIONS = ("one", "two", "three", "four")
@@ -124,6 +129,27 @@ def test_what_was_raised_is_told_on_the_terminal(bench: Path, monkeypatch: pytes
     assert done.status == 1
     assert "failed: function 6" in done.out
     assert "\n  function: KeyError: 'flour' (broken.py:2)" in done.out
+    assert re.search(r"python-broken-answer\S* +6 +0 +6 +6\n", done.out)
+    assert done.out.endswith("next: correct what failed, then run the same command again\n")
+    some = (
+        "predict",
+        bench,
+        "-p",
+        "python:broken:answer",
+        "--form",
+        "open",
+        "--show",
+        "steps",
+        "--run",
+        "some",
+    )
+    (bench / "broken.py").write_text("def answer(shown):\n    return {'w0': 'so'}[shown.id]\n")
+    sys.modules.pop("broken")
+    stopped = proctor(*some, "--max-calls", 2)
+    assert stopped.status == 3
+    assert re.search(r"some +6 +1 +6 +5\n", stopped.out)
+    assert stopped.out.endswith("next: run the same command again, for what is left\n")
+    assert proctor(*some).out.endswith(f"next: proctor judge {bench}\n")
 
 
 def test_a_call_that_cancels_itself_is_a_failure_and_a_coroutine_that_is_returned_is_awaited(
@@ -240,6 +266,71 @@ def test_what_is_no_function_is_told_before_anything_is_asked(
     monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(UserError, match=why):
         load_function(name)
+
+
+def marks_of(bench: Path) -> dict[str, Judgement]:
+    return {j.item_id: j for j in read_jsonl(bench / "runs/own/judgements.jsonl", Judgement)}
+
+
+def test_a_function_marks_in_the_place_of_a_model(bench: Path) -> None:
+    seen: list[ShownAnswer] = []
+
+    def mark(shown: ShownAnswer) -> int | None:
+        seen.append(shown)
+        if shown.id == "w1":
+            raise KeyError("flour")
+        made: object = {"w0": 2, "w2": None, "w3": True, "w4": 1, "w5": np.int64(0)}[shown.id]
+        return made  # type: ignore[return-value] # what is no mark is refused, whatever its type
+
+    predict(bench, lambda shown: shown.id, PredictSettings(show="steps", form="open", run="own"))
+    judged = stage.judge(bench, function=mark)
+    name = f"python:{__name__}:{mark.__qualname__} (consistency "
+    assert judged.judge.startswith(name)
+    assert judged.runs == {"own": {"match": 1, "wrong": 1, "unscored": 4}}
+    assert judged.calls is not None
+    assert judged.calls.outcomes["function"] == 4
+    made = marks_of(bench)
+    assert {item: mark.score for item, mark in made.items()} == {
+        "w0": 2,
+        "w1": None,
+        "w2": None,
+        "w3": None,
+        "w4": None,
+        "w5": 0,
+    }
+    assert "function: KeyError: 'flour' (test_function.py:" in str(made["w1"].failure)
+    assert str(made["w2"].failure) == "function: it returned nothing"
+    assert str(made["w3"].failure) == "function: it returned bool, which is no mark (0, 2)"
+    assert str(made["w4"].failure) == "function: it returned 1, which is no mark (0, 2)"
+    first = next(shown for shown in seen if shown.id == "w0")
+    assert (first.question, first.answer, first.golds, first.marks) == ("What 0?", "w0", ("so",), (0, 2))
+    assert "What 0?" in first.prompt
+    stage.judge(bench, function=mark)
+    assert len(seen) == 6 + 4  # what it marked is kept, and what failed is asked again: as answers are
+
+
+def test_what_failed_and_what_floods_is_not_shown_to_a_function_that_marks(bench: Path) -> None:
+    def answer(shown: ShownQuestion) -> str | None:
+        return None if shown.id == "w0" else "x" * 30_000 if shown.id == "w1" else "so"
+
+    predict(bench, answer, PredictSettings(show="steps", form="open", run="own"))
+    stage.judge(bench, function=lambda shown: 0 if shown.id in ("w0", "w1") else 2)
+    assert [made.score for made in marks_of(bench).values()] == [None, 0, 2, 2, 2, 2]
+
+
+def test_a_dry_run_asks_no_function_for_marks(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (bench / "never_marks.py").write_text("def mark(shown):\n    raise AssertionError(shown)\n")
+    monkeypatch.chdir(bench)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    predict(bench, lambda shown: shown.id, PredictSettings(show="steps", form="open", run="own"))
+    asked = ("judge", bench, "--judge", "python:never_marks:mark")
+    assert "6" in proctor(*asked, "--dry-run").out
+    assert not (bench / "runs/own/judgements.jsonl").exists()
+    done = proctor(*asked)
+    assert (done.status, "AssertionError" in done.out) == (1, True)
+    settings = JudgeSettings(judge="python:never_marks:mark")
+    with trial(bench, Limits()) as (copy, limits):  # what an experiment does in a dry run
+        assert stage.judge(copy, settings, limits=limits).runs == {"own": {"match": 6}}
 
 
 def test_a_dry_run_calls_nobody(bench: Path) -> None:

@@ -215,7 +215,7 @@ def test_with_a_limit_on_money_an_unknown_price_is_refused_and_the_way_out_is_to
     assert not isinstance(caught.value, BudgetReached)
     assert "price of compat/qwen is not known" in str(caught.value)
     assert "PROCTOR_PRICES" in str(caught.value)
-    line = str(caught.value).partition("PROCTOR_PRICES: ")[2]
+    line = str(caught.value).partition("PROCTOR_PRICES:\n")[2]
     assert tomllib.loads(line) == {"prices": {"compat/qwen": {"input": 2.5, "output": 10.0}}}
     with pytest.raises(UserError, match="not known"):
         asyncio.run(budget.reserve_when_free(need(cost=None)))

@@ -55,6 +55,29 @@ def test_batches_that_do_not_fit_are_refused(batches):
         over(batches)
 
 
+@pytest.mark.parametrize("shape", [list, np.array, tuple, lambda values: list(np.array(values))])
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_what_a_metric_refuses_is_refused_when_it_comes(shape, wrong):
+    labels, scores = [0, 1, 1], [0.1, wrong, 0.3]
+    with pytest.raises(MetricInputError) as alone:
+        metrics.roc_auc(labels, scores)
+    auc = metrics.Accumulator(metrics.roc_auc, resamples=0)
+    auc.update([0, 1], [0.2, 0.9])
+    with pytest.raises(MetricInputError) as refused:
+        auc.update(shape(labels), shape(scores))
+    assert str(refused.value) == str(alone.value)
+    assert len(auc) == 2
+    assert float(auc.compute()) == 1.0
+
+
+def test_missing_ratings_are_taken():
+    ratings = [[1.0, float("nan"), 1.0], [2.0, 2.0, float("nan")], [1.0, 1.0, 2.0]]
+    alpha = metrics.Accumulator(metrics.krippendorff_alpha)
+    for row in ratings:
+        alpha.update([row])
+    assert alpha.compute() == metrics.krippendorff_alpha(ratings)
+
+
 def test_what_is_no_metric_is_refused_at_once():
     with pytest.raises(MetricInputError, match=r"5 is no metric; give a function"):
         metrics.Accumulator(5)

@@ -196,6 +196,39 @@ def test_from_plain_and_back_keeps_the_recordings(tmp_path: Path, diamond: TaskG
     assert read_plain(tmp_path / "again", "published").graphs == {"g": diamond}
 
 
+def test_what_a_plain_folder_cannot_hold_is_said_of_the_source(tmp_path: Path) -> None:
+    source, target = tmp_path / "shifts.csv", tmp_path / "plain"
+    head = "recording_id,activity_id,text,start,end\n"
+    source.write_text(head + "fine,valve,Close,0,1\na/../b,valve,Close,0,1\n")
+    with pytest.raises(UserError) as one:
+        convert(source, target, target_format="plain")
+    assert str(one.value.where) == f"{source}: recording 'a/../b': id"
+    assert one.value.message == "'a/../b' cannot be an id."
+    source.write_text(head + '"x\nrecordings.jsonl:99: y",valve,Close,0,1\n')
+    with pytest.raises(UserError, match="cannot be an id") as hostile:
+        convert(source, target, target_format="plain")
+    assert hostile.value.where == f"{source}: recording 'x\\nrecordings.jsonl:99: y': id"
+    source.write_text(head + "a/b,valve/x,Close,0,1\nc/d,valve/x,Close,0,1\n")
+    with pytest.raises(UserError) as several:
+        convert(source, target, target_format="plain")
+    assert several.value.where == str(source)
+    assert "\n  activity 'valve/x': id: 'valve/x' cannot be an id." in several.value.message
+    assert "\n  recording 'c/d': id: 'c/d' cannot be an id." in several.value.message
+    assert "jsonl" not in several.value.message
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("blocked", ["file", "parent"])
+def test_a_plain_folder_that_cannot_be_written_is_said_of_the_target(
+    csv_file: Path, tmp_path: Path, blocked: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    target = tmp_path / "file" / "plain" if blocked == "parent" else tmp_path / "file"
+    with pytest.raises(UserError) as told:
+        convert(csv_file, target, target_format="plain", overwrite=True)
+    assert str(target.parent if blocked == "parent" else target) in str(told.value.where)
+
+
 @pytest.mark.parametrize("name", [f.name for f in formats() if f.kind == "recordings"])
 def test_no_task_graph_is_lost_without_a_word(name: str, tmp_path: Path, diamond: TaskGraph) -> None:
     given = (Recording("r", "g", "g", (Segment("a", "do a", 0.0, 1.0), Segment("b", "do b", 1.0, 2.0)), 3.0),)

@@ -14,7 +14,7 @@ from proctor.stages.limits import Limits
 from proctor.terminal import progress, warn
 
 if TYPE_CHECKING:
-    from proctor.stages.documents.corpus import Counted
+    from proctor.stages.documents.corpus import Built, Counted, Described
 
 app = group_app(
     "Build a corpus of texts, tables and images, inspect it, and find duplicates.\n\n"
@@ -51,7 +51,7 @@ def build(
         return
     with progress("reading sources", quiet=output.as_json) as seen:
         result = stage(workspace, options, limits=limits, seen=seen)
-    text = _counts_text(result) + _dropped_text(result.dropped)
+    text = _counts_text(result) + _dropped_text(result)
     if result.calls:
         text += f"\n\n{closing_text(result.calls)}"
     if result.complete:
@@ -85,7 +85,7 @@ def info(workspace: WorkspaceArgument, output: Output) -> None:
         text += f"; {images.drawn:,} of the pictures are drawn cards: a rehearsal"
     licences = ", ".join(f"{name} {n:,}" for name, n in found.licences.items())
     text += f"\nlicences: {licences or 'none known'}"
-    emit(found, text + _dropped_text(found.dropped), as_json=output.as_json)
+    emit(found, text + _dropped_text(found), as_json=output.as_json)
 
 
 @app.command()
@@ -154,5 +154,8 @@ def _counts_text(found: Counted) -> str:
     return text + (f"\n{found.aliases:,} duplicates are known as aliases" if found.aliases else "")
 
 
-def _dropped_text(dropped: dict[str, int]) -> str:
-    return f"\nleft out: {counted(dropped)}" if dropped else ""
+def _dropped_text(found: Built | Described) -> str:
+    text = f"\nleft out: {counted(found.dropped)}" if found.dropped else ""
+    if found.guessed:
+        text += f"\nread in an encoding that was guessed: {found.guessed:,} (corpus/dropped.jsonl says which; save them as UTF-8 to be sure)"
+    return text

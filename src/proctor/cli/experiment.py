@@ -114,6 +114,15 @@ def _text(done: Done, workspace: Path, plan: Plan) -> str:
     ]
     parts = [table(rows, ("stage", "sent", "from the store", "not replied", "cost"))] if rows else []
     parts += ["\n".join(done.lines)] if done.lines else []
+    if done.searched:
+        from proctor.cli.retrieve import cells_text
+
+        cells = [
+            {**msgspec.to_builtins(cell), "slice": name}
+            for name, found in done.searched.items()
+            for cell in found
+        ]
+        parts.append(cells_text(cells, "questions"))
     parts += _grid(done.grid) if done.grid is not None else ()
     if done.scores and (done.grid is None or len(done.grid.costs) == 1):
         scored = [

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, table
-from proctor.cli.models import closing_text, emit_estimates, end_unfinished, end_with_status, estimate_text
+from proctor.cli.models import (
+    closing_text,
+    emit_estimates,
+    end_unfinished,
+    end_with_status,
+    estimate_text,
+    next_step,
+)
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.clip.settings import PairOptions
 from proctor.stages.documents.settings import DocumentsOptions
@@ -69,7 +76,8 @@ def moment(
         text += "".join(f"\n\n{name and name + chr(10)}{funnel_text(funnels[name])}" for name in funnels)
     if result.calls is not None:
         text += f"\n\n{closing_text(result.calls)}"
-    emit(result, text + f"\nnext: proctor verify {workspace}", as_json=output.as_json)
+    text += f"\n{next_step(f'proctor verify {workspace}', result.calls, accepted=limits.accept_failures)}"
+    emit(result, text, as_json=output.as_json)
     end_with_status(result.calls, accepted=limits.accept_failures)
 
 

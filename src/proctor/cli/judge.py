@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proctor.cli.console import WorkspaceArgument, command_app, emit, table
-from proctor.cli.models import closing_text, emit_estimates, end_with_status
+from proctor.cli.models import closing_text, emit_estimates, end_with_status, next_step
 from proctor.cli.options import DryRun, Output, Spread, with_settings
 from proctor.stages.exam_settings import JudgeSettings
 from proctor.stages.limits import Limits
@@ -58,6 +58,12 @@ def judge(
         text += f"\nby {rules}, as no model answered: {', '.join(result.by_rule)} (--judge-floors has the model mark them)"
     text += "".join(f"\nnot marked: {name}: {why}" for name, why in result.skipped.items())
     text += f"\n{closing_text(result.calls)}" if result.calls is not None else ""
-    text += f"\nnext: proctor score {workspace}"
+    said = result.calls is not None and result.calls.outcomes.get("reply", 0) > 0
+    if unread := [run for run, counts in result.runs.items() if said and not counts.keys() - {"unscored"}]:
+        text += "\nno reply could be read as a mark; the reasons: "
+        text += ", ".join(str(workspace / "runs" / run / "judgements.jsonl") for run in unread)
+        text += "\nnext: save a few replies and see how they are read: proctor judge read replies.jsonl"
+    else:
+        text += f"\n{next_step(f'proctor score {workspace}', result.calls, accepted=limits.accept_failures)}"
     emit(result, text, as_json=output.as_json)
     end_with_status(result.calls, accepted=limits.accept_failures)

@@ -25,6 +25,7 @@ __all__ = [
     "end_with_status",
     "estimate_text",
     "failed_text",
+    "next_step",
     "rehearsed",
 ]
 
@@ -113,6 +114,18 @@ def failed_text(kinds: Mapping[str, int]) -> str:
     if owed := [name for name in kinds if name in OURS]:
         text += f"; the same command asks again: {told(owed)}"
     return text
+
+
+def next_step(command: str, *calls: Closing | None, accepted: bool = False) -> str:
+    """Return what comes next: a command, or where calls were left or no model said anything, the same one again.
+
+    Args:
+        command: where all is there.
+        *calls: of each part of the command that ends.
+        accepted: failures are accepted.
+    """
+    left = any(each is not None and (each.mute or each.stopped) for each in calls)
+    return f"next: {'run the same command again, for what is left' if left and not accepted else command}"
 
 
 def end_with_status(*calls: Closing | None, accepted: bool = False) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from proctor.cli.console import WorkspaceArgument, command_app, emit, table
-from proctor.cli.models import closing_text, emit_estimates, end_with_status, failed_text
+from proctor.cli.models import closing_text, emit_estimates, end_with_status, failed_text, next_step
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.settings import Settings, option
 from proctor.stages.exam_settings import PredictSettings
@@ -88,9 +88,15 @@ def predict(
     rows = [(r.run, r.items, r.answered, r.asked_now, r.failed) for r in results]
     text = table(rows, ("run", "items", "answered", "asked now", "failed"))
     text += "".join(f"\n\n{r.run}: {told}" for r in results if (told := _told(r)))
-    step = "score" if all(kind_named(r.kind).measured.computed for r in results) else "judge"
-    emit({"runs": results}, text + f"\n\nnext: proctor {step} {workspace}", as_json=output.as_json)
-    end_with_status(*(r.calls for r in results), accepted=limits.accept_failures)
+    computed = all(kind_named(r.kind).measured.computed for r in results)
+    calls = [r.calls for r in results]
+    if any(r.answered for r in results):
+        step = f"proctor {'score' if computed else 'judge'} {workspace}"
+        text += f"\n\n{next_step(step, *calls, accepted=limits.accept_failures)}"
+    else:
+        text += "\n\nnext: correct what failed, then run the same command again"
+    emit({"runs": results}, text, as_json=output.as_json)
+    end_with_status(*calls, accepted=limits.accept_failures)
 
 
 def _told(result: Predicted) -> str:

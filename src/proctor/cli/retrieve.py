@@ -60,8 +60,8 @@ def retrieve(
     end_with_status(result.calls or None, accepted=limits.accept_failures)
 
 
-def cells_text(cells: list[dict[str, Any]]) -> str:
-    """Return numbers as a table: one line a slice and system, one column a measure."""
+def cells_text(cells: list[dict[str, Any]], first: str = "slice") -> str:
+    """Return numbers as a table: one line a slice and system, one column a measure; ``first`` is the title of the slices."""
     measures = [
         m for m in dict.fromkeys(c["measure"] for c in cells) if " " not in m or not m.startswith("recall")
     ]
@@ -75,7 +75,7 @@ def cells_text(cells: list[dict[str, Any]]) -> str:
             found = [by.get((system, m, place)) for m in measures]
             if any(found):
                 rows.append((place, system, *map(_number, found), max(c.get("n", 0) for c in found if c)))
-    return table(rows, ("slice", "system", *measures, "n"))
+    return table(rows, (first, "system", *measures, "n"))
 
 
 def _number(cell: dict[str, Any] | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from proctor.cli.console import WorkspaceArgument, command_app, counted, emit, table
-from proctor.cli.models import closing_text, emit_estimates, end_with_status
+from proctor.cli.models import closing_text, emit_estimates, end_with_status, next_step
 from proctor.cli.options import DryRun, Output, Spread, with_settings
 from proctor.settings import Settings, option
 from proctor.stages.exam_settings import VerifySettings
@@ -83,7 +83,8 @@ def verify(
             if funnel:
                 text += "\n\n" + table(funnel.items(), (f"funnel {kind}".strip(), "candidates"))
         text += f"\n\nwithout a verdict: {counted(said.dropped)}\n{closing_text(calls)}"
-    emit(said, text + f"\n\nnext: proctor build {workspace}", as_json=output.as_json)
+    text += f"\n\n{next_step(f'proctor build {workspace}', calls, accepted=limits.accept_failures)}"
+    emit(said, text, as_json=output.as_json)
     end_with_status(calls, accepted=limits.accept_failures)
 
 

@@ -481,7 +481,7 @@ def guess_dataset(root: Path) -> Dataset:
     """
     if not root.is_dir():
         raise UserError(
-            "there is no such folder.",
+            "this is a file, a folder was expected." if root.is_file() else "there is no such folder.",
             where=str(root),
             hint="give the folder that holds the data set's files",
         )

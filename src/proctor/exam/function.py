@@ -1,7 +1,7 @@
-"""Functions that answer: ``python:module:function`` gets what a model would be shown, and returns text.
+"""Functions that answer or mark: ``python:module:function`` gets what a model would be shown, and returns text or a mark.
 
-A function is asked by the engine that asks models (``proctor.exam.predictor``): what it returned is kept in the call store, so that a
-run that was killed goes on, and its answers are read and recorded as replies of models are.
+A function is asked by the engine that asks models (``proctor.exam.predictor``, ``proctor.exam.marker``): what it returned is kept in the
+call store, so that a run that was killed goes on, and it is read and recorded as replies of models are.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import inspect
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +22,7 @@ import msgspec
 
 from proctor.errors import UserError, did_you_mean
 from proctor.exam.choice import parse_order
-from proctor.exam.question import Choice
+from proctor.exam.question import Choice, gold_texts
 from proctor.llm.message import Message, Request, Text, system
 from proctor.llm.model import FUNCTION
 from proctor.llm.outcome import Failure, Outcome, Reply
@@ -30,6 +31,7 @@ from proctor.records import canonical_json, read_bytes
 
 if TYPE_CHECKING:
     from proctor.exam.kind import Call, Exhibit, Turn
+    from proctor.exam.marker import MarkPrompt
     from proctor.exam.question import Item
     from proctor.llm.media import MediaStore
 
@@ -37,10 +39,14 @@ __all__ = [
     "Answering",
     "Function",
     "FunctionModel",
+    "Marking",
+    "ShownAnswer",
     "ShownPart",
     "ShownQuestion",
     "function_request",
     "load_function",
+    "mark_request",
+    "marking",
     "named",
 ]
 
@@ -93,6 +99,24 @@ Answering = Callable[[ShownQuestion], str | Awaitable[str | None] | None]
 """A function that answers; None for no answer. It may be a coroutine function, whose calls then overlap."""
 
 
+class ShownAnswer(ShownQuestion, frozen=True, kw_only=True, omit_defaults=True):
+    """What a function that marks gets: the question, the answer, and the prompt and pictures that a model as judge would get.
+
+    Attributes:
+        answer: to be marked.
+        golds: accepted answers; one that means the same as any of them is right.
+        marks: what may be returned: 0 for wrong, 1 for partly right, 2 for right; without 1 where answers are right or wrong.
+    """
+
+    answer: str
+    golds: tuple[str, ...]
+    marks: tuple[int, ...] = (0, 1, 2)
+
+
+Marking = Callable[[ShownAnswer], int | Awaitable[int | None] | None]
+"""A function that marks; None for no mark. It may be a coroutine function, whose calls then overlap."""
+
+
 @dataclass(frozen=True, slots=True)
 class Function:
     """A function with its name.
@@ -101,21 +125,34 @@ class Function:
         name: ``python:module:function``.
         version: hash of its module's source; with another one all is asked again.
         answer: the function.
+        gets: what it is given.
     """
 
     name: str
     version: str
-    answer: Answering
+    answer: Answering | Marking
+    gets: type[ShownQuestion] = ShownQuestion
 
 
-def named(answer: Answering) -> Function:
+def marking(who: str | Marking) -> Function:
+    """Return a function, or the one of a name, as one that marks.
+
+    Raises:
+        UserError: as ``named`` and ``load_function``.
+    """
+    return replace(load_function(who) if isinstance(who, str) else named(who), gets=ShownAnswer)
+
+
+def named(answer: Answering | Marking) -> Function:
     """Return a function at hand with its name and version.
 
     Raises:
         UserError: if it is none.
     """
     if not callable(answer):
-        raise UserError(f"{answer!r:.80} is no function.", hint="give a function of one ShownQuestion")
+        raise UserError(
+            f"{answer!r:.80} is no function.", hint="give a function of one argument: what it is shown"
+        )
     told_by = answer if hasattr(answer, "__qualname__") else type(answer)
     name = f"{FUNCTION}{told_by.__module__}:{told_by.__qualname__}"
     try:
@@ -204,6 +241,24 @@ def function_request(
     )
 
 
+def mark_request(
+    function: Function, item: Item, answer: str, prompt: MarkPrompt, marks: tuple[int, ...], draw: int
+) -> Request:
+    """Return the request by which a function is asked for a mark in place of a model."""
+    shown = ShownAnswer(
+        id=item.id,
+        kind=item.question.kind,
+        question=item.question.text,
+        prompt="\n\n".join(message.text for message in prompt.messages),
+        parts=tuple(ShownPart(mime=part.mime, sha256=part.sha256) for part in prompt.media),
+        answer=answer,
+        golds=tuple(gold_texts(item)),
+        marks=marks,
+    )
+    asked = Message("user", (Text(canonical_json(shown).decode()), *prompt.media))
+    return Request(model=function.name, messages=(system(f"version {function.version}"), asked), draw=draw)
+
+
 class FunctionModel:
     """A function in the place of a model.
 
@@ -216,7 +271,8 @@ class FunctionModel:
 
     def __init__(self, function: Function) -> None:
         self.name = function.name
-        self._answer = function.answer
+        self._gets = function.gets
+        self._answer: Callable[[Any], object] = function.answer
         self._overlaps = inspect.iscoroutinefunction(function.answer) or inspect.iscoroutinefunction(
             getattr(function.answer, "__call__", None)  # noqa: B004 - of an object
         )
@@ -224,8 +280,8 @@ class FunctionModel:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="proctor-function")
 
     async def attempt(self, request: Request, media: MediaStore, *, timeout: float) -> Outcome:
-        """Call the function; what it raises, and what is no text, is a failure of this question."""
-        shown = msgspec.json.decode(request.messages[-1].text, type=ShownQuestion)
+        """Call the function; what it raises, and what is no text or no mark, is a failure of this question."""
+        shown = msgspec.json.decode(request.messages[-1].text, type=self._gets)
         parts: Sequence[ShownPart] = [
             msgspec.structs.replace(part, path=media.path(part.sha256)) if part.sha256 else part
             for part in shown.parts
@@ -235,7 +291,7 @@ class FunctionModel:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._called, shown)
         try:
             async with asyncio.timeout(timeout) as limit:
-                return self._outcome(await cast("Awaitable[str | None]", self._answer(shown)))
+                return self._outcome(await cast("Awaitable[object]", self._answer(shown)), shown)
         except (Exception, SystemExit, asyncio.CancelledError) as error:  # the user's code
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
@@ -245,15 +301,19 @@ class FunctionModel:
     def _called(self, shown: ShownQuestion) -> Outcome:
         try:
             said = self._answer(shown)
-            return self._outcome(asyncio.run(said) if inspect.iscoroutine(said) else said)
+            return self._outcome(asyncio.run(said) if inspect.iscoroutine(said) else said, shown)
         except (Exception, SystemExit) as error:  # the user's code
             return Failure(kind="function", message=_said(error))
 
-    def _outcome(self, said: object) -> Outcome:
-        if isinstance(said, str):
-            return Reply(text=said, model=self.name, stop="returned")
-        what = "nothing" if said is None else f"{type(said).__name__}, which is no text"
-        return Failure(kind="function", message=f"it returned {what}")
+    def _outcome(self, said: object, shown: ShownQuestion) -> Outcome:
+        marks = shown.marks if isinstance(shown, ShownAnswer) else ()
+        # True is no 1: whoever returns it means that the answer is right.
+        whole = isinstance(said, Integral) and not isinstance(said, bool)
+        if (whole and said in marks) if marks else isinstance(said, str):
+            return Reply(text=str(said), model=self.name, stop="returned")
+        what = str(said) if whole and marks else type(said).__name__
+        what += f", which is no mark ({', '.join(map(str, marks))})" if marks else ", which is no text"
+        return Failure(kind="function", message=f"it returned {'nothing' if said is None else what}")
 
     async def close(self) -> None:
         """Let the thread end."""

@@ -17,6 +17,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.prediction import Judgement
+from proctor.llm.model import is_asked
 
 __all__ = [
     "Answer",
@@ -129,7 +130,7 @@ def judge_sort(judge: str) -> Literal["people", "model", "rule", ""]:
     """Return what a judge is, by its name; nothing for marks that no judge gave."""
     if is_human(judge):
         return "people"
-    return "model" if "/" in judge else "rule" if judge not in ("", "none") else ""
+    return "model" if is_asked(judge) else "rule" if judge not in ("", "none") else ""
 
 
 def sort_marks(judgements: Iterable[Judgement]) -> tuple[JudgeMarks, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from proctor.errors import UserError
 from proctor.exam.judge import ANSWER_LIMIT
@@ -22,6 +22,9 @@ from proctor.llm.outcome import Ask, Outcome, Reply
 from proctor.llm.prompt import Rendered
 from proctor.llm.replying import Replying
 from proctor.llm.structured import Unreadable, ask_until_read
+
+if TYPE_CHECKING:
+    from proctor.exam.function import Function
 
 __all__ = ["MarkPrompt", "Marker", "ModelMarker", "Reading"]
 
@@ -121,6 +124,7 @@ class ModelMarker:
         repeat: number of the repetition, 0 for the first.
         price: nano-dollars of a reply, None when not known.
         replying: what the user says of replies, over the protocol.
+        function: that marks in the place of the model of its name, on the scale of records; it gets the marker's prompt with the rest.
     """
 
     model: str
@@ -130,13 +134,16 @@ class ModelMarker:
     repeat: int = 0
     price: Callable[[str, Outcome], int | None] = field(default=lambda _model, _outcome: None)
     replying: Replying = field(default_factory=Replying)
+    function: Function | None = None
 
     @property
     def name(self) -> str:
-        """Name on the marks: model, rubric and the hash of its template."""
-        template = self.prompts.templates[self.marker.template]
+        """Name on the marks: model, rubric and the hash of its template; of a function that of its module."""
+        made_by = (
+            self.function.version if self.function else self.prompts.templates[self.marker.template].hash
+        )
         again = f"#{self.repeat}" if self.repeat else ""
-        return f"{self.model} ({self.marker.name} {template.hash[:8]}){again}"
+        return f"{self.model} ({self.marker.name} {made_by[:8]}){again}"
 
     def mark(
         self,
@@ -181,16 +188,15 @@ class ModelMarker:
         by_id = {item.id: item for item in items}
         for prediction in predictions:
             item = by_id.get(prediction.item_id)
-            prompt = None if item is None else self._prompt(item, prediction)
-            if isinstance(prompt, MarkPrompt):
-                yield self._request(prompt.messages)
+            if item is not None and isinstance(prompt := self._prompt(item, prediction), MarkPrompt):
+                yield self._first(item, prediction, prompt)
 
     def _talk(self, item: Item, prediction: Prediction) -> Conversation[Judgement]:
         prompt = self._prompt(item, prediction)
         if isinstance(prompt, Judgement):
             return prompt
-        request, form = self._request(prompt.messages), self.marker.form
-        calls = yield from ask_until_read(request, lambda text: self.marker.read(text).problem, form)
+        request, form = self._first(item, prediction, prompt), self.marker.form
+        calls = yield from ask_until_read(request, lambda text: self._read(text).problem, form)
         return self._judgement(prediction, prompt, [outcome for _, outcome in calls])
 
     def _prompt(self, item: Item, prediction: Prediction) -> MarkPrompt | Judgement:
@@ -205,9 +211,22 @@ class ModelMarker:
         prompt = self.marker.prompt(item, prediction, self.library, self.prompts)
         return self._unmarked(prediction, prompt) if isinstance(prompt, str) else prompt
 
-    def _request(self, messages: tuple[Message, ...]) -> Request:
+    def _first(self, item: Item, prediction: Prediction, prompt: MarkPrompt) -> Request:
+        if self.function is not None:
+            from proctor.exam.function import mark_request
+
+            marks = tuple(level * self._points for level in range(_TOP[self.marker.scale] + 1))
+            return mark_request(self.function, item, prediction.answer or "", prompt, marks, self.repeat)
         parameters = self.replying.over(self.marker.parameters, self.model, "judge")
-        return Request(model=self.model, messages=messages, parameters=parameters, draw=self.repeat)
+        return Request(model=self.model, messages=prompt.messages, parameters=parameters, draw=self.repeat)
+
+    @property
+    def _points(self) -> int:
+        """What a level is worth: records know one scale, and on the binary one the best verdict is a match."""
+        return 2 // _TOP[self.marker.scale]
+
+    def _read(self, reply: str) -> Reading:
+        return self.marker.read(reply) if self.function is None else Reading(int(reply) // self._points)
 
     def _judgement(
         self, prediction: Prediction, prompt: MarkPrompt, outcomes: Sequence[Outcome]
@@ -225,11 +244,10 @@ class ModelMarker:
         if why is not None or not isinstance(last, Reply):
             code = self.marker.empty if isinstance(last, Reply) else ""
             return self._unmarked(prediction, f"{code}: {why}" if code else why or "", details)
-        reading = self.marker.read(last.text)
+        reading = self._read(last.text)
         if reading.level is None:
             return self._unmarked(prediction, reading.failure, details)
-        # Records know one scale: on the binary one the best verdict is a match.
-        score = reading.level * 2 // _TOP[self.marker.scale]
+        score = reading.level * self._points
         return self._record(prediction, score=score, rationale=reading.rationale, details=details)
 
     def _unmarked(

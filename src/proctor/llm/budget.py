@@ -32,8 +32,8 @@ LimitName = Literal["max_cost", "max_calls", "max_tokens"]
 
 _EXACT: Final = Context(prec=60)
 _HOW_TO_PRICE: Final = (
-    "Write its list price into a TOML file, as USD per million tokens, and name the file in PROCTOR_PRICES: "
-    'prices."{model}" = {{ input = 2.5, output = 10.0 }}'
+    "Write its list price into a TOML file, as USD per million tokens, and name the file in PROCTOR_PRICES:\n"
+    '    prices."{model}" = {{ input = 2.5, output = 10.0 }}'
 )
 
 
@@ -428,7 +428,7 @@ class Budget:
         unknown = f"the price of {need.model} is not known"
         if self._max_cost is not None:
             raise UserError(f"{unknown}, so --max-cost cannot be kept.", hint=hint)
-        self._warn(f"{unknown}: its calls are counted, but their cost is not. {hint}")
+        self._warn(f"{unknown}: its calls are counted, but their cost is not.\n  {hint}")
 
     def _deliver(
         self, future: asyncio.Future[Reservation], given: Reservation | None, reached: BudgetReached | None

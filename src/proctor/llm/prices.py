@@ -283,7 +283,13 @@ def meant_model(model: str) -> str:
 
 
 def meant_name(word: str) -> str:
-    """Return ``did you mean PROVIDER/MODEL?`` for a word that is nearly a model of our table without its provider; empty for none."""
+    """Return what was meant by a word that is no model; empty for nothing that is known.
+
+    It is ``did you mean PROVIDER/MODEL?`` where it is nearly a model of our table without its provider, and ``python:module:function``
+    where it is a function without its prefix.
+    """
+    if re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", word):
+        return f"did you mean {FUNCTION}{word}?"
     full = {one: f"{provider}/{one}" for provider, one in _our_names()}
     near = _alike(word, full)
     return f"did you mean {full[near[0]]}?" if near else ""

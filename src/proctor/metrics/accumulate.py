@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Self, TypeVar, cast
 
@@ -52,7 +53,8 @@ class Accumulator(Generic[T]):
             **named: further columns, such as ``clusters``.
 
         Raises:
-            MetricInputError: if they are not equally long, or are not those of the batches before.
+            MetricInputError: if they are not equally long, or are not those of the batches before; as the metric, if it refuses a
+                number of the batch that is not finite. The batch is then not taken.
         """
         lengths = {len(column) for column in (*columns, *named.values())}
         if len(lengths) != 1:
@@ -67,6 +69,10 @@ class Accumulator(Generic[T]):
             raise MetricInputError(
                 "a batch has other columns than those before", "give all batches the same columns"
             )
+        if any(map(_holds_no_number, (*columns, *named.values()))):
+            self._metric(
+                *columns, **named, **self._options
+            )  # it knows whether NaN means missing, or says which row is wrong
         self._batches.append((columns, named))
         self._items += lengths.pop()
 
@@ -93,6 +99,17 @@ class Accumulator(Generic[T]):
 
     def __repr__(self) -> str:
         return f"Accumulator({getattr(self._metric, '__name__', 'metric')}: {self._items:,} items)"
+
+
+def _holds_no_number(value: Any) -> bool:
+    """True when a number in a column is NaN or infinite, however deep in lists."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return not bool(np.isfinite(value).all())
+    if hasattr(value, "tolist"):  # other arrays, tensors, columns of data frames
+        return _holds_no_number(value.tolist())
+    if isinstance(value, list | tuple):
+        return any(map(_holds_no_number, value))
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _joined(parts: Sequence[Sequence[Any]]) -> Sequence[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,8 @@ __all__ = ["convert", "list_formats"]
 
 PLAIN: Final = "plain"
 _SHOWN: Final = 20
+_LONG: Final = 60
+"""Characters of an id in a message."""
 
 
 @dataclass(slots=True)
@@ -156,7 +159,7 @@ def convert(
             hint=f"dropped: {reasons}" if reasons else "is it the right file?",
         )
     if writer is None:
-        told, warnings = _write_plain(found, target)
+        told, warnings = _write_plain(found, source, target)
     else:
         assert writer.write is not None
         beside = {"graphs": found.graphs} if writer.carries_graphs else {}
@@ -281,12 +284,16 @@ def _value(name: str, text: str) -> Json:
 # -- writing ---------------------------------------------------------------------------------------------------
 
 
-def _write_plain(found: _Read, target: Path) -> tuple[tuple[Dropped, ...], tuple[str, ...]]:
+def _write_plain(found: _Read, source: Path, target: Path) -> tuple[tuple[Dropped, ...], tuple[str, ...]]:
     """Write a plain folder; recordings that came without graphs get graphs without any order."""
     without = [r for r in found.recordings if r.activity_id not in found.graphs]
     derived, graphs, lost = derive_orderless(without)
     named = {r.id: r for r in derived}
-    write_plain(target, [named.get(r.id, r) for r in found.recordings], {**found.graphs, **graphs})
+    recordings, every = [named.get(r.id, r) for r in found.recordings], {**found.graphs, **graphs}
+    try:
+        write_plain(target, recordings, every)
+    except UserError as error:
+        raise _of_source(error, source, target, recordings, list(every.values())) from None
     if not graphs:
         return lost, ()
     steps = sum(len(g.steps) for g in graphs.values())
@@ -297,6 +304,29 @@ def _write_plain(found: _Read, target: Path) -> tuple[tuple[Dropped, ...], tuple
         "that must come before anything else. Add 'edges' to activities/*.json."
     )
     return lost, (sentence,)
+
+
+_WRITTEN: Final = re.compile(r"(?:recordings\.jsonl:(?P<line>\d+)|activities/(?P<number>\d+)-[^/\s]*\.json)")
+"""A place in a plain folder, as errors name it."""
+
+
+def _of_source(
+    error: UserError, source: Path, target: Path, recordings: Sequence[Recording], graphs: Sequence[TaskGraph]
+) -> UserError:
+    """Return what a plain folder cannot hold as an error of the file that was read: the folder was not written."""
+
+    def meant(place: re.Match[str]) -> str:
+        of_recording = place["line"] is not None
+        n = int(place["line"] or place["number"])
+        objects: Sequence[Recording | TaskGraph] = recordings if of_recording else graphs
+        ids = [found.id[:_LONG] for found in objects[n - 1 : n]]  # an id may look like a place
+        return f"{'recording' if of_recording else 'activity'} {ids[0]!r}" if ids else place[0]
+
+    where = (error.where or "").removeprefix(str(target)).removeprefix("/")
+    if not _WRITTEN.search(f"{where}{error.message}"):
+        return error
+    places = [str(source), *([_WRITTEN.sub(meant, where)] if where else [])]
+    return UserError(_WRITTEN.sub(meant, error.message), where=": ".join(places), hint=error.hint)
 
 
 def _left_behind(found: _Read, writer: Format) -> tuple[list[Dropped], tuple[str, ...]]:

@@ -180,7 +180,7 @@ class JudgeSettings(ReplyOptions, frozen=True, kw_only=True):
     judge: Annotated[
         str,
         option(
-            "Who marks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06.",
+            "Who marks: 'rules' (no model), a model such as openai/gpt-4o-2024-08-06, or your own function: python:module:function.",
             "--judge",
             "-j",
             metavar="rules|MODEL",

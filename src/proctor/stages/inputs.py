@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+import shlex
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import msgspec
 
@@ -27,7 +28,7 @@ from proctor.exam.question import Choice, Item, Pick, Text, check_questions, wro
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import iter_jsonl, iter_jsonl_placed, read_jsonl, read_jsonl_at
-from proctor.workspace import Workspace
+from proctor.workspace import Workspace, is_there
 
 if TYPE_CHECKING:
     from proctor.ask.moment.candidate import Candidate
@@ -223,12 +224,21 @@ def load_predictions(folder: Path, items: Collection[Item]) -> list[Prediction]:
     return _load_answers(folder / "predictions.jsonl", Prediction, items, "predict", _wrong_with_prediction)
 
 
-def load_judgements(folder: Path, items: Collection[Item], name: str = "judgements.jsonl") -> list[Judgement]:
+_MARKS: Final = "judgements.jsonl"
+
+
+def load_judgements(folder: Path, items: Collection[Item], name: str = _MARKS) -> list[Judgement]:
     """Return the judgements of a run, from the file that its scores are made of or another one in its folder.
 
     Raises:
-        UserError: if the file is missing, broken or empty, or a judgement does not fit the items.
+        UserError: if the run is not marked, the file is missing, broken or empty, or a judgement does not fit the items.
     """
+    if name == _MARKS and not is_there(folder / name):
+        raise UserError(
+            f"the run '{folder.name}' is not marked yet.",
+            where=str(folder),
+            hint=f"run first: proctor judge {shlex.quote(str(folder.parent.parent))} --run {shlex.quote(folder.name)}",
+        )
     return _load_answers(folder / name, Judgement, items, "judge", _wrong_with_judgement)
 
 

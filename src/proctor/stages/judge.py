@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -24,6 +24,7 @@ from proctor.exam.matching import OPTIONS_MARKER, count_readings, matched_marks,
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item, Open
 from proctor.llm.media import MediaStore
+from proctor.llm.model import FUNCTION, is_asked
 from proctor.records import iter_jsonl, write_jsonl
 from proctor.stages.exam_library import exam_library
 from proctor.stages.exam_settings import JudgeSettings
@@ -31,11 +32,13 @@ from proctor.stages.inputs import load_all_items, load_predictions
 from proctor.stages.models import Closing, Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.predict import RunInfo, items_hash, items_of_run, read_run_info, run_inputs
+from proctor.stages.rehearsing import in_trial
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
 from proctor.tables import Shown
 from proctor.workspace import Workspace
 
 if TYPE_CHECKING:
+    from proctor.exam.function import Function, Marking
     from proctor.llm.estimate import Estimate
     from proctor.llm.message import Request
 
@@ -112,6 +115,7 @@ def judge(
     root: Path,
     settings: JudgeSettings | None = None,
     *,
+    function: Marking | None = None,
     limits: Limits | None = None,
     place: Place = HERE,
     seen: Callable[[], None] | None = None,
@@ -125,6 +129,7 @@ def judge(
     Args:
         root: the workspace.
         settings: who marks which runs, and how.
+        function: that marks in the place of a model, whatever judge the settings name (``proctor.exam.function``).
         limits: what a model's calls may cost, and where they are kept.
         place: where the rules run; their marks are the same everywhere.
         seen: called after each answer, or each call of a model.
@@ -135,13 +140,15 @@ def judge(
         UserError: if there are no runs, no such judge, a run answered other items, or it cannot be marked in this way.
     """
     workspace, settings = Workspace(root), settings or JudgeSettings()
+    own = _own_judge(workspace, settings, function)
+    settings = settings if own is None else msgspec.structs.replace(settings, judge=own.name)
     runs, skipped = _marked_runs(workspace, settings)
     if settings.match_options:
         return _match_options(workspace, runs, skipped, settings, limits, place, seen)
     result: dict[str, dict[str, int]] = {}
     asked = [run for run in runs if run.by_model]
     judges, calls = (
-        _judge_with_model(workspace, asked, settings, limits, seen, later) if asked else ({}, None)
+        _judge_with_model(workspace, asked, settings, own, limits, seen, later) if asked else ({}, None)
     )
     ruled: dict[str, str] = {}
     for run in runs:
@@ -156,7 +163,7 @@ def judge(
     return Judged(
         judge=", ".join(named),
         runs=result,
-        by_rule=ruled if "/" in settings.judge else {},
+        by_rule=ruled if is_asked(settings.judge) else {},
         skipped=skipped,
         calls=calls,
     )
@@ -225,6 +232,7 @@ def _judge_with_model(
     workspace: Workspace,
     runs: Sequence[_Run],
     settings: JudgeSettings,
+    own: Function | None,
     limits: Limits | None,
     seen: Callable[[], None] | None,
     later: list[Callable[[], None]] | None,
@@ -233,7 +241,7 @@ def _judge_with_model(
     found: dict[str, tuple[str, dict[str, int]]] = {}
     with open_models(workspace, limits, settings) as models:
         for run in runs:
-            judges = _model_judges(models, workspace, run, settings, limits)
+            judges = _model_judges(models, workspace, run, settings, own, limits)
             for who in reversed(judges):  # the first one is the one that scores are made of
                 marks = who.mark(run.items, run.predictions, models.ask(f"judge/{run.name}", seen))
                 write_jsonl(run.folder / "judgements" / f"{file_name(who.name)}.jsonl", marks)
@@ -271,6 +279,7 @@ def estimate_judging(
         UserError: as ``judge``.
     """
     workspace, settings = Workspace(root), settings or JudgeSettings()
+    own = _own_judge(workspace, settings)
     marked, _ = _marked_runs(workspace, settings)
     runs = [run for run in marked if run.by_model or settings.match_options]
     if not runs:
@@ -283,7 +292,7 @@ def estimate_judging(
                     who = _matcher(models, workspace, run, settings)
                     yield f"judge/{run.name}", who.requests(run.items, unread(run.items, run.predictions))
                     continue
-                for who in _model_judges(models, workspace, run, settings, limits):
+                for who in _model_judges(models, workspace, run, settings, own, limits):
                     yield f"judge/{run.name}", who.requests(run.items, run.predictions)
 
         return models.estimate(stages())
@@ -315,7 +324,7 @@ def _marked_runs(workspace: Workspace, settings: JudgeSettings) -> tuple[list[_R
     Raises:
         UserError: if there is no such judge, or a run that was named, or all of them, cannot be marked so.
     """
-    if "/" not in settings.judge and settings.judge != "rules":
+    if not is_asked(settings.judge) and settings.judge != "rules":
         from proctor.llm.prices import meant_name
 
         raise UserError(
@@ -367,7 +376,7 @@ def _marker_of(info: RunInfo, items: Sequence[Item], settings: JudgeSettings) ->
             hint="they are measured as they are: run proctor score",
         )
     form = items[0].question.form if items else Open()
-    by_model = "/" in settings.judge
+    by_model = is_asked(settings.judge)
     sorts = {name: hasattr(kind.marker(name), "prompt") for name in kind.markers(form)}
     known = [name for name, asks in sorts.items() if asks == by_model]
     wanted = settings.rubric
@@ -396,10 +405,29 @@ def _marker_of(info: RunInfo, items: Sequence[Item], settings: JudgeSettings) ->
     return wanted or known[0]
 
 
+def _own_judge(
+    workspace: Workspace, settings: JudgeSettings, function: Marking | None = None
+) -> Function | None:
+    """Return the function that marks in the place of a model; in a dry run none is called, and one that finds all right stands in."""
+    if function is None and not settings.judge.startswith(FUNCTION):
+        return None
+    from proctor.exam.function import marking
+
+    own = marking(settings.judge if function is None else function)
+    return replace(own, answer=lambda _: 2) if in_trial(workspace.root) else own
+
+
 def _model_judges(
-    models: Models, workspace: Workspace, run: _Run, settings: JudgeSettings, limits: Limits | None
+    models: Models,
+    workspace: Workspace,
+    run: _Run,
+    settings: JudgeSettings,
+    own: Function | None,
+    limits: Limits | None,
 ) -> list[ModelMarker]:
-    """Return a model as judge of a run, once for each repetition."""
+    """Return a model, or a function in its place, as judge of a run, once for each repetition."""
+    if own is not None:
+        models.functions[own.name] = own
     marker = cast("Marker", kind_named(run.info.kind).marker(run.marker))
     library = exam_library(workspace, run.items, models.media)
     templates = models.prompts
@@ -414,6 +442,7 @@ def _model_judges(
             repeat=k,
             price=models.price,
             replying=models.replying,
+            function=own,
         )
         for k in range(settings.repeats)
     ]

@@ -45,6 +45,7 @@ __all__ = [
     "Form",
     "Predicted",
     "RunInfo",
+    "count_answers",
     "estimate_prediction",
     "floor_names",
     "form_of",
@@ -115,7 +116,7 @@ class Predicted(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
         run: its name.
         kind: of its items.
         items: how many it has.
-        answered: how many predictions there are, failed ones included; of a circular run one for each rotation.
+        answered: how many answers there are, failed ones not among them; of a circular run one for each rotation.
         asked_now: how many items were asked this time.
         failed: how many predictions are failures.
         failures: how many for each reason.
@@ -769,7 +770,7 @@ class _Run:
         self.workspace.record(
             f"predict/{self.folder.name}",
             settings=dict(settings),
-            counts={"answered": len(answers)},
+            counts=count_answers(answers),
             inputs=run_inputs(self.workspace),
             outputs=(f"runs/{self.folder.name}/predictions.jsonl",),
         )
@@ -797,7 +798,7 @@ class _Run:
             run=self.folder.name,
             kind=self.info.kind,
             items=len(self.items),
-            answered=len(answers),
+            answered=len(answers) - failures.total(),
             asked_now=asked,
             failed=failures.total(),
             failures=dict(failures.most_common()),
@@ -811,6 +812,12 @@ class _Run:
 def run_inputs(workspace: Workspace) -> Iterator[str]:
     """Yield the names of the workspace's files that a run depends on."""
     return (name for name in ("items.jsonl", "graphs.json") if is_there(workspace.file(name)))
+
+
+def count_answers(predictions: Iterable[Prediction]) -> dict[str, int]:
+    """Count answers, and failures where there are any, for the record of a stage."""
+    sorts = Counter("failed" if p.failure is not None else "answered" for p in predictions)
+    return {"answered": 0, **sorts}
 
 
 def _by_item(predictions: Iterable[Prediction]) -> dict[str, list[Prediction]]:

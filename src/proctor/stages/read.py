@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import msgspec
 
 from proctor.compute import HERE, Place
-from proctor.datasets.dataset import load_dataset
+from proctor.datasets.dataset import dataset_names, load_dataset
+from proctor.datasets.interchange import formats
 from proctor.datasets.lint import find_always_ready
 from proctor.errors import UserError
 from proctor.records import write_jsonl
@@ -53,6 +55,7 @@ def read(
     Raises:
         UserError: if anything about the data set or the workspace is wrong.
     """
+    _require_no_format(dataset, folder, root)
     declared = load_dataset(dataset)
     if declared.kind != "recordings":
         raise UserError(
@@ -99,3 +102,26 @@ def read(
     findings = (*result.findings, *find_always_ready(result.recordings, result.graphs))
     told = [f"{f.where}: {f.seen}" for f in findings]
     return Read(declared.name, about, mode, counts, dropped, told)
+
+
+def _require_no_format(dataset: str, folder: Path, root: Path) -> None:
+    """Say how files of other tools are read: not as a data set, but as what they are converted to.
+
+    Raises:
+        UserError: if a format is named in place of a data set, or a file of one in place of a plain folder.
+    """
+    of_recordings = [f for f in formats() if f.kind == "recordings" and f.read is not None]
+    named = dataset not in dataset_names() and any(f.name == dataset for f in of_recordings)
+    fitting = [f.name for f in of_recordings if folder.suffix.lower() in f.suffixes]
+    if not named and not (dataset == "plain" and fitting and folder.is_file()):
+        return
+    target = f"{folder.resolve().stem or 'recordings'}-plain"
+    paths = [shlex.quote(str(path)) for path in (folder, target, root)]
+    from_ = f" --from {dataset}" if named else ""
+    raise UserError(
+        f"'{dataset}' is a format of files, and no data set."
+        if named
+        else "this is a file, a folder was expected.",
+        where=str(folder),
+        hint=f"first: proctor datasets convert {paths[0]} {paths[1]}{from_} --to plain; then: proctor read plain {paths[1]} {paths[2]}",
+    )

@@ -11,8 +11,10 @@ from typing import Final, NamedTuple
 from proctor.corpus.ingest.blocks import Problem
 from proctor.corpus.ingest.reading import CannotReadError, package
 
-__all__ = ["Decoded", "decode_text", "told_guess"]
+__all__ = ["GUESSED", "Decoded", "decode_text", "told_guess"]
 
+GUESSED: Final = "encoding-guessed"
+"""Reason of a problem that keeps nothing out: the file was read."""
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -62,9 +64,7 @@ class Decoded(NamedTuple):
 def told_guess(decoded: Decoded) -> Iterator[Problem]:
     """Yield a problem where the encoding was a guess."""
     if decoded.guessed:
-        yield Problem(
-            "encoding-guessed", f"read as {decoded.encoding}. Save it as UTF-8 to be sure.", "#encoding"
-        )
+        yield Problem(GUESSED, f"read as {decoded.encoding}. Save it as UTF-8 to be sure.", "#encoding")
 
 
 def decode_text(data: bytes, *, html: bool = False) -> Decoded:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from proctor.corpus.adopt import IMAGES, adopt_images
 from proctor.corpus.collection import Corpus, build_corpus, collapse, read_manifest, write_corpus
 from proctor.corpus.dedupe import NearDuplicates, exact_duplicates, near_duplicates
+from proctor.corpus.ingest.decoding import GUESSED
 from proctor.corpus.procedural import is_procedural
 from proctor.corpus.question import CorpusQuestion
 from proctor.corpus.source import Source, body_length, render_source
@@ -60,6 +65,7 @@ class Built(Shown, Counted, frozen=True, kw_only=True):
         questions: that came with the data.
         drawn: pictures that are drawn cards.
         dropped: what was left out, by reason.
+        guessed: files that were read in an encoding that was guessed; unset for none.
         complete: it was written.
         calls: of the verbaliser.
     """
@@ -67,6 +73,7 @@ class Built(Shown, Counted, frozen=True, kw_only=True):
     questions: int | msgspec.UnsetType = msgspec.UNSET
     drawn: int | msgspec.UnsetType = msgspec.UNSET
     dropped: dict[str, int]
+    guessed: int | msgspec.UnsetType = msgspec.UNSET
     complete: bool
     calls: Closing | msgspec.UnsetType = msgspec.UNSET
 
@@ -89,6 +96,7 @@ class Described(Counted, frozen=True, kw_only=True):
         images: of them.
         licences: sources of each.
         dropped: what was left out, by reason.
+        guessed: files that were read in an encoding that was guessed; unset for none.
         questions: that came with the data.
     """
 
@@ -98,6 +106,7 @@ class Described(Counted, frozen=True, kw_only=True):
     images: Pictured
     licences: dict[str, int]
     dropped: dict[str, int]
+    guessed: int | msgspec.UnsetType = msgspec.UNSET
     questions: int
 
 
@@ -151,7 +160,30 @@ def build(
         UserError: if there is nothing to read, something cannot be read, or not one source is left.
     """
     _require_elsewhere(root, options.files)
-    workspace = Workspace(root)
+    with _nothing_left_of(root):
+        return _build(Workspace(root), options, limits, seen)
+
+
+@contextmanager
+def _nothing_left_of(root: Path) -> Iterator[None]:
+    """Where an error ends what would have made a workspace, take away its folder, but for calls that were paid."""
+    new = not is_there(root)
+    try:
+        yield
+    except UserError:
+        if new:
+            shutil.rmtree(root / CORPUS, ignore_errors=True)
+            with suppress(OSError):  # it holds something else
+                root.rmdir()
+        raise
+
+
+def _build(
+    workspace: Workspace,
+    options: CorpusOptions,
+    limits: Limits | None,
+    seen: Callable[[], None] | None,
+) -> Built:
     folder = workspace.file(CORPUS)
     questions: list[CorpusQuestion] = []
     corpus, dropped, drawn = _gathered(workspace, options, questions, seen)
@@ -162,17 +194,20 @@ def build(
             # Images that were not asked about would be missing for good from a corpus that looks complete.
             return Built(
                 **msgspec.structs.asdict(_counts(corpus)),
-                dropped=_reasons(dropped),
+                **_left_out(dropped),
                 complete=False,
                 calls=calls,
             )
         corpus = described
         dropped += lost
     if not len(corpus):
-        reasons = ", ".join(f"{n} {reason}" for reason, n in _reasons(dropped).items())
+        gone: dict[str, int] = _left_out(dropped)["dropped"]
+        reasons = ", ".join(f"{n} {reason}" for reason, n in gone.items())
+        first = next((entry for entry in dropped if entry.reason in gone and entry.detail), None)
+        reasons += f"; the first is {first.id}: {first.detail}" if first is not None else ""
         raise UserError(
-            f"not one source is left of what was found; {len(dropped):,} were left out.",
-            where=str(root),
+            f"not one source is left of what was found; {sum(gone.values()):,} were left out.",
+            where=str(workspace.root),
             hint=f"left out: {reasons}" if reasons else "the folders hold nothing that can be read",
         )
     about = {"drawn": str(drawn)} if drawn else {}
@@ -185,7 +220,7 @@ def build(
         **msgspec.structs.asdict(_counts(corpus)),
         questions=len(questions),
         drawn=drawn,
-        dropped=_reasons(dropped),
+        **_left_out(dropped),
         complete=True,
     )
     workspace.record(
@@ -412,7 +447,7 @@ def describe(root: Path) -> Described:
             drawn=int(manifest.about.get("drawn", "0")),
         ),
         licences=manifest.licences,
-        dropped=manifest.dropped,
+        **_left_out_of(manifest.dropped),
         questions=len(questions_of(workspace)),
     )
 
@@ -488,8 +523,12 @@ def dedupe(root: Path, *, near: float | None = 0.9, apply: bool = False) -> Dedu
 # -- records ---------------------------------------------------------------------------------------------------
 
 
-def _reasons(dropped: Sequence[Dropped]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for entry in dropped:
-        counts[entry.reason] = counts.get(entry.reason, 0) + 1
-    return dict(sorted(counts.items()))
+def _left_out(dropped: Iterable[Dropped]) -> dict[str, Any]:
+    return _left_out_of(Counter(entry.reason for entry in dropped))
+
+
+def _left_out_of(counts: Mapping[str, int]) -> dict[str, Any]:
+    """Return what was left out by reason, and apart how many of the entries are files that were read all the same."""
+    reasons = dict(sorted(counts.items()))
+    guessed = reasons.pop(GUESSED, 0)
+    return {"dropped": reasons, **({"guessed": guessed} if guessed else {})}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -36,6 +36,15 @@ def _is_asked_for(options: CorpusOptions) -> bool:
     return bool(options.files or options.data or options.recordings)
 
 
+def _sources(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a corpus is built from, by whole paths, as experiments keep them; without what a rehearsal adds."""
+    paths = {
+        name: [str(Path(p).resolve()) for p in settings.get(name, ())]
+        for name in ("files", "data", "recordings")
+    }
+    return {**settings, **paths, "draw_missing": True}
+
+
 def _can_build(doing: Doing, options: CorpusOptions) -> None:
     """See that there is a corpus, or what one is built from.
 
@@ -51,14 +60,13 @@ def _can_build(doing: Doing, options: CorpusOptions) -> None:
             where=str(workspace.root),
             hint="say where sources are: --from FOLDER or --data FOLDER",
         )
-    if there and _is_asked_for(options) and record is not None:
-        drawn = {"draw_missing": True}  # what a rehearsal adds
-        if {**options.recorded(), **drawn} != {**record.settings, **drawn}:
-            raise UserError(
-                "the workspace's corpus was built from other sources, or otherwise, than is asked for now.",
-                where=str(workspace.root),
-                hint="build it again (proctor corpus build), leave these options out, or begin in another folder",
-            )
+    before = None if record is None or not there or not _is_asked_for(options) else record.settings
+    if before is not None and _sources(options.recorded()) != _sources(before):
+        raise UserError(
+            "the workspace's corpus was built from other sources, or otherwise, than is asked for now.",
+            where=str(workspace.root),
+            hint="build it again (proctor corpus build), leave these options out, or begin in another folder",
+        )
 
 
 def _build(doing: Doing, options: CorpusOptions) -> None:
@@ -103,12 +111,10 @@ def _retrieve(doing: Doing, options: RetrievalOptions) -> None:
             )
         doing.add(f"retrieve/{which}", found)
         doing.done.lines.append(f"{which}: {found.table.told}")
-        doing.done.lines += [
-            f"{which}: {c.system} {c.measure} {c.value:.1f}"
-            + ("" if c.low is None or c.high is None else f" [{c.low:.1f}, {c.high:.1f}]")
-            for c in found.table.cells
-            if c.slice == "all" and " " not in c.measure and c.value is not None
-        ]
+        name = f"{doing.cell}: {which}" if doing.cell else which
+        doing.done.searched[name] = tuple(
+            c for c in found.table.cells if c.slice == "all" and " " not in c.measure
+        )
 
 
 def _answering(settings: CorpusAnswerSettings) -> Iterator[str]:

@@ -65,6 +65,7 @@ class Done:
         stopped: why the experiment ended early; empty when it did not.
         notes: what to beware of.
         lines: what else stages say of themselves, for people.
+        searched: what retrievers found, by set of questions.
         scores: of every system its row over all questions, one a measure.
         calibration: of the judges; None without marks by people.
         report: path of the page; empty when it did not come so far. Of a grid the table of its cells.
@@ -76,6 +77,7 @@ class Done:
     stopped: str = ""
     notes: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    searched: dict[str, tuple[ScoreRow, ...]] = field(default_factory=dict)
     scores: dict[str, tuple[ScoreRow, ...]] = field(default_factory=dict)
     calibration: Calibrated | None = None
     report: str = ""

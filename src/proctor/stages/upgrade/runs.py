@@ -15,7 +15,7 @@ from proctor.exam.question import Item
 from proctor.records import file_sha256, is_there, read_jsonl, write_json, write_jsonl
 from proctor.release.build import RULES, build_items
 from proctor.stages.naming import file_name
-from proctor.stages.predict import RunInfo, full_run_name, run_inputs
+from proctor.stages.predict import RunInfo, count_answers, full_run_name, run_inputs
 from proctor.stages.questions import workspace_questions
 from proctor.stages.upgrade.part import Part
 from proctor.workspace import StageRecord, Workspace
@@ -92,7 +92,7 @@ def take_over(
     workspace.record(
         f"predict/{folder.name}",
         settings={"predictor": info.predictor, "view": info.show},
-        counts={"answered": len(predictions)},
+        counts=count_answers(predictions),
         inputs=inputs,
         outputs=(answers,),
     )
