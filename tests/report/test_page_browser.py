@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ def report() -> Page:
     return compose(small_data(examples=cards), options)
 
 
+STATIC = Path(str(files("proctor.report"))) / "static"
 PAGES = {"plain": lambda: full_page("Lemon"), "hostile": lambda: full_page(HOSTILE), "report": report}
 
 
@@ -407,6 +409,24 @@ def test_no_sheet_of_paper_is_half_empty(browser: Any, tmp_path: Path) -> None:
     ends = [sheet.point(lambda grey: 255 * (grey < 235)).getbbox()[3] / sheet.height for sheet in sheets]
     assert len(ends) > 3
     assert min(ends[:-1]) > 0.5, ends
+    page.close()
+
+
+def test_the_moment_s_frame_leaves_no_line_on_the_sheet_before_its_own(browser: Any) -> None:
+    pdfium = pytest.importorskip("pypdfium2")
+    style = "".join((STATIC / f"{name}.css").read_text() for name in ("base", "page"))
+    frame = '<figure class="frame moment"><a class="enlarge"><svg viewBox="0 0 16 9"></svg></a></figure>'
+    page = browser.new_page()
+    page.set_content(f'<style>{style}</style><hr style="border: 0"><div class="frames">{frame}</div>')
+    inked = []
+    for mm in range(190, 270, 4):
+        page.evaluate("mm => { document.querySelector('hr').style.height = `${mm}mm`; }", mm)
+        with pdfium.PdfDocument(page.pdf(format="A4")) as document:
+            sheets = [sheet.render().to_pil().convert("L") for sheet in document]
+        inked.append([sheet.point(lambda grey: 255 * (grey < 235)).getbbox() is not None for sheet in sheets])
+    assert [True] in inked  # it fits on the first
+    assert [False, True] in inked
+    assert [True, True] not in inked
     page.close()
 
 

@@ -19,8 +19,9 @@ from proctor.errors import UserError
 from proctor.studio.app import build_app
 from proctor.studio.auth import Rate, hash_token, new_token
 from proctor.studio.oidc import BACK_CHANNEL, DONE, Provider, check_provider
-from proctor.verify.desk import people
+from proctor.verify.desk import identities, people
 from proctor.verify.desk.documents import Protocol, set_protocol
+from proctor.verify.desk.identities import Claimed
 
 PAGE = {"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}
 
@@ -364,7 +365,7 @@ def test_who_signs_out_at_the_provider_is_signed_out_here(door: Door) -> None:
     gita = door.office.hire("gita", "coordinator")
     door.enter(one := door.browser(), invite=door.invitation())
     door.enter(other := door.browser())
-    answer = signed_out(door, sid="s-9")
+    answer = signed_out(door)
     assert (answer.status_code, answer.text, answer.headers["cache-control"]) == (204, "", "no-store")
     assert [door.who(one), door.who(other)] == ["", ""]
     assert door.office.get(gita, "/my").status_code == 200
@@ -380,11 +381,68 @@ def test_who_signs_out_at_the_provider_is_signed_out_here(door: Door) -> None:
     assert door.who(one) == ""
 
 
+def enter_in_session(door: Door, sid: Any, **form: str) -> TestClient:
+    """Come by the provider from one of its sessions, as a new browser."""
+    door.provider.who = {**door.provider.who, "sid": sid}
+    door.enter(browser := door.browser(), **form)
+    assert door.who(browser) == "ana.ruiz"
+    return browser
+
+
+@pytest.mark.parametrize("claims", [{}, {"sub": None}], ids=["person and session", "session alone"])
+def test_a_log_out_of_one_session_ends_that_one_alone(door: Door, claims: dict[str, Any]) -> None:
+    laptop = enter_in_session(door, "s-1", invite=door.invitation())
+    tablet = enter_in_session(door, long := "s-2" * 200)
+    (ana,) = door.office.rows("people")
+    with_link = door.browser()
+    door.office.do(people.create_link, hash_token("t"), door.office.now(ana), actor="cli")
+    with_link.post("/start/t")
+    assert door.who(with_link) == "ana.ruiz"
+    assert signed_out(door, sid="s-9", **claims).status_code == 204
+    assert [door.who(b) for b in (laptop, tablet, with_link)] == ["ana.ruiz"] * 3
+    assert signed_out(door, sid=long, **claims).status_code == 204
+    assert [door.who(b) for b in (laptop, tablet, with_link)] == ["ana.ruiz", "", "ana.ruiz"]
+    assert not door.office.events("signed-out-everywhere")
+    assert signed_out(door).status_code == 204
+    assert [door.who(b) for b in (laptop, tablet, with_link)] == ["", "", ""]
+
+
+def test_a_session_is_named_by_its_provider_and_its_person(door: Door) -> None:
+    laptop = enter_in_session(door, "s-1", invite=door.invitation())
+    assert "s-1" not in {row.provider_session for row in door.office.rows("sessions")}
+    ben = door.office.hire("ben")
+    other = Claimed(issuer=door.provider.issuer, subject="u-2")
+    door.office.do(identities.connect, ben, other)
+    assert signed_out(door, sub="u-2", sid="s-1").status_code == 204  # not ben's
+    assert door.who(laptop) == "ana.ruiz"
+    here, elsewhere = (
+        Claimed(issuer=i, subject="u-1", session="s-1").session_hash for i in ("https://a", "https://b")
+    )
+    assert len({here, elsewhere, other.session_hash}) == 3
+
+
+@pytest.mark.parametrize("sid", [None, 7], ids=["none", "no text"])
+def test_a_session_that_the_provider_did_not_name_ends_with_any_of_the_person(door: Door, sid: Any) -> None:
+    browser = enter_in_session(door, sid, invite=door.invitation())
+    assert signed_out(door, sub=None, sid="s-1").status_code == 204
+    assert door.who(browser) == "ana.ruiz"
+    assert signed_out(door, sid="s-1").status_code == 204
+    assert door.who(browser) == ""
+
+
+def test_a_new_password_keeps_the_session_with_the_provider_s(door: Door) -> None:
+    browser = enter_in_session(door, "s-1", invite=door.invitation())
+    assert browser.post("/my/password", data={"password": "a long one of mine"}).status_code == 303
+    assert door.who(browser) == "ana.ruiz"
+    assert signed_out(door, sid="s-1").status_code == 204
+    assert door.who(browser) == ""
+
+
 @pytest.mark.parametrize(
     "lies",
     [
         {"iss": "https://login.example.org"}, {"aud": "another"}, {"aud": None}, {"iss": None}, {"iat": None}, {"exp": None},
-        {"jti": None}, {"jti": ""}, {"sub": None}, {"sub": 7}, {"sub": None, "sid": "s-9"}, {"nonce": "n"}, {"events": None},
+        {"jti": None}, {"jti": ""}, {"sub": None}, {"sub": 7}, {"sub": 7, "sid": "s-1"}, {"sid": 7}, {"sid": ""}, {"nonce": "n"}, {"events": None},
         {"events": {}}, {"events": EVENT}, {"events": {EVENT: True}}, {"exp": 1}, {"iat": 4e9},
     ],
     ids=str,

@@ -171,6 +171,45 @@ def test_what_people_saw_of_the_items_of_an_old_store_is_noted(target: str) -> N
         assert load_graphs(connection) == {"tea": GRAPH}
 
 
+def test_sessions_of_an_old_store_go_on_and_end_with_any_log_out_of_a_provider_s_person(target: str) -> None:
+    from sqlalchemy import text
+
+    from proctor.verify.desk import people
+    from proctor.verify.desk.identities import Claimed, find
+
+    VerdictStore.open(target).close()
+    engine = raw(target)
+    with engine.begin() as connection:  # as it was at revision 6
+        connection.execute(text("ALTER TABLE proctor_sessions DROP COLUMN provider_session"))
+        connection.execute(text("UPDATE proctor_verdicts_meta SET value = '6'"))
+        connection.execute(text(f"DROP TABLE IF EXISTS {migrations.REVISION_TABLE}"))
+        for n, name in enumerate(("ana", "ben"), 1):
+            connection.execute(text(
+                "INSERT INTO proctor_people (pid, handle, name, email, role, state, password, consent_version, settings, "
+                "created_at) VALUES (:name, :name, :name, '', 'annotator', 'active', '', 1, '{}', 0.0)"
+            ), {"name": name})  # fmt: skip
+            connection.execute(text(
+                "INSERT INTO proctor_sessions (token_hash, person_id, created_at, seen_at, agent) "
+                "VALUES (:name, :n, 1e10, 1e10, '')"
+            ), {"name": name, "n": n})  # fmt: skip
+        connection.execute(text(
+            "INSERT INTO proctor_identities (issuer, subject, person_id, created_at) VALUES ('https://a', 'u-1', 1, 0.0)"
+        ))  # fmt: skip
+    engine.dispose()
+    with Desk.open(target, secret=b"x", clock=lambda: 1e10) as desk:
+        found = [desk.read(lambda c, n=n: people.find_session(desk, c, n)) for n in ("ana", "ben")]
+        assert [f and f[0].provider_session for f in found] == ["", None]
+        claimed = Claimed(issuer="https://a", subject="u-1", session="s-1")
+
+        def end(connection: Any) -> None:
+            ana = find(desk, connection, claimed)
+            people.end_provider_session(desk, connection, claimed.session_hash, ana)
+
+        desk.write(end).result()
+        assert desk.read(lambda c: people.find_session(desk, c, "ana")) is None
+        assert desk.read(lambda c: people.find_session(desk, c, "ben")) is not None
+
+
 def test_a_copy_lies_beside_an_upgraded_file_and_works(tmp_path: Path) -> None:
     path = tmp_path / "verification.sqlite"
     before = make_old(str(path))

@@ -369,8 +369,10 @@ class Auth:
             raise SlowDownError(wait)
         return lambda: self._attempts.give_back([key])
 
-    async def open(self, request: Request, person: Person, *, keep_hash: str = "") -> str:
-        """Open a session and return its token; the one that the request came with ends.
+    async def open(
+        self, request: Request, person: Person, *, keep_hash: str = "", provider_session: str | None = None
+    ) -> str:
+        """Open a session (``people.Session``) and return its token; the one that the request came with ends.
 
         Raises:
             GoneError: if the person is no longer active.
@@ -382,7 +384,14 @@ class Auth:
                 people.end_session(self.desk, connection, hash_token(old))
             if keep_hash:
                 people.renew_hash(self.desk, connection, person, keep_hash)
-            people.open_session(self.desk, connection, hash_token(token), person, agent=agent)
+            people.open_session(
+                self.desk,
+                connection,
+                hash_token(token),
+                person,
+                agent=agent,
+                provider_session=provider_session,
+            )
 
         await self.write(work)
         return token

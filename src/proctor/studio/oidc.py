@@ -206,26 +206,35 @@ class OpenId:
                 raise ValueError("sub is none")
         checked = email if claims.get("email_verified") is True else ""
         name, handle = _text(claims, "name"), _text(claims, "preferred_username") or email
-        return Claimed(issuer=issuer, subject=subject, name=name, handle=handle, email=checked)
+        session = _session(claims)
+        return Claimed(
+            issuer=issuer, subject=subject, name=name, handle=handle, email=checked, session=session
+        )
 
     async def signed_out(self, logout_token: str) -> Claimed:
-        """Return who has signed out there, by what the provider sends of itself: its token works once.
+        """Return who has signed out there, or in which session, by what the provider sends of itself: its token works once.
+
+        ``subject`` is "" where it names the session alone, ``session`` where the person has signed out of all.
 
         Raises:
-            ProviderError: if the token is not the provider's, not for this studio, or names nobody.
+            ProviderError: if the token is not the provider's, not for this studio, or names neither.
         """
         with self._refusing("log-out"):
             app, kind, told = await self._app(), _library()[3], {"id_token": logout_token}
-            options = self._wanted("iat", "exp", "jti", "sub", "events")
+            options = self._wanted("iat", "exp", "jti", "events")
             claims = await app.parse_id_token(told, None, options, claims_cls=kind, leeway=_LEEWAY)
-            subject, number, now = _text(claims, "sub"), _text(claims, "jti"), time.time()
+            subject, session = _text(claims, "sub"), _session(claims)
+            number, now = _text(claims, "jti"), time.time()
             if "nonce" in claims or not isinstance(claims["events"].get(_LOGOUT), dict):
                 raise ValueError("it is not about a log-out")
             self._logouts = {name: until for name, until in self._logouts.items() if until > now}
-            if not subject or not number or number in self._logouts:
-                raise ValueError("it names nobody, or was sent before")
+            named = {"sub": subject, "sid": session}
+            if not any(named.values()) or any(name in claims and not value for name, value in named.items()):
+                raise ValueError("it names nobody and no session")
+            if not number or number in self._logouts:
+                raise ValueError("it has no jti, or was sent before")
             self._logouts[number] = float(claims["exp"]) + _LEEWAY
-        return Claimed(issuer=self.provider.issuer, subject=subject)
+        return Claimed(issuer=self.provider.issuer, subject=subject, session=session)
 
     def _wanted(self, *names: str) -> dict[str, dict[str, Any]]:
         """Return what has to stand in a token: from the provider, for this studio, and so named; new each time, authlib changes it."""
@@ -305,6 +314,12 @@ def openid_of(request: Request) -> OpenId:
 def _text(claims: Any, name: str) -> str:
     value = claims.get(name)
     return value if isinstance(value, str) and len(value) <= _LONGEST else ""
+
+
+def _session(claims: Any) -> str:
+    """Return the session that a token is of (``sid``), however long its name is: only a hash is kept."""
+    value = claims.get("sid")
+    return value if isinstance(value, str) else ""
 
 
 async def _bounded(response: Any) -> None:

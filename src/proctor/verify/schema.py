@@ -4,7 +4,7 @@ Revision 1 had verdicts alone. Revision 2 adds what the studio needs: people and
 drafts, responses with their typed rows, cases, and the chain of events. Revision 3 adds what people see of each version of a
 candidate. Revision 4 lets items be questions of any kind: what cards look up is in a library, and who may begin, and which
 guideline they read, is kept for each kind. Revision 5 adds rounds, revision 6 comments, sign-in by a provider and tokens of
-programs. Whatever people wrote is appended, never changed: ``verdicts``, ``responses`` with their rows, ``events``. What is void is listed in a table of its own. The rest
+programs, revision 7 which of the provider's sessions a session comes from. Whatever people wrote is appended, never changed: ``verdicts``, ``responses`` with their rows, ``events``. What is void is listed in a table of its own. The rest
 is state, which can be told again from those.
 
 Times are float seconds since 1970 (UTC). Ids that others see (``pid``) are random; numbers stay inside.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIRST_KIND", "SCHEMA_VERSION", "Tables", "tables"]
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 FIRST_KIND: Final = "moment"
 """Kind of the questions in what was stored before kinds were named."""
 
@@ -75,9 +75,10 @@ _COLUMNS: Final = {
         "password text ='', consent_version integer =0, settings text ='{}', created_at real, "
         "gates text stored='{}', guidelines text stored='{}'"
     ),
+    # Provider session: hash of its `sid` where somebody came by a provider (identities.Claimed), "" where it named none.
     "sessions": (
         "id serial, token_hash text unique, person_id integer, created_at real, seen_at real, "
-        "ended_at real null, agent text =''"
+        "ended_at real null, agent text ='', provider_session text null"
     ),
     # With a person it is a link to sign in, not an invitation.
     "invites": (

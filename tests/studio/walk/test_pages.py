@@ -255,3 +255,26 @@ def test_a_phone_shows_which_of_many_pages_this_is_and_states_on_one_line(demo: 
     page = visit.open(context, "/disagreements")
     heights = page.eval_on_selector_all(".list .badge", "all => all.map(badge => badge.offsetHeight)")
     assert 0 < max(heights) < 32  # a state is on one line, the day may be below it
+
+
+@pytest.mark.parametrize(
+    ("handle", "path"), [("ana", "/my"), ("ana", "/"), ("farid", "/my"), ("farid", "/people"), ("farid", "/exports")]
+)  # fmt: skip
+def test_no_sheet_of_paper_has_head_and_foot_alone(demo: Any, visit: Any, handle: str, path: str) -> None:
+    """Wherever the words end on the last sheet: something above pushes them down until one sheet more is needed."""
+    pdfium = pytest.importorskip("pypdfium2")
+    page = visit.open(visit.context(demo, demo.rows("people", handle=handle)[0]), path)
+    page.evaluate("document.querySelector('main').prepend(document.createElement('hr'))")
+
+    def sheets(mm: float) -> list[str]:
+        page.evaluate("mm => { document.querySelector('hr').style.marginTop = `${mm}mm`; }", mm)
+        with pdfium.PdfDocument(page.pdf(format="A4")) as document:
+            return [sheet.get_textpage().get_text_range() for sheet in document]
+
+    low, high = 0.0, 260.0
+    count = len(sheets(low))
+    while high - low > 0.5:
+        middle = (low + high) / 2
+        low, high = (low, middle) if len(sheets(middle)) > count else (middle, high)
+    last = sheets(high + 1.0)[count].splitlines()
+    assert [line for line in last[1:] if not line.startswith("http://")], last

@@ -143,6 +143,8 @@ def test_b6_the_code_is_shown_once_a_batch_and_the_same_on_reload(study: Site, v
     code = page.locator("#completion-code").inner_text()
     page.reload()
     assert page.locator("#completion-code").inner_text() == code
+    page.get_by_role("button", name="Copy the completion code").click()
+    page.get_by_text("Copied.", exact=True).wait_for()
     back = page.get_by_role("link", name="Back to the platform").get_attribute("href")
     assert back == f"https://platform.example/done?cc={code}"
     person = study.do(rounds.worker, "b6")

@@ -276,6 +276,7 @@ def test_withdrawing_leaves_no_personal_word_in_any_table(room: Room, owner: Per
         people.consume_invite, sha("inv"), handle="zeldaq", name="Zelda Quux", password="$argon2id$zz"
     )
     token = room.signed_in(zelda)
+    room.do(people.open_session, sha("there"), zelda, provider_session="hash-of-Quux")
     room.do(people.set_settings, zelda, {"keys": {"submit": "zeldakey"}})
     room.do(people.withdraw, zelda, actor=zelda.pid)
     text = room.everything()

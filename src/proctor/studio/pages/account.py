@@ -366,11 +366,13 @@ async def use_start(request: Request) -> Response:
     return await signed_in(request, person)
 
 
-async def signed_in(request: Request, person: Person, address: str = "/") -> Response:
-    """Open a session, which ends the one that the request came with, and go on."""
+async def signed_in(
+    request: Request, person: Person, address: str = "/", *, provider_session: str | None = None
+) -> Response:
+    """Open a session (``people.Session``), which ends the one that the request came with, and go on."""
     auth = _auth(request)
     response = see_other(address)
-    auth.set_cookie(response, await auth.open(request, person))
+    auth.set_cookie(response, await auth.open(request, person, provider_session=provider_session))
     auth.know_device(request, response, person.handle)
     return response
 
@@ -594,9 +596,11 @@ async def change_password(request: Request) -> Response:
     except InvalidError as error:
         return await show_my(request, error.errors)
     hashed = await auth.passwords.hash(new)
+    here: Session | None = request.state.session
+    came_from = here.provider_session if here else None
     await write(request, lambda c: people.set_password(desk, c, person, hashed, actor=person.pid))
     response = see_other("/my?said=saved")
-    auth.set_cookie(response, await auth.open(request, person))
+    auth.set_cookie(response, await auth.open(request, person, provider_session=came_from))
     auth.know_device(request, response, person.handle)
     return response
 

@@ -95,7 +95,8 @@ async def _taken_in(request: Request, going: Going | None) -> Response:
         await write(request, lambda c: identities.connect(desk, c, me, claimed))
         response = see_other("/my?said=connected")
     else:
-        response = await signed_in(request, await _whose(request, going, claimed), going.next)
+        person = await _whose(request, going, claimed)
+        response = await signed_in(request, person, going.next, provider_session=claimed.session_hash)
     response.set_cookie(auth.cookie_for(AT_PROVIDER), "1", int(ABSOLUTE_SECONDS), path="/", secure=auth.secure, httponly=True, samesite="lax")  # fmt: skip
     return response
 
@@ -110,7 +111,10 @@ async def _whose(request: Request, going: Going, claimed: Claimed) -> Person:
 
 
 async def signed_out(request: Request) -> Response:
-    """End somebody's sessions when the provider says that they have signed out there; who has none is signed out already."""
+    """End sessions when the provider says that somebody has signed out there: the one that it names, else all of the person.
+
+    Who has none is signed out already (OpenID Connect Back-Channel Logout 1.0, section 2.7).
+    """
     openid, auth, desk, form = openid_of(request), _auth(request), desk_of(request), await request.form()
     try:
         was_right = auth.take_try(request, "logout")
@@ -122,7 +126,9 @@ async def signed_out(request: Request) -> Response:
 
     def end(connection: Connection) -> None:
         person = identities.find(desk, connection, claimed)
-        if person is not None:
+        if claimed.session:
+            people.end_provider_session(desk, connection, claimed.session_hash, person)
+        elif person is not None:
             people.end_all_sessions(desk, connection, person, actor="studio")
 
     await write(request, end)

@@ -6,6 +6,7 @@ A person is known by the provider's address and its name for them (``iss`` and `
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -45,7 +46,8 @@ _ADDRESS = say(
 
 class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     """What a provider says of somebody who has just signed in there: its address, its name for them (always the same), and names
-    for people; ``email`` is "" unless the provider says that it has been checked.
+    for people; ``email`` is "" unless the provider says that it has been checked. ``session`` is the provider's name for where they
+    signed in there (``sid``), "" if it gives none.
     """  # noqa: D205
 
     issuer: str
@@ -53,6 +55,13 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     handle: str = ""
     email: str = ""
+    session: str = ""
+
+    @property
+    def session_hash(self) -> str:
+        """What is kept of ``session``: a SHA-256, as of all that names a session; "" for none."""
+        text = f"{self.issuer} {self.session}".encode("utf-8", "surrogatepass")
+        return hashlib.sha256(text).hexdigest() if self.session else ""
 
 
 def find(desk: Desk, connection: Connection, claimed: Claimed) -> Person | None:

@@ -52,6 +52,7 @@ __all__ = [
     "create_invite",
     "create_link",
     "end_all_sessions",
+    "end_provider_session",
     "end_session",
     "end_session_of",
     "find_session",
@@ -98,7 +99,11 @@ _JOINERS: Final = str.maketrans("", "", "\u200c\u200d")  # letters of Persian an
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """Somewhere a person is signed in. ``pid`` names it in pages; it says nothing about the token."""
+    """Somewhere a person is signed in. ``pid`` names it in pages; it says nothing about the token.
+
+    ``provider_session`` is the hash of the provider's session that it comes from, "" if the provider named none, None if they
+    did not come by a provider.
+    """
 
     id: int
     pid: str
@@ -106,6 +111,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     created_at: float
     seen_at: float
     agent: str = ""
+    provider_session: str | None = None
 
 
 class Invite(msgspec.Struct, frozen=True, kw_only=True):
@@ -416,7 +422,13 @@ def guideline_ticked(
 
 
 def open_session(
-    desk: Desk, connection: Connection, token_hash: str, person: Person, *, agent: str = ""
+    desk: Desk,
+    connection: Connection,
+    token_hash: str,
+    person: Person,
+    *,
+    agent: str = "",
+    provider_session: str | None = None,
 ) -> None:
     """Sign somebody in under a token of which only the SHA-256 is known here.
 
@@ -431,6 +443,7 @@ def open_session(
         "created_at": now,
         "seen_at": now,
         "agent": agent[:80],
+        "provider_session": provider_session,
     }
     connection.execute(tables().sessions.insert(), row)
     _mark(desk, number)
@@ -448,6 +461,7 @@ def find_session(desk: Desk, connection: Connection, token_hash: str) -> tuple[S
         created_at=row.s_created_at,
         seen_at=row.s_seen_at,
         agent=row.s_agent,
+        provider_session=row.s_provider_session,
     )
     return None if is_over(desk, session) else (session, _person(row))
 
@@ -509,9 +523,28 @@ def list_sessions(desk: Desk, connection: Connection, person: Person) -> list[Se
             created_at=row.created_at,
             seen_at=row.seen_at,
             agent=row.agent,
+            provider_session=row.provider_session,
         )
         for row in connection.execute(query)
     ]
+
+
+def end_provider_session(desk: Desk, connection: Connection, hashed: str, person: Person | None) -> None:
+    """Sign out where somebody came from one session of a provider, and where it is not known from which session they came.
+
+    Args:
+        desk: of the store.
+        connection: in a writing transaction.
+        hashed: see ``Session.provider_session``.
+        person: whose session it is; None if the provider did not say, then only what surely comes from it ends.
+    """
+    table = tables().sessions
+    where = table.c.provider_session == hashed
+    if person is not None:
+        where = (table.c.person_id == person.id) & table.c.provider_session.in_((hashed, ""))
+    found = connection.execute(table.select().where(where, table.c.ended_at.is_(None))).all()
+    for number in sorted({row.person_id for row in found}):
+        _end(desk, connection, where, number)
 
 
 def changed_recently(desk: Desk, person_id: int, since: float) -> bool:
@@ -801,7 +834,9 @@ def _forget(connection: Connection, person: Person) -> None:
         "settings": "{}",
     }
     connection.execute(people.update().where(people.c.id == person.id).values(**blank))
-    connection.execute(sessions.update().where(sessions.c.person_id == person.id).values(agent=""))
+    connection.execute(
+        sessions.update().where(sessions.c.person_id == person.id).values(agent="", provider_session=None)
+    )
     for table in (tables().identities, tables().tokens):
         connection.execute(table.delete().where(table.c.person_id == person.id))
     if person.email:
@@ -811,7 +846,8 @@ def _forget(connection: Connection, person: Person) -> None:
 @cache
 def _session_query() -> Any:
     people, sessions = tables().people, tables().sessions
-    mine = [sessions.c[name].label(f"s_{name}") for name in ("id", "created_at", "seen_at", "agent")]
+    names = ("id", "created_at", "seen_at", "agent", "provider_session")
+    mine = [sessions.c[name].label(f"s_{name}") for name in names]
     return (
         select(people, *mine)
         .join(sessions, sessions.c.person_id == people.c.id)

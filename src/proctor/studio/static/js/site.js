@@ -157,6 +157,30 @@ function wireFilters() {
   }
 }
 
+/** `[data-copies]` copies the `code` of the `.copies` around it; where the browser refuses, the text is selected for whoever copies it. */
+function wireCopies() {
+  document.addEventListener("click", async (event) => {
+    const button = event.target instanceof Element ? event.target.closest("[data-copies]") : null;
+    const box = button?.closest(".copies");
+    const code = box?.querySelector("code");
+    const said = button?.parentElement?.querySelector("[role=status]");
+    if (!code || !said) return;
+    said.textContent = "";
+    said.textContent = (await copied(code)) ? _("Copied.") : _("Selected. Copy it now.");
+  });
+}
+
+/** @param {HTMLElement} code @returns {Promise<boolean>} whether its text is on the clipboard */
+async function copied(code) {
+  try {
+    await navigator.clipboard.writeText(code.textContent ?? "");
+    return true;
+  } catch {
+    getSelection()?.selectAllChildren(code);
+    return document.execCommand("copy");
+  }
+}
+
 /** Show where one is among the pages: on narrow screens their links are a strip that scrolls. */
 function showPlace() {
   const here = document.querySelector(".bar nav [aria-current]");
@@ -193,6 +217,7 @@ function main() {
   wireDialogs();
   wireConfirm();
   wireFilters();
+  wireCopies();
   watchMarks();
   awaitClips();
   showPlace();
