@@ -8,12 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.typed import proctor as command
 
 import proctor
 from proctor.errors import UserError
 from proctor.exam.function import ShownQuestion
+from proctor.records import read_jsonl
 from proctor.samples import path as sample
 
 
@@ -74,6 +76,22 @@ def test_what_is_there_can_be_looked_at(bench: proctor.Workspace) -> None:
     assert "generate" in bench._repr_html_()
     for shown in (bench.items, bench.questions, bench.recordings, bench.leaderboard()):
         assert len(repr(shown)) < 200
+    candidate = read_jsonl(bench.root / "candidates.jsonl", proctor.Candidate)[0]
+    right = [{"value": "right", "reason": "because " * 99}] * 9
+    said = {
+        "candidate_id": "1",
+        "annotator": "Ada",
+        "annotator_kind": "human",
+        "at": "",
+        "question": right[0],
+    }
+    verdict = msgspec.convert({**said, "answers": right}, proctor.Verdict)
+    records = (bench.recordings[0], bench.examples[0], bench.graphs["lamp"], candidate, verdict,
+               bench.predictions("mine")[0], bench.judgements("constant")[0])  # fmt: skip
+    for record in records:
+        assert re.fullmatch(rf"{type(record).__name__}\(.{{1,250}}\)", repr(record))
+        assert record._repr_html_().startswith("<table>")
+    assert repr(bench.recordings["tea_1"]).startswith("Recording(id='tea_1', activity=")
     for result in bench.results.values():
         for one in result if isinstance(result, list) else [result]:
             assert re.fullmatch(rf"{type(one).__name__}\(.{{1,250}}\)", repr(one))

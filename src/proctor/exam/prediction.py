@@ -8,6 +8,7 @@ from decimal import Decimal
 import msgspec
 
 from proctor.llm.outcome import Failure, Outcome, Reply, Usage, why_incomplete
+from proctor.tables import Shown
 
 __all__ = ["Judgement", "Prediction", "call_details", "total_cost", "why_no_reply"]
 
@@ -58,7 +59,7 @@ def total_cost(
     return total
 
 
-class Prediction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Prediction(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a predictor answered to one item. Exactly one of ``answer`` and ``failure`` is set.
 
     Attributes:
@@ -82,7 +83,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     details: Mapping[str, str] = {}
 
 
-class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Judgement(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a judge says of one prediction: 0 wrong, 1 partial, 2 match; ``score`` is None when unscored.
 
     Attributes:

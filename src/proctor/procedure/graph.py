@@ -24,6 +24,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from proctor.tables import Shown
+
 __all__ = [
     "DOWNSET_LIMIT",
     "GraphDraft",
@@ -67,8 +69,8 @@ class Step:
     optional: bool = False
 
 
-@dataclass(frozen=True)
-class TaskGraph:
+@dataclass(frozen=True, repr=False)
+class TaskGraph(Shown):
     """A procedure as a directed acyclic graph of steps.
 
     Args:
@@ -95,6 +97,9 @@ class TaskGraph:
         problems = self._problems()
         if problems:
             raise GraphError(self.name or self.id, problems)
+
+    def _cells(self) -> dict[str, object]:
+        return {"id": self.id, "name": self.name, "steps": len(self.steps), "edges": len(self.edges)}
 
     # -- validation ------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from proctor.said import Said, say
+from proctor.tables import Shown
 
 __all__ = ["MISTAKE_KINDS", "MISTAKE_NAMES", "Action", "Mistake", "Recording", "Segment", "mistake_kind"]
 
@@ -97,8 +98,8 @@ class Action:
     step_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+@dataclass(frozen=True, slots=True, repr=False)
+class Recording(Shown):
     """One performance of an activity; ``segments`` are in the order of their start, skipped ones first.
 
     Attributes:
@@ -120,6 +121,11 @@ class Recording:
     video: str | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
     actions: tuple[Action, ...] = ()
+
+    def _cells(self) -> dict[str, object]:
+        cells = {"id": self.id, "activity": self.activity_name, "duration": self.duration}
+        wrong = sum(len(segment.mistakes) for segment in self.segments)
+        return cells | {"segments": len(self.segments), "mistakes": wrong}
 
     @property
     def performed(self) -> tuple[Segment, ...]:

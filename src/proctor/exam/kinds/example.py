@@ -9,6 +9,7 @@ import msgspec
 
 from proctor.procedure.recording import Mistake
 from proctor.procedure.showing import shown_text
+from proctor.tables import Shown
 
 __all__ = [
     "PROCESS_TYPES",
@@ -52,7 +53,7 @@ class Performed(msgspec.Struct, frozen=True, omit_defaults=True):
     reopens: tuple[str, ...] = ()
 
 
-class Example(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Example(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A moment that may be asked about, with every fact that decides the answer.
 
     Attributes:
