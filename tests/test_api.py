@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -76,7 +77,7 @@ def test_what_is_there_can_be_looked_at(bench: proctor.Workspace) -> None:
     assert "generate" in bench._repr_html_()
     for shown in (bench.items, bench.questions, bench.recordings, bench.leaderboard()):
         assert len(repr(shown)) < 200
-    candidate = read_jsonl(bench.root / "candidates.jsonl", proctor.Candidate)[0]
+    candidate: proctor.Candidate = read_jsonl(bench.root / "candidates.jsonl", proctor.Candidate)[0]
     right = [{"value": "right", "reason": "because " * 99}] * 9
     said = {
         "candidate_id": "1",
@@ -86,7 +87,7 @@ def test_what_is_there_can_be_looked_at(bench: proctor.Workspace) -> None:
         "question": right[0],
     }
     verdict = msgspec.convert({**said, "answers": right}, proctor.Verdict)
-    records = (bench.recordings[0], bench.examples[0], bench.graphs["lamp"], candidate, verdict,
+    records: tuple[Any, ...] = (bench.recordings[0], bench.examples[0], bench.graphs["lamp"], candidate, verdict,
                bench.predictions("mine")[0], bench.judgements("constant")[0])  # fmt: skip
     for record in records:
         assert re.fullmatch(rf"{type(record).__name__}\(.{{1,250}}\)", repr(record))

@@ -123,9 +123,8 @@ class Recording(Shown):
     actions: tuple[Action, ...] = ()
 
     def _cells(self) -> dict[str, object]:
-        cells = {"id": self.id, "activity": self.activity_name, "duration": self.duration}
-        wrong = sum(len(segment.mistakes) for segment in self.segments)
-        return cells | {"segments": len(self.segments), "mistakes": wrong}
+        counts = {"segments": len(self.segments), "mistakes": sum(len(one.mistakes) for one in self.segments)}
+        return {"id": self.id, "activity": self.activity_name, "duration": self.duration, **counts}
 
     @property
     def performed(self) -> tuple[Segment, ...]:
