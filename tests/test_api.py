@@ -97,6 +97,7 @@ def test_what_is_there_can_be_looked_at(bench: proctor.Workspace) -> None:
         for one in result if isinstance(result, list) else [result]:
             assert re.fullmatch(rf"{type(one).__name__}\(.{{1,250}}\)", repr(one))
             assert one._repr_html_().count("<tr>") == len(one.__struct_fields__) + 1
+    assert repr(bench.results["score"]).startswith("ScoredRuns(runs=(RunScore('annotations'), RunScore(")
     benchmark = proctor.load_benchmark(bench.root / "release")
     assert len(benchmark.to_pandas()) == len(benchmark.to_polars()) == len(benchmark) == len(bench.items)
 
