@@ -136,9 +136,8 @@ def test_steps_on_real_recordings_and_published_results_work_as_typed(
     printed = ""
     for title in ("Step by step, on real recordings", "Published results, reproduced"):
         for command in _blocks()[title]:
-            places = {"~": ".", "THEIR": "bench"}  # the home, and the benchmark of another group
-            typed = [re.sub("~|THEIR", lambda found: places[found[0]], word) for word in command]
-            outcome = proctor(*typed)
+            # the home, and the benchmark of another group
+            outcome = proctor(*(word.replace("~", ".").replace("THEIR", "bench") for word in command))
             assert outcome.status == 0, (command, outcome.err)
             printed += outcome.out
     assert (tmp_path / "bench" / "report.html").is_file()
