@@ -7,13 +7,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from tests.typed import proctor as command
 
 import proctor
 from proctor.errors import UserError
 from proctor.exam.function import ShownAnswer, ShownQuestion
+from proctor.records import read_jsonl
 from proctor.samples import path as sample
 from proctor.stages.judge import Judged
 
@@ -75,9 +78,22 @@ def test_what_is_there_can_be_looked_at(bench: proctor.Workspace) -> None:
     assert "generate" in bench._repr_html_()
     for shown in (bench.items, bench.questions, bench.recordings, bench.leaderboard()):
         assert len(repr(shown)) < 200
-    given = (bench.predictions("mine")[0], bench.judgements("mine")[0])
-    for record in (bench.recordings[0], next(iter(bench.graphs.values())), bench.examples[0], *given):
-        assert re.fullmatch(rf"{type(record).__name__}\((id|item_id)='.{{1,248}}\)", repr(record))
+    candidate: proctor.Candidate = read_jsonl(bench.root / "candidates.jsonl", proctor.Candidate)[0]
+    right = [{"value": "right", "reason": "because " * 99}] * 9
+    said = {
+        "candidate_id": "1",
+        "annotator": "Ada",
+        "annotator_kind": "human",
+        "at": "",
+        "question": right[0],
+    }
+    verdict = msgspec.convert({**said, "answers": right}, proctor.Verdict)
+    records: tuple[Any, ...] = (bench.recordings[0], bench.examples[0], bench.graphs["lamp"], candidate, verdict,
+               bench.predictions("mine")[0], bench.judgements("constant")[0])  # fmt: skip
+    for record in records:
+        assert re.fullmatch(rf"{type(record).__name__}\(.{{1,250}}\)", repr(record))
+        assert record._repr_html_().startswith("<table>")
+    assert repr(bench.recordings["tea_1"]).startswith("Recording(id='tea_1', activity_id=")
     for record in (bench.recordings[0], next(iter(bench.graphs.values())), bench.examples[0]):
         assert f'<td style="text-align:left">{record.id}</td>' in record._repr_html_()
     recording = bench.recordings["lamp_1"]
@@ -86,6 +102,7 @@ def test_what_is_there_can_be_looked_at(bench: proctor.Workspace) -> None:
         for one in result if isinstance(result, list) else [result]:
             assert re.fullmatch(rf"{type(one).__name__}\(.{{1,250}}\)", repr(one))
             assert one._repr_html_().count("<tr>") == len(one.__struct_fields__) + 1
+    assert repr(bench.results["score"]).startswith("ScoredRuns(runs=(RunScore('annotations'), RunScore(")
     benchmark = proctor.load_benchmark(bench.root / "release")
     assert len(benchmark.to_pandas()) == len(benchmark.to_polars()) == len(benchmark) == len(bench.items)
 

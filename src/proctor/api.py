@@ -130,7 +130,7 @@ class Workspace:
         return self._did("read", read(dataset, Path(folder), self.root, settings, place=_place(workers)))
 
     def import_release(self, release: str | os.PathLike[str]) -> Self:
-        """Bring somebody's benchmark into this new workspace, by its folder or name (``everyday`` is shipped)."""
+        """Bring another group's benchmark into this new workspace, by its folder or name (``everyday`` is shipped)."""
         from proctor.stages.exchange import import_release
 
         return self._did("import release", import_release(os.fspath(release), self.root))
@@ -241,7 +241,7 @@ class Workspace:
         Args:
             *who: models (``openai/gpt-4o``), functions of one ``ShownQuestion``, floors (``constant``), ``human:FILE``; every floor and
                 bound of Proctor's own when left out.
-            name: of the run; the system's by default. A function's answers are kept under it: it goes on where it was stopped, and
+            name: of the run; the system's by default. A function's answers are kept under it: it continues where it was stopped, and
                 when its module changes, all is asked again.
             **options: those of ``proctor predict``.
         """
@@ -417,7 +417,7 @@ def _require_said(title: str, result: object, *, accepted: bool) -> None:
     """Warn of what failed, and end a chain whose next stage would go on without what is lacking.
 
     Raises:
-        KeyboardInterrupt: if somebody stopped the stage.
+        KeyboardInterrupt: if a person stopped the stage.
         UserError: if no model said anything or calls were left, unless failures are accepted.
     """
     from proctor.llm.outcome import FAILURE_KINDS

@@ -12,6 +12,7 @@ __all__ = [
     "MissingExtraError",
     "UserError",
     "did_you_mean",
+    "install_line",
     "missing_extra",
     "shortened",
 ]
@@ -115,8 +116,14 @@ class MissingExtraError(UserError):
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
             f"{purpose} needs the package '{package}', which is not installed.",
-            hint=f"pip install 'proctor-bench[{extra}]'",
+            hint=install_line(extra),
         )
+
+
+def install_line(extra: str) -> str:
+    """Return what installs an extra; the rehearsal is a package of the clone, on no index."""
+    here = "pip install ./src/proctor_rehearsal, in a clone of Proctor"
+    return here if extra == "rehearsal" else f"pip install 'proctor-bench[{extra}]'"
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:

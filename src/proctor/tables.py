@@ -56,8 +56,17 @@ class Shown:
         __struct_fields__: tuple[str, ...]
 
 
+class _Brief(Repr):
+    """Of a record within a result its name alone."""
+
+    def repr_instance(self, value: Any, level: int) -> str:
+        if isinstance(value, msgspec.Struct):
+            return f"{type(value).__name__}({self.repr(_key(value)) if _key(value) else '…'})"
+        return super().repr_instance(value, level)
+
+
 def _brief() -> Repr:
-    brief = Repr()
+    brief = _Brief()
     brief.maxlevel, brief.maxdict, brief.maxlist, brief.maxtuple, brief.maxstring = 2, 4, 3, 3, 60
     return brief
 

@@ -6,6 +6,7 @@ import json
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.typed import proctor
@@ -69,6 +70,31 @@ def test_progress_off_a_terminal_prints_lines_now_and_then(
     assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == [
         "reading: 1 of 2",
         "reading: 2 of 2",
+    ]
+
+
+def test_progress_in_a_notebook_is_a_bar_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = pytest.importorskip("IPython.display", reason="needs IPython")
+    shown: list[str] = []
+
+    class Handle:
+        def update(self, html: Any) -> None:
+            shown.append(html.data)
+
+    def display(html: Any, *, display_id: bool) -> Handle:
+        shown.append(html.data)
+        return Handle()
+
+    monkeypatch.setattr(cell, "display", display)
+    monkeypatch.setattr(terminal, "_in_notebook", lambda: True)
+    monkeypatch.setattr(terminal, "_CELL_EVERY_SECONDS", 0.0)
+    with terminal.progress("read <b>", 2) as step:
+        step()
+        step()
+    first, *bars, last = shown
+    assert (first, last) == ("<p>read &lt;b&gt; …</p>", "")
+    assert [bar.partition("read")[0] for bar in bars] == [
+        f"<p><progress value={n} max=2></progress> " for n in (1, 2)
     ]
 
 

@@ -124,3 +124,23 @@ def test_the_corpus_block_works_on_one_corpus(
             )  # a fifth of the questions is as good a test
             outcome = proctor(*fewer.replace("~", str(tmp_path)).split())
             assert outcome.status == 0, (command, outcome.err)
+
+
+@pytest.mark.shared
+def test_steps_on_real_recordings_and_published_results_work_as_typed(
+    tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch, proctor: Any
+) -> None:
+    (tmp_path / "captaincook4d").symlink_to(shared_data / "captaincook4d")
+    (tmp_path / "examples.json").symlink_to(shared_data / "promqa" / "examples_dev.json")
+    monkeypatch.chdir(tmp_path)
+    printed = ""
+    for title in ("Step by step, on real recordings", "Published results, reproduced"):
+        for command in _blocks()[title]:
+            # the home, and the benchmark of another group
+            outcome = proctor(*(word.replace("~", ".").replace("THEIR", "bench") for word in command))
+            assert outcome.status == 0, (command, outcome.err)
+            printed += outcome.out
+    assert (tmp_path / "bench" / "report.html").is_file()
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "examples.json").read_bytes()
+    for number in ("384", "5,700", "47", "11,781"):  # as the README says beside the commands
+        assert re.search(rf"\b{number}\b", printed), number

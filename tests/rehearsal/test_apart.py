@@ -28,7 +28,7 @@ sys.modules["proctor_rehearsal"] = None
 """
 """As if the package were not installed: no entry point, and an import of it fails."""
 _RUN: Final = "from proctor.cli.main import main; main()"
-_HINT: Final = "pip install 'proctor-bench[rehearsal]'"
+_HINT: Final = "pip install ./src/proctor_rehearsal"
 
 
 def run(*words: object, code: str = _WITHOUT + _RUN) -> subprocess.CompletedProcess[str]:

@@ -298,7 +298,7 @@ class Dataset:
         downloads: what ``proctor datasets get`` may fetch.
         published: figures of the paper.
         measure: folder to the figures found, by the keys of ``published``; None where the common statistics do.
-        splits: that can be told again.
+        splits: that can be made again.
         questions: of a corpus: yields its questions (``corpus.question.CorpusQuestion``) lazily, as ``iterate`` does the
             sources; None where it has none.
         performances: folder to the recordings as annotated, for recognising mistakes; None where there are no mistakes.

@@ -9,6 +9,7 @@ import msgspec
 
 from proctor.exam.question import Question
 from proctor.procedure.graph import TaskGraph
+from proctor.tables import Shown
 
 __all__ = ["DEFAULT_THRESHOLD", "Annotator", "AnnotatorKind", "AnswerVerdict", "Judgment", "Verdict"]
 
@@ -36,7 +37,7 @@ class AnswerVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     evidence: Mapping[str, str] = {}
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Verdict(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One annotator's complete say on one candidate: the question, each answer, own answers.
 
     Attributes:

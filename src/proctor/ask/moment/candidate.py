@@ -9,6 +9,7 @@ import msgspec
 
 from proctor.exam.kinds.example import Example
 from proctor.procedure.graph import TaskGraph
+from proctor.tables import Shown
 
 __all__ = ["Answer", "AnswerKind", "Candidate", "Generator", "Provenance"]
 
@@ -38,7 +39,7 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     details: Mapping[str, str] = {}
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Candidate(Shown, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A question with all its proposed answers, not yet verified. ``id`` is stable under re-generation."""
 
     id: str

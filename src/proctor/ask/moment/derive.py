@@ -82,7 +82,7 @@ def derive_examples(
     """Yield the examples of every recording in order, and what was left out with the reason.
 
     Reasons: ``no_graph``, ``not_eligible`` (a required attribute), ``early`` (clip before ``min_end``),
-    ``overlap``, ``repeated``, ``unclear_repeat`` (what is open again cannot be told).
+    ``overlap``, ``repeated``, ``unclear_repeat`` (what is open again is not known).
 
     Raises:
         KeyError: if a segment names a step that its graph does not have (readers make sure of it).
