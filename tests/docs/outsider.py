@@ -25,16 +25,7 @@ __all__ = ["PARTS", "RUN", "Outsider", "run_python", "shown", "type_all", "types
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 NOT_TYPED: Final[dict[str, dict[str, str]]] = {
-    "capture.md": {
-        "capture record": "sensors",
-        r"capture simulate kitchen(?! --(?:recording|seconds))": "hours of video: tests/stages/capture",
-        r"round (record|collect)": "people: tests/stages/rounds",
-    },
     "compute.md": {"ray://": "a cluster: tests/test_compute_ray.py"},
-    "rounds.md": {
-        r"round collect bench (?!own)|calibrate|induce bench --reviewed": "people have answered: tests/stages/rounds",
-        r"study|round (rate|order|alternatives|record|timeline|transcribe)|read plain|--texts": "files of people or of other rounds: tests/stages/rounds",
-    },
     "corpus.md": {
         "proctor concur": "two sets of questions with retrieval: tests/cli/test_styled_commands.py"
     },
@@ -43,11 +34,10 @@ NOT_TYPED: Final[dict[str, dict[str, str]]] = {
         "transformers|torchvision|text:st": "the weights of a network",
         "learn demo": "a minute of computing: tests/stages/learn/test_demo.py",
     },
-    "": {"^proctor studio (?!token)": "it serves until it is stopped: tests/studio"},
     "learn.md": {r"features extract": "the weights of a network"},
     "llm.md": {r"8765": "a server that goes on, in another terminal"},
 }
-"""Why no test types what a pattern finds in the commands and the Python of a page; of every page under ``""``."""
+"""Why no test types what a pattern finds in the commands and the Python of a page."""
 PARTS: Final[dict[str, list[tuple[str, str]]]] = {}
 """Of each page, which commands and which Python the tests that were loaded say that they type: patterns."""
 RUN: Final[list[str]] = []
@@ -95,7 +85,7 @@ def shown(page: str) -> tuple[list[str], list[str]]:
         textwrap.dedent(one)
         for one in re.findall(r"^ *```python[^\n]*\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
     ]
-    without = NOT_TYPED[""] | NOT_TYPED.get(page, {})
+    without = NOT_TYPED.get(page, {})
     first, second = (
         [one for one in found if not any(re.search(part, one) for part in without)]
         for found in ([*commands_of(text)], code)

@@ -9,9 +9,11 @@ import shlex
 import shutil
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import MagicMock
 
 import pytest
 from tests.docs.outsider import Outsider, run_python, shown, type_all, types
+from tests.docs.people import opened_studios
 from tests.docs.test_commands_exist import typed
 from tests.docs.test_new_kind_page import two_people_accept
 from tests.report.exams import small_data
@@ -219,16 +221,11 @@ def test_files_of_other_tools(home: Path, tests_data: Path) -> None:
 
 
 @types("studio.md")
-def test_benchmarks_of_what_people_accepted(home: Path) -> None:
+def test_studios_and_benchmarks_of_what_people_accepted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proctor.stages.studio_demo.find_rehearser", MagicMock())  # no videos are drawn
     two_people_accept(home / "bench")
-    type_all(shown("studio.md")[0], home)
-
-
-OPENED = r"^(?!.* own)"
-"""The rounds that need nothing but a benchmark; the page's own form is in tests/stages/rounds."""
-
-
-@types("rounds.md", commands=OPENED)
-def test_rounds_are_opened(home: Path) -> None:
-    assert proctor("predict", "bench").status == 0
-    type_all([*dict.fromkeys(line for line in shown("rounds.md")[0] if re.search(OPENED, line))], home)
+    for other in ("line2", "manuals"):
+        shutil.copytree(home / "bench", home / other)
+    with opened_studios() as pages:
+        type_all(shown("studio.md")[0], home)
+    assert len(pages) == 5
