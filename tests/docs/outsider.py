@@ -24,19 +24,7 @@ from tests.typed import SAID, Outcome, proctor, proctor_process
 __all__ = ["PARTS", "RUN", "Outsider", "run_python", "shown", "type_all", "types"]
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-NOT_TYPED: Final[dict[str, dict[str, str]]] = {
-    "compute.md": {"ray://": "a cluster: tests/test_compute_ray.py"},
-    "corpus.md": {
-        "proctor concur": "two sets of questions with retrieval: tests/cli/test_styled_commands.py"
-    },
-    "experiment.md": {"--bert-score": "the weights of BERTScore"},
-    "features.md": {
-        "transformers|torchvision|text:st": "the weights of a network",
-        "learn demo": "a minute of computing: tests/stages/learn/test_demo.py",
-    },
-    "learn.md": {r"features extract": "the weights of a network"},
-    "llm.md": {r"8765": "a server that goes on, in another terminal"},
-}
+NOT_TYPED: Final[dict[str, dict[str, str]]] = {}
 """Why no test types what a pattern finds in the commands and the Python of a page."""
 PARTS: Final[dict[str, list[tuple[str, str]]]] = {}
 """Of each page, which commands and which Python the tests that were loaded say that they type: patterns."""

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import MagicMock
@@ -140,12 +141,26 @@ def test_an_older_workspace_is_brought_up_to_date(home: Path) -> None:
     assert {path.parent.name for path in home.glob("*/workspace.json")} == {"bench-upgraded", "bench-2"}
 
 
-@types("compute.md")
+@types("compute.md", commands=r"^(?!.*ray://)")
 def test_the_workers_of_compute(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     commands, (code,) = shown("compute.md")
-    type_all(commands, home)
+    type_all([line for line in commands if "ray://" not in line], home)
     run_python(code)
     assert capsys.readouterr().out.splitlines() == ["'a' 1", "'bc' 2", "'def' 3"]
+
+
+@types("compute.md", commands="ray://", python="(?!)", instead=["ray://first:6379"])
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+@pytest.mark.skipif(sys.platform != "linux", reason="the cluster of the tests is for Linux")
+def test_a_cluster(home: Path, tests_data: Path) -> None:
+    pytest.importorskip("ray", reason="needs the extra 'ray'")
+    from tests.ray_cluster import ray_cluster
+
+    (home / "data").symlink_to(tests_data / "datasets")
+    commands = [line for line in shown("compute.md")[0] if "ray://" in line]
+    with ray_cluster(1) as cluster:
+        type_all([line.replace("first:6379", cluster.address) for line in commands], home)
+    assert (home / "corpus").is_dir()
 
 
 @types("procedure.md")
