@@ -63,10 +63,15 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(shared, tmp_path / "home")
     monkeypatch.chdir(tmp_path / "home")
-    for name, text in FILES.items():
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    write_files(tmp_path / "home")
     return tmp_path / "home"
+
+
+def write_files(folder: Path) -> None:
+    """Write what the pages' commands read."""
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
 
 
 def page(name: str) -> Outsider:

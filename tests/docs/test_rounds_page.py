@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 import types as modules
@@ -12,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.docs.outsider import DOCS, type_all, types
+from tests.docs.outsider import sections, these, type_all, types
 from tests.docs.people import Says, opened_studios, perform, take_part
-from tests.docs.test_commands_exist import typed
 from tests.media.make_video import Recipe, make_video
 from tests.study import study_bench
 from tests.typed import proctor
@@ -27,17 +25,10 @@ from proctor.studio.narrations import keep_sound
 from proctor.workspace import Workspace
 from proctor_rehearsal.standin import Standin
 
-PAGE = (DOCS / "rounds.md").read_text(encoding="utf-8")
-SECTIONS = {text.partition("\n")[0]: [*typed(text)] for text in PAGE.split("\n## ")}
-"""Commands by the title of their section."""
-TITLE = PAGE.partition("\n")[0]
+SECTIONS = sections("rounds.md")
+TITLE = next(iter(SECTIONS))
 STEPS = ("Boil the water", "Chop the onion", "Pour the water over it")
 TEXT = ". ".join(STEPS)
-
-
-def of(title: str) -> str:
-    """Return the pattern of a section's commands."""
-    return "|".join(f"^{re.escape(line)}$" for line in SECTIONS[title])
 
 
 def follow(title: str, home: Path, **between: Callable[[], object]) -> None:
@@ -92,20 +83,20 @@ def write_soup(folder: Path) -> None:
         (folder / name).write_text(json.dumps(record))
 
 
-@types("rounds.md", commands=of(TITLE))
+@types("rounds.md", commands=these(SECTIONS[TITLE]))
 def test_a_round_from_beginning_to_end(bench: Path, home: Path) -> None:
     follow(TITLE, home, round_collect=lambda: take_part(bench, "people", "ana", says=answers(bench)))
     assert (bench / "runs" / "people" / "predictions.jsonl").is_file()
 
 
-@types("rounds.md", commands=of("Answering"))
+@types("rounds.md", commands=these(SECTIONS["Answering"]))
 def test_people_answer(bench: Path, home: Path) -> None:
     follow("Answering", home, round_collect=lambda: take_part(bench, "people", "ana", says=answers(bench)))
     rows = {run["run"]: run for run in proctor("score", bench, "--json").json["runs"]}
     assert (rows["people"]["role"], rows["people"]["score"]) == ("human", 100.0)
 
 
-@types("rounds.md", commands=of("Marking"))
+@types("rounds.md", commands=these(SECTIONS["Marking"]))
 def test_people_mark(bench: Path, home: Path) -> None:
     def marks(asked: Any, _: str) -> dict[str, Any]:
         return {"values": {"mark": "2" if asked.body.answer in asked.body.golds else "0"}}
@@ -114,7 +105,7 @@ def test_people_mark(bench: Path, home: Path) -> None:
     follow("Marking", home, round_collect=lambda: take_part(bench, "mark", "ana", "ben", says=marks))
 
 
-@types("rounds.md", commands=of("Writing"))
+@types("rounds.md", commands=these(SECTIONS["Writing"]))
 def test_people_write(bench: Path, home: Path) -> None:
     def writes(asked: Any, _: str) -> dict[str, Any]:
         return {"values": {"question": f"What is next, number {asked.task.name}?", "answers": ["Tea."]}}
@@ -123,7 +114,7 @@ def test_people_write(bench: Path, home: Path) -> None:
     assert len(read_jsonl(bench / "people.jsonl", dict[str, Any])) == 10
 
 
-@types("rounds.md", commands=of("A study"))
+@types("rounds.md", commands=these(SECTIONS["A study"]))
 def test_a_study(home: Path) -> None:
     study_bench(home / "bench", each=64)
 
@@ -142,7 +133,7 @@ def test_a_study(home: Path) -> None:
     follow("A study", home, round_rate=fill_in, round_collect=rate)
 
 
-@types("rounds.md", commands=of("Ordering"))
+@types("rounds.md", commands=these(SECTIONS["Ordering"]))
 def test_manuals_are_put_in_order(home: Path) -> None:
     assert proctor("datasets", "synthetic", "made", "--manuals", 6).status == 0
     assert (
@@ -164,7 +155,7 @@ def webm(path: Path) -> bytes:
     return path.read_bytes()
 
 
-@types("rounds.md", commands=of("Recordings"))
+@types("rounds.md", commands=these(SECTIONS["Recordings"]))
 def test_recordings_are_made(home: Path) -> None:
     pytest.importorskip("av", reason="the extra 'video' is not installed")
     write_soup(home)
@@ -174,7 +165,7 @@ def test_recordings_are_made(home: Path) -> None:
     assert [*(home / "bench/capture/recordings").glob("*/raw/tablet-1/tablet-1.webm")]
 
 
-@types("rounds.md", commands=of("Timelines"))
+@types("rounds.md", commands=these(SECTIONS["Timelines"]))
 def test_recordings_are_annotated(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("av", reason="the extra 'video' is not installed")
     (home / "kitchen").mkdir()
@@ -213,7 +204,7 @@ def test_recordings_are_annotated(home: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [one["text"] for one in map(json.loads, told.splitlines())] == ["It boils."] * 2
 
 
-@types("rounds.md", commands=of("Task graphs from text"))
+@types("rounds.md", commands=these(SECTIONS["Task graphs from text"]))
 def test_task_graphs_are_written_and_reviewed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_soup(home / "plain")
     assert proctor("read", "plain", "plain", "bench").status == 0
