@@ -21,33 +21,22 @@ from typing import Any, Final
 from tests.docs.test_commands_exist import typed as commands_of
 from tests.typed import SAID, Outcome, proctor, proctor_process
 
-__all__ = ["PARTS", "RUN", "Outsider", "run_python", "shown", "type_all", "types"]
+__all__ = [
+    "PARTS",
+    "README",
+    "RUN",
+    "Outsider",
+    "run_python",
+    "sections",
+    "shown",
+    "these",
+    "type_all",
+    "types",
+]
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-NOT_TYPED: Final[dict[str, dict[str, str]]] = {
-    "capture.md": {
-        "capture record": "sensors",
-        r"capture simulate kitchen(?! --(?:recording|seconds))": "hours of video: tests/stages/capture",
-        r"round (record|collect)": "people: tests/stages/rounds",
-    },
-    "compute.md": {"ray://": "a cluster: tests/test_compute_ray.py"},
-    "rounds.md": {
-        r"round collect bench (?!own)|calibrate|induce bench --reviewed": "people have answered: tests/stages/rounds",
-        r"study|round (rate|order|alternatives|record|timeline|transcribe)|read plain|--texts": "files of people or of other rounds: tests/stages/rounds",
-    },
-    "corpus.md": {
-        "proctor concur": "two sets of questions with retrieval: tests/cli/test_styled_commands.py"
-    },
-    "experiment.md": {"--bert-score": "the weights of BERTScore"},
-    "features.md": {
-        "transformers|torchvision|text:st": "the weights of a network",
-        "learn demo": "a minute of computing: tests/stages/learn/test_demo.py",
-    },
-    "": {"^proctor studio (?!token)": "it serves until it is stopped: tests/studio"},
-    "learn.md": {r"features extract": "the weights of a network"},
-    "llm.md": {r"8765": "a server that goes on, in another terminal"},
-}
-"""Why no test types what a pattern finds in the commands and the Python of a page; of every page under ``""``."""
+README: Final = "../README.md"
+"""As a page."""
 PARTS: Final[dict[str, list[tuple[str, str]]]] = {}
 """Of each page, which commands and which Python the tests that were loaded say that they type: patterns."""
 RUN: Final[list[str]] = []
@@ -60,7 +49,7 @@ def types(
     """Say that a test types the commands and runs the Python of pages, and let it fail if it does not.
 
     Args:
-        pages: in ``docs``; a test with a parameter ``page`` types that one at a time.
+        pages: in ``docs``, or ``README``; a test with a parameter ``page`` types that one at a time.
         commands: which, as a pattern; by default all of them.
         python: which blocks, likewise.
         instead: words of the page for which the test types others; so it may for ``~/…`` and words in capitals.
@@ -89,18 +78,21 @@ def types(
 
 
 def shown(page: str) -> tuple[list[str], list[str]]:
-    """Return the commands and the blocks of Python of a page, without what is known to be typed by no test."""
+    """Return the commands and the blocks of Python of a page."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    code = [
-        textwrap.dedent(one)
-        for one in re.findall(r"^ *```python[^\n]*\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
-    ]
-    without = NOT_TYPED[""] | NOT_TYPED.get(page, {})
-    first, second = (
-        [one for one in found if not any(re.search(part, one) for part in without)]
-        for found in ([*commands_of(text)], code)
-    )
-    return first, second
+    code = re.findall(r"^ *```python[^\n]*\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+    return [*commands_of(text)], [*map(textwrap.dedent, code)]
+
+
+def sections(page: str) -> dict[str, list[str]]:
+    """Return the commands of a page by the title of their section; what comes before the first one has the page's."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return {part.partition("\n")[0]: [*commands_of(part)] for part in text.split("\n## ")}
+
+
+def these(commands: Sequence[str]) -> str:
+    """Return the pattern of commands, for ``types``."""
+    return "|".join(f"^{re.escape(line)}$" for line in commands)
 
 
 def _fits(shown: Sequence[str], said: Sequence[str], instead: Sequence[str]) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw
 from tests.docs.outsider import run_python, shown, type_all, types
+from tests.study import study_bench
 from tests.typed import proctor
 
 from proctor.ask.documents.style import BUILTIN_STYLES, load_style
@@ -83,7 +84,7 @@ def test_the_way_is_whole() -> None:
     ]  # fmt: skip
 
 
-ELSEWHERE = "concur|datasets export"
+ELSEWHERE = "concur|--questions data|datasets export"
 
 
 @types("corpus.md", commands="datasets export", python="load_dataset|iter_shards")
@@ -98,6 +99,15 @@ def test_a_corpus_of_a_data_set_is_exported(
     names = run_python(code[0])
     assert run_python(code[1], names)["source"].id
     assert names["question"].gold
+
+
+@types("corpus.md", commands="concur|--questions data", python="(?!)")
+def test_two_benchmarks_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    study_bench(tmp_path / "bench", each=2)
+    Path("proctor.toml").write_text('[retrieve]\nretrievers = ["bm25", "lsa"]\n')
+    assert proctor("retrieve", "bench").status == 0
+    type_all([line for line in shown("corpus.md")[0] if re.search("concur|--questions data", line)], tmp_path)
 
 
 @types("corpus.md", commands=rf"^(?!.*(?:{ELSEWHERE}))", python="retrieve_all")

@@ -6,16 +6,20 @@ import csv
 import json
 import re
 import shlex
+import warnings
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 from tests.conftest import find_shared_data
 from tests.datasets.captaincook4d_part import write_part
 from tests.docs.outsider import shown, type_all, types
+from tests.docs.test_corpus_page import write_manuals
 from tests.media.make_video import make_grey_videos
 from tests.typed import proctor
 
 from proctor.exam.question import Item
+from proctor.metrics.bert_score import LAYERS
 from proctor.records import read_jsonl
 from proctor_rehearsal.players import Rehearsal
 from proctor_rehearsal.standin import Standin
@@ -82,6 +86,49 @@ def test_a_grid_is_foreseen(tmp_path: Path, tests_data: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     Path("captaincook4d").symlink_to(tests_data / "datasets" / "captaincook4d")
     type_all([line for line in shown("experiment.md")[0] if "experiment tables" in line], tmp_path)
+
+
+@types("experiment.md", commands="experiment documents")
+def test_measures_that_rank_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_manuals(tmp_path / "manuals")
+    save_bert(tmp_path / "models" / "deberta-xlarge-mnli")
+    monkeypatch.setitem(LAYERS, "deberta-xlarge-mnli", 1)  # of 40
+    (command,) = (line for line in shown("experiment.md")[0] if "experiment documents" in line)
+    with Standin(answer=Rehearsal(tmp_path / "ranks", quality=0.8)) as server:
+        for name, value in {**server.environment, "GOOGLE_API_KEY": "standin"}.items():
+            monkeypatch.setenv(name, value)
+        type_all([command], tmp_path)
+    assert "bertscore" in (tmp_path / "ranks" / "report.html").read_text()
+
+
+def save_bert(folder: Path) -> None:
+    """Save a BERT of one layer with random weights."""
+    torch = pytest.importorskip("torch", reason="needs the extra 'bertscore'")
+    transformers = pytest.importorskip("transformers", reason="needs the extra 'bertscore'")
+    folder.mkdir(parents=True)
+    words = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *ascii_lowercase,
+        *(f"##{c}" for c in ascii_lowercase),
+    ]
+    (folder / "vocab.txt").write_text("\n".join(words) + "\n")
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=8, max_position_embeddings=128,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        transformers.BertTokenizerFast(vocab=str(folder / "vocab.txt"), model_max_length=128).save_pretrained(
+            folder
+        )
+        transformers.BertModel(config).save_pretrained(folder)
 
 
 def fill_in(path: Path) -> None:

@@ -7,11 +7,14 @@ import json
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import MagicMock
 
 import pytest
 from tests.docs.outsider import Outsider, run_python, shown, type_all, types
+from tests.docs.people import opened_studios
 from tests.docs.test_commands_exist import typed
 from tests.docs.test_new_kind_page import two_people_accept
 from tests.report.exams import small_data
@@ -60,10 +63,15 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(shared, tmp_path / "home")
     monkeypatch.chdir(tmp_path / "home")
-    for name, text in FILES.items():
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    write_files(tmp_path / "home")
     return tmp_path / "home"
+
+
+def write_files(folder: Path) -> None:
+    """Write what the pages' commands read."""
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
 
 
 def page(name: str) -> Outsider:
@@ -138,12 +146,26 @@ def test_an_older_workspace_is_brought_up_to_date(home: Path) -> None:
     assert {path.parent.name for path in home.glob("*/workspace.json")} == {"bench-upgraded", "bench-2"}
 
 
-@types("compute.md")
+@types("compute.md", commands=r"^(?!.*ray://)")
 def test_the_workers_of_compute(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     commands, (code,) = shown("compute.md")
-    type_all(commands, home)
+    type_all([line for line in commands if "ray://" not in line], home)
     run_python(code)
     assert capsys.readouterr().out.splitlines() == ["'a' 1", "'bc' 2", "'def' 3"]
+
+
+@types("compute.md", commands="ray://", python="(?!)", instead=["ray://first:6379"])
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+@pytest.mark.skipif(sys.platform != "linux", reason="the cluster of the tests is for Linux")
+def test_a_cluster(home: Path, tests_data: Path) -> None:
+    pytest.importorskip("ray", reason="needs the extra 'ray'")
+    from tests.ray_cluster import ray_cluster
+
+    (home / "data").symlink_to(tests_data / "datasets")
+    commands = [line for line in shown("compute.md")[0] if "ray://" in line]
+    with ray_cluster(1) as cluster:
+        type_all([line.replace("first:6379", cluster.address) for line in commands], home)
+    assert (home / "corpus").is_dir()
 
 
 @types("procedure.md")
@@ -219,16 +241,11 @@ def test_files_of_other_tools(home: Path, tests_data: Path) -> None:
 
 
 @types("studio.md")
-def test_benchmarks_of_what_people_accepted(home: Path) -> None:
+def test_studios_and_benchmarks_of_what_people_accepted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proctor.stages.studio_demo.find_rehearser", MagicMock())  # no videos are drawn
     two_people_accept(home / "bench")
-    type_all(shown("studio.md")[0], home)
-
-
-OPENED = r"^(?!.* own)"
-"""The rounds that need nothing but a benchmark; the page's own form is in tests/stages/rounds."""
-
-
-@types("rounds.md", commands=OPENED)
-def test_rounds_are_opened(home: Path) -> None:
-    assert proctor("predict", "bench").status == 0
-    type_all([*dict.fromkeys(line for line in shown("rounds.md")[0] if re.search(OPENED, line))], home)
+    for other in ("line2", "manuals"):
+        shutil.copytree(home / "bench", home / other)
+    with opened_studios() as pages:
+        type_all(shown("studio.md")[0], home)
+    assert len(pages) == 5

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.docs.outsider import Outsider, assert_seen, types
+from tests.docs.outsider import DOCS, Outsider, assert_seen, types
+from tests.typed import SAID
 
 from proctor.exam.question import version_of
 from proctor.media.paint import encode_png
@@ -78,6 +82,7 @@ def test_the_page_followed_as_typed(tmp_path: Path, address: str) -> None:
     (tmp_path / "questions.jsonl").write_text(questions)
     for words, shown in me.typed(0):
         if words[:2] == ["proctor", "studio"]:
+            open_studio(me, words)
             two_people_accept(bench)
         elif words[0] != "pip":
             done = me.type(words)
@@ -90,6 +95,18 @@ def test_the_page_followed_as_typed(tmp_path: Path, address: str) -> None:
     failed = me.type(words)
     assert failed.status == 2
     assert_seen(shown, failed)
+
+
+def open_studio(me: Outsider, words: list[str]) -> None:
+    """Open the studio where the package is installed; it is left again."""
+    SAID.append(words[1:])
+    script = "from tests.docs.people import opened_studios\nfrom proctor.cli.main import main\nwith opened_studios(): main()"
+    paths = os.pathsep.join([me.environment["PYTHONPATH"], str(DOCS.parent)])
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words[1:]],
+        cwd=me.home, env={**me.environment, "PYTHONPATH": paths}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "stop with Ctrl-C"), done.stderr
 
 
 def two_people_accept(bench: Path) -> None:

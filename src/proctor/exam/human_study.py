@@ -66,11 +66,11 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[str, float]
 
 
-def read_ratings(path: Path, scales: Scales = SMMQG) -> list[Rating]:
+def read_ratings(path: Path, scales: Scales = SMMQG, *, or_none: bool = False) -> list[Rating]:
     """Read ratings from a CSV file with the columns ``worker``, ``sample`` and the metrics, SMMQG's five by default.
 
     Scales are whole numbers (fluency: 1 to 5); the others are ``yes`` or ``no`` (``true``/``false``, ``y``/``n``, ``1``/``0``).
-    In a study of other metrics an empty cell was not asked. Further columns are left alone.
+    In a study of other metrics an empty cell was not asked. Further columns are left alone. With ``or_none`` there may be no rating.
 
     Raises:
         UserError: for a missing column, an unknown value or a sample that a worker rates twice; with line and column.
@@ -92,7 +92,7 @@ def read_ratings(path: Path, scales: Scales = SMMQG) -> list[Rating]:
             if row[metric] or scales is SMMQG
         }
         ratings.append(Rating(worker=key[0], sample=key[1], values=values))
-    if not ratings:
+    if not ratings and not or_none:
         raise UserError("the file has no ratings.", where=str(path))
     return ratings
 

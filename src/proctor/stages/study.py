@@ -236,7 +236,7 @@ def evaluate_ratings(settings: RatingSettings) -> StudyResult:
     scales = SMMQG if settings.fields is None else scales_of(read_form(settings.fields).fields)
     key = None if settings.key is None else read_key(settings.key)
     ratings = read_ratings(settings.ratings, scales)
-    corrections = read_ratings(settings.corrections, scales) if settings.corrections else []
+    corrections = read_ratings(settings.corrections, scales, or_none=True) if settings.corrections else []
     pairs = [_pair(text) for text in settings.compare] or _all_pairs(groups)
     study = analyse_study(
         ratings, groups, pairs, key=key, corrections=corrections, scales=scales, several=settings.several

@@ -101,7 +101,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     head = ("worker", "sample", *names)
     files = {
         folder / "ratings.csv": csv_text((*head, "seconds", "note"), ratings),
-        **({folder / "corrections.csv": csv_text(head, corrections)} if corrections else {}),
+        folder / "corrections.csv": csv_text(head, corrections),
         folder / "checks.csv": checks_text(readings, options),
     }
     write_texts(files)
