@@ -52,7 +52,7 @@ def _store_text(found: Described) -> str:
         ("rows", found.rows),
         ("hours", f"{found.hours:.2f}"),
         ("size", f"{found.bytes / 1e6:,.1f} MB"),
-        ("mended values", counted(found.mended)),
+        ("corrected values", counted(found.mended)),
         ("source", found.source),
         ("hash", found.hash),
     ]

@@ -197,11 +197,11 @@ def _cell(text: str) -> str:
 _QUESTIONS: Final = """\
 ## Why it was made
 
-To be written: for which purpose, by whom, who paid.
+To be written: for which purpose, by which people, who paid.
 
 ## How people took part
 
-To be written: how they were found, what they were told, what they got, who agreed to it (ethics committee).
+To be written: how they were found, what they were asked to do, what they got, who agreed to it (ethics committee).
 
 ## What should not be done with it
 

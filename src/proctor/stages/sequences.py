@@ -159,7 +159,9 @@ def _sequences(settings: SequenceSettings, log: Log, seen: Callable[[], None]) -
             if (longest := max(len(step.text) for step in sequence.steps)) > _LONGEST:
                 log.drop(sequence.id, "text-too-long", f"{longest:,} characters, at most {_LONGEST:,}")
             elif not any(sequence.alike()):
-                log.drop(sequence.id, "all-alike", f"{len(sequence.steps)} steps that cannot be told apart")
+                log.drop(
+                    sequence.id, "all-alike", f"{len(sequence.steps)} steps that cannot be distinguished"
+                )
             else:  # caps cut the end of a topological order, for which nothing that is left waits
                 place = {step.id: n for n, step in enumerate(sequence.steps)}
                 pairs = [(place[a], place[b]) for a, b in before or () if a in place and b in place]

@@ -63,7 +63,7 @@ def issue(folder: Path, names: Sequence[str]) -> Issued:
     try:
         from cryptography import x509
     except ImportError:
-        raise MissingExtraError("cryptography", "studio", "A certificate of one's own") from None
+        raise MissingExtraError("cryptography", "studio", "Making a certificate") from None
     files = Issued(folder / "server.pem", folder / "server.key", folder / CA_FILE)
     wanted = [_general(x509, name) for name in dict.fromkeys(names)]
     try:

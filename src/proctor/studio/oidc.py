@@ -198,7 +198,7 @@ class OpenId:
         with self._refusing():
             app = await self._app()
             if sender not in (None, issuer):
-                raise ValueError("somebody else sent the browser back")
+                raise ValueError("another site sent the browser back")
             token = await app.fetch_access_token(self._back, code=code, code_verifier=verifier)
             claims = await app.parse_id_token(token, nonce, self._wanted(), leeway=_LEEWAY)
             subject, email = _text(claims, "sub"), _text(claims, "email")

@@ -133,7 +133,7 @@ def _guarded(route: StudioRoute) -> Endpoint:
             # A page of somebody else sends what it holds: it must not be taken for this person's.
             return problem(
                 401,
-                say("Somebody else is signed in"),
+                say("Another person is signed in"),
                 say("This page belongs to another person."),
                 person=person.pid,
             )

@@ -147,7 +147,7 @@ def build(folder: Path) -> Starlette:
             return problem(401, "Signed out")
         said = request.headers.get("proctor-person")
         if said is not None and said != person:
-            return problem(401, "Somebody else is signed in", person=person)
+            return problem(401, "Another person is signed in", person=person)
         if ITEMS.get(pid, {}).get("person") != person:
             return problem(404, "Not found")
         return pid, person

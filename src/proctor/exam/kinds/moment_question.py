@@ -118,7 +118,7 @@ right.
 
 - **It needs both sources.** Neither the clip alone nor the instructions alone are enough to answer it.
 - **It is about the procedure:** steps, their order, amounts, tools, time, mistakes.
-- **It needs nothing from outside.** Somebody who knows only the clip and the instructions can answer it.
+- **It needs nothing from outside.** A person who knows only the clip and the instructions can answer it.
 - **It is natural, clear and grammatical.** A person who is busy with this work could ask it like this.
 
 If one of them fails, the question is wrong. You then need not judge its answers.
@@ -132,7 +132,7 @@ If one of them fails, the question is wrong. You then need not judge its answers
 An answer need not be complete if it is useful: when three steps could come next, each of the three is a right answer.
 An answer that names something true and something false is wrong. Style does not matter as long as you understand it.
 
-When somebody made a mistake, go by what really happened. A step that was done wrongly has been done; whether it must
+When the person made a mistake, go by what really happened. A step that was done wrongly has been done; whether it must
 be repaired depends on the mistake.
 
 # Your own answers

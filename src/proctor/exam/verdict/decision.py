@@ -190,14 +190,14 @@ def _hold_against_rest(mark: Mark, text: str, plain: str, top: int) -> None:
         above = before[begin : inline.start()][-LINE_LIMIT:]
         marked = re.search(r"[\"“”]", before[begin : end if end >= 0 else len(before)])
         if int(inline["n"]) == mark.score and not marked and OTHERS.search(above) and not OWN.search(above):
-            raise Unscored("quoted", f"somebody else asked for this verdict: {inline[0]}")
+            raise Unscored("quoted", f"another person asked for this verdict: {inline[0]}")
     if is_template(before):
         raise Unscored("quoted", "the reasons are left to be filled in: it is an example of the form")
     tail = without_quotations(_tail(mark, text) + "\n" + behind[:LINE_LIMIT])
     if part := _PART_ONLY.search(tail):
         raise Unscored("ambiguous", f"a verdict on a part: {' '.join(part[0].split())[:60]}")
     if is_attributed(tail) or (mark.score and complies(tail)):
-        raise Unscored("quoted", "it is the verdict of somebody else, or the one that the answer asks for")
+        raise Unscored("quoted", "it is the verdict of another person, or the one that the answer asks for")
     _hold_against_behind(mark, behind, top)
     for said in _own_words(mark, text, plain, top):
         if words := unsure(said):

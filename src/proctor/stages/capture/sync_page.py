@@ -178,7 +178,7 @@ def _claps(report: SyncReport) -> Table:
         seen = (f"{check.found_ms[n]:+,.1f}" if n in check.found_ms else "" for n in names)
         agree = Cell("yes" if check.agrees else "no", tone="better" if check.agrees else "worse")
         rows.append((f"{check.at_s:,.1f} s", *seen, f"{check.apart_ms:.1f}", agree))
-    note = "Milliseconds from when it was noted to when a stream has it. Streams are held against each other, not against the note; nothing is averaged away."
+    note = "Milliseconds from when it was noted to when a stream has it. Streams are compared with each other, not with the note; nothing is averaged away."
     head = ("noted at", *names, "apart", "agree")
     return Table("What each stream has of it", head, tuple(rows), note, words=frozenset({len(names) + 2}))
 

@@ -37,7 +37,7 @@ _CUTS: Final = ("noise", "level", "style")
 _INSTRUCTIONS: Final = say_in(
     "a shipped round",
     """\
-You sit the exam that systems sit. Watch the clip to its end, read what stands beside it, and answer from that and nothing else; if you are
+You answer the questions that systems answer. Watch the clip to its end, read what stands beside it, and answer from that and nothing else; if you are
 unsure, give the answer that is most likely. One sentence is enough. *Can't do this* is for pages that are broken. Work alone, and do not
 ask a chat assistant.
 """,
@@ -112,7 +112,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
     counts["answers"] = sum(map(len, lines.values()))
     counts["answers left out (set aside, or asked otherwise since)"] = len(readings) - counts["answers"]
     if not lines:
-        hint = "items.jsonl was made anew since: begin another round"
+        hint = "items.jsonl was built again since: begin another round"
         raise UserError("no answer is to a question that is still asked so.", where=round_.name, hint=hint)
     drawn: dict[str, dict[str, Any]] = {}
     for id_ in items:

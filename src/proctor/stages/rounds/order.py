@@ -195,7 +195,7 @@ def collect(workspace: Workspace, round_: Round, readings: Sequence[Reading], ou
         more = {"phase": phase, "presented": _numbers(item, sheet.start), **sheet.values}
         lines.append(line_of(reading, item, sheet.order, **more))
     if not write_jsonl(files[0], lines):
-        hint = "items.jsonl was made anew since: begin another round"
+        hint = "items.jsonl was built again since: begin another round"
         raise UserError("no order is of steps that are still asked about.", where=round_.name, hint=hint)
     people = read_people(files[0], {id_: sequence_of(item) for id_, item in items.items()})
     clusters = {id_: item.question.cluster or id_ for id_, item in items.items()}

@@ -38,7 +38,7 @@ __all__ = ["collect", "make"]
 _INSTRUCTIONS: Final = say_in(
     "a shipped round",
     """\
-You see somebody carrying out a procedure. Watch the clip to its end, read the steps, and write one question that this person could ask at
+You see a person carrying out a procedure. Watch the clip to its end, read the steps, and write one question that this person could ask at
 this moment, of the sort that the page names, with all its right answers. It needs both the recording and the instructions, and nothing from
 outside. Write alone, and do not ask a chat assistant.
 """,

@@ -414,7 +414,7 @@ def _used_link(request: Request) -> Response:
 def _signed_in_already(request: Request) -> Response:
     person: Person = request.state.person
     text = say(
-        "You are signed in as {name}. An invitation makes a new account: sign out first if it is for somebody else.",
+        "You are signed in as {name}. An invitation makes a new account: sign out first if it is for another person.",
         name=person.name,
     )
     view = MessageView(say("You have an account"), text, "/", say("To your work list"))

@@ -74,7 +74,7 @@ _POLICIES: Final[Mapping[PolicyName, tuple[str, str]]] = {
     ),
     "audit": (
         say("What machines doubt, and a blind audit"),
-        say("Of what machines settle, one item in ten goes to people, who are not told which."),
+        say("Of what machines settle, one item in ten goes to people, who do not see which."),
     ),
 }
 _TOLD: Final = (

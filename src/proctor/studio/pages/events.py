@@ -54,7 +54,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "judge.returned": say("could not judge an item"),
     "adjudicate.reserved": say("opened a case"),
     "adjudicate.expired": say("a case went back: its time ran out"),
-    "adjudicate.released": say("released a case that somebody had open"),
+    "adjudicate.released": say("released a case that another person had open"),
     "adjudicate.submitted": say("decided a case"),
     "adjudicate.undone": say("took a decision back"),
     "adjudicate.returned": say("disputed a case"),
@@ -64,15 +64,15 @@ _WORDS: Final[Mapping[str, str]] = {
     "item.given-out-again": say("gave a returned item out again"),
     "item.resolved": say("resolved a held item"),
     "person-added": say("made an account"),
-    "person.leave": say("moved open items of somebody who leaves"),
-    "person.join": say("gave somebody a share of the open items"),
-    "person.annul": say("annulled somebody's work"),
-    "person.withdraw": say("withdrew somebody's consent for them"),
+    "person.leave": say("moved open items of a person who leaves"),
+    "person.join": say("gave a person a share of the open items"),
+    "person.annul": say("annulled a person's work"),
+    "person.withdraw": say("withdrew a person's consent for them"),
     "role": say("gave a role"),
     "gate": say("changed who may begin"),
-    "left": say("marked somebody as left"),
-    "rejoined": say("took somebody back in"),
-    "withdrawn": say("removed what says who somebody is"),
+    "left": say("marked a person as left"),
+    "rejoined": say("took a person back in"),
+    "withdrawn": say("removed what says who a person is"),
     "name": say("changed the display name"),
     "password": say("set a password"),
     "invited": say("made an invitation"),
@@ -82,7 +82,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "identity.disconnected": say("disconnected a login of an institution"),
     "token.made": say("made a token for a program"),
     "token.ended": say("ended a token of a program"),
-    "signed-out-everywhere": say("signed somebody out everywhere"),
+    "signed-out-everywhere": say("signed a person out everywhere"),
     "consent": say("gave consent"),
     "guideline-read": say("read the guideline"),
     "document": say("kept a new version of a text"),
@@ -219,7 +219,7 @@ def _chain(known: _Chain | None) -> tuple[str, bool]:
     if broken is not None:
         return (
             say(
-                "The chain breaks at event {broken}: somebody has changed the store by hand (checked {at}).",
+                "The chain breaks at event {broken}: the store was changed by hand (checked {at}).",
                 broken=broken,
                 at=at,
             ),
@@ -250,7 +250,7 @@ def words_of(event: Event, names: Mapping[str, str]) -> str:
     words = _WORDS.get(event.kind, event.kind.replace("-", " ").replace(".", " "))
     about = names.get(event.subject, "")
     if about and event.subject != event.actor:
-        words = say("{event}: {whom}", event=words, whom=about)
+        words = say("{event}: {person}", event=words, person=about)
     details = _details(event)
     return say("{event} ({details})", event=words, details=details) if details else words
 

@@ -170,7 +170,7 @@ def _coordination(
     steps = (
         (asked and not now.items, "/rounds", say("Follow the rounds"), say("How far each is, and the link by which people come to it.")),
         (not now.items and not asked, "/items", say("Look at the items"), say("There are no items yet. Make questions with “proctor generate” in the workspace, then start the studio again.")),
-        (protocol.training_required and waiting, "/people", say("Let people begin"), say("Somebody has finished the training and waits for you.")),
+        (protocol.training_required and waiting, "/people", say("Let people begin"), say("A person has finished the training and waits for you.")),
         (questions, "/comments", say_in("to the coordinators", "Answer questions"), waits_words(questions)),
         (returned + held, "/items?state=returned" if returned else "/items?state=held", say("Decide what came back"), say_count(returned + held, "{n:,} item could not be judged or is disputed.", "{n:,} items could not be judged or are disputed.")),
         (now.items > now.states.get("undealt", 0), "/dashboard", say("Follow the progress"), say("How far everybody is, and how far they agree.")),

@@ -268,7 +268,7 @@ def _change_applied(kind: Change) -> Callable[[Request], Any]:
             return await _preview(request, kind, error=say("Say why, for the record."), status=422)
         repair = await read(request, lambda c: _plan(request, c, kind))
         if roster.change_digest(repair) != asked:
-            message = say("Somebody has worked or changed something since. This is the new preview.")
+            message = say("Work or settings have changed since. This is the new preview.")
             return await _preview(request, kind, error=message, status=409, known=repair)
 
         def job(connection: Connection, _person: Person, me: Person) -> None:

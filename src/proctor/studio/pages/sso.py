@@ -25,7 +25,7 @@ from proctor.verify.desk.records import ConflictError, GoneError, Person
 __all__ = ["ROUTES"]
 
 _ELSEWHERE: Final = say("This sign-in was begun in another browser, or too long ago. Begin again.")
-_SINCE: Final = say("Somebody else has signed in here since. Sign in, and connect again.")
+_SINCE: Final = say("Another person has signed in here since. Sign in, and connect again.")
 _NOBODY: Final = say(
     "Nobody here signs in with this login. With an invitation you can; who has an account connects the login on My account."
 )

@@ -791,7 +791,7 @@ def _refuse_last_owner(connection: Connection, person: Person) -> None:
     table = tables().people
     query = table.select().where(table.c.role == "owner", table.c.state == "active", table.c.id != person.id)
     if connection.execute(query).first() is None:
-        raise ConflictError(say("Somebody has to be the owner: make another person owner first."))
+        raise ConflictError(say("There has to be an owner: make another person owner first."))
 
 
 def _update(desk: Desk, connection: Connection, person_id: int, **values: object) -> None:

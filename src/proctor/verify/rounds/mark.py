@@ -49,7 +49,7 @@ class MarkTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class _Mark(FormKind[MarkTask, MarkOptions]):
     name = "mark"
     title = say("Mark answers")
-    detail = say("Compare answers with those that are known to be right. Nobody is told who gave an answer.")
+    detail = say("Compare answers with those that are known to be right. Nobody sees who gave an answer.")
     task = MarkTask
     options = MarkOptions
 

@@ -130,8 +130,8 @@ class SheetPage {
       if (event.persisted) location.reload();
     });
     on("other-person", () => {
-      this.setReadOnly(true, _("Somebody else has signed in here. Your text stays on this device, under your name, and is not sent."));
-      tellDraft({ dirty: true, why: _("somebody else is signed in") });
+      this.setReadOnly(true, _("Another person has signed in here. Your text stays on this device, under your name, and is not sent."));
+      tellDraft({ dirty: true, why: _("another person is signed in") });
     });
     on("unreachable", () => this.waiting && void this.#goOn(this.waiting));
     this.#wireCantJudge();
@@ -229,7 +229,7 @@ class SheetPage {
     }
     const { record } = this.keeper;
     if (state.state === "frozen" || state.state === "gone") {
-      const why = state.state === "frozen" ? _("This stage is closed: the item can be read, not changed.") : _("This item went to somebody else.");
+      const why = state.state === "frozen" ? _("This stage is closed: the item can be read, not changed.") : _("This item went to another person.");
       if (state.submitted && !record.dirty) this.fill(state.submitted);
       this.setReadOnly(true, why);
       return;
