@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import msgspec
@@ -48,6 +49,33 @@ def test_the_gallery_has_failures_of_each_sort_about_different_types() -> None:
     assert found["none right", "i6"].why == "None of 2 is right. The annotations hold the answer."
     assert {id_ for tag, id_ in found if tag == "leader wrong"} <= {"i3", "i4"}
     assert len({id_ for _, id_ in found}) == len(found)
+
+
+def test_what_one_system_alone_has_wrong_is_shown_first() -> None:
+    items = small_items()
+    runs = (make_run("only", items, "20"), make_run("notes", items, "2", "upper"))
+    standing = stand(Exam("moment", "moments", items, runs), QUICK)
+    first = pick(standing)[0]
+    assert (first.item_id, first.tag, first.why) == (
+        "i1",
+        "wrong",
+        "only is wrong. The annotations hold the answer.",
+    )
+    assert in_order(standing)[0].id == "i1"
+
+
+def test_a_model_that_a_rehearsal_played_is_called_so_on_the_leaderboard() -> None:
+    items = small_items()
+    runs = (replace(make_run("model", items, "20"), played=True), make_run("mine", items, "02"),
+            replace(make_run("blind", items, "0", "floor"), played=True))  # fmt: skip
+    page = render_page(compose(replace(small_data(), exams=(Exam("moment", "moments", items, runs),)), QUICK))
+    board = page[page.index('aria-label="Leaderboard"') :].partition("</table>")[0]
+    tags = dict(
+        re.findall(
+            r'<th scope="row"[^>]* title="(\w+)"[^>]*>(?:(?!</th>).)*?<span class="tag">(\w+)</span>', board
+        )
+    )
+    assert tags == {"model": "rehearsed", "blind": "floor"}
 
 
 def test_floors_are_looked_at_where_there_is_no_system() -> None:

@@ -42,6 +42,8 @@ Tell = Callable[[str], object]
 """Returns a text of ours as it is said to somebody; ``str`` says it in English."""
 
 _PILL: Final = 14.0
+_SLIM: Final = 480.0
+"""Pixels: a page as wide as a phone fits a drawing of at most this width; a wider one would be too small to read."""
 _SMALL: Final = 10.0
 _CORNER: Final = 16.0
 
@@ -117,8 +119,9 @@ def draw_layout(
         for k, (slot, corner) in enumerate(zip(layout.sketch.slots, corners, strict=True))
     )
     arrows = "".join(map(_arrow, layout.arrows))
-    size = ""
+    size = shape = ""
     if placed is not None:
+        shape = " slim" if placed.width <= _SLIM else ""
         w, h = _n(placed.width), _n(placed.height)
         size = f' viewBox="0 0 {w} {h}" width="{w}" height="{h}"'
     name = (
@@ -127,7 +130,7 @@ def draw_layout(
         else 'aria-hidden="true"'
     )
     return Markup(  # noqa: S704 - numbers, our own words and escaped text
-        f'<svg class="graph"{size} {name} focusable="false">'
+        f'<svg class="graph{shape}"{size} {name} focusable="false">'
         f'<g class="edges" aria-hidden="true">{arrows}</g>{slots}</svg>'
     )
 

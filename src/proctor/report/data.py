@@ -61,6 +61,7 @@ class Run:
         table: the run's scores; None where it has none yet.
         opinions: what further judges, and the same judge with other rubrics, say of its answers.
         captions: item id to the descriptions that stood in place of frames, in the order of the frames.
+        played: a rehearsal answered in the place of its model.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Run:
     table: ScoreTable | None = None
     opinions: tuple[Judgement, ...] = ()
     captions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    played: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ def _failures(standing: Standing, runs: Sequence[Line]) -> Iterator[Pick]:
     uppers = [line for line in standing.scored if line.run.role == "upper"]
     for item in spread(standing.exam.items):
         marks = _marks(runs, item.id)
-        if len(marks) < 2:
+        if not marks:
             continue
         (best, own), id_ = marks[0], item.id
         others = [line for line, mark in marks[1:] if mark >= 100]
@@ -137,9 +137,10 @@ def _failures(standing: Standing, runs: Sequence[Line]) -> Iterator[Pick]:
         if all(mark <= 0 for _, mark in marks):
             known = [line for line, mark in _marks(uppers, id_) if mark >= 100]
             more = " The annotations hold the answer." if known else ""
-            yield Pick(id_, "none right", f"None of {len(marks)} is right.{more}", names)
+            none = f"None of {len(marks)} is right." if len(marks) > 1 else f"{best.name.label} is wrong."
+            yield Pick(id_, "none right" if len(marks) > 1 else "wrong", none + more, names)
         if own <= 0 and lucky:
-            why = f"{best.name.label} is wrong; {lucky[0].name.label}, which does not look, is right."
+            why = f"{best.name.label} is wrong; {lucky[0].name.label}, which answers without the evidence, is right."
             yield Pick(id_, "a floor does better", why, (best.run.name, lucky[0].run.name))
         if own <= 0 and others:
             why = f"{best.name.label} leads, but is wrong here; {others[0].name.label} is right."

@@ -68,7 +68,7 @@ def run_cell(line: Line, *, flat: bool = False) -> Cell:
     """Return the name of a run as the label of a table's line."""
     role = line.run.role
     tone = "" if role in ("system", "human") else role
-    tag = "" if role == "system" or flat else ROLES[role]
+    tag = ("rehearsed" if line.run.played else "") if role == "system" else ROLES[role]
     if flat:
         return Cell(line.name.label, tone=tone, title=line.run.name)
     return Cell(line.name.title, line.name.view, tone, tag=tag, title=line.run.name)

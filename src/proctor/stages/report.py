@@ -98,7 +98,8 @@ def report(
     how = workspace.resolve(ScoreSettings)
     options = ReportOptions(**how.resampling, min_coverage=how.min_coverage)
     described = described_frames(workspace, [run for exam in exams for run in exam.runs])
-    exams = tuple(_with_captions(exam, described.captions) for exam in exams)
+    played = played_in(workspace.root) is not None
+    exams = tuple(_with_captions(exam, described.captions, played=played) for exam in exams)
     making, results, method = _beside(workspace, exams)
     if not exams and not making:
         raise UserError(
@@ -171,8 +172,18 @@ def _examples(
     return take(in_turn())
 
 
-def _with_captions(exam: Exam, captions: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Exam:
-    return replace(exam, runs=tuple(replace(run, captions=captions.get(run.name, {})) for run in exam.runs))
+def _with_captions(
+    exam: Exam, captions: Mapping[str, Mapping[str, tuple[str, ...]]], *, played: bool
+) -> Exam:
+    runs = (
+        replace(
+            run,
+            captions=captions.get(run.name, {}),
+            played=played and any(p.details.get("model") for p in run.predictions[:1]),
+        )
+        for run in exam.runs
+    )
+    return replace(exam, runs=tuple(runs))
 
 
 def _moments(workspace: Workspace, exams: Sequence[Exam], asked: Mapping[str, Asked]) -> Iterator[Section]:
