@@ -152,7 +152,7 @@ def small_data(**changes: Any) -> ReportData:
         "exams": (exam,),
         "about": About(name="Small", version="0.1", licence="CC0-1.0", hashes={"items.jsonl": "abc"}),
         "funnel": (
-            Stage("derived", 100),
+            Stage("derived", 100, passed=(*(i.id for i in exam.items), *(one.id for one in gone))),
             Stage(
                 "sampled", 12, dropped={"not drawn": 88}, passed=tuple(i.id for i in exam.items), gone=gone
             ),

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.exam.clip_set import clip, pair
+from tests.report.opening import closed, miscounted
 from tests.report.pages import listed
 
 from proctor.ask.clip.audit import Planted, PlantedKind, score_audit
@@ -18,7 +19,14 @@ from proctor.ask.clip.record import ChoiceItem, Distractor, FilterName, FilterVe
 from proctor.metrics.figure import Histogram
 from proctor.records import Dropped
 from proctor.report.clip import ClipMaking, PairsSummary, _chosen, clip_sections
-from proctor.report.parts import Led
+from proctor.report.page import render_page
+from proctor.report.parts import Led, Page
+
+
+def unopened(made: ClipMaking) -> dict[str, str]:
+    """Which numbers of the page open nothing, or another number of lines."""
+    text = render_page(Page("Clips", sections=tuple(clip_sections(made))))
+    return closed(text) | {f"count {n}": said for n, said in enumerate(miscounted(text))}
 
 
 def lengths(*seconds: float) -> Histogram | None:
@@ -77,6 +85,7 @@ def test_numbers_of_the_writing_and_the_filters_open_what_they_count() -> None:
         items=[ChoiceItem(id=pairs[0].id, question="?", options=("a", "b"), letter="B")],
     )  # fmt: skip
     opened = listed(clip_sections(made))
+    assert unopened(made) == {}
     came = {label: n for (title, label, _), n in opened.items() if title == "How far tasks and entries came"}
     assert came == {name: (f"{n}", n) for name, n in funnel.items()}
     assert {n: of for (title, n, _), of in opened.items() if title == "Pairs"} == {
@@ -115,6 +124,7 @@ def test_numbers_of_the_planted_audit_open_the_questions_that_were_planted() -> 
     report = score_audit(planted, results_of([p.pair.id for p in planted], verdicts))
     made = ClipMaking([], [], PairsSummary(), audit=report, planted=planted, audited=verdicts)
     opened = {key: of for key, of in listed(clip_sections(made)).items() if key[0] != "Statistics of clips"}
+    assert unopened(made) == {}
     assert {kind: opened["Planted audit", kind, ""] for kind in kinds} == {
         "vague": ("2", 2),
         "tricky": ("1", 1),
@@ -193,15 +203,18 @@ def test_numbers_of_the_options_open_questions_attempts_votes_and_wrong_answers(
         for n, own in tried.items()
     ]
     items = [
-        ChoiceItem(id=pairs[n].id, question="?", options=("a", "b", "c", "d", "e"), letter="A")
+        ChoiceItem(
+            id=pairs[n].id, question="?", options=("a", "b", "c", "d", "e"), letter="A", attempts=2 - n
+        )
         for n in (0, 1)
     ]
     summary = summarise_choices(results, items, attempts=2, options=5, voters=2)
     made = ClipMaking(
-        pairs, [], PairsSummary(), items=items, choices=summary, attempts=[a for own in tried.values() for a in own],
+        pairs, [clip("v0"), clip("v1")], PairsSummary(), items=items, choices=summary, attempts=[a for own in tried.values() for a in own],
         unfit=[unfit, Dropped(pairs[2].id, "duplicate")],
     )  # fmt: skip
     opened = listed(clip_sections(made))
+    assert unopened(made) == {}
     assert {n: of for (title, n, _), of in opened.items() if title == "Options"} == {
         "asked": ("6", 6),  # one left out, and one not begun
         "with options": ("2", 2),

@@ -160,7 +160,7 @@ COUNTS = """() => [...document.querySelectorAll("#moment, #benchmark, #dataset, 
     where: link.closest(".scroll").getAttribute("aria-label") + ": " + link.closest("tr").cells[0].innerText,
     number: parseInt(link.textContent.replace(/.* (?=[0-9]+$)/, "")), column: link.closest("td").cellIndex, link })))"""
 OF_ANSWERS = re.compile(
-    r"^Who wrote|^Answers through|answers kept|^Composition.*@2|@[0-9]+ per cent|kept of those|agreement of two|steps per activity|^Questions and answers by type: .*@([6-9]|1[0-9])| per (question|answer)|, mean@|shortest to|weighted by"
+    r"^Who wrote|^Answers through|answers kept|^Composition.*@2|@[0-9]+ per cent|kept of those|agreement of two|steps per activity|^Questions and answers by type: .*@([6-9]|1[0-9])| per (question|answer)|, mean@|shortest to|weighted by|Cohen's κ|alike: answers|^Agreement of every .*@[12]$"
 )
 
 
@@ -188,7 +188,6 @@ def test_every_count_opens_as_many_questions_or_lines(browser: Any, tmp_path: Pa
         "Counted",
         "Answers without a mark",
         "strong beside constant",
-        "Each cluster",
         "First words",
         "Each activity",
         "Steps of Tea",

@@ -9,18 +9,30 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from tests.documents import document
 from tests.report.exams import make_run, small_items
+from tests.report.opening import closed, miscounted
 from tests.report.pages import listed
 
+from proctor.ask.documents.summary import summarise_documents
 from proctor.corpus.collection import write_corpus
+from proctor.corpus.question import CorpusQuestion
 from proctor.corpus.source import table_source, text_source
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Footage, Item, Open, Question
+from proctor.exam.retrieval import Ranking
+from proctor.exam.retrieval_scores import score_retrieval
+from proctor.exam.style_overlap import StyleClaim, score_overlap
 from proctor.exam.table import Resampling
 from proctor.media import frames as media_frames
-from proctor.records import Dropped, write_json
+from proctor.records import Dropped, read_jsonl, write_json, write_jsonl
 from proctor.report.data import Exam, Run
-from proctor.stages.report_documents import document_writing
+from proctor.report.page import render_page
+from proctor.report.parts import Cell, Listing, Page
+from proctor.stages.documents.reading import corpus_of, find_run, load_questions
+from proctor.stages.documents.retrieve import retrieve_all
+from proctor.stages.documents.settings import RetrievalOptions
+from proctor.stages.report_documents import document_results, document_writing
 from proctor.stages.report_evidence import choose_times, frames_of
 from proctor.stages.report_exams import stored_scores
 from proctor.workspace import Workspace
@@ -113,3 +125,61 @@ def test_numbers_of_a_corpus_open_its_sources_and_what_was_left_out(tmp_path: Pa
         ("Licences of sources", "unknown", "sources"): ("1", 1),
         ("Left out of the corpus", "short", "entries"): ("1", 1),
     }
+
+
+def test_what_was_measured_beside_answers_opens_questions_rankings_and_both_sets(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    sources = [text_source(f"text:{n}", f"Lake {n}", f"The lake {n} has {n + 3} boats.") for n in range(6)]
+    write_corpus(workspace.file("corpus"), sources, {"text:x": "text:1"})
+    data = [
+        CorpusQuestion(qid=f"d{n}", question=f"How many boats has lake {n}?", answers=("4",), gold=gold, modalities=(len(gold), 0, 0))
+        for n, gold in enumerate((("text:0",), ("text:gone",), ("text:2", "text:3")))
+    ]  # fmt: skip
+    write_jsonl(workspace.file("questions.jsonl"), data)
+    styled = [
+        document(f"q{n}", text=f"What has lake {n}?", answer="Boats.", gold=(f"text:{n}",)) for n in (4, 5)
+    ]
+    write_jsonl(workspace.file("documents.jsonl"), styled)
+    write_json(workspace.file("documents.json"), {"summary": summarise_documents([], [], [])})
+    for which in ("data", "styled"):
+        retrieve_all(
+            tmp_path, RetrievalOptions(retrievers=("bm25",), questions=which, resamples=0, cuts=(1, 5))
+        )
+    path = tmp_path / "retrieval/data/bm25.jsonl"
+    found: list[Ranking] = read_jsonl(path, Ranking)
+    again = [
+        msgspec.structs.replace(r, ids=("text:1", "text:x", *r.ids, *r.ids[:1]), scores=()) for r in found
+    ]
+    write_jsonl(path, again)
+    questions = load_questions(workspace, "data")
+    table = score_retrieval(
+        questions,
+        [find_run(workspace, questions, "data", "bm25")],
+        corpus_of(workspace),
+        cuts=(1, 5),
+        resamples=0,
+    )
+    write_json(tmp_path / "retrieval/data/table.json", table)
+    claims = [StyleClaim(qid=q.id, style="s", said=q.id == "q4") for q in styled]
+    write_jsonl(tmp_path / "overlap.jsonl", claims)
+    write_json(tmp_path / "overlap.json", score_overlap(styled, claims))
+
+    sections = tuple(document_results(workspace, ()))
+    opened = listed(sections)
+    n = table.counts["repeated in rankings"]
+    assert n > 4
+    assert opened["Counted in retrieval", "repeated in rankings", "how many"] == (f"{n}", n)
+    (each,) = (p for s in sections for p in s.parts if isinstance(p, Listing) and p.id == "repeated-data")
+    assert {row[2] for row in each.table.rows} == {"bm25"}
+    assert {cell.item for row in each.table.rows if isinstance(cell := row[1], Cell)} == {
+        "d0",
+        "d2",
+    }  # not what is in no score
+    by = f"{tmp_path.name}:"
+    assert opened["Concurrence by retrieval", "bm25@5", f"{by}data"][1] == 2
+    assert opened["Concurrence by retrieval", "bm25@5", f"{by}styled"][1] == 2
+    assert opened["How alike both rank systems by retrieval", "pairs in opposite order", "value"][1] == 4
+    assert opened["Overlap", "s", "own style %"] == ("50.0", 1)
+    text = render_page(Page("Documents", sections=sections))
+    assert closed(text) == {}
+    assert [*miscounted(text)] == []

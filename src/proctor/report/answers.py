@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from proctor.exam.choice import CREDIT, CUT_OFF
@@ -13,10 +13,11 @@ from proctor.report.parts import Cell, Listing, Row
 from proctor.report.plaintext import clip_line
 from proctor.report.standing import Line, Standing, lacks
 
-__all__ = ["answers", "by_draw", "mark_codes"]
+__all__ = ["NO_DESCRIPTIONS", "answers", "by_draw", "mark_codes"]
 
 _SAID: Final = 160
 """Characters of a question or an answer in the list."""
+NO_DESCRIPTIONS: Final = "descriptions not there"
 
 
 def by_draw(line: Line) -> bool:
@@ -49,18 +50,23 @@ def answers(standing: Standing) -> Listing:
     lines: list[tuple[Row, Iterable[str]]] = []
     seen: set[tuple[str, str, str]] = set()
     for lack in lacks(standing):
-        tags = [f"{lack.kind}: {lack.code}", f"{names[lack.run].label}: {lack.kind}: {lack.code}"]
+        label = names[lack.run].label
+        tags = [f"{lack.kind}: {lack.code}", f"{label}: {lack.kind}: {lack.code}", f"{label}: without a mark"]
         if (first := (lack.run, lack.kind, lack.code)) not in seen:
             seen.add(first)
             tags.append(f"{lack.kind}: {lack.code}, by run")
         question = Cell(texts.get(lack.item_id, lack.item_id), item=lack.item_id)
-        lines.append(((names[lack.run].label, question, clip_line(lack.message, _SAID), lack.code), tags))
+        lines.append(((label, question, clip_line(lack.message, _SAID), lack.code), tags))
     for line in standing.lines:
         read: Iterable[Turn | None] = [None] * len(line.run.predictions)
         if line.run.table is not None and line.run.table.letters is not None and not by_draw(line):
             read = read_turns(standing.exam.items, line.run.predictions, line.run.judgements)
         for p, turn in zip(line.run.predictions, read, strict=True):
-            tags = [f"{line.name.label}: {what}" for what in (*_less(p), *_letters(turn))]
+            less = [*_less(p, line.run.captions)]
+            found = (*less, *_letters(turn, asked=bool(line.run.judgements)))
+            tags = [f"{line.name.label}: {what}" for what in found] + [
+                x for x in less if x == NO_DESCRIPTIONS
+            ]
             if tags:
                 question = Cell(texts.get(p.item_id, p.item_id), item=p.item_id)
                 what = "; ".join(filter(None, (p.details.get("shrunk", ""), _said(turn))))
@@ -73,13 +79,16 @@ def answers(standing: Standing) -> Listing:
     )
 
 
-def _less(p: Prediction) -> Iterator[str]:
+def _less(p: Prediction, captions: Mapping[str, object]) -> Iterator[str]:
+    """Yield what is counted of what an answer was given from; of descriptions, that they are not here any more."""
+    if p.details.get("view") == "captions" and p.details.get("request") and p.item_id not in captions:
+        yield NO_DESCRIPTIONS
     if shrunk := p.details.get("shrunk"):
         yield from ("made smaller", f"made smaller: {shrunk}")
 
 
-def _letters(turn: Turn | None) -> Iterator[str]:
-    """Yield what is counted of a letter."""
+def _letters(turn: Turn | None, *, asked: bool) -> Iterator[str]:
+    """Yield what is counted of a letter; ``asked``: whether a model matched those that no rule reads."""
     if turn is None or (choice := turn.choice) is None:
         return
     yield f"right option at {choice.gold_shown}"
@@ -89,6 +98,8 @@ def _letters(turn: Turn | None) -> Iterator[str]:
         yield from ("unparsed", f"unparsed: {'cut off' if choice.rule == CUT_OFF else choice.rule}")
     else:
         yield "right" if choice.right else "wrong"
+        if asked:
+            yield from ("matched", "matched by a model") if choice.rule == "matched" else ("read by rule",)
 
 
 def _said(turn: Turn | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Final
@@ -27,7 +27,7 @@ from proctor.report import charts
 from proctor.report.data import ROLES, About, Asked, Exam, Stage
 from proctor.report.naming import name_runs
 from proctor.report.numbers import count, counted, number, show_value
-from proctor.report.parts import Cell, Fold, Listing, Paragraph, Part, Row, Section, Table
+from proctor.report.parts import LEFT, Cell, Fold, Listing, Paragraph, Part, Row, Section, Table
 from proctor.report.plaintext import clip_line
 from proctor.verify.agreement import AgainstPeople
 from proctor.verify.statistics import VerificationStatistics, verification_statistics
@@ -77,8 +77,14 @@ def _name(part: Evidence) -> str:
     )
 
 
-def benchmark_section(about: About, exams: Sequence[Exam]) -> Section:
-    """Return what the benchmark is and what it is composed of."""
+def benchmark_section(about: About, exams: Sequence[Exam], shown: Collection[str] | None = None) -> Section:
+    """Return what the benchmark is and what it is composed of.
+
+    Args:
+        about: it.
+        exams: with its questions.
+        shown: ids of the questions that the page has as examples; all by default.
+    """
     facts: list[tuple[str, str | Cell]] = []
     facts += [("benchmark", f"{about.name} {about.version}".strip())] if about.name else []
     facts += [(f"questions: {e.title}", counted(len(e.items), ("exam", e.title))) for e in exams]
@@ -97,6 +103,14 @@ def benchmark_section(about: About, exams: Sequence[Exam]) -> Section:
         for run, name in zip(e.runs, name_runs(e.runs).values(), strict=True)
     ]
     parts.append(Listing.of("runs", "Each run", ("Run", "Questions", "Role"), runs))
+    left = [
+        ((Cell(clip_line(item.question.text, _SAID), item.id), e.title, type_of(item.question)), LEFT[1:])
+        for e in exams
+        for item in e.items
+        if shown is not None and item.id not in shown
+    ]
+    title = "Each question that is not among the examples"
+    parts.append(Listing.of(LEFT[0], title, ("Question", "Set", "Type"), left))
     return Section("benchmark", "Benchmark", tuple(parts), tuple(facts))
 
 
@@ -105,17 +119,24 @@ def _composition(exam: Exam) -> Iterator[Part]:
     names = list(dict.fromkeys(name for item in items for name in item.question.facets))
     title = f"Composition: {exam.title}"
     rows: list[Row] = []
+    further: list[tuple[Row, Iterable[str]]] = []
+    id_ = f"values-{exam.id}"
     for name in names:
         values = Counter(item.question.facets.get(name, "–") for item in items)
         shown = sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))
-        listed = shown[:_VALUES]
-        rest = sum(n for _, n in shown[_VALUES:])
-        for value, n in [*listed, *([(f"{len(shown) - _VALUES:,} more", rest)] if rest else [])]:
-            led = counted(n, whole, (name, value))
+        cells = [(value, n, counted(n, whole, (name, value))) for value, n in shown[:_VALUES]]
+        if rest := shown[_VALUES:]:
+            n = sum(n for _, n in rest)
+            cells.append((f"{len(rest):,} more", n, counted(n, among=(id_, f"more of {name}"))))
+            further += [
+                ((value, name, counted(n, whole, (name, value))), (f"more of {name}",)) for value, n in rest
+            ]
+        for value, n, led in cells:
             share = replace(led, text=f"{100 * n / len(items):.1f}")
             rows.append((f"{name}: {value}", led, share, Cell(drawn=charts.bar(n, len(items)))))
     if rows:
         yield Table(title, ("", "Questions", "per cent", "share"), tuple(rows))
+        yield Listing.of(id_, f"Each further value: {exam.title}", ("Value", "Of", "Questions"), further)
     yield Table(f"Questions and answers: {exam.title}", ("", "value"), tuple(_figures(exam, whole)))
     writers = Counter((g.written_by, g.approved_by) for item in items for g in item.golds)
     lines = tuple(
@@ -145,8 +166,9 @@ def _clusters(exam: Exam, whole: tuple[str, str]) -> Listing:
     }
     lines: list[tuple[Row, Iterable[str]]] = []
     for cluster, items in clusters.items():
-        led = counted(len(items), whole, ("cluster", cluster))
-        first = Cell(cluster, item=items[0].id if len(items) == 1 else "")
+        one = items[0].id if len(items) == 1 else ""
+        led = replace(counted(len(items), whole, ("cluster", cluster)), item=one)
+        first = Cell(cluster, item=one)
         own = {item.id for item in items}
         tags = [f"with a mark: {label}" for label, ids in marked.items() if not own.isdisjoint(ids)]
         lines.append(((first, led), ["clusters", *tags]))
@@ -226,19 +248,26 @@ def funnel_section(funnel: Sequence[Stage], exams: Sequence[Exam] = ()) -> Secti
 def _each(funnel: Sequence[Stage], exams: Sequence[Exam]) -> Iterator[Listing]:
     """Yield what became of each thing that the stages counted, what was dropped first."""
     items = _items_of(exams)
-    tags: dict[str, dict[str, None]] = {}
-    ends: dict[str, tuple[str, str]] = {}
+    tags: dict[tuple[str, int], dict[str, None]] = {}
+    ends: dict[tuple[str, int], tuple[str, str]] = {}
     for stage in funnel:
+        times = Counter[str]()
         for one in stage.gone:
+            key = (
+                one.id,
+                times[one.id],
+            )  # what one stage dropped twice, such as two lines of a reply, stands in two lines
+            times[one.id] += 1
             own = dict.fromkeys((f"{stage.name}: dropped", f"{stage.name}: {one.reason}"))
-            tags.setdefault(one.id, {}).update(own)
-            ends[one.id] = (f"dropped, {stage.name}: {one.reason}", one.detail)
+            tags.setdefault(key, {}).update(own)
+            ends[key] = (f"dropped, {stage.name}: {one.reason}", one.detail)
     for stage in funnel:
         for id_ in stage.passed:
-            tags.setdefault(id_, {})[f"{stage.name}: passed on"] = None
+            tags.setdefault((id_, 0), {})[f"{stage.name}: passed on"] = None
     lines: list[tuple[Row, Iterable[str]]] = []
-    for id_, own in tags.items():
-        end = ends.get(id_, ("in the benchmark" if id_ in items else "passed on", ""))
+    for key, own in tags.items():
+        id_ = key[0]
+        end = ends.get(key, ("in the benchmark" if id_ in items else "passed on", ""))
         lines.append(((Cell(id_, item=items.get(id_, "")), *end), own))
     if lines:
         yield Listing.of("funnel", "What became of each", ("Id", "Outcome", "Detail"), lines)
@@ -276,7 +305,7 @@ def verification_section(
                     "Upheld of what it keeps",
                     "US dollars",
                 ),
-                tuple(_against(machine, "asked" if len(asked) == 1 else "") for machine in against),
+                tuple(_against(machine, _where(machine.annotator, asked)) for machine in against),
                 words=frozenset({1}),
                 note="Shares with Wilson's 95 % interval, over judgements of people on the same; dollars where the price of every call is known.",
             )
@@ -290,8 +319,9 @@ def _verified(kind: str, asked: Asked, items: Mapping[str, str]) -> Iterator[Par
     if found.candidates:
         yield Table(f"People{suffix}", ("", "value"), tuple(_people(found, id_)))
         if found.questions.by_pair:
-            rows = tuple(
-                (pair := f"{p.a} and {p.b}", number(p.raw, 2), number(p.kappa, 2), counted(p.raw.n, among=(id_, pair)))
+            rows: tuple[Row, ...] = tuple(
+                (f"{p.a} and {p.b}", *(replace(number(x, 2), among=(id_, f"{p.a} and {p.b}")) for x in (p.raw, p.kappa)),
+                 counted(p.raw.n, among=(id_, f"{p.a} and {p.b}")))
                 for p in found.questions.by_pair
             )  # fmt: skip
             yield Table(
@@ -346,15 +376,24 @@ def _tags(question: Question, said: Sequence[Verdict], state: str) -> Iterator[s
         if value == "wrong" and verdict.question.reason:
             yield f"{who}: wrong, {verdict.question.reason}"
         if verdict.own_answers:
-            yield "with answers by annotators"
+            yield f"with answers by {'adjudicators' if verdict.role == 'adjudicator' else 'annotators'}"
+    decided = [v for v in said if v.question.value != "unsure"]
+    if any(v.annotator_kind == "human" for v in decided):
+        for verdict in decided:
+            if verdict.annotator_kind != "human":
+                both = f"{_who(verdict)} and people"
+                yield from (both, f"{both}: kept")[: 1 + (verdict.question.value == "right")]
     wrong = {v.annotator_kind == "human" for v in said if v.question.value == "wrong"}
     if wrong:
         yield f"{kind}: rejected by {'people' if True in wrong else 'machines alone'}"
     people = {v.annotator: v for v in said if v.annotator_kind == "human" and v.role != "adjudicator"}
     for a, b in combinations(sorted(people), 2):
-        yield f"{a} and {b}"
-        if people[a].question.value == people[b].question.value:
+        values = people[a].question.value, people[b].question.value
+        yield from (f"{a} and {b}", "judged by two people")
+        if values[0] == values[1]:
             yield "judged alike by two people"
+        if values == ("right", "right"):
+            yield "kept by two people"
 
 
 def _who(verdict: Verdict) -> str:
@@ -366,17 +405,29 @@ def _words(verdict: Verdict) -> str:
     return f"{_who(verdict)}: {verdict.question.value}{reason}"
 
 
+def _where(annotator: str, asked: Mapping[str, Asked]) -> str:
+    """Return the listing of what somebody judged; empty where that is of several kinds."""
+    kinds = [kind for kind, one in asked.items() if any(v.annotator == annotator for v in one.verdicts)]
+    return "" if len(kinds) > 1 else f"asked-{kinds[0]}" if kinds and len(asked) > 1 else "asked"
+
+
 def _against(machine: AgainstPeople, id_: str) -> Row:
+    judged, both = (id_, f"{machine.annotator}: right or wrong"), f"{machine.annotator} and people"
     agreement, precision = (
-        Cell("–") if share is None else Cell(f"{share[0]:.2f}", f"{share[1]:.2f} to {share[2]:.2f}")
-        for share in (machine.agreement, machine.precision)
+        Cell("–")
+        if share is None
+        else Cell(f"{share[0]:.2f}", f"{share[1]:.2f} to {share[2]:.2f}", among=(id_, tag))
+        for share, tag in (
+            (machine.agreement, both),
+            (machine.precision, f"{both}: kept"),
+        )
     )
-    cost = "–" if machine.cost is None else f"{machine.cost:.2f}"
+    cost = Cell("–") if machine.cost is None else Cell(f"{machine.cost:.2f}", among=judged)
     return (
         machine.annotator,
         machine.of,
-        counted(machine.judged, among=(id_, f"{machine.annotator}: right or wrong")),
-        counted(machine.pairs, among=(id_, "judged by people")),
+        counted(machine.judged, among=judged),
+        counted(machine.pairs, among=(id_, both)),
         agreement,
         precision,
         cost,
@@ -391,15 +442,22 @@ def _people(v: VerificationStatistics, id_: str) -> Iterator[tuple[str, str | Ce
     yield "accepted, rejected, waiting for an adjudicator", Cell(parts=states)
     for what, agreement in (("questions", v.questions), ("answers, where both kept the question", v.answers)):
         share = f" ({agreement.agreed / agreement.n:.3f})" if agreement.n else ""
-        alike = (id_, "judged alike by two people") if what == "questions" else None
-        yield f"judged alike: {what}", Cell(f"{agreement.agreed:,} of {agreement.n:,}{share}", among=alike)
-        yield f"Cohen's κ: {what}", number(agreement.kappa, 2)
+        alike, over = (
+            ("judged alike by two people", "judged by two people")
+            if what == "questions"
+            else ("kept by two people",) * 2
+        )
+        yield (
+            f"judged alike: {what}",
+            Cell(f"{agreement.agreed:,} of {agreement.n:,}{share}", among=(id_, alike)),
+        )
+        yield f"Cohen's κ: {what}", replace(number(agreement.kappa, 2), among=(id_, over))
     for whose, counts, tag in (
         ("generated answers", v.machine, "judged by people"),
         ("answers of annotators", v.human, "with answers by annotators"),
     ):
         yield f"{whose} kept", Cell(f"{counts.kept:,} of {counts.proposed:,}", among=(id_, tag))
-    yield "answers added by adjudicators", f"{v.added:,}"
+    yield "answers added by adjudicators", counted(v.added, among=(id_, "with answers by adjudicators"))
 
 
 def _answers_by_type(v: VerificationStatistics, id_: str) -> Iterator[Row]:

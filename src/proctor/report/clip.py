@@ -223,7 +223,8 @@ def _tasks(made: ClipMaking) -> _Lines:
     said = {one.id: one.detail for one in made.gone}
     steps, lines = {"read": 3, "unreadable": 2}, _Lines()
     for id_, outcome in sorted(made.tasks.items(), key=lambda one: one[1] == "read"):
-        detail = f"{count(kept[id_], 'pair')} kept" if outcome == "read" else said.get(id_, "")
+        read = Cell(f"{count(kept[id_], 'pair')} kept", among=("pairs", f"task: {id_}"))
+        detail = read if outcome == "read" else said.get(id_, "")
         lines.append(((id_, outcome, detail), [f"writing: {x}" for x in _TASKS[: steps.get(outcome, 1)]]))
     return lines
 
@@ -243,6 +244,7 @@ def _each(made: ClipMaking) -> _Lines:
         verdicts = result.verdicts
         tags = [f"{p.dataset}: {p.position}", f"{p.dataset}: all", f"{p.level}, {p.category}"]
         tags += [*(f"writing: {step}" for step in _ENTRIES), "after: writing", "asked for"]
+        tags += [f"task: {p.details['task']}"] if p.details.get("task") in made.tasks else []
         tags.append("filters: " + ("failed" if result.failed_at else result.outcome))
         tags += [f"{title}: questions" for title, ids in sets.items() if p.id in ids]
         if item := items.get(p.id):

@@ -10,14 +10,15 @@ from typing import Final
 
 from proctor.exam.corrected import CorrectedScore
 from proctor.exam.prediction import Prediction
+from proctor.report.answers import NO_DESCRIPTIONS, answers
 from proctor.report.benchmark import benchmark_section, describe_exam, funnel_section, verification_section
 from proctor.report.data import Exam, ReportData, ReportOptions
 from proctor.report.highlights import highlights
 from proctor.report.judging import corrected_of, judging_section
 from proctor.report.naming import RunName
-from proctor.report.numbers import count, show_value
+from proctor.report.numbers import count, counted, show_value
 from proctor.report.page import write_page
-from proctor.report.parts import Page, Section
+from proctor.report.parts import Cell, Page, Section
 from proctor.report.results import results_section, standing_plot
 from proctor.report.standing import Line, Standing, lacks, stand
 
@@ -102,7 +103,7 @@ def _sections(data: ReportData, standings: list[Standing], options: ReportOption
 
 def _made(data: ReportData) -> Iterator[Section]:
     """Yield how the benchmark came about, which a page tells behind its examples."""
-    yield benchmark_section(data.about, data.exams)
+    yield benchmark_section(data.about, data.exams, {example.id for example in data.examples})
     yield from data.making
     if data.funnel:
         yield funnel_section(data.funnel, data.exams)
@@ -118,7 +119,9 @@ def _corrected(data: ReportData, exam: Exam) -> dict[str, CorrectedScore]:
     return {name: score for name, score in found.items() if score is not None}
 
 
-def _method(data: ReportData, standings: list[Standing], options: ReportOptions) -> Iterator[tuple[str, str]]:
+def _method(
+    data: ReportData, standings: list[Standing], options: ReportOptions
+) -> Iterator[tuple[str, str | Cell]]:
     yield from data.method
     yield (
         "intervals",
@@ -128,12 +131,7 @@ def _method(data: ReportData, standings: list[Standing], options: ReportOptions)
         ),
     )
     if data.missing_captions:
-        yield (
-            "not shown",
-            (
-                f"the descriptions of frames of {data.missing_captions:,} answers: the call store that holds them was not there"
-            ),
-        )
+        yield "answers whose descriptions of frames are not shown", _undescribed(data, standings)
     signatures: dict[str, list[str]] = {}
     for standing in standings:
         for line in standing.scored:
@@ -148,6 +146,14 @@ def _method(data: ReportData, standings: list[Standing], options: ReportOptions)
                 yield f"all answers of {line.name.label}", same
     for name, value in sorted(data.about.hashes.items()):
         yield f"hash: {name}", value
+
+
+def _undescribed(data: ReportData, standings: Sequence[Standing]) -> Cell:
+    """Return how many answers lack what the call store holds; each exam's open them."""
+    found = [(s.exam.id, answers(s).counts.get(NO_DESCRIPTIONS, 0)) for s in standings]
+    led = tuple(counted(n, among=(f"answers-{id_}", NO_DESCRIPTIONS)) for id_, n in found if n)
+    whole = led if sum(n for _, n in found) == data.missing_captions else (counted(data.missing_captions),)
+    return Cell(parts=whole, small="the call store that holds them was not there")
 
 
 def _same(records: Sequence[Prediction]) -> str:

@@ -27,13 +27,13 @@ from proctor.exam.kinds.documents_question import (
 )
 from proctor.exam.question import Question
 from proctor.exam.retrieval_scores import RetrievalTable
-from proctor.exam.style_overlap import OverlapRow, OverlapTable
+from proctor.exam.style_overlap import OverlapRow, OverlapTable, StyleClaim
 from proctor.exam.table import ScoreRow
 from proctor.metrics.figure import IntervalPlot
 from proctor.report.charts import counts_table
 from proctor.report.data import Exam
 from proctor.report.naming import without_address
-from proctor.report.numbers import count, counted, dollars, number, show_p, show_value
+from proctor.report.numbers import counted, dollars, number, show_p, show_value
 from proctor.report.parts import (
     Cell,
     Find,
@@ -62,6 +62,7 @@ __all__ = [
 
 _SAID: Final = 160
 """Characters of a question in a listing."""
+_LEFT_OUT: Final = "left out of the plan"
 _ROWS: Final = 20
 _CHARACTERS: Final = 1_500
 _NEAR: Final = 50
@@ -107,7 +108,15 @@ def writing_sections(
     parts: list[Part] = [Paragraph(text, beware=True) for text in filter(None, (*warnings, found.weak))]
     parts += _grids(summary.cells, exam)
     if found.impossible:
-        rows = tuple((c.style, c.combination, f"{c.questions:,}", c.reason) for c in found.impossible)
+        rows = tuple(
+            (
+                c.style,
+                c.combination,
+                counted(c.questions, among=("attempts", f"{_LEFT_OUT}: {c.style}, {c.combination}")),
+                c.reason,
+            )
+            for c in found.impossible
+        )
         head = ("style", "texts-tables-images", "questions", "why")
         note = "They were planned, and this corpus cannot fill them; nothing was asked for them."
         parts.append(Table("Left out of the plan", head, rows, note, digits=False))
@@ -119,7 +128,12 @@ def writing_sections(
     facts: tuple[tuple[str, str | Cell], ...] = (
         ("asked for", counted(summary.asked, among=("attempts", "asked for"))),
         *(
-            [("impossible here", f"{sum(c.questions for c in found.impossible):,}")]
+            [
+                (
+                    "impossible here",
+                    counted(sum(c.questions for c in found.impossible), among=("attempts", _LEFT_OUT)),
+                )
+            ]
             if found.impossible
             else []
         ),
@@ -136,7 +150,7 @@ def writing_sections(
         *([("candidates by", found.embedder)] if found.embedder else []),
     )
     yield Section("questions", "Questions about documents", tuple(parts), facts)
-    yield _attempts(found, questions, _each(summary, questions, attempts, modalities or {}))
+    yield _attempts(found, questions, _each(found, questions, attempts, modalities or {}))
 
 
 def _grids(cells: Sequence[Asked], exam: Exam | None) -> Iterator[Part]:
@@ -151,8 +165,8 @@ def _grids(cells: Sequence[Asked], exam: Exam | None) -> Iterator[Part]:
         return Heat(title, "style", combos, rows, high=high, digits=digits, **leads)
 
     made = {
-        s: [_made([c], exam, style=s, combination=combination(c.modalities)) if c else Cell()
-            for c in (at.get((s, name)) for name in combos)]
+        s: [_made([c], exam, f"{s}, {name}", style=s, combination=combination(c.modalities)) if c else Cell()
+            for name in combos for c in [at.get((s, name))]]
         for s in styles
     }  # fmt: skip
     finds = tuple(tuple(cell.find for cell in row) for row in made.values())
@@ -160,9 +174,10 @@ def _grids(cells: Sequence[Asked], exam: Exam | None) -> Iterator[Part]:
         "Share of the questions asked for that were made",
         lambda c: c.achieved / c.asked if c.asked else None,
         finds=finds,
+        among="attempts",
     )
     rows: tuple[Row, ...] = tuple(
-        (s, *row, _made([c for c in cells if c.style == s], exam, style=s)) for s, row in made.items()
+        (s, *row, _made([c for c in cells if c.style == s], exam, s, style=s)) for s, row in made.items()
     )
     yield Table("Asked for and made", ("style", *combos, "all"), rows)
     yield grid("Yield: questions by attempt", lambda c: c.yield_, among="attempts")
@@ -172,13 +187,14 @@ def _grids(cells: Sequence[Asked], exam: Exam | None) -> Iterator[Part]:
     ):
         known = [x for c in cells if (x := value(c)) is not None]
         if any(known):
-            yield grid(title, value, high=max(known), digits=digits, finds=finds)
+            yield grid(title, value, high=max(known), digits=digits, finds=finds, among="attempts")
 
 
-def _made(cells: Sequence[Asked], exam: Exam | None, **facets: str) -> Cell:
-    """Return how many questions were made of those asked for; it opens them where the exam asks them all."""
+def _made(cells: Sequence[Asked], exam: Exam | None, name: str, **facets: str) -> Cell:
+    """Return how many questions were made of those asked for; it opens them."""
     made = sum(c.achieved for c in cells)
-    return Cell(f"{made:,} of {sum(c.asked for c in cells):,}", find=_find(exam, made, facets))
+    led = counted(made, *_find(exam, made, facets), among=("attempts", f"{name}: made"))
+    return replace(led, text=f"{made:,} of {sum(c.asked for c in cells):,}")
 
 
 def _find(exam: Exam | None, n: int, facets: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -199,12 +215,16 @@ def _calls_each(cell: Asked) -> float | None:
 
 
 def _each(
-    summary: DocumentsSummary,
+    found: Writing,
     questions: Sequence[Question],
     attempts: Sequence[AttemptRecord],
     modalities: Mapping[str, str],
 ) -> Listing:
-    """Return every attempt with what became of it, refused ones first; a question that was asked for counts where its last one is."""
+    """Return every attempt with what became of it, refused ones first; a question that was asked for counts where its last one is.
+
+    Behind them stand questions that were not begun, and those that the plan left out.
+    """
+    summary = found.summary
     by_id = {q.id: q for q in questions}
     planned = {f"{c.style}/{render_combination(c.modalities)}": c for c in summary.cells}
     last = {a.target: a for a in attempts}
@@ -221,12 +241,22 @@ def _each(
         name = Cell(a.target)
         if a.outcome == "accepted" and (q := by_id.get(a.target)):
             name = Cell(q.text, item=q.id)
+            tags += [f"{cell.style}, {cell.combination}: made", f"{cell.style}: made"] if cell else []
             tags.append(f"attempts: {document_facts(q).attempts}")
             for what, mark in _answered(q).items():
                 tags += [f"answered {what}", f"answered {what}: {mark}"]
         sort = f"{cell.style}, {cell.combination}" if cell else ""
         lines.append(((name, sort, f"{a.number + 1}", outcome, a.detail), tags))
     lines += [(("–", "", "", "not begun", ""), ("asked for",))] * (summary.asked - len(last))
+    lines += [
+        (
+            (f"{name}/{n:04d}", name.replace("/", ", "), "", _LEFT_OUT, c.reason),
+            (_LEFT_OUT, f"{_LEFT_OUT}: {c.style}, {c.combination}"),
+        )
+        for c in found.impossible
+        for name in (f"{c.style}/{c.combination}",)
+        for n in range(1, c.questions + 1)
+    ]
     head = ("Question", "Style and sources", "Attempt", "Outcome", "Detail")
     return Listing.of("attempts", "Each attempt", head, lines)
 
@@ -264,7 +294,13 @@ def _attempts(found: Writing, questions: Sequence[Question], each: Listing) -> S
     ]
     if found.near_known:
         rows = tuple(
-            (Cell(m["id"], item=m["id"]), m["list"], m["by"], f"{m['value']:.2f}", m["other"][:200])
+            (
+                Cell(m["id"], item=m["id"]),
+                m["list"],
+                m["by"],
+                Cell(f"{m['value']:.2f}", item=m["id"]),
+                m["other"][:200],
+            )
             for m in found.near_known[:_NEAR]
         )
         head = ("question", "list", "by", "value", "text")
@@ -290,8 +326,7 @@ def _answered(question: Question) -> dict[str, str]:
     return {what: _best_mark(measured[name]) for name, what in _ANSWERED.items() if name in measured}
 
 
-def _difficulty(questions: Sequence[Question]) -> Iterator[Table]:
-    measured = [document_facts(q).difficulty for q in questions]
+def _difficulty(questions: Sequence[Question]) -> Iterator[Part]:
     columns = (*_MARKS.values(), _UNKNOWN)
     best = [_answered(q) for q in questions]
     answered: tuple[Row, ...] = tuple(
@@ -304,13 +339,8 @@ def _difficulty(questions: Sequence[Question]) -> Iterator[Table]:
         note = "Numbers of questions: a model answered them without what they cite, or with less of it, and its answer was marked."
         head = ("answered", *columns, "questions")
         yield Table("Difficulty: answers without the sources", head, answered, note)
-    worst = [m["gold_rank"] for m in measured if "gold_rank" in m]
-    each = [rank for m in measured for rank in m.get("gold_ranks", "").split()]
-    ranked = tuple(
-        _ranks(what, ranks)
-        for what, ranks in (("the worst one of a question", worst), ("every one", each))
-        if ranks
-    )
+    ranks, each = _cited_ranks(questions)
+    ranked = tuple(_ranks(what, own) for what, own in ranks.items() if own)
     if ranked:
         note = (
             "Ranks in a search for the question by words (BM25), counted from 1 over all sources. A source that shares no word with the "
@@ -318,6 +348,31 @@ def _difficulty(questions: Sequence[Question]) -> Iterator[Table]:
         )
         head = ("cited sources", "found", "best rank", "median of all", "last rank found")
         yield Table("Difficulty: ranks of the cited sources", head, ranked, note)
+        yield each
+
+
+_WORST: Final = "the worst one of a question"
+_EVERY: Final = "every one"
+
+
+def _cited_ranks(questions: Sequence[Question]) -> tuple[dict[str, list[str]], Listing]:
+    """Return the ranks of cited sources, and each of them."""
+    ranks: dict[str, list[str]] = {_WORST: [], _EVERY: []}
+    lines: list[tuple[Row, Iterable[str]]] = []
+    for q in questions:
+        measured, sources = document_facts(q).difficulty, gold_of(q)
+        worst, every = measured.get("gold_rank", ""), measured.get("gold_ranks", "").split()
+        own = every or [worst] * bool(worst)
+        place = own.index(worst) if worst in own else -1
+        for n, rank in enumerate(own):
+            tags = [_EVERY] * bool(every) + [_WORST] * (n == place)
+            for what in tags:
+                ranks[what].append(rank)
+            tags += [f"{what}: found" for what in tags if rank.isdigit()]
+            source = sources[n] if len(sources) == len(own) else ""
+            question = Cell(clip_line(q.text, _SAID), item=q.id)
+            lines.append(((source, question, f"{int(rank):,}" if rank.isdigit() else "not found"), tags))
+    return ranks, Listing.of("ranks", "Rank of each cited source", ("Source", "Question", "Rank"), lines)
 
 
 def _best_mark(marks: str) -> str:
@@ -334,7 +389,10 @@ def _ranks(what: str, ranks: Sequence[str]) -> Row:
     middle = (len(ranks) - 1) // 2
     median = f"{found[middle]:,}" if middle < len(found) else "not found"
     ends = (f"{found[0]:,}", f"{found[-1]:,}") if found else ("–", "–")
-    return (what, f"{len(found):,} of {len(ranks):,}", ends[0], median, ends[1])
+    led = Cell(among=("ranks", f"{what}: found"))
+    first, last = (replace(led, text=text) for text in ends)
+    of = replace(led, text=f"{len(found):,} of {len(ranks):,}")
+    return (what, of, first, Cell(median, among=("ranks", what)), last)
 
 
 def _seeds(found: Writing) -> Iterator[Table]:
@@ -386,6 +444,7 @@ def retrieval_section(
     exam: Exam | None = None,
     questions: Sequence[Question] = (),
     corpus: Corpus | None = None,
+    repeated: Sequence[tuple[str, str, str]] = (),
 ) -> Section:
     """Return how far retrievers found the cited sources of a set of questions.
 
@@ -396,13 +455,14 @@ def retrieval_section(
         exam: that asks the questions, where there is one.
         questions: of the set.
         corpus: that was searched.
+        repeated: sources that a ranking has once more: retriever, question and source.
     """
     parts = [Paragraph(table.told, beware=bool(table.lacking))]
     parts += [Paragraph(text, beware=True) for text in (*warnings, *table.notes)]
     return Section(
         f"retrieval-{which}",
         f"Retrieval ({which})",
-        (*parts, *_retrieval(which, table, exam, questions, corpus)),
+        (*parts, *_retrieval(which, table, exam, questions, corpus, repeated)),
     )
 
 
@@ -412,9 +472,14 @@ def _retrieval(
     exam: Exam | None,
     questions: Sequence[Question],
     corpus: Corpus | None,
+    repeated: Sequence[tuple[str, str, str]],
 ) -> Iterator[Part]:
-    gold, asked = _cited(which, questions, corpus), _searched(which, questions if exam is None else (), table)
-    led = partial(_retrieved, exam=exam, asked=asked)
+    gold, again = _cited(which, questions, corpus), _again(which, questions, repeated)
+    slices = {(c.n, f"cites={part}" if (part := c.measure.partition(" ")[2]) else c.slice)
+              for c in table.cells if c.slice == "all" or " " not in c.measure}  # fmt: skip
+    known = all(_find(exam, n, _facets(name)) for n, name in slices)
+    asked = _searched(which, () if known else questions, table)
+    led = partial(_retrieved, exam=exam, asked=asked.id, counts=asked.counts)
     measures = tuple(dict.fromkeys(c.measure for c in table.cells))
     overall = [m for m in measures if " " not in m]
     for measure in (m for m in overall if m.startswith("recall@")):
@@ -425,8 +490,8 @@ def _retrieval(
         )  # fmt: skip
         yield Led(plot, tuple(map(led, found)))
     for kind, title in (("style", "Retrieval by style"), ("modalities", "Retrieval by sources")):
-        slices = tuple(dict.fromkeys(c.slice for c in table.cells if c.kind == kind))
-        yield _recalls(title, table, overall, ("all", *slices), led)
+        of_kind = tuple(dict.fromkeys(c.slice for c in table.cells if c.kind == kind))
+        yield _recalls(title, table, overall, ("all", *of_kind), led)
     parts = tuple(
         msgspec.structs.replace(c, measure=measure, slice=f"cites={modality}")
         for c in table.cells
@@ -436,8 +501,8 @@ def _retrieval(
     )
     if parts:
         of_parts = msgspec.structs.replace(table, cells=parts)
-        slices = tuple(sorted({c.slice for c in parts}))
-        yield _recalls("Share of the cited sources of one modality", of_parts, overall, slices, led)
+        cited = tuple(sorted({c.slice for c in parts}))
+        yield _recalls("Share of the cited sources of one modality", of_parts, overall, cited, led)
     crossed = tuple(
         heat
         for measure in overall
@@ -447,9 +512,23 @@ def _retrieval(
     if crossed:
         yield Fold("Style and sources", crossed)
     if table.counts:
-        counts = tuple((k, counted(n, among=(gold.id, k))) for k, n in table.counts.items())
+        listed = {k: one for one in (gold, again) for k, n in one.counts.items() if n == table.counts.get(k)}
+        counts = tuple(
+            (k, counted(n, among=(listed[k].id, k) if k in listed else None)) for k, n in table.counts.items()
+        )
         yield Table("Counted in retrieval", ("what", "how many"), counts)
-    yield from (gold, asked)
+    yield from (gold, again, asked)
+
+
+def _again(which: str, questions: Sequence[Question], repeated: Sequence[tuple[str, str, str]]) -> Listing:
+    """Return each source that a ranking has once more."""
+    texts = {q.id: clip_line(q.text, _SAID) for q in questions}
+    lines = [
+        ((source, Cell(texts.get(id_, id_), item=id_), retriever), ["repeated in rankings"])
+        for retriever, id_, source in repeated
+    ]
+    head = ("Source", "Question", "Ranking")
+    return Listing.of(f"repeated-{which}", "Each source that a ranking repeats", head, lines)
 
 
 def _cited(which: str, questions: Sequence[Question], corpus: Corpus | None) -> Listing:
@@ -476,14 +555,20 @@ def _cited(which: str, questions: Sequence[Question], corpus: Corpus | None) -> 
 
 
 def _searched(which: str, questions: Sequence[Question], table: RetrievalTable) -> Listing:
-    """Return questions that no exam asks, with the slices that they are in."""
-    asked = [q for q in questions if q.id not in set(table.lacking)]
+    """Return questions that are no examples, with the slices that they are in; of rankings that failed for some, by retriever, too."""
+    lacking = set(table.lacking)
+    asked = [q for q in questions if q.id not in lacking]
     tags: dict[str, list[str]] = {q.id: [f"cites={m}" for m in cited_modalities(q)] for q in asked}
     for name, (kind, ids) in document_slices(asked).items():
         called = ", ".join(part.partition("=")[2] for part in name.split("/"))
         for id_ in ids:
             tags[id_].append(called if kind == "style-modalities" else name)
-    lines = [((clip_line(q.text, _SAID), ", ".join(gold_of(q))), tags[q.id]) for q in asked]
+    for retriever, by_cut in table.recalls.items():
+        ranked = next(iter(by_cut.values()), {})
+        if len(ranked) < len(asked):
+            for id_ in ranked.keys() & tags.keys():
+                tags[id_] += [f"{retriever}: {tag}" for tag in tags[id_] if ": " not in tag]
+    lines = [((Cell(clip_line(q.text, _SAID), item=q.id), ", ".join(gold_of(q))), tags[q.id]) for q in asked]
     return Listing.of(f"searched-{which}", "Each question", ("Question", "Cited sources"), lines)
 
 
@@ -510,10 +595,11 @@ def _recalls(
     return Table(title, head, rows, note)
 
 
-def _retrieved(row: ScoreRow | None, exam: Exam | None, asked: Listing) -> Cell:
+def _retrieved(row: ScoreRow | None, exam: Exam | None, asked: str, counts: Mapping[str, int]) -> Cell:
     if row is None:
         return number(None)
-    among = (asked.id, row.slice) if asked.counts.get(row.slice) == row.n else None
+    tags = (row.slice, f"{row.system}: {row.slice}")
+    among = next(((asked, tag) for tag in tags if counts.get(tag) == row.n), None)
     return replace(number(row), find=_find(exam, row.n, _facets(row.slice)), among=among)
 
 
@@ -544,63 +630,127 @@ def _crossed(
             yield Heat(title, "style", combos, rows, high=100.0, digits=1, finds=finds, among=among)
 
 
-def overlap_section(table: OverlapTable, warnings: Sequence[str] = (), exam: Exam | None = None) -> Section:
-    """Return how far styles overlap: two or more are claimed for a question."""
+def overlap_section(
+    table: OverlapTable,
+    warnings: Sequence[str] = (),
+    exam: Exam | None = None,
+    questions: Sequence[Question] = (),
+    claims: Sequence[StyleClaim] = (),
+) -> Section:
+    """Return how far styles overlap: two or more are claimed for a question.
+
+    Args:
+        table: the numbers.
+        warnings: what changed since.
+        exam: that asks the questions, where there is one.
+        questions: that were generated.
+        claims: what the model said of each of them.
+    """
+    each = _claimed(table, questions, claims)
+
+    def led(row: OverlapRow, share: float | None, what: str) -> Cell:
+        if each.tags:
+            return Cell(show_value(share), among=(each.id, f"{row.style}: {what}"))
+        return Cell(show_value(share), find=_of_style(row, exam) if share is not None else ())
+
     rows: tuple[Row, ...] = tuple(
         (
             row.style,
-            Cell(f"{row.n}", find=led),
-            *(
-                Cell(show_value(x), find=led if x is not None else ())
-                for x in (row.overlap, row.none, row.own)
-            ),
-            counted(row.unread, *led),
+            counted(row.n, *(() if each.tags else _of_style(row, exam)), among=(each.id, row.style)),
+            *(led(row, x, what) for x, what in ((row.overlap, "overlap"), (row.none, "no style"), (row.own, "own style"))),
+            counted(row.unread, among=(each.id, f"{row.style}: unread")),
         )
         for row in table.rows
-        for led in [_of_style(row, exam)]
-    )
+    )  # fmt: skip
     matrix = Heat(
         "Styles that are claimed, by the style that was meant, in percent", "meant", table.styles,
         tuple((row.style, tuple(row.claimed.get(s) for s in table.styles)) for row in table.rows), high=100.0, digits=1,
-        finds=tuple((_of_style(row, exam),) * len(table.styles) for row in table.rows),
+        finds=() if each.tags else tuple((_of_style(row, exam),) * len(table.styles) for row in table.rows), among=each.id,
     )  # fmt: skip
     head = ("style", "questions", "overlap %", "no style %", "own style %", "unread")
     note = "Overlap: two or more styles are claimed for a question."
     beware = [Paragraph(text, beware=True) for text in warnings]
-    return Section("overlap", "Style overlap", (*beware, Table("Overlap", head, rows, note), matrix))
+    return Section("overlap", "Style overlap", (*beware, Table("Overlap", head, rows, note), matrix, each))
+
+
+def _claimed(table: OverlapTable, questions: Sequence[Question], claims: Sequence[StyleClaim]) -> Listing:
+    """Return each question with the styles that are claimed for it; nothing where these are other questions than the table's."""
+    said: dict[str, list[StyleClaim]] = {}
+    for claim in claims:
+        said.setdefault(claim.qid, []).append(claim)
+    lines: list[tuple[Row, Iterable[str]]] = []
+    for q in questions:
+        own, meant = said.get(q.id, []), q.facets.get("style", "")
+        styles = [claim.style for claim in own if claim.said]
+        if len(own) < len(table.styles) or any(claim.said is None for claim in own):
+            tags = [f"{whose}: unread" for whose in (meant, "all")]
+        else:
+            whats = (
+                ("overlap",) * (len(styles) > 1)
+                + ("no style",) * (not styles)
+                + ("own style",) * (meant in styles)
+            )
+            tags = [
+                tag for whose in (meant, "all") for tag in (whose, *(f"{whose}: {what}" for what in whats))
+            ]
+            tags += [f"{whose}, {style}" for whose in (meant, "all") for style in styles]
+        line = (Cell(clip_line(q.text, _SAID), item=q.id), meant, ", ".join(styles))
+        lines.append((line, tags))
+    found = Listing.of("overlap", "Each question and its styles", ("Question", "Meant", "Claimed"), lines)
+    counts = found.counts
+    fits = all(
+        (counts.get(r.style, 0), counts.get(f"{r.style}: unread", 0)) == (r.n, r.unread) for r in table.rows
+    )
+    return found if claims and fits else Listing("overlap", replace(found.table, rows=()), ())
 
 
 def _of_style(row: OverlapRow, exam: Exam | None) -> Find:
     return _find(exam, row.n, {"style": row.style} if row.style != "all" else {})
 
 
-def concurrence_section(tables: Mapping[str, ConcurrenceTable | str]) -> Section | None:
+def concurrence_section(
+    tables: Mapping[str, ConcurrenceTable | str],
+    compared: Mapping[str, tuple[Sequence[Question], Sequence[Question]]] | None = None,
+) -> Section | None:
     """Return whether questions that were generated rank systems as those of a data set do.
 
     Args:
         tables: by what systems are ranked by; why there is none, in words.
+        compared: by the same, the questions of both benchmarks that every system has a mark for.
     """
     parts: list[Part] = []
     for by, table in tables.items():
         if isinstance(table, str):
             parts.append(Paragraph(f"{by}: {table}", beware=True))
-            continue
-        rows = tuple((without_address(s), f"{a:.2f}", f"{b:.2f}") for s, (a, b) in table.scores.items())
-        ends = (
-            f" [{table.low:.2f}, {table.high:.2f}]"
-            if table.low is not None and table.high is not None
-            else ""
-        )
-        tau = f"Kendall's tau-b {table.tau:.3f}{ends}" if table.tau is not None else "tau is not defined"
-        p = f", p {show_p(table.p)}" if table.p is not None else ""
-        notes = (
-            f"{tau}{p}",
-            f"{table.discordant} of {count(table.pairs, 'pair')} in opposite order",
-            *table.notes,
-        )
-        note = "; ".join(text.rstrip(".") for text in notes) + "."
-        parts.append(Table(f"Concurrence by {by}", ("system", *table.benchmarks), rows, note))
+        else:
+            parts += _concurring(by, table, (compared or {}).get(by, ((), ())))
     return Section("concurrence", "Concurrence", tuple(parts)) if parts else None
+
+
+def _concurring(by: str, table: ConcurrenceTable, compared: Sequence[Sequence[Question]]) -> Iterator[Part]:
+    id_, both = f"concurrence-{by}", "both"
+    lines = [
+        ((Cell(clip_line(q.text, _SAID), item=q.id), name), (name, both))
+        for name, questions in zip(table.benchmarks, compared, strict=True)
+        for q in questions
+    ]
+    fits = tuple(map(len, compared)) == table.questions
+    rows: tuple[Row, ...] = tuple(
+        (without_address(system), *(Cell(f"{x:.2f}", among=(id_, name)) for x, name in zip(scores, table.benchmarks, strict=True)))
+        for system, scores in table.scores.items()
+    )  # fmt: skip
+    note = "Mean over the questions that every system has a mark for."
+    yield Table(f"Concurrence by {by}", ("system", *table.benchmarks), rows, note)
+    ends = "" if table.low is None else f"{show_value(table.low, 2)} to {show_value(table.high, 2)}"
+    facts = [
+        ("Kendall's tau-b", "not defined" if table.tau is None else show_value(table.tau, 3), ends),
+        *([("p", show_p(table.p), "")] if table.p is not None else []),
+        ("pairs in opposite order", f"{table.discordant:,} of {table.pairs:,}", ""),
+    ]
+    led = tuple((name, Cell(text, small, among=(id_, both))) for name, text, small in facts)
+    told = " ".join(f"{text.rstrip('.')}." for text in table.notes)
+    yield Table(f"How alike both rank systems by {by}", ("", "value"), led, told)
+    yield Listing.of(id_, f"Each question that ranks by {by}", ("Question", "Set"), lines if fits else ())
 
 
 # -- evidence of a question ----------------------------------------------------------------------------------------

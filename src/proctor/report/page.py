@@ -28,6 +28,7 @@ from markupsafe import Markup, escape
 from proctor.records import atomic_write
 from proctor.report.figures import draw_figure, figure_guide
 from proctor.report.parts import (
+    LEFT,
     LINES,
     RARE,
     Cell,
@@ -57,6 +58,9 @@ _BRIEF: Final = 220
 """Characters of a text in the gallery, whose example has it in full."""
 _KEYS: Final = frozenset({"text", "run", "mark", "other", "other-mark", "than"})
 """Filters that every page has, as its address names them; a facet of such a name is told apart."""
+_MANY: Final = 60
+_MOST: Final = 400
+"""Values of a facet whose field is folded beyond ``_MANY`` of them, and left out beyond these."""
 _THAN: Final = ("better", "equal", "worse", "compared", "not compared")
 _ROOM: Final = 250_000
 """Characters of all lines of listings that scripts add; fewer where a page has more than ``_WHOLE`` with them."""
@@ -137,6 +141,7 @@ def _render(page: Page, room: int) -> str:
             region=_Regions(),
             rest=links.rest([*lists.values()], room),
             lines=LINES,
+            left=Cell(f"{page.left:,}", among=LEFT),
             charts=_parts(page.charts, said),
             open_examples=_OPEN,
             policy=content_policy(style, scripts),
@@ -184,7 +189,7 @@ class _Finder:
 
     Attributes:
         facets: of which there are some, but not one for each question: values by name.
-        rare: names of those that only numbers lead to; their fields are folded.
+        rare: names of those that only numbers lead to, or of many values; their fields are folded.
         than: how the first of two runs may stand.
         systems: that answered.
         codes: their marks.
@@ -196,9 +201,8 @@ class _Finder:
         for example in page.examples:
             for name, value in example.facets.items():
                 self._all.setdefault(name, set()).update(values_of(value))
-        most = {name: 400 if name in RARE else 60 for name in self._all}
-        self.facets = {name: sorted(v) for name, v in self._all.items() if 1 < len(v) <= most[name]}
-        self.rare = RARE & self.facets.keys()
+        self.facets = {name: sorted(v) for name, v in self._all.items() if 1 < len(v) <= _MOST}
+        self.rare = {name for name, values in self.facets.items() if name in RARE or len(values) > _MANY}
         self.than = _THAN
         self.systems = list(dict.fromkeys(name for a in answers for name in (a.system, *a.also)))
         self.codes = sorted({a.code for a in answers if a.code})
@@ -266,8 +270,13 @@ class _Links:
             return (f"#item-{self.places[cell.item]}",)
         if cell.find and (query := self.found.query(cell.find)) is not None:
             return "#examples", query
-        id_, tag = cell.among or ("", "")
-        return (f"#list-{id_}", _line(tag).unescape()) if tag in self.counts.get(id_, ()) else ()
+        for id_, tag in (
+            cell.among or ("", ""),
+            LEFT if cell.find else ("", ""),
+        ):  # what no example has is of those without room
+            if tag in self.counts.get(id_, ()):
+                return f"#list-{id_}", _line(tag).unescape()
+        return ()
 
     def rest(self, listings: Sequence[Listing], room: int) -> dict[str, tuple[str, int]]:
         """Return by listing the lines behind the first ones, packed, and how many these are; some, where not all have room."""

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from proctor.metrics.figure import Figure
 
 __all__ = [
+    "LEFT",
     "RARE",
     "AnswerView",
     "Cell",
@@ -166,6 +167,9 @@ class Listing:
         """Tag to the number of lines that have it, in order of appearance."""
         return dict(Counter(tag for tags in self.tags for tag in tags))
 
+
+LEFT: Final = ("left", "no room")
+"""Listing of the questions that are not among the examples, and the tag of its lines."""
 
 FEW: Final = 10
 """Values of fewer questions are grey in a table of shades."""
@@ -409,7 +413,7 @@ class Page:
         warning: shown loudly above everything (a rehearsal); empty for none.
         sections: in order.
         examples: shown in a section of their own after the others.
-        left: how many questions are not among the examples.
+        left: how many questions are not among the examples; they open the lines ``LEFT`` of a ``Listing``, where there is one.
         examples_title: heading of the examples.
         examples_note: what they are, in place of the sentence about questions.
         method: name and value of everything that has to be known to make it again.
@@ -423,7 +427,7 @@ class Page:
     left: int = 0
     examples_title: str = "Examples"
     examples_note: str = ""
-    method: tuple[tuple[str, str], ...] = ()
+    method: tuple[tuple[str, str | Cell], ...] = ()
     charts: tuple[Drawn, ...] = ()
     striking: Highlight | None = None
     gallery: tuple[Highlight, ...] = ()

@@ -94,18 +94,18 @@ def results_section(
         plot: whether the scores are drawn here, since they are not on top of the page.
     """
     exam = standing.exam
+    listed = answers(standing)
     parts: list[Part] = [Paragraph(text, beware=True) for text in exam.warnings]
     if not standing.lines:
         parts.append(Paragraph("There is no run yet. Scores and comparisons appear here once there is one."))
         return Section(exam.id, f"Results: {exam.title}", tuple(parts))
     parts += filter(None, [standing_plot(standing) if plot else None])
-    parts += _board(standing, corrected, calibrated=calibrated, level=level)
+    parts += _board(standing, corrected, listed.counts, calibrated=calibrated, level=level)
     parts += _further(standing)
     parts += _by_slices(standing)
     parts += view_parts(standing)
     parts += _pairs(standing, level)
     parts += _shown(standing)
-    listed = answers(standing)
     parts += _marks(standing, listed)
     parts += _letters(standing, listed)
     parts += _lacking(standing, listed)
@@ -123,7 +123,12 @@ def measure_title(measure: str) -> str:
 
 
 def _board(
-    standing: Standing, corrected: Mapping[str, CorrectedScore], *, calibrated: bool, level: float
+    standing: Standing,
+    corrected: Mapping[str, CorrectedScore],
+    listed: Mapping[str, int],
+    *,
+    calibrated: bool,
+    level: float,
 ) -> Iterator[Part]:
     people = any(line.run.name in corrected for line in standing.lines)
     chance = any((row := line.row()) is not None and row.chance is not None for line in standing.lines)
@@ -150,10 +155,12 @@ def _board(
                 else find_run(standing, line)
             )
             clusters = row.clusters or _clusters(standing, line)
+            tag = f"{label}: without a mark"
+            unmarked = (id_, tag) if listed.get(tag) == row.failed else None
             counts = [
                 counted(row.n, *marked),
                 counted(clusters, among=(f"clusters-{standing.exam.id}", f"with a mark: {label}")),
-                _odd(row.failed, *_marked(standing, line, "failed", row.failed, codes)),
+                _odd(row.failed, *_marked(standing, line, "failed", row.failed, codes), among=unmarked),
                 *(
                     _odd(n, among=(id_, f"{label}: {what}"))
                     for what, n, told in (
@@ -280,7 +287,8 @@ def _further(standing: Standing) -> Iterator[Part]:
         names = others[at : at + _TOGETHER]
         rows = [(run_cell(line), *(_other(standing, line, m) for m in names)) for line in standing.scored]
         first = [next(r for line in standing.scored if (r := line.row("all", m))) for m in names]
-        chances = (Cell(show_value(row.chance, 2 if row.raw else 1)) for row in first)
+        whole = (("exam", standing.exam.title),)
+        chances = (Cell(show_value(row.chance, 2 if row.raw else 1), find=whole) for row in first)
         rows.append((Cell("Guessing gets", tone="floor"), *chances))
         title = "Further measures" + (", continued" if at else "")
         yield Table(title, ("Run", *map(measure_title, names)), tuple(rows))
@@ -484,9 +492,13 @@ def _side_by_side(standing: Standing) -> Iterator[Part]:
         find=find_run(standing, a, other=b.name.label, than="compared"),
     )
     yield Table(title, head, ((label, *counts),))
-    for what, found in (("Won", won), ("Lost", lost)):
+    for what, than, found in (("Won", "better", won), ("Lost", "worse", lost)):
+        whole = find_run(standing, a, other=b.name.label, than=than)
         rows = tuple(
-            (Cell(texts[id_], item=id_), *(Cell(show_value(mark, 0), item=id_) for mark in (x, y)))
+            (
+                Cell(texts[id_], item=id_),
+                *(Cell(show_value(mark, 0), item=id_, find=whole) for mark in (x, y)),
+            )
             for id_, x, y in found[:_BESIDE_EACH]
         )
         if rows:

@@ -8,9 +8,12 @@ from typing import Final
 from proctor.ask.documents.record import AttemptRecord
 from proctor.corpus.collection import Corpus
 from proctor.errors import UserError
-from proctor.exam.concur import ConcurrenceTable, concur
+from proctor.exam.concur import ConcurrenceTable, MarkSheet, concur
 from proctor.exam.kinds.documents_question import ROLES
-from proctor.records import Dropped, is_there, iter_jsonl, read_json, read_jsonl
+from proctor.exam.question import Question
+from proctor.exam.retrieval_scores import RetrievalTable
+from proctor.exam.style_overlap import StyleClaim
+from proctor.records import Dropped, is_there, read_json, read_jsonl
 from proctor.report.data import Exam
 from proctor.report.documents import (
     Writing,
@@ -29,9 +32,13 @@ from proctor.stages.documents.reading import (
     CORPUS,
     QUESTION_SETS,
     WRITTEN,
+    QuestionSet,
     corpus_of,
+    find_run,
+    fits,
     load_written,
     questions_in,
+    run_names,
 )
 from proctor.stages.documents.retrieve import load_table
 from proctor.workspace import Workspace
@@ -79,9 +86,17 @@ def document_results(workspace: Workspace, exams: Sequence[Exam]) -> Iterator[Se
                 asked.get(which),
                 questions_in(workspace, which),
                 corpus_of(workspace),
+                tuple(_repeated(workspace, which, table)),
             )
     if (overlap := load_overlap(workspace)) is not None:
-        yield overlap_section(overlap, _outdated(workspace, "overlap"), asked.get("styled"))
+        path = workspace.file("overlap.jsonl")
+        yield overlap_section(
+            overlap,
+            _outdated(workspace, "overlap"),
+            asked.get("styled"),
+            questions_in(workspace, "styled"),
+            read_jsonl(path, StyleClaim) if is_there(path) else (),
+        )
     ours, theirs = sheets_of(workspace, "styled"), sheets_of(workspace, "data")
     found: dict[str, ConcurrenceTable | str] = {}
     for by in sorted(ours.keys() & theirs.keys()):
@@ -91,8 +106,41 @@ def document_results(workspace: Workspace, exams: Sequence[Exam]) -> Iterator[Se
             found[by] = concur(theirs[by], ours[by])
         except UserError as error:
             found[by] = error.message
-    if (section := concurrence_section(found)) is not None:
+    compared = {
+        by: (_marked(workspace, "data", theirs[by], table), _marked(workspace, "styled", ours[by], table))
+        for by, table in found.items()
+        if not isinstance(table, str)
+    }
+    if (section := concurrence_section(found, compared)) is not None:
         yield section
+
+
+def _marked(
+    workspace: Workspace, which: QuestionSet, sheet: MarkSheet, table: ConcurrenceTable
+) -> list[Question]:
+    """Return the questions of a set that every system which is compared has a mark for."""
+    marks = [sheet.marks[system] for system in table.systems]
+    return [q for q in questions_in(workspace, which) if all(own.get(q.id) is not None for own in marks)]
+
+
+def _repeated(
+    workspace: Workspace, which: QuestionSet, table: RetrievalTable
+) -> Iterator[tuple[str, str, str]]:
+    """Yield each source that a ranking has once more, with retriever and question."""
+    if not table.counts.get("repeated in rankings"):
+        return
+    corpus, lacking = corpus_of(workspace), set(table.lacking)
+    asked = questions_in(workspace, which)[: table.questions + len(lacking)]
+    for spec in run_names(workspace, which):
+        if not fits(workspace, asked, which, spec):
+            continue
+        for ranking in find_run(workspace, asked, which, spec).rankings:
+            seen: set[str] = set()
+            for id_ in ranking.ids if ranking.qid not in lacking else ():
+                kept = corpus.aliases.get(id_, id_)
+                if kept in seen:
+                    yield ranking.retriever, ranking.qid, kept
+                seen.add(kept)
 
 
 def _outdated(workspace: Workspace, stage: str) -> list[str]:
@@ -174,8 +222,6 @@ def documents_made_as(workspace: Workspace) -> Iterator[tuple[str, str]]:
             {(q.facets["style"], q.provenance.get("style_hash", "")) for q in questions}
         ):
             yield f"style: {style}", digest
-        attempts: Iterator[AttemptRecord] = iter_jsonl(workspace.file(ATTEMPTS_FILE), AttemptRecord)
-        yield "attempts on file", f"{sum(1 for _ in attempts):,}"
     for which in QUESTION_SETS:
         table = load_table(workspace, which)
         for name, signature in (table.runs if table is not None else {}).items():

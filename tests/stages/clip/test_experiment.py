@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
+from tests.report.opening import closed, miscounted
 from tests.stages.clip.material import (
     JUDGE,
     MADE,
@@ -91,6 +92,8 @@ def test_videos_without_steps_are_listed_and_the_report_has_its_sections(finishe
     for section in ("pairs", "clip-filters", "options", "clip-choice", "clip", "statistics"):
         assert f'id="{section}"' in page, section
     assert "This is a rehearsal" in page
+    assert closed(page) == {}
+    assert [*miscounted(page)] == []
 
 
 def test_again_nothing_is_sent_and_every_file_is_the_same(finished: Finished, tmp_path: Path) -> None:
