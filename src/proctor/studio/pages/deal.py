@@ -44,7 +44,7 @@ _POLICIES: Final[dict[PolicyName, tuple[str, str]]] = {
     ),
     "audit": (
         say("Doubted, and a blind share"),
-        say("The same, and a share of the others. Nobody is told which."),
+        say("The same, and a share of the others. Nobody sees which."),
     ),
 }
 _OVER: Final[dict[Over, str]] = {"type": say("Question types"), "activity": say("Activities")}
