@@ -383,6 +383,12 @@ def test_no_word_is_broken_inside_and_paper_holds_all_columns(browser: Any, tmp_
       }""")
     assert broken == []
     assert page.get_by_role("link", name="Examples").bounding_box()["x"] < 390  # reached without scrolling
+    page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    graphs = page.evaluate(
+        "[...document.querySelectorAll('.drawing')].filter((d) => d.clientWidth).map((d) => [d.scrollWidth, d.clientWidth])"
+    )
+    assert graphs != []
+    assert [wide for wide, room in graphs if wide > room] == []
     page.set_viewport_size({"width": 696, "height": 1000})  # A4 between its margins
     page.emulate_media(media="print")
     wide = page.evaluate(

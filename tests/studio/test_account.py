@@ -582,6 +582,13 @@ def test_settings_that_make_no_sense_change_nothing(site: Site, form: dict[str, 
     assert site.now(ana).settings == {}
 
 
+def test_who_never_agreed_is_not_said_to_have_agreed(site: Site) -> None:
+    page = site.signed_in(site.person("olga", "owner"), ready=False).get("/my").text
+    assert "You agreed to version" not in page
+    assert "You have not agreed to" in page
+    assert "You agreed to version 1" in site.signed_in(site.person()).get("/my").text
+
+
 def test_one_sees_and_ends_ones_sessions(site: Site) -> None:
     ana = site.person()
     here = site.signed_in(ana)

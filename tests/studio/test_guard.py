@@ -381,6 +381,7 @@ async def _call(
 # -- bodies ----------------------------------------------------------------------------------------
 
 JSON = {**OURS, "Content-Type": "application/json"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 def test_a_megabyte_is_taken_and_one_byte_more_is_not() -> None:
@@ -388,6 +389,21 @@ def test_a_megabyte_is_taken_and_one_byte_more_is_not() -> None:
     response = send("POST", content=b"x" * 1_000_001, headers=JSON)
     assert response.status_code == 413
     check_headers(response)
+
+
+def test_who_sends_too_much_from_a_page_gets_a_page_and_a_script_gets_data(office: Any) -> None:
+    ana = office.hire("ana")
+    path = "/my/settings"
+    page = office.client(ana).post(path, content=b"theme=" + b"x" * 10_000_000, headers=FORM)
+    assert (page.status_code, page.headers["content-type"]) == (413, "text/html; charset=utf-8")
+    assert "A form may hold at most one megabyte" in page.text
+    assert "Ana" in page.text
+    check_headers(page)
+    data = office.client(ana).post(
+        path, content=b"x" * 1_000_001, headers={**FORM, "Accept": "application/json"}
+    )
+    assert data.json()["title"] == "Too large"
+    assert office.now(ana).settings == {}
 
 
 def test_a_refusal_is_in_the_language_of_the_browser_or_of_the_project() -> None:

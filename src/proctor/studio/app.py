@@ -21,7 +21,7 @@ from proctor.errors import UserError
 from proctor.said import say
 from proctor.studio.bundles import Bundles, bundle
 from proctor.studio.context import Studio, studio_of
-from proctor.studio.guard import guarded
+from proctor.studio.guard import REFUSED, guarded
 from proctor.studio.language import LANGUAGES, choose, speak
 from proctor.studio.pages.demo import DEMO_ROUTES
 from proctor.studio.rendering import STATIC, compile_templates, problem, render, static_version, wants_page
@@ -158,10 +158,15 @@ async def _http(request: Request, error: Exception) -> Response:
         413: say("Too large"),
         429: say("Too fast"),
     }
-    title = titles.get(error.status_code, say("That did not work"))
-    details = {404: say("Check the address."), 405: say("This address does not accept such a request.")}
-    detail = details.get(error.status_code, error.detail)
-    response = _answer(request, error.status_code, title, detail)
+    status = request.scope.get(REFUSED, error.status_code)
+    title = titles.get(status, say("That did not work"))
+    details = {
+        404: say("Check the address."),
+        405: say("This address does not accept such a request."),
+        413: say("A form may hold at most one megabyte. Go back and shorten the text."),
+    }
+    detail = details.get(status, error.detail)
+    response = _answer(request, status, title, detail)
     response.headers.update(error.headers or {})
     return response
 

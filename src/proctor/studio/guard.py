@@ -32,6 +32,7 @@ __all__ = [
     "MAX_SOUND",
     "MICROPHONE",
     "POLICY",
+    "REFUSED",
     "SAFE_METHODS",
     "Guard",
     "HideTokens",
@@ -48,6 +49,8 @@ MICROPHONE: Final = "microphone=(self)"
 """Value of ``Permissions-Policy`` by which a page says that people speak on it; every other one is overruled."""
 CAMERA: Final = "camera=(self), microphone=(self)"
 """The same of a page on which people are filmed."""
+REFUSED: Final = "proctor.refused"
+"""Where the scope of a request says with which status the application answers it: no more than that is left of it."""
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY: Final = (
     "default-src 'self'; script-src 'self'; style-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -180,9 +183,12 @@ class Guard:
         if scope["method"] not in SAFE_METHODS and client is not None and self._is_proxy(client[0]):
             answer.unread = body
         refusal = self._refusal(scope, headers)
-        if refusal is _NOT_OURS and scope["method"] in SAFE_METHODS:
-            # People mistype addresses: they get the application's own page, which never sees what they typed.
+        mistyped = refusal is _NOT_OURS and scope["method"] in SAFE_METHODS
+        if mistyped or (refusal is _TOO_LARGE and b"text/html" in headers.get(b"accept", b"")):
+            # People mistype addresses and paste long texts: they get the application's own page, which never sees either.
             scope = {**scope, "path": _NOWHERE, "raw_path": _NOWHERE.encode(), "query_string": b""}
+            if not mistyped:
+                scope |= {"method": "GET", REFUSED: refusal[0]}
         elif refusal is not None:
             if self._reader is not None:
                 request = Request(scope)

@@ -257,6 +257,19 @@ def test_a_phone_shows_which_of_many_pages_this_is_and_states_on_one_line(demo: 
     assert 0 < max(heights) < 32  # a state is on one line, the day may be below it
 
 
+def test_a_long_name_makes_no_page_wider_than_a_phone(demo: Any, visit: Any) -> None:
+    from proctor.verify.desk import people
+
+    name = "Maximiliane-Friederike von und zu Oberhammerschmidt-Unterwolfratshausen"
+    long = demo.do(people.add, handle="long", name=name, role="coordinator", actor="cli", gate="open")
+    context = visit.context(demo, long, viewport={"width": 320, "height": 640}, locale="de-DE")
+    page = visit.open(context, "/my")
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+    assert page.locator(".who button").bounding_box()["x"] < 320
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert page.evaluate("document.querySelector('.bar').offsetHeight") < 80
+
+
 @pytest.mark.parametrize(
     ("handle", "path"), [("ana", "/my"), ("ana", "/"), ("farid", "/my"), ("farid", "/people"), ("farid", "/exports")]
 )  # fmt: skip

@@ -81,7 +81,7 @@ _KEYS: Final[tuple[tuple[str, str, str], ...]] = (
     ("submit", say("Submit"), "Mod+Enter"),
     ("yes", say("Yes"), "y"),
     ("no", say("No"), "n"),
-    ("own", say("Add an own answer"), "a"),
+    ("own", say("Add your own answer"), "a"),
     ("undo", say("Undo"), "z"),
     ("flag", say("Can't judge"), "f"),
     ("prev", say("Previous item"), "Alt+ArrowLeft"),

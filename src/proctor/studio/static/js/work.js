@@ -88,6 +88,6 @@ const page = startPage({
     ...Array.from({ length: 9 }, (_each, n) => ({
       id: `answer-${n + 1}`, group, label: _("Go to answer {n}", { n: n + 1 }), keys: [String(n + 1)], run: focusAnswer(n + 1),
     })),
-    { id: "own", group, label: _("Add an own answer"), keys: ["a"], run: () => !page.readOnly && isValid() && mayAdd && own.add() },
+    { id: "own", group, label: _("Add your own answer"), keys: ["a"], run: () => !page.readOnly && isValid() && mayAdd && own.add() },
   ],
 });
