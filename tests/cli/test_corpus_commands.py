@@ -60,7 +60,7 @@ def test_what_was_read_by_a_guess_is_not_left_out(tmp_path: Path, proctor: Comma
     assert built.status == 0, built.err
     assert (
         len({one.partition("#")[0] for one in ids(tmp_path / "w")}) == 3
-    )  # a text and a table of x.md, the other text
+    )  # a text and a table, the other text
     for told in (built, proctor("corpus", "info", tmp_path / "w")):
         assert "left out" not in told.out
         assert "read in an encoding that was guessed: 1 (corpus/dropped.jsonl says which" in told.out
