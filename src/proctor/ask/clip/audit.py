@@ -259,16 +259,6 @@ def _shuffled(things: Sequence[T], rng: random.Random) -> list[T]:
 # -- sound ---------------------------------------------------------------------------------------------------------
 
 
-def _after(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    for a, b in _shuffled(scene.pairs, rng):
-        yield Draft(_ask_after(a), b.told, (a.step, b.step))
-
-
-def _before(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    for a, b in _shuffled(scene.pairs, rng):
-        yield Draft(_ask_before(b), a.told, (a.step, b.step))
-
-
 def _between(scene: Scene, rng: random.Random) -> Iterator[Draft]:
     for a, b, c in _shuffled(scene.threes, rng):
         question = f"What does the person do between {a.name} and {c.name}?"
@@ -296,11 +286,6 @@ def _ask_neighbour(a: Act, b: Act, rng: random.Random) -> str:
 
 
 # -- vague ---------------------------------------------------------------------------------------------------------
-
-
-def _generic(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    for a, b in _shuffled(scene.pairs, rng):
-        yield Draft(_ask_neighbour(a, b, rng), rng.choice(_GENERIC), (a.step, b.step), "generic")
 
 
 def _not_an_answer(scene: Scene, rng: random.Random) -> Iterator[Draft]:
@@ -331,11 +316,6 @@ def _shorter_list(scene: Scene, rng: random.Random) -> Iterator[Draft]:
 
 
 # -- tricky --------------------------------------------------------------------------------------------------------
-
-
-def _repeated_step(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    for a, b in _shuffled(scene.repeated, rng):
-        yield Draft(_ask_after(a), b.told, (a.step, b.step), "several-answers")
 
 
 def _at_some_time(scene: Scene, rng: random.Random) -> Iterator[Draft]:
@@ -446,13 +426,19 @@ def _needed(scene: Scene, rng: random.Random) -> Iterator[Draft]:
 
 RULES: Final[Mapping[PlantedKind, Mapping[str, Rule]]] = {
     "vague": {
-        "generic": _generic,
+        "generic": lambda scene, rng: (
+            Draft(_ask_neighbour(a, b, rng), rng.choice(_GENERIC), (a.step, b.step), "generic")
+            for a, b in _shuffled(scene.pairs, rng)
+        ),
         "not-an-answer": _not_an_answer,
         "partial": _partial,
         "shorter-list": _shorter_list,
     },
     "tricky": {
-        "repeated-step": _repeated_step,
+        "repeated-step": lambda scene, rng: (
+            Draft(_ask_after(a), b.told, (a.step, b.step), "several-answers")
+            for a, b in _shuffled(scene.repeated, rng)
+        ),
         "at-some-time": _at_some_time,
         "artefact": _artefact,
         "wordplay": _wordplay,
@@ -466,8 +452,12 @@ RULES: Final[Mapping[PlantedKind, Mapping[str, Rule]]] = {
     },
     "blind-solvable": {"echo": _echo, "result": _result, "needed": _needed},
     "sound": {
-        "after": _after,
-        "before": _before,
+        "after": lambda scene, rng: (
+            Draft(_ask_after(a), b.told, (a.step, b.step)) for a, b in _shuffled(scene.pairs, rng)
+        ),
+        "before": lambda scene, rng: (
+            Draft(_ask_before(b), a.told, (a.step, b.step)) for a, b in _shuffled(scene.pairs, rng)
+        ),
         "between": _between,
         "first-of-two": _first_of_two,
     },

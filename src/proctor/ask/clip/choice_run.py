@@ -274,11 +274,14 @@ def leak_table(
 
 def _leak(results: Sequence[ChoiceResult], attempts: int, voters: int) -> RetryLeak:
     firsts: list[tuple[ChoiceResult, int]] = []
+    passed = []
     for result in results:
-        first = next((votes for a in result.attempts if (votes := _blind(a, voters))), None)
+        blind = [[v.right for v in a.votes if v.stage == "without_steps"] for a in result.attempts]
+        first = next((rights for rights in blind if len(rights) == voters), None)  # taken by everybody
         if first:
-            firsts.append((result, sum(vote.right for vote in first)))
-    passed = [any(_passed(a) for a in result.attempts) for result, _ in firsts]
+            firsts.append((result, sum(first)))
+            # a postponed attempt passed its blind vote too: only its fresh vote is lacking
+            passed.append(any(rights and 2 * sum(rights) <= len(rights) for rights in blind))
     accuracy = _share(sum(right for _, right in firsts), voters * len(firsts))
     needed = voters // 2 + 1
     chance = None if accuracy.share is None else leak_table(attempts, voters, [accuracy.share])[0]
@@ -298,18 +301,6 @@ def _leak(results: Sequence[ChoiceResult], attempts: int, voters: int) -> RetryL
         by_first_vote=tuple(_by_first_vote(firsts, right) for right in range(voters + 1)),
         table=leak_table(attempts, voters),
     )
-
-
-def _blind(attempt: ChoiceAttempt, voters: int) -> list[Vote]:
-    """Return the blind vote of an attempt; nothing where it was not taken by everybody."""
-    votes = [vote for vote in attempt.votes if vote.stage == "without_steps"]
-    return votes if len(votes) == voters else []
-
-
-def _passed(attempt: ChoiceAttempt) -> bool:
-    """True when an attempt passed its blind vote; a postponed one did when only its fresh vote is lacking."""
-    votes = [vote for vote in attempt.votes if vote.stage == "without_steps"]
-    return bool(votes) and 2 * sum(vote.right for vote in votes) <= len(votes)
 
 
 def _last_ok(result: ChoiceResult) -> ChoiceAttempt | None:

@@ -237,7 +237,10 @@ class _Making:
             inner = nested.get(placed.position, ())
             steps.append(_step(f"s{number}", placed, span.start, said.get(placed.position, "")))
             for n, substep in enumerate(inner, 1):
-                steps.append(_step(f"s{number}.{n}", _within_span(substep, span), span.start, ""))
+                # it may begin before its step does, and the clip with the step
+                start = min(max(substep.start, span.start), span.end)
+                shown = substep._replace(start=start, end=max(min(substep.end, span.end), start))
+                steps.append(_step(f"s{number}.{n}", shown, span.start, ""))
             self.counts["steps"] += 1
             self.counts["substeps"] += len(inner)
             self.counts["narrations"] += placed.position in said
@@ -267,12 +270,6 @@ def _span(clip: Clip, steps: Mapping[int, Placed]) -> _Span:
         if s.position in steps
     )
     return _Span(clip.id, clip.start, clip.end, inside)
-
-
-def _within_span(substep: Placed, span: _Span) -> Placed:
-    """Return a substep as the clip shows it: it may begin before its step does, and the clip with the step."""
-    start = min(max(substep.start, span.start), span.end)
-    return substep._replace(start=start, end=max(min(substep.end, span.end), start))
 
 
 def _step(id_: str, placed: Placed, origin: float, narration: str) -> ShownStep:

@@ -173,7 +173,9 @@ def typed_distractors(
     facts = _Facts.of(question)
     makers = {
         "order": _order,
-        "object": _object,
+        "object": lambda f: (
+            made for step in _untimely(f, f.others) for made in _with_object(f, _thing(step.text), step.id)
+        ),
         "quantity": lambda f: _changed(f, time=False),
         "time": lambda f: _changed(f, time=True),
         "other-step": _other_step,
@@ -323,8 +325,12 @@ def _beside(facts: _Facts, ids: frozenset[str] | set[str], word: str) -> frozens
 
 def _is_wrong_step(facts: _Facts, step: Line) -> bool:
     known = _content(step.text)
-    if any(_is_part(step.id, line.id) or _same(known, _content(line.text)) for line in facts.cited):
-        return False
+    for line in facts.cited:
+        # what is said of a step may be said of its substep too: s3.2 of s3
+        if step.id.startswith(f"{line.id}.") or line.id.startswith(f"{step.id}."):
+            return False
+        if _same(known, _content(line.text)):
+            return False
     if any(_same(known, _content(answer)) for answer in facts.question.answers):
         return False
     if known <= facts.names:
@@ -332,11 +338,6 @@ def _is_wrong_step(facts: _Facts, step: Line) -> bool:
     if _REPEATS.search(facts.question.text) and sum(_same(known, _content(s.text)) for s in facts.steps) > 1:
         return False
     return not facts.supports_as_well(known)
-
-
-def _is_part(one: str, other: str) -> bool:
-    """True when one step is a substep of the other (``s3.2`` of ``s3``): what is said of one may be said of both."""
-    return one.startswith(f"{other}.") or other.startswith(f"{one}.")
 
 
 def _meant(facts: _Facts) -> list[Line]:
@@ -403,7 +404,7 @@ def _swapped(facts: _Facts) -> Iterator[tuple[str, str]]:
     if found["link"].lower() == "after":
         one, other = other, one
     # the swapped answer says that ``other`` came first: no performance of it may
-    if any(not _surely_before(a, b) for a in one for b in other):
+    if any(a.end is None or b.start is None or a.end > b.start for a in one for b in other):
         return
     told = [step.id for step in (*one, *other)]
     origin = [id for id in told if id in facts.question.cites] or told
@@ -451,10 +452,6 @@ def _told_by(facts: _Facts, clause: str) -> list[Line]:
     ]
 
 
-def _surely_before(one: Line, other: Line) -> bool:
-    return one.end is not None and other.start is not None and one.end <= other.start
-
-
 # -- objects -----------------------------------------------------------------------------------------------------
 
 _ARTICLE = re.compile(r"^(?:(?:a|an|the|some)\s+)?(?P<noun>[a-z][a-z' -]*)\.?$", re.IGNORECASE)
@@ -475,11 +472,6 @@ def _thing(text: str) -> str:
     """Return the object of a step, at most four words, empty where none is found."""
     found = parse_phrase(text).object.strip(" .,").lower()
     return found if 0 < len(found.split()) <= 4 and "," not in found else ""
-
-
-def _object(facts: _Facts) -> Iterator[tuple[str, str]]:
-    for step in _untimely(facts, facts.others):
-        yield from _with_object(facts, _thing(step.text), step.id)
 
 
 def _with_object(facts: _Facts, thing: str, origin: str) -> Iterator[tuple[str, str]]:
@@ -526,6 +518,7 @@ def _other_video(facts: _Facts) -> Iterator[tuple[str, str]]:
     """Steps and objects of other videos that no step of this one tells of."""
     shape = _shape(facts)
     known = [_content(step.text) for step in facts.steps]
+    rights = [_content(answer) for answer in facts.question.answers]
     for sibling in facts.question.siblings:
         for step in sibling.steps:
             origin = f"{sibling.id}/{step.id}"
@@ -533,14 +526,8 @@ def _other_video(facts: _Facts) -> Iterator[tuple[str, str]]:
                 thing = _thing(step.text)
                 if not any(_content(thing) & words for words in known):
                     yield from _with_object(facts, thing, origin)
-            elif _is_elsewhere(facts, _content(step.text), known):
+            elif (told := _content(step.text)) and not any(_same(told, words) for words in (*known, *rights)):
                 yield from _said(shape, (step,), f"{sibling.id}/")
-
-
-def _is_elsewhere(facts: _Facts, words: frozenset[str], known: Sequence[frozenset[str]]) -> bool:
-    """True when neither a step nor a right answer of this video may tell of the same."""
-    rights = map(_content, facts.question.answers)
-    return bool(words) and not any(_same(words, other) for other in (*known, *rights))
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------

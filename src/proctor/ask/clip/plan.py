@@ -165,7 +165,11 @@ def plan_pairs(
             tasks += _tasks(clip, level, 0, dealt, per_call)
     rank = {clip.id: n for n, clip in enumerate(ordered)}
     tasks.sort(key=lambda task: rank[task.clip_id])
-    return PairPlan(tuple(tasks), dict(sorted(quota.items(), key=_cell_order)), per_clip, per_call, seed)
+    cells = sorted(
+        quota,
+        key=lambda c: (LEVELS.index(c.level), CATEGORIES.index(c.category), POSITIONS.index(c.position)),
+    )
+    return PairPlan(tuple(tasks), {cell: quota[cell] for cell in cells}, per_clip, per_call, seed)
 
 
 def tasks_for(
@@ -324,8 +328,3 @@ def _tasks(clip: ShownClip, level: Level, round: int, cells: Sequence[Cell], per
         )
         for number, start in enumerate(range(0, len(cells), per_call))
     ]
-
-
-def _cell_order(entry: tuple[Cell, int]) -> tuple[int, int, int]:
-    cell, _ = entry
-    return LEVELS.index(cell.level), CATEGORIES.index(cell.category), POSITIONS.index(cell.position)

@@ -145,16 +145,16 @@ class Examiner:
         if answer.strip(" .!*").casefold() in ("", _UNKNOWN):
             return Examined("", 0)
         request = mark_prompt(self.kit, question, reference, answer).request(self.marker, MARKING, "judge")
-        calls = yield from ask_until_read(request, _no_mark, _MARK_FORM)
+        calls = yield from ask_until_read(
+            request,
+            lambda text: Unreadable("no_verdict") if isinstance(read_mark(Reply(text=text)), Miss) else None,
+            _MARK_FORM,
+        )
         mark = read_mark(settled(calls[-1][1]))
         if isinstance(mark, Miss):
             _require_outcome(mark)
             return Examined(answer, None)
         return Examined(answer, mark)
-
-
-def _no_mark(reply: str) -> Unreadable | None:
-    return Unreadable("no_verdict") if isinstance(read_mark(Reply(text=reply)), Miss) else None
 
 
 def _require_outcome(miss: Miss) -> None:

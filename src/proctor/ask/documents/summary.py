@@ -178,9 +178,8 @@ def _cell(
     attempts = [a for target in members for a in by_target.get(target.id, ())]
     tried = sum(a.outcome not in UNTRIED for a in attempts)
     achieved = sum(target.id in accepted for target in members)
-    still_open = sum(
-        target.id not in accepted and _is_open(by_target.get(target.id, ())) for target in members
-    )
+    left = [by_target.get(target.id, ()) for target in members if target.id not in accepted]
+    still_open = sum(not made or made[-1].outcome == "budget_stop" for made in left)
     return Cell(
         style=style,
         combination=combination(modalities),
@@ -194,10 +193,6 @@ def _cell(
         cost=total_cost(attempts),
         yield_=_share(achieved, tried),
     )
-
-
-def _is_open(attempts: Sequence[AttemptRecord]) -> bool:
-    return not attempts or attempts[-1].outcome == "budget_stop"
 
 
 def _calls(attempts: Iterable[AttemptRecord]) -> int:

@@ -74,17 +74,17 @@ def _you_forgot(rng: random.Random, step: StepClass, lead: str) -> Answer:
 def _remedies(moment: Moment, step: StepClass, lead: str) -> Iterator[Answer]:
     """A suggestion for what can be made up for now, an intervention where something was done that cannot be undone."""
     after = moment.dependent(step)
-    if after is not None and after.phrase.verb in IRREVERSIBLE and _is_direct(moment, step, after):
+    if (
+        after is not None
+        and after.phrase.verb in IRREVERSIBLE
+        and any(a in moment.graph.successors(b) for b in step.ids for a in after.ids)
+    ):
         text = f"you have to start over from there, because you {after.phrase.past} before you had {step.phrase.participle}"
         yield answer(f"{lead}{text}", "intervention", (*step.ids, *after.ids))
     elif any(step.key == c.key for c in moment.repairs):
         yield answer(
             f"{lead}you have to {step.phrase.imperative} before you continue", "suggestion", step.ids
         )
-
-
-def _is_direct(moment: Moment, before: StepClass, after: StepClass) -> bool:
-    return any(a in moment.graph.successors(b) for b in before.ids for a in after.ids)
 
 
 def _nothing_missing(moment: Moment, rng: random.Random, lead: str) -> tuple[Answer, ...]:

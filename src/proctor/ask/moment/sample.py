@@ -126,7 +126,10 @@ class Pool:
         change it.
         """
         by_recording: dict[int, list[int]] = defaultdict(list)
-        for position in sorted(self.members.get(cell, ()), key=self._luck_of):
+        for position in sorted(
+            self.members.get(cell, ()),
+            key=lambda p: bytes(self._luck[p * _LUCK_BYTES : (p + 1) * _LUCK_BYTES]),
+        ):
             by_recording[self.recording_of[position]].append(position)
         turns: list[list[int]] = []
         for number in sorted(by_recording, key=lambda n: self._key(self.recordings[n])):
@@ -135,9 +138,6 @@ class Pool:
                     turns.append([])
                 turns[turn].append(position)
         return [position for turn in turns for position in turn]
-
-    def _luck_of(self, position: int) -> bytes:
-        return bytes(self._luck[position * _LUCK_BYTES : (position + 1) * _LUCK_BYTES])
 
     def _key(self, text: str) -> bytes:
         return hashlib.sha256(f"{self._seed}\0{text}".encode()).digest()[:_LUCK_BYTES]
@@ -329,14 +329,18 @@ class _Draw:
         """Draw until there are ``total``, or every cell is at its limit or has no more to give."""
         waiting = {cell for cell, limit in limits.items() if self.drawn[cell] < limit}
         while waiting and len(self.chosen) < total:
-            cell = min(waiting, key=self._turn)
+            # the type furthest from its share, then its clean or noisy half, then the cell itself
+            cell = min(
+                waiting,
+                key=lambda c: (
+                    self.drawn[c.type] / max(1, self._share[c.type]),
+                    self.drawn[c[:2]],
+                    self.drawn[c],
+                    c,
+                ),
+            )
             if not self._take(cell, set()) or self.drawn[cell] >= limits[cell]:
                 waiting.remove(cell)
-
-    def _turn(self, cell: Cell) -> tuple[float, int, int, Cell]:
-        """Sort key: the type furthest from its share, then its clean or noisy half, then the cell itself."""
-        type_ = self.drawn[cell.type] / max(1, self._share[cell.type])
-        return type_, self.drawn[cell[:2]], self.drawn[cell], cell
 
     def _take(self, cell: Cell, tried: set[Cell]) -> bool:
         """Choose one more example of a cell, if there is a way.

@@ -207,9 +207,9 @@ class Asker:
             template = _WITHOUT[category]
         wrong = entry.mistaken if category == STEP else category in entry.kinds
         right = options.index(facts.used) if options else -1
-        values = (
-            [Text(text="no" if wrong else "yes")] if not options else _picks(right, len(options), wrong=wrong)
-        )
+        values: list[Text | Pick] = [Text(text="no" if wrong else "yes")]
+        if options:  # the one that the step names, or any other where something else was used
+            values = [Pick(option=n) for n in range(len(options)) if (n == right) != wrong]
         question = Question(
             id=f"{of}{'/' if of else ''}{entry.id}:{category}:{template.name}",
             kind="step",
@@ -261,11 +261,6 @@ class Asker:
 def _nouns(text: str) -> set[str]:
     """Return the words of a text, one or many of a thing alike: "tomatoes" beside "tomato" is no other option."""
     return {singular(word) or word for word in re.findall(r"[a-z]+", text.lower())}
-
-
-def _picks(right: int, options: int, *, wrong: bool) -> list[Text | Pick]:
-    """Return the options that are right: the one that the step names, or any other where something else was used."""
-    return [Pick(option=n) for n in range(options) if (n == right) != wrong]
 
 
 def _worded(template: Template, entry: Entry, facts: _Facts, *, masked: bool) -> str:
