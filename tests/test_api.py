@@ -264,3 +264,11 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     code = "import sys, proctor; print(*[m for m in ('numpy', 'typer', 'msgspec', 'sqlalchemy', 'scipy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_a_dataset_reads_and_checks_a_folder_by_its_name() -> None:
+    plain = proctor.load_dataset("plain")
+    folder = sample()
+    assert plain.read(str(folder)) == plain.read(folder)
+    assert plain.check(str(folder)) == plain.check(folder)
+    assert [*plain.iter_records(str(folder))] == [*plain.iter_records(folder)]

@@ -11,6 +11,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -313,7 +314,7 @@ class Dataset:
     homepage: str
     files: tuple[DataFile, ...]
     read: Callable[..., ReadResult]
-    check: Callable[[Path], tuple[Finding, ...]]
+    check: Callable[..., tuple[Finding, ...]]
     kind: Kind = "recordings"
     iterate: Iterate | None = None
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -329,8 +330,13 @@ class Dataset:
     performances: Callable[[Path], Performances] | None = None
     spreads: bool = False
 
+    def __post_init__(self) -> None:
+        """Let a folder be a string, too, as everywhere in Python."""
+        for name in ("read", "check"):
+            object.__setattr__(self, name, partial(_in_folder, getattr(self, name)))
+
     def iter_records(
-        self, root: Path, corrections: Corrections = "corrected", log: Log | None = None, **options: str
+        self, root: Path | str, corrections: Corrections = "corrected", log: Log | None = None, **options: str
     ) -> Iterator[Any]:
         """Yield the records one by one; a reader without ``iterate`` reads all of them first.
 
@@ -340,7 +346,7 @@ class Dataset:
         self.check_options(options)
         log = log if log is not None else Log()
         if self.iterate is not None:
-            yield from self.iterate(root, corrections, log, **options)
+            yield from self.iterate(Path(root), corrections, log, **options)
             return
         result = self.read(root, corrections, **options)
         _tell(log, result)
@@ -394,6 +400,10 @@ class Dataset:
             for f in self.files
             if f.sha256 and (root / f.path).is_file() and file_sha256(root / f.path) != f.sha256
         )
+
+
+def _in_folder(act: Callable[..., Any], root: Path | str, *given: Any, **options: Any) -> Any:
+    return act(Path(root), *given, **options)
 
 
 def reader(
