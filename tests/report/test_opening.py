@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import msgspec
+from tests.documents import document, items_of
 from tests.report.exams import make_run, small_data, small_exam, small_items
 from tests.report.opening import closed, miscounted
 from tests.report.pages import listed
@@ -85,6 +87,15 @@ def test_values_that_a_composition_does_not_list_are_opened_and_many_of_them_can
     fields, _, folded = text.partition('<details class="rare">')
     assert 'data-key="place"' not in fields
     assert 'data-key="place"' in folded
+
+
+def test_a_cluster_of_one_question_opens_it() -> None:
+    exam = Exam("documents", "documents", tuple(items_of([document("q1"), document("q2")])))
+    cards = tuple(example_cards(stand(exam, QUICK), lambda _: Evidence(), {}, {}))
+    text = render_page(compose(ReportData(exams=(exam,), examples=cards), QUICK))
+    assert closed(text) == {}
+    lines = text.partition('id="list-clusters-documents"')[2].partition("</table>")[0]
+    assert re.findall(r'<td><a href="#item-(\d)"><bdi>1</bdi>', lines) == ["1", "2"]
 
 
 def test_what_one_stage_dropped_twice_of_one_thing_stands_in_two_lines() -> None:
