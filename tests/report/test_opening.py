@@ -136,6 +136,7 @@ def test_agreement_of_people_and_machines_opens_what_they_judged() -> None:
         12,
     )
     assert opened[people, "answers added by adjudicators", "value"][1] == 1
+    assert opened[people, "Cohen's κ: questions", "value"][1] == 12
     (table,) = (p for p in section.parts if isinstance(p, Table) and p.title == "Machines against people")
     lists = (p for p in section.parts if isinstance(p, Listing))
     of_questions = Section("s", "S", (replace(table, rows=table.rows[:1]), *lists))
