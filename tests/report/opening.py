@@ -19,7 +19,7 @@ NO_QUESTIONS: Final = {
     r"Each attempt.*: Attempt|Each vote: Attempt": "which attempt the line is",
     r"Each (clip|video).*: (Seconds|Task)": "where in its video the line is, and what is done there",
     r"Rank of each cited source: Rank": "the rank of the line",
-    r"What became of each: Detail|Each .*: (Detail|Why|Said|What|Chose)": "words of the line",
+    r"What became of each: Detail|Each (?!task).*: (Detail|Why|Said|What|Chose)": "words of the line",
     r"Each question: Cited sources|Answers: .*: (Answer|What)": "words of the line",
     r"Each attempt: Style and sources|Left out of the plan: why": "words of the line",
 }
@@ -30,7 +30,7 @@ _NO_COUNT: Final = re.compile(
 )
 """Columns of whole numbers that are no counts of the lines which they open: means, ranks, calls and answers of these."""
 _NUMBER: Final = re.compile(r"[≥<+−]?\s?\$?(?=[\d.,]*[1-9])\d[\d,.]*(?![\w#/-])")
-_LAST: Final = re.compile(r"(?:^|.*(?<! of) )(?P<n>(?=[\d,]*[1-9])\d[\d,]*)$")
+_LAST: Final = re.compile(r"(?:^|.*(?<! of) )(?P<n>(?=[\d,]*[1-9])\d[\d,]*)(?: pairs? kept)?$")
 _VOID: Final = frozenset(
     {"br", "img", "meta", "input", "wbr", "line", "rect", "circle", "path", "use", "image", "link"}
 )

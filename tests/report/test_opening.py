@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import msgspec
+from tests.documents import document, items_of
 from tests.report.exams import make_run, small_data, small_exam, small_items
 from tests.report.opening import closed, miscounted
 from tests.report.pages import listed
@@ -87,6 +89,15 @@ def test_values_that_a_composition_does_not_list_are_opened_and_many_of_them_can
     assert 'data-key="place"' in folded
 
 
+def test_a_cluster_of_one_question_opens_it() -> None:
+    exam = Exam("documents", "documents", tuple(items_of([document("q1"), document("q2")])))
+    cards = tuple(example_cards(stand(exam, QUICK), lambda _: Evidence(), {}, {}))
+    text = render_page(compose(ReportData(exams=(exam,), examples=cards), QUICK))
+    assert closed(text) == {}
+    lines = text.partition('id="list-clusters-documents"')[2].partition("</table>")[0]
+    assert re.findall(r'<td><a href="#item-(\d)"><bdi>1</bdi>', lines) == ["1", "2"]
+
+
 def test_what_one_stage_dropped_twice_of_one_thing_stands_in_two_lines() -> None:
     gone = (Dropped("a#", "stray", "Hello"), Dropped("a#", "stray", "Bye"), Dropped("b", "short"))
     funnel = (
@@ -125,6 +136,7 @@ def test_agreement_of_people_and_machines_opens_what_they_judged() -> None:
         12,
     )
     assert opened[people, "answers added by adjudicators", "value"][1] == 1
+    assert opened[people, "Cohen's κ: questions", "value"][1] == 12
     (table,) = (p for p in section.parts if isinstance(p, Table) and p.title == "Machines against people")
     lists = (p for p in section.parts if isinstance(p, Listing))
     of_questions = Section("s", "S", (replace(table, rows=table.rows[:1]), *lists))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from tests.exam.kinds.test_order_marks import made
+from tests.report.opening import closed, miscounted
 
 from proctor.errors import UserError
 from proctor.exam.prediction import Prediction
@@ -16,7 +17,10 @@ from proctor.exam.table import ScoreTable
 from proctor.records import Dropped, read_json, read_jsonl
 from proctor.report.compose import compose
 from proctor.report.data import ReportData, ReportOptions
+from proctor.report.examples import Evidence, example_cards
+from proctor.report.page import render_page
 from proctor.report.parts import Cell, Table
+from proctor.report.standing import stand
 from proctor.stages.answers import read_answers
 from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.judge import judge
@@ -134,14 +138,18 @@ def test_two_models_and_the_floors_over_http(manuals: Path, tmp_path: Path) -> N
     assert stored.row(measure="valid_order").asked == 1
     pairs = {(c.a, c.b) for c in table.comparisons}
     assert len(pairs) == len(lines) * (len(lines) - 1) // 2
-    exams = load_exams(Workspace(root), ())
-    page = compose(ReportData(exams=exams), ReportOptions(resamples=200))
+    exams, options = load_exams(Workspace(root), ()), ReportOptions(resamples=200)
+    cards = tuple(example_cards(stand(exams[0], options), lambda _: Evidence(), {}, {}))
+    page = compose(ReportData(exams=exams, examples=cards), options)
     tables = [part for section in page.sections for part in section.parts if isinstance(part, Table)]
     further = next(t for t in tables if t.title == "Further measures")
     assert further.head[1:3] == ("Whole order right", "Lq, steps")
     last = further.rows[-1][2]
     assert isinstance(last, Cell)
     assert last.text == "2.81"  # five steps: 2.79, and a little more where several orders are right
+    assert last.find == (("exam", exams[0].title),)
+    assert closed(render_page(page)) == {}
+    assert [*miscounted(render_page(page))] == []
 
 
 def test_a_dry_run_sees_the_pictures_and_asks_for_every_pair(manuals: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 from proctor.exam.choice import CREDIT, CUT_OFF
 from proctor.exam.choice_scores import Turn, read_turns
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item, Order
 from proctor.report.parts import Cell, Listing, Row
 from proctor.report.plaintext import clip_line
 from proctor.report.standing import Line, Standing, lacks
@@ -45,7 +46,8 @@ def mark_codes(standing: Standing, line: Line) -> Counter[str]:
 
 def answers(standing: Standing) -> Listing:
     """Return answers without a mark, and those of which a letter was read or that saw less than they should, each with its run."""
-    texts = {item.id: clip_line(item.question.text, _SAID) for item in standing.exam.items}
+    items = {item.id: item for item in standing.exam.items}
+    texts = {id_: clip_line(item.question.text, _SAID) for id_, item in items.items()}
     names = standing.names
     lines: list[tuple[Row, Iterable[str]]] = []
     seen: set[tuple[str, str, str]] = set()
@@ -63,7 +65,8 @@ def answers(standing: Standing) -> Listing:
             read = read_turns(standing.exam.items, line.run.predictions, line.run.judgements)
         for p, turn in zip(line.run.predictions, read, strict=True):
             less = [*_less(p, line.run.captions)]
-            found = (*less, *_letters(turn, asked=bool(line.run.judgements)))
+            letters = _letters(turn, asked=bool(line.run.judgements))
+            found = (*less, *letters, *(() if by_draw(line) else _order(p, items.get(p.item_id))))
             tags = [f"{line.name.label}: {what}" for what in found] + [
                 x for x in less if x == NO_DESCRIPTIONS
             ]
@@ -100,6 +103,21 @@ def _letters(turn: Turn | None, *, asked: bool) -> Iterator[str]:
         yield "right" if choice.right else "wrong"
         if asked:
             yield from ("matched", "matched by a model") if choice.rule == "matched" else ("read by rule",)
+
+
+def _order(p: Prediction, item: Item | None) -> Iterator[str]:
+    """Yield what is counted of an order that was read from a reply."""
+    if item is None or p.answer is None or not isinstance(item.question.form, Order):
+        return
+    from proctor.exam.kinds.order_marks import slot_texts
+    from proctor.exam.kinds.order_reply import read_order
+
+    read = read_order(p.answer, slot_texts(item))
+    if (made := read.repaired) is None:
+        yield from ("unparsed", f"unparsed: {read.rule}")
+        return
+    yield from ("read", "repaired")[: 1 + made.repaired]
+    yield from (f"repaired: {name}" for name in ("unknown", "repeated", "missing") if getattr(made, name))
 
 
 def _said(turn: Turn | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -94,6 +95,8 @@ def test_videos_without_steps_are_listed_and_the_report_has_its_sections(finishe
     assert "This is a rehearsal" in page
     assert closed(page) == {}
     assert [*miscounted(page)] == []
+    kept = re.findall(r'data-tag="task: [^"]+"><bdi>(\d+) pairs? kept', page)
+    assert sum(map(int, kept)) == len(read_jsonl(root / "pairs.jsonl", ClipPair))
 
 
 def test_again_nothing_is_sent_and_every_file_is_the_same(finished: Finished, tmp_path: Path) -> None:
