@@ -10,6 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 import msgspec
+import pytest
 
 from proctor.stages.studio import open_desk
 from proctor.studio.slices import keep_slice
@@ -82,6 +83,7 @@ def perform(bench: Path, video: bytes) -> Says:
 @contextmanager
 def opened_studios() -> Iterator[list[str]]:
     """Let ``proctor studio`` end when somebody has opened its first page, where it would serve on; yield what the pages were."""
+    pytest.importorskip("starlette", reason="the extra 'studio' is not installed")
     from starlette.testclient import TestClient
 
     from proctor.studio import server

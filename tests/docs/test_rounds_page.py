@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from tests.docs.outsider import sections, these, type_all, types
 from tests.docs.people import Says, opened_studios, perform, take_part
-from tests.media.make_video import Recipe, make_video
 from tests.study import study_bench
 from tests.typed import proctor
 
@@ -150,26 +149,26 @@ def test_manuals_are_put_in_order(home: Path) -> None:
     follow("Ordering", home, round_collect=lambda: take_part(home / "bench", "order", "ana", says=orders))
 
 
-def webm(path: Path) -> bytes:
-    make_video(path, Recipe(times=range(20), codec="libvpx"))
-    return path.read_bytes()
+def film(path: Path, frames: int, codec: str) -> Path:
+    pytest.importorskip("av", reason="the extra 'video' is not installed")
+    from tests.media.make_video import Recipe, make_video
+
+    return make_video(path, Recipe(times=range(frames), codec=codec))
 
 
 @types("rounds.md", commands=these(SECTIONS["Recordings"]))
 def test_recordings_are_made(home: Path) -> None:
-    pytest.importorskip("av", reason="the extra 'video' is not installed")
     write_soup(home)
     assert proctor("capture", "plan", "bench", "--graphs", "activities", "--people", 1).status == 0
-    says = perform(home / "bench", webm(home / "a.webm"))
+    says = perform(home / "bench", film(home / "a.webm", 20, "libvpx").read_bytes())
     follow("Recordings", home, round_collect=lambda: take_part(home / "bench", "record", "p01", says=says))
     assert [*(home / "bench/capture/recordings").glob("*/raw/tablet-1/tablet-1.webm")]
 
 
 @types("rounds.md", commands=these(SECTIONS["Timelines"]))
 def test_recordings_are_annotated(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("av", reason="the extra 'video' is not installed")
     (home / "kitchen").mkdir()
-    make_video(home / "kitchen" / "soup_1.mp4", Recipe(times=range(300)))
+    film(home / "kitchen" / "soup_1.mp4", 300, "libx264")
     (home / "recipe.txt").write_text("\n".join(STEPS))
     (home / "bench").mkdir()
     spoken = "0123abcd-0000-4000-8000-0123456789ab"
