@@ -39,11 +39,15 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 os.environ["SSL_CERT_FILE"] = str(REPOSITORY / "tests" / "data" / "nobody.pem")
 
 
+gc.disable()  # until everything is collected
+
+
 def pytest_collection_finish() -> None:
     """Keep what was collected out of the collector of garbage: it would look through twenty thousand tests again and again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.axe import look_with_axe
 from tests.media.make_video import Recipe, make_video
-from tests.patience import wait_until
+from tests.patience import LOW_PRIORITY_PATIENCE, wait_until
 from tests.studio.chromium import Chromium
 from tests.studio.walk.conftest import Site, Visit
 
@@ -88,7 +88,8 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kitchen]:
 
 
 def ready(page: Any) -> Any:
-    wait_until(lambda: page.evaluate("document.querySelector('#clip').readyState >= 2"))
+    playable = "document.querySelector('#clip').readyState >= 2"
+    wait_until(lambda: page.evaluate(playable), LOW_PRIORITY_PATIENCE, what="the clip")
     return page
 
 
@@ -286,7 +287,8 @@ def test_an_order_mistake_is_proposed_and_decided(kitchen: Kitchen, visit: Visit
         press(page, frame, keys)
     page.wait_for_selector(".proposal")
     assert "Order? Step 2 Chop <half> of it began before step 1" in page.text_content(".proposal")
-    assert page.locator("#notes li").count() == 4  # two gaps, an overlap
+    # The server says them: two gaps, an overlap.
+    wait_until(lambda: page.locator("#notes li").count() == 4, what="the notes")
     page.click("#submit")
     wait_until(lambda: "order mistake" in page.text_content("#form-error"))
     page.click(".proposal [data-act=to]")
