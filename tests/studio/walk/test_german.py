@@ -32,6 +32,20 @@ def test_longer_words_fit_narrow_screens(demo: Any, visit: Any) -> None:
     assert problems == []
 
 
+def test_an_owner_sees_every_page_s_link_and_numbers_as_german_has_them(demo: Any, visit: Any) -> None:
+    person = demo.rows("people", handle="farid")[0]
+    speak_german(demo, person)
+    page = visit.open(visit.context(demo, person), "/dashboard")
+    strip = page.locator(".bar nav")
+    assert strip.locator("a").last.inner_text() == "Verlauf"
+    assert strip.evaluate(
+        "nav => nav.scrollWidth <= nav.clientWidth"
+    )  # a mouse has nothing to scroll it with
+    words = page.locator("main").inner_text()
+    assert "0,90" in words
+    assert re.findall(r"(?<![\d,])[.,]\d\d(?!\d)|\b0\.\d+", words) == []
+
+
 def test_somebody_judges_an_item_in_german(demo: Any, visit: Any, wait_for: Any) -> None:
     person = demo.hire()
     speak_german(demo, person)
