@@ -151,6 +151,13 @@ def test_values_are_filled_into_the_translation(german: Any) -> None:
     assert language.translated("late") == "late"  # what people wrote is nobody's to translate
 
 
+def test_a_number_that_begins_with_its_point_has_a_nought_before_the_comma(german: Any) -> None:
+    numbers = (".90", "−.25", "1,234.5")
+    assert [language.figures(n) for n in numbers] == ["0,90", "−0,25", "1.234,5"]
+    language.speak("en")
+    assert language.figures(".90") == ".90"
+
+
 def test_templates_and_json_say_it_too(german: Any) -> None:
     german("Hello <b>%(who)s</b>", "Hallo <b>%(who)s</b>")
     german("%(n)s item", ("%(n)s Aufgabe", "%(n)s Aufgaben"))

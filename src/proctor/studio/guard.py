@@ -188,7 +188,7 @@ class Guard:
             # People mistype addresses and paste long texts: they get the application's own page, which never sees either.
             scope = {**scope, "path": _NOWHERE, "raw_path": _NOWHERE.encode(), "query_string": b""}
             if not mistyped:
-                scope |= {"method": "GET", REFUSED: refusal[0]}
+                scope |= {"method": "GET", REFUSED: _TOO_LARGE[0]}
         elif refusal is not None:
             if self._reader is not None:
                 request = Request(scope)

@@ -104,8 +104,10 @@ class _Filled(Formatter):
 
 
 def figures(number: str) -> str:
-    """Return a number that is written in English, ``1,234.5``, as the language of the request has it."""
-    return number if language() == "en" else number.translate(_signs(language()))
+    """Return a number that is written in English, ``1,234.5`` or ``.5``, as the language of the request has it."""
+    if language() == "en":
+        return number
+    return re.sub(r"(?<!\d)\.(?=\d)", "0.", number).translate(_signs(language()))
 
 
 @cache

@@ -574,7 +574,9 @@ def _policy_note(made: Snapshot) -> str:
 
 def _methods(report: agreement.AgreementReport) -> tuple[str, ...]:
     mean_of_questions, mean_of_answers = (
-        "–" if topic.overall.mean_of_pairs.value is None else f"{topic.overall.mean_of_pairs.value:.3f}"
+        "–"
+        if topic.overall.mean_of_pairs.value is None
+        else figures(f"{topic.overall.mean_of_pairs.value:.3f}")
         for topic in (report.questions, report.answers)
     )
     unsure = report.questions.unsure + report.answers.unsure
