@@ -228,6 +228,10 @@ def test_the_graph_is_larger_and_whole_on_the_full_screen(
     look = """() => { const [panel, box] = ['#graph-panel', 'svg.graph'].map(s => document.querySelector(s).getBoundingClientRect());
         const sizes = [...document.querySelectorAll('svg.graph text')].map(t => t.getBoundingClientRect().height);
         return [Math.min(...sizes), box.left >= panel.left && box.right <= panel.right]; }"""
+    ends = """() => { const panel = document.querySelector('#graph-panel'), svg = document.querySelector('svg.graph');
+        const left = svg.getBoundingClientRect().left - panel.getBoundingClientRect().left;
+        panel.scrollLeft = 9999;
+        return [left, panel.getBoundingClientRect().right - svg.getBoundingClientRect().right]; }"""
     page = visit.open(
         visit.context(site, person, viewport={"width": size[0], "height": size[1]}), f"/w/{pid}"
     )
@@ -238,8 +242,9 @@ def test_the_graph_is_larger_and_whole_on_the_full_screen(
     page.wait_for_selector("#graph-panel:is(:fullscreen, .is-full)")
     let_it_act(page)
     text, whole = page.evaluate(look)
-    assert text > before or (size[0] < 720 and text == before)
+    assert text >= 1.2 * before
     assert whole or size[0] < 720
+    assert min(page.evaluate(ends)) >= 0  # both ends can be reached
 
 
 def test_a_phone_shows_which_of_many_pages_this_is_and_states_on_one_line(demo: Any, visit: Any) -> None:

@@ -31,7 +31,7 @@ function showCurrentRow() {
 /** @type {number[] | null} size of the drawing as it was made */
 let made = null;
 
-/** On the full screen the drawing is as large as fits, and never smaller than it was made. */
+/** On the full screen the drawing is as large as fits, and never smaller than it was made; a phone shows a part of it, larger. */
 function fitGraph() {
   const panel = document.getElementById("graph-panel");
   const drawing = panel?.querySelector("svg.graph");
@@ -41,7 +41,8 @@ function fitGraph() {
   made ??= ["width", "height"].map((name) => Number(drawing.getAttribute(name)));
   const [width, height] = made;
   const rest = panel.scrollHeight - scroll.scrollHeight;
-  const larger = full ? Math.max(1, Math.min(panel.clientWidth / width - 0.08, Math.max(1.25, (panel.clientHeight - Math.min(rest, 160)) / height - 0.04), 2.5)) : 1;
+  const least = panel.clientWidth < 720 ? 1.25 : 1;
+  const larger = full ? Math.max(least, Math.min(panel.clientWidth / width - 0.08, Math.max(1.25, (panel.clientHeight - Math.min(rest, 160)) / height - 0.04), 2.5)) : 1;
   drawing.setAttribute("width", String(Math.floor(width * larger)));
   drawing.setAttribute("height", String(Math.floor(height * larger)));
   const button = document.getElementById("graph-full")?.firstChild;
