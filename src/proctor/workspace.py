@@ -462,7 +462,10 @@ class Workspace:
         with self._alone():
             if not is_there(self.file(_FORMAT_FILE)):
                 write_format(self.root)
-            others = {name: _without(old, record.outputs) for name, old in self.stages().items()}
+            others = {}
+            for name, old in self.stages().items():  # without the files that this stage has written since
+                left = {n: digest for n, digest in old.outputs.items() if n not in record.outputs}
+                others[name] = msgspec.structs.replace(old, outputs=left)
             write_json(self.file("stages.json"), {**others, stage: record})
             if stage in STAGES:
                 self._keep(stage, settings if kept is None else kept)
@@ -517,12 +520,6 @@ class Workspace:
 def _decode_graphs(data: bytes, path: Path) -> dict[str, TaskGraph]:
     """Return the task graphs of a file; checking them takes longer than a small stage, and each stage of a job wants them."""
     return cast("dict[str, TaskGraph]", decode_document(data, dict[str, TaskGraph], path))
-
-
-def _without(record: StageRecord, names: Iterable[str]) -> StageRecord:
-    """Return a stage's record without the files that another has written since."""
-    outputs = {name: digest for name, digest in record.outputs.items() if name not in set(names)}
-    return msgspec.structs.replace(record, outputs=outputs)
 
 
 def place_in_job(stage: str) -> tuple[int, str]:

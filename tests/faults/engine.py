@@ -154,7 +154,7 @@ FAULTS: Final = (
     Fault(
         "a frame is called by its time stamp",
         "exam/frames.py",
-        "self._place(path, frame.time)",
+        "max(0, bisect_right(self.times(path)[0], frame.time + TIME_TOLERANCE) - 1)",
         "frame.pts",
         ("exam/test_frames.py",),
     ),
@@ -218,8 +218,8 @@ FAULTS: Final = (
     Fault(
         "a run that lacks rotations counts in full",
         "exam/choice_scores.py",
-        "if len(made) < len(options[id_]):",
-        "if not made:",
+        "asked = not circular or len(made) >= len(options[id_])",
+        "asked = True",
         _LETTERS,
     ),
     Fault(
@@ -474,8 +474,8 @@ FAULTS: Final = (
     Fault(
         "an upheld wrong option becomes a gold",
         "release/build.py",
-        'return accepted.index is None or question.proposals[accepted.index].claim == "right"',
-        "return True",
+        'if proposal is None or proposal.claim == "right":',
+        "if True:",
         _BUILD,
     ),
     Fault(

@@ -105,7 +105,13 @@ def _near(sources: Sequence[Source], how: NearDuplicates) -> dict[str, str]:
         own = shingles(place)
         mine = [group for group in groups[place].tolist() if group >= 0]
         others = sorted({other for group in mine for other in stay[group]})
-        twin = next((other for other in others if _alike(own, shingles(other), how.threshold)), None)
+        twin = None
+        for other in others:
+            theirs = shingles(other)
+            shared = len(own & theirs)
+            if shared >= how.threshold * (len(own) + len(theirs) - shared):
+                twin = other
+                break
         if twin is not None:
             aliases[sources[place].id] = sources[twin].id
             continue
@@ -169,8 +175,3 @@ def _shingles(source: Source, size: int) -> frozenset[bytes]:
         " ".join(words[at : at + size]).encode("utf-8", "surrogatepass")
         for at in range(len(words) - size + 1)
     )
-
-
-def _alike(one: frozenset[bytes], other: frozenset[bytes], threshold: float) -> bool:
-    shared = len(one & other)
-    return shared >= threshold * (len(one) + len(other) - shared)

@@ -179,11 +179,12 @@ def recording_sources(
     for frame in shown:
         if frame.image:
             said = _shortened(frame.caption)
+            path = find_image(root, frame.image) if root is not None else None
             yield image_source(
                 f"{doc_id}:frame{frame.time:.3f}",
                 f"{title}, at {_seconds(frame.time)} s" + (f": {said}" if said else ""),
                 frame.image,
-                pixels_sha256=_pixels(root, frame.image),
+                pixels_sha256=file_sha256(path) if isinstance(path, Path) else None,
                 doc_id=doc_id,
                 locator=f"{_seconds(frame.time)} s",
                 licence=licence,
@@ -295,11 +296,6 @@ def _id(data_set: str, kind: str, name: str) -> str:
 
 def _named(data_set: str) -> dict[str, str]:
     return {"data_set": data_set} if data_set else {}
-
-
-def _pixels(root: Path | None, image: str) -> str | None:
-    path = find_image(root, image) if root is not None else None
-    return file_sha256(path) if isinstance(path, Path) else None
 
 
 def _shortened(text: str) -> str:

@@ -101,17 +101,20 @@ def _recording(
     found = StepRows(id_, log)
     cells = (3, 3) if add is _add_coarse else (6, 7)
     delimiter = _DELIMITERS[path.suffix]
-    rows = iter_rows(path, log, id_, cells=cells, delimiter=delimiter, header=_names_columns)
+    rows = iter_rows(
+        path,
+        log,
+        id_,
+        cells=cells,
+        delimiter=delimiter,
+        header=lambda cell: cell.lower() in ("start", "start_frame", "start frame"),
+    )
     corrected = [row[1][0] for row in rows if add(found, row, fps) == "correction"]
     segments = found.segments()
     if not segments:
         return None
     log.counts["steps with mistakes"] += sum(bool(s.mistakes) for s in segments)
     return _described(id_, segments, [float(start) / fps for start in corrected], fps)
-
-
-def _names_columns(cell: str) -> bool:
-    return cell.lower() in ("start", "start_frame", "start frame")
 
 
 def _described(id_: str, segments: tuple[Segment, ...], corrected: list[float], fps: float) -> Recording:

@@ -65,12 +65,11 @@ def _iterate(root: Path, _: Corrections, log: Log, /, **options: str) -> Iterato
     DATASET.require_files(root)
     DATASET.check_options(options)
     seen: dict[str, str] = {}
-    for path in sorted(root.glob("texts/*.json"), key=_split_order):
+    for path in sorted(
+        root.glob("texts/*.json"),
+        key=lambda p: (_SPLITS.index(p.stem) if p.stem in _SPLITS else len(_SPLITS), p.stem),
+    ):
         yield from _iter_split(root, path, seen, log, options)
-
-
-def _split_order(path: Path) -> tuple[int, str]:
-    return (_SPLITS.index(path.stem) if path.stem in _SPLITS else len(_SPLITS), path.stem)
 
 
 def _iter_split(
@@ -244,12 +243,11 @@ def _image_names(value: Any, odd: Oddities) -> list[str]:
     kept = [n for n in names if "/" not in n and "\\" not in n and n not in (".", "..")]
     for name in set(names) - set(kept):
         odd.add("odd-image-name", seen_as(name))
-    return sorted(dict.fromkeys(kept), key=_image_number)
-
-
-def _image_number(name: str) -> tuple[int, str]:
-    last = name.rsplit(".", 1)[0].rsplit("_", 1)[-1]
-    return (int(last) if re.fullmatch(r"[0-9]{1,9}", last) else -1, name)
+    numbered = []
+    for name in dict.fromkeys(kept):
+        last = name.rsplit(".", 1)[0].rsplit("_", 1)[-1]
+        numbered.append((int(last) if re.fullmatch(r"[0-9]{1,9}", last) else -1, name))
+    return [name for _, name in sorted(numbered)]
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------
@@ -308,10 +306,6 @@ def parse_stem(stem: str, recipe_ids: list[str]) -> tuple[str, int, int] | None:
 
 
 # -- the declaration -----------------------------------------------------------------------------------------------
-
-
-def _measure(root: Path) -> Mapping[str, float]:
-    return measure_manuals(_iterate(root, "published", Log(), images="listed"))
 
 
 _TABLE = "Wu et al. 2022, Table 1"
@@ -386,5 +380,5 @@ DATASET: Final = Dataset(
         Published("steps_per_task_min", 4, _TABLE, _AFTER),
         Published("steps_per_task_max", 20, _TABLE, _AFTER),
     ),
-    measure=_measure,
+    measure=lambda root: measure_manuals(_iterate(root, "published", Log(), images="listed")),
 )

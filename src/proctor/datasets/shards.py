@@ -182,7 +182,12 @@ def _prepare(folder: Path, header: dict[str, Any]) -> dict[int, Shard]:
             where=str(folder),
             hint="name another folder, or remove it",
         )
-    return {_number(shard): shard for shard in shards if _is_whole(folder, shard)}
+    whole = {}
+    for shard in shards:
+        if _is_whole(folder, shard):
+            digits = Path(shard.path).stem.removeprefix("data-")
+            whole[int(digits) if digits.isascii() and digits.isdigit() else -1] = shard
+    return whole
 
 
 def _earlier(folder: Path) -> tuple[dict[str, Any], list[Shard]]:
@@ -223,11 +228,6 @@ def _whole_lines(path: Path) -> list[dict[str, Any]]:
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 break
     return lines
-
-
-def _number(shard: Shard) -> int:
-    digits = Path(shard.path).stem.removeprefix("data-")
-    return int(digits) if digits.isascii() and digits.isdigit() else -1
 
 
 def _is_whole(folder: Path, shard: Shard) -> bool:

@@ -47,7 +47,11 @@ def _iterate(root: Path, _: Corrections, log: Log, /, **options: str) -> Iterato
     categories = _read_categories(root / _CATEGORIES, log)
     semantics = options.get("semantics", SEMANTICS[0])
     seen: set[str] = set()
-    for path in sorted(root.glob("articles*.jsonl"), key=_held_out_first):
+    # what is held out comes first: an article of two splits, which counts once, is not trained on
+    for path in sorted(
+        root.glob("articles*.jsonl"),
+        key=lambda p: ((*_HELD_OUT, _split_of(p)).index(_split_of(p)), p.name),
+    ):
         before = len(seen)
         split = _split_of(path)
         for number, value in iter_objects(path, log):
@@ -73,12 +77,6 @@ def _iterate(root: Path, _: Corrections, log: Log, /, **options: str) -> Iterato
 
 def _split_of(path: Path) -> str:
     return path.stem.removeprefix("articles").strip("-_.")
-
-
-def _held_out_first(path: Path) -> tuple[int, str]:
-    """Order the files so that an article of two splits, which counts once, is not trained on."""
-    split = _split_of(path)
-    return (_HELD_OUT.index(split) if split in _HELD_OUT else len(_HELD_OUT), path.name)
 
 
 def _count(manual: Manual, log: Log) -> None:
@@ -304,10 +302,6 @@ def _variants(path: str) -> tuple[str, ...]:
 # -- the declaration -----------------------------------------------------------------------------------------------
 
 
-def _measure(root: Path) -> Mapping[str, float]:
-    return measure_manuals(_iterate(root, "published", Log(sink=lambda _: None), images="listed"))
-
-
 _TABLE = "Wu et al. 2022, Table 1"
 _TOKENS = "another tokenizer"
 
@@ -398,5 +392,7 @@ DATASET: Final = Dataset(
         Published("steps_per_task_min", 0, _TABLE),
         Published("steps_per_task_max", 75, _TABLE),
     ),
-    measure=_measure,
+    measure=lambda root: measure_manuals(
+        _iterate(root, "published", Log(sink=lambda _: None), images="listed")
+    ),
 )

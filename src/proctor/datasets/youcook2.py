@@ -97,11 +97,7 @@ def _add(steps: StepRows, place: str, step: object) -> None:
     steps.add(place, step_id, step.get("sentence"), segment[0], segment[1])
 
 
-def _measure(root: Path) -> Mapping[str, float]:
-    return common_measures(DATASET.read(root).recordings)
-
-
-DATASET: Final = Dataset(
+DATASET: Dataset = Dataset(
     name="youcook2",
     title="YouCook2",
     version="training and validation annotations of 2018",
@@ -156,6 +152,6 @@ DATASET: Final = Dataset(
             digits=1,
         ),
     ),
-    measure=_measure,
+    measure=lambda root: common_measures(DATASET.read(root).recordings),
     splits=(released_split(_iterate),),
 )

@@ -153,14 +153,10 @@ def _answer(question: str, type_: str, facts: Facts, inquiry: Inquiry) -> str:
     if inquiry.wish == "count":
         return _tell_count(facts)
     looks_back = inquiry.back and inquiry.wish != "without"
-    if looks_back or (type_ == "missing" and not _looks_ahead(question, inquiry)):
+    looks_ahead = not inquiry.back and not inquiry.yes_no and read_question(question) <= _AHEAD
+    if looks_back or (type_ == "missing" and not looks_ahead):
         return _tell_missing(question, facts, inquiry)
     return _tell_next(facts, inquiry)
-
-
-def _looks_ahead(question: str, inquiry: Inquiry) -> bool:
-    """True when a question of any type asks for what comes next."""
-    return not inquiry.back and not inquiry.yes_no and bool(read_question(question) <= _AHEAD)
 
 
 _AHEAD = read_question("what should i do next now, what can we do after this step, how do i continue, go on")
@@ -190,7 +186,10 @@ def _tell_next(facts: Facts, inquiry: Inquiry) -> str:
     if inquiry.wish == "without" and inquiry.asked:
         return f"{_yes(inquiry, 'No')}you have to {facts.say(inquiry.asked)}"
     if inquiry.choice and inquiry.asked:
-        return _tell_choice(facts, inquiry)
+        due = [i for i in inquiry.asked if i in facts.next] or [
+            i for i in inquiry.asked if i in facts.repairs
+        ]
+        return f"you should {facts.say(due, last='or')}" if due else _tell_due_steps(facts, inquiry)
     if inquiry.wish == "whole":
         return _tell_whole(facts, inquiry)
     if inquiry.yes_no and inquiry.asked:
@@ -205,11 +204,6 @@ def _tell_free_order(facts: Facts, inquiry: Inquiry) -> str:
             if facts.graph.comes_before(a, b):
                 return f"{_yes(inquiry, 'Yes')}you have to {facts.say([a])} first"
     return f"{_yes(inquiry, 'No')}you can do these two in any order"
-
-
-def _tell_choice(facts: Facts, inquiry: Inquiry) -> str:
-    due = [i for i in inquiry.asked if i in facts.next] or [i for i in inquiry.asked if i in facts.repairs]
-    return f"you should {facts.say(due, last='or')}" if due else _tell_due_steps(facts, inquiry)
 
 
 def _tell_whole(facts: Facts, inquiry: Inquiry) -> str:
@@ -356,17 +350,12 @@ def _mend_order(facts: Facts) -> str:
     current = facts.example.current
     if not open_steps:
         return "you should go on in the order of the instructions"
-    lasting = (
-        current is not None
-        and current.step_id in facts.graph
-        and _cannot_be_undone(facts.phrase(current.step_id))
-    )
+    lasting = False
+    if current is not None and current.step_id in facts.graph:
+        done = read_question(facts.phrase(current.step_id).verb)
+        lasting = any(FAMILY.get(w) in ("~heat", "~cut", "~mix") for w in done)
     lead = "start over and" if lasting else "go back and"
     return f"you should {lead} {facts.say(open_steps)} first"
-
-
-def _cannot_be_undone(phrase: Phrase) -> bool:
-    return any(FAMILY.get(w) in ("~heat", "~cut", "~mix") for w in read_question(phrase.verb))
 
 
 # -- a step done wrongly ---------------------------------------------------------------------------------------

@@ -63,11 +63,12 @@ def choice_marks(
     turns: dict[str, list[Turn]] = {}
     for prediction, turn in zip(predictions, read_turns(items, predictions, judgements), strict=True):
         turns.setdefault(prediction.item_id, []).append(turn)
-    marks = {id_: _mean([turn.mark for turn in made]) for id_, made in turns.items()}
-    if circular:
-        for id_, made in turns.items():
-            if len(made) < len(options[id_]):
-                marks[id_] = None  # a run that was broken off: not all rotations were asked
+    marks: dict[str, float | None] = {}
+    for id_, made in turns.items():
+        known = [turn.mark for turn in made if turn.mark is not None]
+        # of a run that was broken off not all rotations were asked
+        asked = not circular or len(made) >= len(options[id_])
+        marks[id_] = math.fsum(known) / len(known) if asked and len(known) == len(made) else None
     choices = [turn.choice for made in turns.values() for turn in made if turn.choice is not None]
     lengths = {id_: len(found) for id_, found in options.items()}
     matcher = judgements[0].judge if judgements else ""
@@ -167,11 +168,6 @@ def _credit(text: str, where: str) -> float:
             f"the credit of a floor's answer is {text[:40]!r}.", where=where, hint="it is a share, 0 to 1"
         )
     return value
-
-
-def _mean(marks: Sequence[float | None]) -> float | None:
-    known = [mark for mark in marks if mark is not None]
-    return math.fsum(known) / len(known) if len(known) == len(marks) else None
 
 
 def _letters(choices: Sequence[Choice], circular: bool) -> Letters:

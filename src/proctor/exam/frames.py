@@ -109,13 +109,12 @@ class Frames:
                 f"{source}/{frame.pts}/{height}p/jpeg {_QUALITY}",
                 lambda p=frame.image, w=columns, h=rows: (encode_jpeg(p, quality=_QUALITY), w, h),  # type: ignore[misc]
             )
-            number = numbers[place] if numbers else self._place(path, frame.time)
+            if numbers:
+                number = numbers[place]
+            else:  # which frame of the video appears at this time, from 0
+                number = max(0, bisect_right(self.times(path)[0], frame.time + TIME_TOLERANCE) - 1)
             found.append(ShownFrame(number=number, time=frame.time, image=image))
         return tuple(found)
-
-    def _place(self, path: Path, time: float) -> int:
-        """Return which frame of a video appears at a time (seconds), from 0."""
-        return max(0, bisect_right(self.times(path)[0], time + TIME_TOLERANCE) - 1)
 
     def clip(self, path: Path, end: float, height: int, *, start: float = 0.0) -> Video:
         """Return the clip ``[start, end)`` of a video, never higher than the video itself, with its sound.

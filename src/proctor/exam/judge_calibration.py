@@ -376,7 +376,11 @@ class _Work:
             weighted_kappa=Estimate.of(
                 cohen_kappa(truth, said, values=levels, weights="quadratic", **options)
             ),
-            bias=self._bias(judge.setup, truth, said),
+            bias=self._mean(
+                [judge.setup.points * (s - t) for t, s in zip(truth, said, strict=True)],
+                self.common,
+                "judge_bias",
+            ),
             sensitivity=self._share_right(judge, here, right=True),
             specificity=self._share_right(judge, here, right=False),
             consistency=self._consistency(judge),
@@ -402,10 +406,6 @@ class _Work:
             seed=self.draws.seed,
         )
         return Estimate.with_interval(math.fsum(values) / len(values), interval, len(values), signature)
-
-    def _bias(self, setup: JudgeSetup, truth: Sequence[int], said: Sequence[int]) -> Estimate:
-        errors = [setup.points * (s - t) for t, s in zip(truth, said, strict=True)]
-        return self._mean(errors, self.common, "judge_bias")
 
     def _share_right(self, judge: JudgeMarks, answers: Sequence[Answer], *, right: bool) -> Estimate:
         """Sensitivity or specificity of the judge's "right": the mark ``right`` or better (binary: yes)."""

@@ -157,7 +157,10 @@ def sort_marks(judgements: Iterable[Judgement]) -> tuple[JudgeMarks, ...]:
             confidences[setup][repeat][answer] = confidence
     found = []
     for setup in sorted(repeats):
-        names = sorted(repeats[setup], key=_repeat_order)
+        names = sorted(
+            repeats[setup],
+            key=lambda name: (int(name), "") if name.isdecimal() else (10**9 if name else -1, name),
+        )
         ordered = {name: repeats[setup][name] for name in names}
         found.append(JudgeMarks(setup, ordered, confidences[setup][names[0]]))
     _require_one_scale([m.setup for m in found])
@@ -178,10 +181,6 @@ def _require_one_scale(setups: Iterable[JudgeSetup]) -> None:
         raise UserError(
             f"the judgements of '{twice[0]}' state two scales.", hint="judge again with one of them"
         )
-
-
-def _repeat_order(name: str) -> tuple[int, str]:
-    return (int(name), "") if name.isdecimal() else (-1 if not name else 10**9, name)
 
 
 def _mark(judgement: Judgement) -> int | None:

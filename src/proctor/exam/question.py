@@ -383,8 +383,10 @@ def _wrong(question: Question) -> str:
         if isinstance(part, Footage) and not (math.isfinite(part.end) and 0 <= part.start < part.end):
             return f"the footage is from {part.start} to {part.end} s."
     for proposal in question.proposals:
-        if isinstance(proposal.value, Pick) and not _is_option(proposal.value, question.form):
-            return f"option {proposal.value.option} is proposed, which the question does not have."
+        if isinstance(value := proposal.value, Pick) and not (
+            isinstance(question.form, Choice) and 0 <= value.option < len(question.form.options)
+        ):
+            return f"option {value.option} is proposed, which the question does not have."
         if why := wrong_ordering(proposal.value, question.form):
             return f"an order is proposed that {why}."
     return ""
@@ -425,7 +427,3 @@ def wrong_ordering(value: Value, form: Form) -> str:
         if place[before] >= place[after]:
             return f"breaks its own '{before[:40]}' before '{after[:40]}'"
     return ""
-
-
-def _is_option(value: Pick, form: Form) -> bool:
-    return isinstance(form, Choice) and 0 <= value.option < len(form.options)

@@ -580,7 +580,11 @@ def _contrast(sentences: list[str]) -> tuple[frozenset[str], frozenset[str]]:
         left, right = sentence[: match.start()], sentence[match.end() :]
         if not (_tokens(left) and _tokens(right)):
             continue
-        sides = [set(_content(_tokens(s))) | _amount_marks(_amounts(_tokens(s))) for s in (left, right)]
+        sides = []
+        for side in (_tokens(left), _tokens(right)):
+            # amounts as stems: the bare number, and the number with its unit
+            amounts = {mark for a in _amounts(side) for mark in (f"#{a.value}", f"#{a.value}{a.unit}")}
+            sides.append({*_content(side), *amounts})
         if match[0].endswith("not"):
             # "Two, not three": what stands first is meant.
             wanted |= sides[0]
@@ -593,11 +597,6 @@ def _contrast(sentences: list[str]) -> tuple[frozenset[str], frozenset[str]]:
         wanted |= sides[0] if wished else sides[1]
         actual |= sides[1] if wished else sides[0]
     return frozenset(wanted), frozenset(actual)
-
-
-def _amount_marks(amounts: Iterable[Amount]) -> set[str]:
-    """Amounts as stems: the bare number, and the number with its unit."""
-    return {mark for a in amounts for mark in (f"#{a.value}", f"#{a.value}{a.unit}")}
 
 
 def _order(sentences: list[str]) -> tuple[frozenset[str], frozenset[str]]:

@@ -350,7 +350,9 @@ class ClipRecogniser:
         settings = self._options.over(usual_training(self._variant, task.protocol, task.observed < 1))
         clips = clips_of(task.data.samples, self._stores, task.observed, way.by_execution)
         _require_usable(task, clips)
-        self._kinds = _kinds_of(task) if way.kinds else ()
+        train = task.division.train  # kinds that some steps to train on have, and some have not
+        kinds = KINDS if way.kinds else ()
+        self._kinds = tuple(k for k in kinds if 0 < task.data.of_kind(k)[train].sum() < len(train))
         targets = np.stack([task.target, *(task.data.of_kind(k) for k in self._kinds)], 1).astype(np.float32)
         with seeded(task.seed):
             module = StepNetwork(
@@ -430,12 +432,6 @@ def _require_usable(task: Task, clips: Clips) -> None:
         raise UserError(
             "steps of recordings without features are in the split.", hint="see proctor features check"
         )
-
-
-def _kinds_of(task: Task) -> tuple[str, ...]:
-    """Return the kinds that some steps to train on have, and some have not."""
-    train = task.division.train
-    return tuple(k for k in KINDS if 0 < task.data.of_kind(k)[train].sum() < len(train))
 
 
 def _positive_weights(targets: NDArray[np.float32], mistakes: float) -> Tensor:

@@ -69,7 +69,12 @@ class StepNetwork(nn.Module):
         self.positions = positions
         self.modality_dropout = modality_dropout
         width = sum(self.widths)
-        self.encoder = None if variant == "v1" else _encoder(width, dropout)
+        heads = max(heads for heads in range(1, HEADS + 1) if width % heads == 0)
+        self.encoder = (
+            None
+            if variant == "v1"
+            else nn.TransformerEncoderLayer(width, heads, FEED_FORWARD, dropout, batch_first=True)
+        )
         self.register_buffer("fixed", None)
         self.learned: nn.Parameter | None = None
         if variant == "v3":
@@ -132,11 +137,6 @@ def sinusoids(rows: int, width: int, device: torch.device | None = None) -> Tens
     rates = torch.exp(torch.arange(0, width, 2, device=device) * (-math.log(10_000.0) / width))
     angles = torch.arange(rows, device=device)[:, None] * rates
     return torch.stack((angles.sin(), angles.cos()), -1).flatten(1)[:, :width]
-
-
-def _encoder(width: int, dropout: float) -> nn.TransformerEncoderLayer:
-    heads = max(heads for heads in range(1, HEADS + 1) if width % heads == 0)
-    return nn.TransformerEncoderLayer(width, heads, FEED_FORWARD, dropout, batch_first=True)
 
 
 def _first_weights(widths: tuple[int, ...], fusion: Fusion) -> Tensor:

@@ -145,7 +145,9 @@ class ContextModel:
         val = task.target[task.division.val]
         choices = self._choices if val.any() and not val.all() else self._choices[1:2]
         tried = {name: self._model_of(task.target, name, _TRIED_MEMBERS) for name in choices}
-        aucs = {name: self._auc_val(task.target, model) for name, model in tried.items()}
+        values = self._features.values[task.division.val]
+        # NaN where the validation part has one class
+        aucs = {n: roc_auc(val, model.log_odds(values), resamples=0).value for n, model in tried.items()}
         best = max(choices, key=lambda name: aucs[name])
         self._model = self._model_of(task.target, best, self.members)
         self._kinds = {
@@ -169,11 +171,6 @@ class ContextModel:
             return _Logistic.fit(values, target, division.train, PENALTIES[choice])
         seeds = [self._seed * 1_000 + member for member in range(members)]
         return _Boosted.fit(values, target, division, BOOSTING[choice], seeds)
-
-    def _auc_val(self, target: Bools, model: _Model) -> float:
-        """Return the AUC on the validation part; NaN where that has one class."""
-        val = self._division.val
-        return roc_auc(target[val], model.log_odds(self._features.values[val]), resamples=0).value
 
     def scores(self, places: Places) -> Floats:
         """Return the probability of a mistake."""

@@ -265,7 +265,12 @@ class _Run:
                 seen()
             self._step()
             self.place += len(together)
-            if self.place < len(batches) and self._is_old():
+            # Several processes would have to agree on the moment; they save at the end of each epoch.
+            if (
+                self.place < len(batches)
+                and self.group.size == 1
+                and time.monotonic() - self.saved >= self.settings.save_seconds
+            ):
                 self.total += float(total)
                 total.zero_()
                 self.save()
@@ -414,10 +419,6 @@ class _Run:
         )
 
     # -- checkpoints
-
-    def _is_old(self) -> bool:
-        # Several processes would have to agree on the moment; they save at the end of each epoch.
-        return self.group.size == 1 and time.monotonic() - self.saved >= self.settings.save_seconds
 
     def _keep(self) -> None:
         """Keep these weights; before ``last.pt`` is written, so that a crash between the two trains the epoch again."""

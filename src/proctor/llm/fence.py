@@ -233,15 +233,13 @@ def _shown(text: str, found: re.Match[str]) -> str:
     char = found[0]
     if char in _SPACES:
         return " "
-    if char in _JOINERS and _joins(text, found.start()):
-        return char
-    return _code(char)
-
-
-def _joins(text: str, at: int) -> bool:
-    """True for a joiner between letters of scripts that need it, or between parts of an emoji."""
+    # a joiner between letters of scripts that need it, or between parts of an emoji
+    at = found.start()
     around = text[at - 1 : at] + text[at + 1 : at + 2]
-    return len(around) == 2 and all(unicodedata.category(c) in ("Lo", "Mn", "Mc", "So", "Sk") for c in around)
+    joins = len(around) == 2 and all(
+        unicodedata.category(c) in ("Lo", "Mn", "Mc", "So", "Sk") for c in around
+    )
+    return char if char in _JOINERS and joins else _code(char)
 
 
 def _code(char: str) -> str:

@@ -228,7 +228,11 @@ class Lane:
         try:
             answers = self._look(self._connection, [job for job in batch if job.kind == "lookup"])
             writes = [job for job in batch if job.kind != "lookup"]
-            if writes or self._unfreed or self._is_beat_due():
+            if (
+                writes
+                or self._unfreed
+                or (self._held and time.monotonic() - self._beaten >= self._beat_seconds)  # a beat is due
+            ):
                 answers += self._write(self._connection, writes)
         except BaseException:
             connection, self._connection = self._connection, None
@@ -236,9 +240,6 @@ class Lane:
             connection.close()
             raise
         return answers
-
-    def _is_beat_due(self) -> bool:
-        return bool(self._held) and time.monotonic() - self._beaten >= self._beat_seconds
 
     def _look(self, connection: Connection, jobs: list[_Job]) -> _Answers:
         if not jobs:

@@ -188,23 +188,15 @@ def _number(kind: type[int] | type[float], low: float, high: float, wanted: str)
 
 
 _tokens = _number(int, 1, 10**7, f"a number of tokens, or '{PUBLISHED}',")
-
-
-def _reply_tokens(name: str, text: str) -> int | str:
-    return PUBLISHED if text == PUBLISHED else _tokens(name, text)
-
-
 _budget = _number(int, 1, 10**7, f"{', '.join(EFFORTS)}, or a number of tokens,")
 
-
-def _reasoning(name: str, text: str) -> str:
-    return text if text in EFFORTS else str(_budget(name, text))
-
-
 _FIELDS: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
-    "reply_tokens": ("max_tokens", _reply_tokens),
+    "reply_tokens": (
+        "max_tokens",
+        lambda name, text: PUBLISHED if text == PUBLISHED else _tokens(name, text),
+    ),
     "temperature": ("temperature", _number(float, 0, 2, "a number from 0 to 2")),
-    "reasoning": ("reasoning", _reasoning),
+    "reasoning": ("reasoning", lambda name, text: text if text in EFFORTS else str(_budget(name, text))),
     "top_p": ("top_p", _number(float, 1e-9, 1, "a number above 0, at most 1,")),
     "model_seed": ("seed", _number(int, -(2**63), 2**63 - 1, "a whole number")),
 }

@@ -505,13 +505,11 @@ def render_dot(graph: TaskGraph) -> str:
     """Return the graph as DOT: all nodes, then all edges, each in file order; an edge leads to what comes later."""
     names = {graph.start: "START", graph.end: "END"}
     lines = ["digraph {"]
-    lines += [f"  {_quoted(s.id)} [label={_quoted(names.get(s.id) or _label(s))}];" for s in graph.steps]
+    for s in graph.steps:
+        label = names.get(s.id) or (f"{s.text} (optional)" if s.optional else s.text)
+        lines.append(f"  {_quoted(s.id)} [label={_quoted(label)}];")
     lines += [f"  {_quoted(before)} -> {_quoted(after)};" for before, after in graph.edges]
     return "\n".join((*lines, "}"))
-
-
-def _label(step: Step) -> str:
-    return f"{step.text} (optional)" if step.optional else step.text
 
 
 def _quoted(text: str) -> str:

@@ -151,7 +151,11 @@ def infer_graph(
     rank = {i: k for k, i in enumerate(sorted(range(len(ids)), key=lambda i: (places[i], ids[i])))}
 
     def believe(found: Iterable[tuple[int, int]]) -> tuple[EdgeBelief, ...]:
-        return tuple(_belief(ordered, ids[a], ids[b], edges[a, b], pairs[a, b]) for a, b in found)
+        supports = ((a, b, support_of(ordered, ids[a], ids[b])) for a, b in found)
+        return tuple(
+            EdgeBelief(ids[a], ids[b], edges[a, b], pairs[a, b], s.agreeing, s.together, s.contradicting)
+            for a, b, s in supports
+        )
 
     chosen = sorted(order.edges(), key=lambda e: (rank[e[0]], rank[e[1]]))
     doubtful = [e for e in edges if edges[e] >= _OPEN and e not in set(chosen)]
@@ -183,13 +187,6 @@ def _check(performances: Sequence[Performance]) -> list[str]:
                     f"performance '{p.id}': step '{step_id}' has the times {span[0]:g} and {span[1]:g}"
                 )
     return ids
-
-
-def _belief(
-    performances: Sequence[Performance], before: str, after: str, edge: float, pair: float
-) -> EdgeBelief:
-    support = support_of(performances, before, after)
-    return EdgeBelief(before, after, edge, pair, support.agreeing, support.together, support.contradicting)
 
 
 # -- the likeliest order -----------------------------------------------------------------------------------------

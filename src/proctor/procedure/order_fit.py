@@ -199,11 +199,6 @@ def _random_tree(size: int, rng: random.Random) -> Iterator[tuple[int, int]]:
         yield from ((a, b) for a in rng.sample(range(max(0, b - 8), b), min(count, b, 8)))
 
 
-def _random_pairs(size: int, rng: random.Random) -> Iterator[tuple[int, int]]:
-    """Yield edges between any two steps, two a step on average."""
-    yield from ((a, b) for b in range(size) for a in range(b) if rng.random() < 2 / size)
-
-
 def _random_layers(size: int, rng: random.Random) -> Iterator[tuple[int, int]]:
     """Yield edges from layer to layer of three steps, half of those possible."""
     for b in range(3, size):
@@ -213,7 +208,8 @@ def _random_layers(size: int, rng: random.Random) -> Iterator[tuple[int, int]]:
 
 _MAKERS: Final[tuple[Callable[[int, random.Random], Iterator[tuple[int, int]]], ...]] = (
     _random_tree,
-    _random_pairs,
+    # edges between any two steps, two a step on average
+    lambda size, rng: ((a, b) for b in range(size) for a in range(b) if rng.random() < 2 / size),
     _random_layers,
 )
 

@@ -423,15 +423,11 @@ def _object_words(verb: str, rest: str) -> list[str]:
             break
         taken.append(word.rstrip(",.;:"))
         if word[-1] in ",.;:" and not (re.match(r"^(?:small|short|clean|large|fresh|dry)$", bare)):
-            if not _lists_nouns(words[n + 1 :]):
+            # unless an enumeration of nouns goes on ("carrots, onion and garlic")
+            if not any(w in ("and", "or") for w in words[n + 1 : n + 4]) or _starts_verb(words[n + 1 :]):
                 break
             taken[-1] += ","
     return taken if not (taken and taken[-1].lower() in ("and", "or")) else taken[:-1]
-
-
-def _lists_nouns(words: list[str]) -> bool:
-    """True when what follows a comma goes on with an enumeration of nouns ("carrots, onion and garlic")."""
-    return any(w in ("and", "or") for w in words[:3]) and not _starts_verb(words)
 
 
 def _starts_verb(words: list[str]) -> bool:

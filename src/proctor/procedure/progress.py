@@ -149,7 +149,10 @@ def find_effects(graph: TaskGraph, performed: Sequence[str]) -> tuple[Effect, ..
     """
     effects: list[Effect] = []
     passed, latest = 0, dict.fromkeys((s.id for s in graph.steps), -1)
-    for step_id, later in zip(performed, _sets_after(graph, performed), strict=True):
+    # for every position the bitset of the steps that are performed after it
+    bits = [graph.mask([i]) for i in performed]
+    after = list(accumulate(reversed(bits), operator.or_, initial=0))[-2::-1] if bits else []
+    for step_id, later in zip(performed, after, strict=True):
         bit, below = graph.mask([step_id]), graph.mask(graph.descendants(step_id)) & passed
         if passed & bit:
             since = graph.mask(i for i in graph.ids(below) if latest[i] > latest[step_id])
@@ -174,12 +177,6 @@ def _caught_up(graph: TaskGraph, again: int, passed: int) -> tuple[EffectKind, i
     if not again:
         return "first", 0
     return ("unclear", 0) if again & graph.ancestors_mask(passed & ~again) else ("late", again)
-
-
-def _sets_after(graph: TaskGraph, performed: Sequence[str]) -> list[int]:
-    """For every position the bitset of the steps that are performed after it."""
-    bits = [graph.mask([i]) for i in performed]
-    return list(accumulate(reversed(bits), operator.or_, initial=0))[-2::-1] if bits else []
 
 
 def missing_mask(graph: TaskGraph, passed: int) -> int:

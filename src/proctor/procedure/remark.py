@@ -109,7 +109,10 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _read(sentence: str, instruction: str) -> Remark | None:
-    plain = _repaired(plain_english(_hands(sentence)))
+    # the hands that did it: "use hand" -> "use your hands"
+    plain = re.sub(r"^hands? (?=instead|rather)", "use your hands ", sentence, flags=re.I)
+    plain = re.sub(r"\b(us(?:e|ed|ing)|with) hands?\b(?! finger)", r"\1 your hands", plain, flags=re.I)
+    plain = _repaired(plain_english(plain))
     plain = _with_units(_fronted(plain), instruction)
     if re.search(rf"\b{_CONTRAST}\s*$", plain, re.I):
         return None
@@ -119,12 +122,6 @@ def _read(sentence: str, instruction: str) -> Remark | None:
             words = plain_english(remark.text)
             return Remark(_lowered(words), remark.form)
     return None
-
-
-def _hands(plain: str) -> str:
-    """Name the hands that did it: ``"use hand"`` → ``"use your hands"``."""
-    plain = re.sub(r"^hands? (?=instead|rather)", "use your hands ", plain, flags=re.I)
-    return re.sub(r"\b(us(?:e|ed|ing)|with) hands?\b(?! finger)", r"\1 your hands", plain, flags=re.I)
 
 
 def _repaired(plain: str) -> str:
@@ -778,20 +775,13 @@ def describe_performed(text: str, instruction: str) -> Remark:
     if _words(text) == _words(instruction) or _DISTURBED.search(text):
         return _NOTHING
     phrase = parse_phrase(text)
-    if (
-        phrase.quoted
-        or _stutters(phrase.past)
-        or _words(phrase.imperative) == _words(parse_phrase(instruction).imperative)
-    ):
+    said = phrase.past.lower().split()[:3]
+    # the first word returns at once, which happens with tags that are written as one word
+    stutters = any(w.startswith(base_form(said[0]) or said[0]) for w in said[1:])
+    if phrase.quoted or stutters or _words(phrase.imperative) == _words(parse_phrase(instruction).imperative):
         return _NOTHING
     remark = Remark(plain_english(phrase.past), "you")
     return _NOTHING if find_faults(remark.after("")) else remark
-
-
-def _stutters(text: str) -> bool:
-    """True when the first word returns at once, which happens with tags that are written as one word."""
-    words = text.lower().split()[:4]
-    return len(words) > 1 and any(w.startswith(base_form(words[0]) or words[0]) for w in words[1:3])
 
 
 def _words(text: str) -> list[str]:

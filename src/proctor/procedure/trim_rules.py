@@ -80,7 +80,7 @@ class TrimRules:
     def __post_init__(self) -> None:
         """Refuse settings that cannot be: they come from a command line."""
         _require_number("longer_than", self.longer_than, 0, math.inf, "seconds, 0 or more")
-        _require_whole("min_steps", self.min_steps)
+        _require_number("min_steps", self.min_steps, 1, math.inf, "a whole number, 1 or more", whole=True)
         _require_number("min_distinct", self.min_distinct, 0, 1, "a share from 0 to 1")
         if self.max_run is not None:
             _require_number("max_run", self.max_run, 0, 1, "a share from 0 to 1, or none")
@@ -115,16 +115,13 @@ class TrimRules:
         return tuple(failed)
 
 
-def _require_number(name: str, value: object, low: float, high: float, wanted: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+def _require_number(
+    name: str, value: object, low: float, high: float, wanted: str, *, whole: bool = False
+) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or (whole and isinstance(value, float)):
         raise _wrong(name, value, wanted)
     if not low <= value <= high or value == math.inf:  # NaN is in no range
         raise _wrong(name, value, wanted)
-
-
-def _require_whole(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise _wrong(name, value, "a whole number, 1 or more")
 
 
 def _wrong(name: str, value: object, wanted: str) -> UserError:

@@ -87,28 +87,20 @@ def plain_english(text: str) -> str:
     words = " ".join(text.split())
     for pattern, repair in _REPAIRS:
         words = pattern.sub(repair, words)
-    words = re.sub(
-        r"(?<![\w-])[A-Za-z]+(?![\w-])", lambda m: _spelled(m[0], opens=_opens(words, m.start())), words
-    )
-    return with_articles(agree(words))
+    return with_articles(agree(re.sub(r"(?<![\w-])[A-Za-z]+(?![\w-])", _spelled, words)))
 
 
-def _opens(text: str, at: int) -> bool:
-    """True at the beginning of a sentence, where a capital belongs."""
-    return at == 0 or text[:at].rstrip()[-1:] in (".", "!", "?", ":", "“")
-
-
-def _spelled(word: str, *, opens: bool) -> str:
+def _spelled(found: re.Match[str]) -> str:
+    word, before = found[0], found.string[: found.start()]
+    # at the beginning of a sentence a capital belongs
+    opens = not before or before.rstrip()[-1:] in (".", "!", "?", ":", "“")
     low = word.lower()
     right = _SPELLING.get(low, low)
-    if word == low or (not opens and (right != low or _is_common(low))):
+    if word == low or (not opens and right != low):
         return right
+    if not opens and (low in UNCOUNTED or low in VERBS or singular(low)):
+        return right  # it takes no capital inside a sentence
     return right[0].upper() + right[1:] if right != low else word
-
-
-def _is_common(word: str) -> bool:
-    """True for a word that takes no capital inside a sentence."""
-    return word in UNCOUNTED or word in VERBS or singular(word) != ""
 
 
 # -- numbers and their nouns -------------------------------------------------------------------------------------
@@ -223,7 +215,11 @@ def with_articles(text: str) -> str:
 
 def _gaps(words: list[str], *, contrasts: bool) -> Iterator[tuple[int, str]]:
     """Yield where an article lacks, and which."""
-    bare = [_settled(w.strip(",.;:!?()“”\"'").lower()) for w in words]
+    bare = []
+    for word in words:
+        parts = word.strip(",.;:!?()“”\"'").lower().split("/")
+        # the last of several things that are counted ("blender/mixer") stands for all
+        bare.append(parts[-1] if all(part in COUNTED for part in parts) else "/".join(parts))
     for n, noun in enumerate(bare):
         named = noun == "pepper" and bare[n - 1] == "bell"
         if n == 0 or (
@@ -244,12 +240,6 @@ def _gaps(words: list[str], *, contrasts: bool) -> Iterator[tuple[int, str]]:
         kind = _article(bare, first, n, contrasts=contrasts, closes=closes)
         if kind and words[first - 1][-1:] not in ",.;:)”":
             yield first, article_for(bare[first]) if kind == "a" else kind
-
-
-def _settled(word: str) -> str:
-    """Return the last of several things that are counted ("blender/mixer"), which stand for one; else the word."""
-    parts = word.split("/")
-    return parts[-1] if len(parts) > 1 and all(part in COUNTED for part in parts) else word
 
 
 def _is_head(words: list[str], bare: list[str], n: int) -> bool:

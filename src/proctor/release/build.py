@@ -266,12 +266,18 @@ def _build_one(
         if fault:
             return Dropped(question.id, "language", fault)
         accepted = [answer for answer in accepted if not find_faults(answer.text)]
-    golds = tuple(_gold(answer, question) for answer in accepted if _is_right(answer, question))
+    golds: list[Gold] = []
+    for answer in accepted:
+        proposal = None if answer.index is None else question.proposals[answer.index]
+        # one that claims to be wrong, and is upheld, is no gold
+        if proposal is None or proposal.claim == "right":
+            value = Text(text=answer.text) if proposal is None else proposal.value
+            golds.append(Gold(value=value, written_by=answer.source, approved_by=answer.approved_by))
     if len(golds) < rules.minimum_golds:
         return Dropped(question.id, "too-few-answers", f"{len(golds)} of {rules.minimum_golds}")
     return Item(
         question=_frozen(question),
-        golds=golds,
+        golds=tuple(golds),
         approved_by=outcome.question_approved_by,
         seen=seen_of(question),
     )
@@ -285,11 +291,6 @@ def _frozen(question: Question) -> Question:
         proposals=question.proposals if isinstance(question.form, Choice) else (),
         provenance={**kept, "candidate": question.id, "version": version_of(question)},
     )
-
-
-def _is_right(accepted: Accepted, question: Question) -> bool:
-    """True for what counts as right: a proposal that claims to be wrong, and is upheld, is no gold."""
-    return accepted.index is None or question.proposals[accepted.index].claim == "right"
 
 
 def _was_warned(question: Question, verdicts: Sequence[Verdict]) -> bool:
@@ -357,14 +358,6 @@ def _with_own_answers(case: Case, rules: BuildRules) -> Case:
     value: Settled = "right" if rules.own_answers == "accept" else "wrong"
     rows = (replace(row, init=value) if row.source == "human" else row for row in case.rows)
     return replace(case, rows=tuple(rows))
-
-
-# -- outcome to golds ----------------------------------------------------------------------------------------
-
-
-def _gold(accepted: Accepted, question: Question) -> Gold:
-    value = Text(text=accepted.text) if accepted.index is None else question.proposals[accepted.index].value
-    return Gold(value=value, written_by=accepted.source, approved_by=accepted.approved_by)
 
 
 def _distinct(accepted: Iterable[Accepted]) -> list[Accepted]:

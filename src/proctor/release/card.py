@@ -176,10 +176,12 @@ def _plural(n: int, one: str, many: str) -> str:
 def _table_of_counts(counts: Counts) -> str:
     rows = [f"| {_md(kind)} | {n:,} |" for kind, n in counts.by_type.items()]
     mean = counts.golds / counts.items if counts.items else 0.0
+    words = {"machine": "the generator", "annotator": "an annotator", "adjudicator": "an adjudicator"}
+    writers = ", ".join(f"{words.get(k, _md(k))} ({n:,})" for k, n in counts.golds_by_source.items())
     kinds = (
         f"{counts.clean:,} questions are *clean* (no earlier step went wrong in a way that matters), "
         f"{counts.noisy:,} are *noisy*. On average a question has {mean:.2f} gold answers; "
-        f"{_listed(counts.golds_by_source)} wrote them."
+        f"{writers or 'nobody'} wrote them."
     )
     return "\n".join(
         [
@@ -220,11 +222,6 @@ def _library(library: LibraryCounts | None) -> str:
     if library.pictures:
         lines.append(f"- {library.pictures:,} pictures are in `pictures/`.")
     return "\n".join(lines)
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    words = {"machine": "the generator", "annotator": "an annotator", "adjudicator": "an adjudicator"}
-    return ", ".join(f"{words.get(k, _md(k))} ({n:,})" for k, n in counts.items()) or "nobody"
 
 
 def _samples(items: Sequence[Item]) -> str:

@@ -540,11 +540,6 @@ def _monday(at: str) -> int:
         return _UNDATED
 
 
-def _week_name(monday: int) -> str:
-    year, week, _ = date.fromordinal(monday).isocalendar()
-    return f"{year:04d}-W{week:02d}"
-
-
 # -- the bootstrap -------------------------------------------------------------------------------------------
 
 
@@ -791,7 +786,12 @@ class _PlannedTopic:
             for code in np.unique(self.things.type).tolist()
         }
         mondays = [week for week in np.unique(self.things.week).tolist() if week != _UNDATED]
-        self._by_week = {_week_name(week): self._plan(self.things.week == week) for week in mondays}
+        self._by_week = {
+            "{:04d}-W{:02d}".format(*date.fromordinal(week).isocalendar()): self._plan(
+                self.things.week == week
+            )
+            for week in mondays
+        }
         self._lines = self._plan_pairs()
         self._mean = bootstrap.add_mean([block for _, _, block in self._lines]) if self._lines else []
 

@@ -175,7 +175,8 @@ class Constraints:
             return say("must not judge it")
         language = self.item_language.get(item)
         known = self.languages.get(annotator)
-        if language is not None and known is not None and language.casefold() not in _folded(known):
+        names = [known] if isinstance(known, str) else known
+        if language is not None and names is not None and language.casefold() not in map(str.casefold, names):
             return say("does not know its language ({language})", language=language)
         return ""
 
@@ -328,7 +329,9 @@ def _circle(people: int) -> tuple[tuple[int, ...], ...]:
 
 def _cyclic_design(people: int, size: int) -> tuple[tuple[int, ...], ...]:
     blocks = _base_blocks(people, size)
-    differences = np.stack([_differences(block, people) for block in blocks])
+    differences = np.stack(
+        [np.bincount((np.subtract.outer(b, b) % people).ravel(), minlength=people) for b in blocks]
+    )
     counts = np.zeros(people, dtype=np.int64)
     sequence: list[tuple[int, ...]] = []
     for _ in range(4 * people):
@@ -346,11 +349,6 @@ def _base_blocks(people: int, size: int) -> list[tuple[int, ...]]:
         return [(0, *rest) for rest in combinations(range(1, people), size - 1)]
     rng = random.Random(0)  # noqa: S311
     return sorted({(0, *sorted(rng.sample(range(1, people), size - 1))) for _ in range(3000)})
-
-
-def _differences(block: Sequence[int], people: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    places = np.asarray(block)
-    return np.bincount(((places[:, None] - places[None, :]) % people).ravel(), minlength=people)
 
 
 def _translates(block: Sequence[int], people: int) -> list[tuple[int, ...]]:
@@ -611,10 +609,6 @@ def _ends(counts: Iterable[int]) -> tuple[int, int]:
 def _spread(counts: Iterable[int]) -> int:
     least, most = _ends(counts)
     return most - least
-
-
-def _folded(names: Collection[str]) -> set[str]:
-    return {name.casefold() for name in ([names] if isinstance(names, str) else names)}
 
 
 def _listed(names: Sequence[str]) -> str:

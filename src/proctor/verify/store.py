@@ -366,7 +366,11 @@ def _alike(*, of_one: bool) -> Select[Any]:
 
 
 def _decoded(rows: Iterable[Any], place: str) -> list[StoredVerdict]:
-    return [StoredVerdict(n, decode(_bytes(body), Verdict, f"{place}: verdict {n}")) for n, body in rows]
+    found = []
+    for n, body in rows:
+        data = body if isinstance(body, bytes) else str(body).encode("utf-8", "replace")
+        found.append(StoredVerdict(n, decode(data, Verdict, f"{place}: verdict {n}")))
+    return found
 
 
 # -- the kind of store ---------------------------------------------------------------------------------------
@@ -411,7 +415,3 @@ def _row_of(verdict: Verdict) -> dict[str, str]:
         "role": verdict.role,
         "body": body.decode(),
     }
-
-
-def _bytes(body: object) -> bytes:
-    return body if isinstance(body, bytes) else str(body).encode("utf-8", "replace")

@@ -18,6 +18,8 @@ from proctor.procedure.remark import Remark, read_remark
 
 __all__ = ["order_options"]
 
+_LATE = ("this step should have come before {}", "you should have done this before {}")
+_OVERTAKEN = ("you should have done this step before {}", "this step should have come before {}")
 _PERFORMED = re.compile(
     r"^\s*(?:the )?step (?:was |is )?(?:performed|done) (?P<when>(?:before|after|while|instead|too)\b.+)$",
     re.I,
@@ -48,7 +50,7 @@ def order_options(moment: Moment) -> Iterator[Option]:
             1, lambda rng: Ask("order.early", _slots(moment), _late(rng, late, "No, it was too late: "))
         )
     if late:
-        yield Option(2, lambda rng: Ask("order.after", _slots(moment), _overtaken(rng, late)))
+        yield Option(2, lambda rng: Ask("order.after", _slots(moment), _late(rng, late, "", _OVERTAKEN)))
 
 
 def _slots(moment: Moment, **more: str) -> dict[str, str]:
@@ -75,14 +77,11 @@ def _early(rng: random.Random, before: tuple[StepClass, ...], lead: str) -> tupl
     return distinct(out)
 
 
-def _late(rng: random.Random, after: tuple[StepClass, ...], lead: str) -> tuple[Answer, ...]:
-    form = one_of(rng, "this step should have come before {}", "you should have done this before {}")
+def _late(
+    rng: random.Random, after: tuple[StepClass, ...], lead: str, forms: tuple[str, ...] = _LATE
+) -> tuple[Answer, ...]:
+    form = one_of(rng, *forms)
     return distinct([answer(lead + form.replace("{}", c.phrase.gerund), "direct", c.ids) for c in after])
-
-
-def _overtaken(rng: random.Random, after: tuple[StepClass, ...]) -> tuple[Answer, ...]:
-    form = one_of(rng, "you should have done this step before {}", "this step should have come before {}")
-    return distinct([answer(form.replace("{}", c.phrase.gerund), "direct", c.ids) for c in after])
 
 
 def _said(text: str, lead: str) -> Iterator[Answer]:

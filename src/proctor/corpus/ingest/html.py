@@ -260,9 +260,23 @@ def _data_rows(table: LexborNode) -> list[LexborNode]:
 
 def _table_block(table: LexborNode, rows: list[LexborNode], max_cells: int) -> TableBlock | None:
     cells = [[node for node in _children(row) if node.tag in ("td", "th")] for row in rows]
-    grid = expand_spans([[_cell(node) for node in row] for row in cells], max_cells)
-    names = 0
-    while names < len(rows) and _names_columns(rows[names], cells[names]):
+    grid = expand_spans(
+        [
+            [
+                Cell(
+                    _text_of(n), _span(n.attributes.get("colspan"), 1), _span(n.attributes.get("rowspan"), 0)
+                )
+                for n in row
+            ]
+            for row in cells
+        ],
+        max_cells,
+    )
+    names = 0  # rows with the names of the columns
+    for row, here in zip(rows, cells, strict=True):
+        in_head = row.parent is not None and row.parent.tag == "thead"
+        if not here or not (in_head or all(cell.tag == "th" for cell in here)):
+            break
         names += 1
     caption = next((_text_of(node) for node in _children(table) if node.tag == "caption"), "")
     if (
@@ -278,16 +292,6 @@ def _table_block(table: LexborNode, rows: list[LexborNode], max_cells: int) -> T
     if len(header or (body or [[]])[0]) < 2 or len(body) + bool(header) < 2:
         return None
     return TableBlock(header, tuple(map(tuple, body)), caption)
-
-
-def _names_columns(row: LexborNode, cells: list[LexborNode]) -> bool:
-    in_head = row.parent is not None and row.parent.tag == "thead"
-    return bool(cells) and (in_head or all(cell.tag == "th" for cell in cells))
-
-
-def _cell(node: LexborNode) -> Cell:
-    said = node.attributes
-    return Cell(_text_of(node), _span(said.get("colspan"), 1), _span(said.get("rowspan"), 0))
 
 
 def _span(said: str | None, least: int) -> int:

@@ -115,18 +115,17 @@ def _components(raster: np.ndarray) -> dict[tuple[int, int], int]:
 
 
 def _is_figure(shapes: Sequence[Box], box: Box, words: Sequence[Word]) -> bool:
-    drawn = sum(s.bottom - s.top > _RULE and not _frames(s, box) for s in shapes)
+    drawn = 0
+    for s in shapes:
+        # neither the side of a frame, nor a band from its left to its right: such as behind lines of code
+        left, right = abs(s.x0 - box.x0) <= _SAME_EDGE, abs(s.x1 - box.x1) <= _SAME_EDGE
+        framing = (left and right) or ((left or right) and s.x1 - s.x0 <= _RULE)
+        drawn += s.bottom - s.top > _RULE and not framing
     width, height = box.x1 - box.x0, box.bottom - box.top
     if len(shapes) < _SHAPES or drawn < 2 or width < _WIDE or height < _HIGH:
         return False
     inside = (w.box for w in words if _middle_in(w.box, box))
     return sum((b.x1 - b.x0) * (b.bottom - b.top) for b in inside) < _WORDS * width * height
-
-
-def _frames(shape: Box, box: Box) -> bool:
-    """True for a side of a frame, and for a band from its left to its right: such as behind lines of code."""
-    left, right = abs(shape.x0 - box.x0) <= _SAME_EDGE, abs(shape.x1 - box.x1) <= _SAME_EDGE
-    return (left and right) or ((left or right) and shape.x1 - shape.x0 <= _RULE)
 
 
 # -- tables without lines --------------------------------------------------------------------------------------

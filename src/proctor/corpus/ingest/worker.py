@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import BinaryIO
 
 import msgspec
 
@@ -24,15 +23,11 @@ def main(max_memory: int) -> None:
     os.dup2(2, 1)
     _limit_memory(max_memory)
     decoder = msgspec.msgpack.Decoder(Job)
-    while (job := _message(sys.stdin.buffer)) is not None:
+    while len(head := sys.stdin.buffer.read(8)) == 8:
+        job = sys.stdin.buffer.read(int.from_bytes(head, "big"))
         answer = msgspec.msgpack.encode(read_here(decoder.decode(job)))
         answers.write(len(answer).to_bytes(8, "big") + answer)
         answers.flush()
-
-
-def _message(stream: BinaryIO) -> bytes | None:
-    head = stream.read(8)
-    return stream.read(int.from_bytes(head, "big")) if len(head) == 8 else None
 
 
 def _limit_memory(size: int) -> None:

@@ -90,10 +90,6 @@ def _person(root: Path, *, normal: bool = False) -> Split:
     )
 
 
-def _recipes(root: Path, *, normal: bool = False) -> Split:
-    return _split_by(_kept(read_recordings(root), normal), lambda r: _home(_RECIPES, r.activity_id))
-
-
 def _recordings(root: Path, *, normal: bool = False, label: _Label = lambda r: r.is_error) -> Split:
     """Cut each recipe's normal and mistaken recordings, in the order of their numbers, after 3/5 and 1/5 more."""
     recordings = read_recordings(root)
@@ -107,11 +103,6 @@ def _recordings(root: Path, *, normal: bool = False, label: _Label = lambda r: r
         for n, r in enumerate(group):
             home[r.recording_id] = "train" if n < train else "val" if n < train + val else "test"
     return _split_by(_kept(recordings, normal), lambda r: home[r.recording_id])
-
-
-def _by_script(recording: RawRecording) -> bool:
-    """Say whether the number stands for a script with mistakes: the label of 2023."""
-    return not is_normal_number(_number(recording.recording_id))
 
 
 # -- the splits of the code for error recognition ----------------------------------------------------------------
@@ -167,13 +158,10 @@ def _steps(root: Path) -> Split:
 # -- the released files ------------------------------------------------------------------------------------------
 
 
-def _read(root: Path, path: str) -> Split:
-    found: dict[str, tuple[str, ...]] = read_json(root / path, dict[str, tuple[str, ...]])
-    return found
-
-
 def _rule(name: str, what: str, make: Callable[[Path], Split], path: str | None = None) -> SplitRule:
-    return SplitRule(name, what, make, path, partial(_read, path=path) if path else None)
+    if path is None:
+        return SplitRule(name, what, make)
+    return SplitRule(name, what, make, path, lambda root: read_json(root / path, dict[str, tuple[str, ...]]))
 
 
 def _both(name: str, what: str, make: Callable[..., Split]) -> tuple[SplitRule, SplitRule]:
@@ -199,7 +187,9 @@ SPLITS: Final[tuple[SplitRule, ...]] = (
     *_both(
         "recipes",
         f"train/val/test are activities {_said(_RECIPES)} (the lists of the authors' script; the files are empty)",
-        _recipes,
+        lambda root, normal=False: _split_by(
+            _kept(read_recordings(root), normal), lambda r: _home(_RECIPES, r.activity_id)
+        ),
     ),
     *_both(
         "recordings",
@@ -210,7 +200,7 @@ SPLITS: Final[tuple[SplitRule, ...]] = (
     _rule(
         "recordings-2023",
         "as recordings, with the scripts' numbers (1-25, 100-125) for the label: behind the paper's localization",
-        partial(_recordings, label=_by_script),
+        partial(_recordings, label=lambda r: not is_normal_number(_number(r.recording_id))),
     ),
     _rule(
         "er-person",

@@ -10,7 +10,7 @@ The Hub's own Croissant endpoint leaves the responsible-AI fields away: ship thi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -334,11 +334,14 @@ def write_croissant(
     told = check_about(about)
     dropped: list[Dropped] = []
     kept = list(writable(recordings, dropped))
-    rows = {
+    rows: dict[str, Callable[[Recording], _Rows]] = {
         "recordings": _recordings,
         "segments": _segments,
         "mistakes": _mistakes,
-        "attributes": _attributes,
+        "attributes": lambda recording: (
+            {"recording_id": recording.id, "name": name, "value": value}
+            for name, value in recording.attributes.items()
+        ),
     }
     with atomic_folder(path) as folder:
         hashes = {}
@@ -466,11 +469,6 @@ def _mistakes(recording: Recording) -> _Rows:
                 "kind": m.kind,
                 "text": m.text,
             }
-
-
-def _attributes(recording: Recording) -> _Rows:
-    for name, value in recording.attributes.items():
-        yield {"recording_id": recording.id, "name": name, "value": value}
 
 
 FORMATS = (

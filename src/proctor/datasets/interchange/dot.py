@@ -311,12 +311,6 @@ def _character(reference: str) -> str:
     return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else ""
 
 
-def _plain_html(value: str) -> str:
-    """Return the words of an HTML label; a ``<br/>`` is a line break."""
-    text = re.sub(r"<[bB][rR]\b[^<>]*>", "\n", value)
-    return unescape(re.sub(r"<[^<>]*>", "", text)).strip()
-
-
 def _draft(graph: _Graph, stem: str) -> tuple[GraphDraft, list[str]]:
     ours = _OURS in graph.attributes
     names = {}
@@ -330,8 +324,12 @@ def _draft(graph: _Graph, stem: str) -> tuple[GraphDraft, list[str]]:
     steps, html = [], 0
     for node, given in graph.nodes.items():
         label = given.get("label", "\\N")
-        html += isinstance(label, _Text)
-        text = _plain_html(label) if isinstance(label, _Text) else _decoded(label, names[node], graph.name)
+        if isinstance(label, _Text):  # HTML: its words; a <br/> is a line break
+            html += 1
+            broken = re.sub(r"<[bB][rR]\b[^<>]*>", "\n", label)
+            text = unescape(re.sub(r"<[^<>]*>", "", broken)).strip()
+        else:
+            text = _decoded(label, names[node], graph.name)
         steps.append(Step(names[node], text, ours and given.get(_ROLE) == "optional"))
     edges = [(names[a], names[b]) for a, b in graph.edges]
     if graph.strict:

@@ -13,6 +13,7 @@ before. Times read are those of the first media file: ELAN's time plus its ``TIM
 
 from __future__ import annotations
 
+import json
 import mimetypes
 import re
 from bisect import bisect_left
@@ -458,12 +459,7 @@ class _Writer:
 def _ascii_json(value: object) -> str:
     r"""Return JSON with ``\u`` for everything beyond printable ASCII: XML holds every text this way."""
     text = msgspec.json.encode(value).decode()
-    return re.sub(r"[^\x20-\x7e]", lambda m: _escapes(m[0]), text)
-
-
-def _escapes(character: str) -> str:
-    units = character.encode("utf-16-be").hex()
-    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+    return re.sub(r"[^\x20-\x7e]", lambda m: json.dumps(m[0])[1:-1], text)
 
 
 def _annotation_element(tag: str, attributes: Mapping[str, str], text: str) -> str:

@@ -257,7 +257,11 @@ class _Clip(Kind[ClipAsking]):
             messages=prompt.messages(exhibit.media), parameters=CHOICE if options else ANSWER
         )
         details = prompt.rendered.details
-        if not options or _cut_off_in_thought(outcome) or not isinstance(outcome, Reply | Truncated):
+        # tokens were spent and not a word was said: more tokens help, and nothing was answered wrongly
+        cut_off_in_thought = (
+            isinstance(outcome, Truncated) and not outcome.text.strip() and (outcome.usage.output or 0) > 1
+        )
+        if not options or cut_off_in_thought or not isinstance(outcome, Reply | Truncated):
             failure = why_no_reply(outcome)
             text = outcome.text.strip() if failure is None and isinstance(outcome, Reply) else None
             return Answer(text, failure, None if text is None else Text(text=text), details)
@@ -265,11 +269,6 @@ class _Clip(Kind[ClipAsking]):
 
 
 KIND: Final = _Clip()
-
-
-def _cut_off_in_thought(outcome: Outcome) -> bool:
-    """Return True where tokens were spent and not a word was said: more tokens help, and nothing was answered wrongly."""
-    return isinstance(outcome, Truncated) and not outcome.text.strip() and (outcome.usage.output or 0) > 1
 
 
 _STEP: Final = re.compile(

@@ -123,15 +123,14 @@ def _beside(value: int, top: int, text: str) -> str:
     return "" if explained else claim.said[:60]
 
 
-def _shared(found: re.Match[str]) -> str:
-    """Leave of a remark on others only what says that the answer does the same."""
-    return found[0] if re.search(r"\b(?:same|also|too|likewise|both)\b", found[0], re.IGNORECASE) else " "
-
-
 def _lopsided(value: int, top: int, text: str) -> str:
     """Return blame that nothing balances beside a full match, or praise that nothing balances beside a zero."""
     text = "\n".join(part for part in SENTENCES.split(text[:WORDS_LIMIT]) if not SUPPOSES.search(part))
-    text = _OF_OTHERS.sub(_shared, _NO_CONFLICT.sub("alike", text))
+    # of a remark on others stays only what says that the answer does the same
+    text = _OF_OTHERS.sub(
+        lambda m: m[0] if re.search(r"\b(?:same|also|too|likewise|both)\b", m[0], re.IGNORECASE) else " ",
+        _NO_CONFLICT.sub("alike", text),
+    )
     if value == top and (found := _BLAMES.search(text)):
         balanced = _EXCUSES.search(_BLAMES.sub(" ~ ", text))
         return "" if balanced else found[0]

@@ -85,10 +85,11 @@ def from_lines(text: str, top: int) -> tuple[list[Mark], bool]:
         reads = 0 < len(line) <= LINE_LIMIT and _HINT.search(line)
         found = list(_from_line(line, following, top)) if reads else []
         inside = curly[place] > 0 or (straight[place] % 2 == 1 and straight[-1] > straight[place])
+        # the end of a quotation whose beginning is not on the line
+        closing = re.search(r"[\"”'’]\W{0,8}$", line) if found else None
+        ends = closing is not None and not re.search(r"[\"“„'‘]", line[: closing.start()])
         if found and (
-            inside
-            or _ends_quotation(line)
-            or is_introduced(text[max(0, begin - 2 * LINE_LIMIT) : begin + found[0].at])
+            inside or ends or is_introduced(text[max(0, begin - 2 * LINE_LIMIT) : begin + found[0].at])
         ):
             quoted = True
         else:
@@ -99,12 +100,6 @@ def from_lines(text: str, top: int) -> tuple[list[Mark], bool]:
         if line.strip("`"):
             following, end_of_following = line, end
     return marks[::-1], quoted
-
-
-def _ends_quotation(line: str) -> bool:
-    """True for a line with the end of a quotation whose beginning is not on it."""
-    closing = re.search(r"[\"”'’]\W{0,8}$", line)
-    return closing is not None and not re.search(r"[\"“„'‘]", line[: closing.start()])
 
 
 def _line_mark(form: str, value: Value, match: re.Match[str] | None = None) -> Mark:
@@ -147,17 +142,12 @@ def _from_line(line: str, following: str, top: int) -> Iterator[Mark]:
         yield replace(_line_mark("line", value, match), at=match.end("said"))
 
 
-def _is_of_something_else(note: str | None) -> bool:
-    """True for a bracket behind the label that is neither a scale nor a common remark: ``Verdict (other answer): 2``."""
-    words = re.findall(r"[^\W\d_]+", note or "")
-    return any(not _NOTE_WORDS.fullmatch(word) for word in words)
-
-
 def _from_labelled(match: re.Match[str], following: str, top: int) -> Iterator[Mark]:
     rest = match["rest"]
     if other_scale(match["scale"], top):
         yield _line_mark("line", (None, "scale"), match)
-    elif _is_of_something_else(match["scale"]):
+    elif any(not _NOTE_WORDS.fullmatch(word) for word in re.findall(r"[^\W\d_]+", match["scale"] or "")):
+        # a bracket that is neither a scale nor a common remark: "Verdict (other answer): 2"
         yield _line_mark("line", (None, "ambiguous"), match)
     elif not rest.strip("*_` "):
         if value := read_bare(following, top):
@@ -187,8 +177,10 @@ def from_bare(text: str, top: int) -> Mark | None:
     if len(numbers) > 1:
         raise Unscored("contradictory", "several bare numbers")
     last, first = read_bare(lines[-1], top), read_bare(lines[0], top)
-    if last is not None and not _stands_apart(text, lines):
-        last = None
+    if last is not None:
+        before = text[: text.rindex(lines[-1])].rstrip(" \t`")
+        if not (before.endswith("\n\n") or lines[-2].endswith((".", "!", "?", ":", "*", ")", "|", "-"))):
+            last = None  # it goes on with the sentence before it ("... forgot step" / "2.")
     if last is not None:
         begin = text.rindex(lines[-1])
         return (
@@ -201,12 +193,6 @@ def from_bare(text: str, top: int) -> Mark | None:
     if lines[0].endswith((".", ")")):
         raise Unscored("ambiguous")
     return Mark(0, text.index(lines[0]) + len(lines[0]), "bare", *first)
-
-
-def _stands_apart(text: str, lines: list[str]) -> bool:
-    """True when the last line does not go on with the sentence before it ("... forgot step" / "2.")."""
-    before = text[: text.rindex(lines[-1])].rstrip(" \t`")
-    return before.endswith("\n\n") or lines[-2].endswith((".", "!", "?", ":", "*", ")", "|", "-"))
 
 
 def _from_single(line: str, text: str, top: int) -> Mark | None:

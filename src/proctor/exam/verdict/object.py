@@ -68,7 +68,9 @@ def from_objects(text: str, top: int) -> Iterator[Mark]:
                 "json",
                 score,
                 reason,
-                _rationale(found.value),
+                next(
+                    (v for k, v in found.value.items() if k.lower() in _REASONS and isinstance(v, str)), None
+                ),
                 word,
                 _reference(found.value),
             )
@@ -168,10 +170,6 @@ _REASONS: Final = frozenset(
 _SHOWN_KEYS: Final = frozenset(
     {"question", "answer", "prediction", "reference", "references", "gold", "candidate", "response"}
 )
-
-
-def _rationale(value: Mapping[str, Any]) -> str | None:
-    return next((v for k, v in value.items() if k.lower() in _REASONS and isinstance(v, str)), None)
 
 
 def _reference(value: Mapping[str, Any]) -> str:

@@ -69,7 +69,7 @@ OWN = any_case(
 def without_others(text: str, top: int) -> str:
     """Blank what is not the judge's own word: markers of servers, comments, tagged and struck-out text, the rubric repeated."""
     for pattern in (_SPECIAL, _BLOCKS):
-        text = pattern.sub(_blank, text)
+        text = pattern.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
     lines = text.split("\n")
     legends = [_LEGEND_LINE.fullmatch(line) if 3 < len(line) <= LINE_LIMIT else None for line in lines]
     numbers = [int(legend["n"]) if legend else None for legend in legends]
@@ -83,10 +83,6 @@ def without_others(text: str, top: int) -> str:
                     lines[i] = " " * len(lines[i])
             run = [place] if number is not None else []
     return "\n".join(lines)
-
-
-def _blank(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", found[0])
 
 
 def without_legend(text: str, top: int) -> str:

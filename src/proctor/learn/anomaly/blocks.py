@@ -75,14 +75,15 @@ class MaskedConvolution(nn.Module):
                 hint="use features of an earlier layer, or rows in time (--block knn and mahalanobis need no places)",
             )
         padded = functional.pad(maps, [self.pad] * 2 * len(places))
+        kept = [
+            [slice(self.removed, None) if end else slice(None, -self.removed) for end in shift]
+            for shift in self.shifts
+        ]
         seen = [
-            convolution(padded[(slice(None), slice(None), *map(self._kept, shift))])
-            for convolution, shift in zip(self.convolutions, self.shifts, strict=True)
+            convolution(padded[(slice(None), slice(None), *parts)])
+            for convolution, parts in zip(self.convolutions, kept, strict=True)
         ]
         return torch.relu(torch.stack(seen).sum(0))
-
-    def _kept(self, end: int) -> slice:
-        return slice(self.removed, None) if end else slice(None, -self.removed)
 
 
 class SqueezeExcite(nn.Module):

@@ -172,7 +172,10 @@ def _seconds_of_sound(film: Film) -> Iterator[Floats]:
     given, gathered = 0, 0
     parts: list[np.ndarray[Any, np.dtype[np.float32]]] = []
     if film.sound:
-        gain = _gain(film.path)
+        with open_video(film.path, _LIMITS) as (container, _):
+            mono = container.streams.audio[0].codec_context.channels == 1
+        # takes back the 3 dB that a single channel loses when it is spread over two
+        gain = np.float32(math.sqrt(2) if mono else 1.0)
         for _, samples in sound_blocks(film.path, 0.0, film.seconds, limits=_LIMITS):
             parts.append(samples.mean(axis=0) * gain)
             gathered += len(parts[-1])
@@ -186,9 +189,3 @@ def _seconds_of_sound(film: Film) -> Iterator[Floats]:
         silence = min(AUDIO_RATE, total - given)
         yield np.zeros(silence, np.float32)
         given += silence
-
-
-def _gain(path: Path) -> np.float32:
-    """Return what takes back the 3 dB that a single channel loses when it is spread over two."""
-    with open_video(path, _LIMITS) as (container, _):
-        return np.float32(math.sqrt(2) if container.streams.audio[0].codec_context.channels == 1 else 1.0)

@@ -259,11 +259,13 @@ class ProcedureEmbedder:
 
     def _loss(self, items: Items, generator: np.random.Generator) -> Tensor:
         ids = [self.ids[item] for item in items.tolist()]
-        drawn = [_sampled(len(self.rows[id_]), generator) for id_ in ids]
+        counts = [len(self.rows[id_]) for id_ in ids]
+        # frames of a video, in order; of short ones some twice
+        drawn = [np.sort(generator.choice(n, SAMPLED, replace=n < SAMPLED)) for n in counts]
         seen = torch.cat([self._seen(id_, places) for id_, places in zip(ids, drawn, strict=True)])
         embedded = self._scaled(self.module(seen).unflatten(0, (len(ids), SAMPLED)))
         places = torch.from_numpy(np.stack(drawn)).to(self.device, torch.float32)
-        lengths = torch.tensor([[len(self.rows[id_])] for id_ in ids], device=self.device)
+        lengths = torch.tensor([[n] for n in counts], device=self.device)
         # Differences of squares: half the digits would be none at all.
         with torch.autocast(self.device.type, enabled=False):
             shares = places / lengths
@@ -302,8 +304,3 @@ class ProcedureEmbedder:
         deviation = np.sqrt(squares)
         deviation[deviation < 1e-6 * np.maximum(1.0, np.abs(mean))] = 1.0
         return torch.tensor(mean, dtype=torch.float32), torch.tensor(deviation, dtype=torch.float32)
-
-
-def _sampled(count: int, generator: np.random.Generator) -> Items:
-    """Draw frames of a video, in order; of short ones some twice."""
-    return np.sort(generator.choice(count, SAMPLED, replace=count < SAMPLED))

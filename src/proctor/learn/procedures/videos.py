@@ -119,7 +119,9 @@ def procedures_of(
             else:
                 videos[activity].append(found)
     procedures = []
-    for activity, found_videos in sorted(videos.items(), key=lambda found: _by_number(found[0])):
+    for activity, found_videos in sorted(
+        videos.items(), key=lambda found: (int(found[0]), "") if found[0].isdecimal() else (0, found[0])
+    ):
         if found_videos:
             graph = data.graphs.get(activity)
             procedures.append(Procedure(activity, graph.name if graph else activity, tuple(found_videos)))
@@ -134,10 +136,6 @@ def procedures_of(
             else "add features of the recordings",
         )
     return tuple(procedures), tuple(dropped)
-
-
-def _by_number(activity: str) -> tuple[int, str]:
-    return (int(activity), "") if activity.isdecimal() else (0, activity)
 
 
 def _video(

@@ -46,13 +46,11 @@ class _Step:
     counted: frozenset[str]  # behind a number or "a"
 
 
-def _base(word: str) -> str:
-    return base_form(word) or singular(word) or (word[:-1] if len(word) > 3 and word.endswith("s") else word)
-
-
 def _read(text: str) -> _Step:
     raw = _WORD.findall(render_step(text).lower())
-    words = tuple(map(_base, raw))
+    words = tuple(
+        base_form(w) or singular(w) or (w[:-1] if len(w) > 3 and w.endswith("s") else w) for w in raw
+    )
     behind: dict[str, set[str]] = {"the": set(), "a": set(), "": set()}
     state = ""
     for word, base in zip(raw, words, strict=True):

@@ -12,7 +12,7 @@ from proctor.errors import UserError
 from proctor.llm.http import Body
 from proctor.llm.keys import find_base_url, find_key
 from proctor.llm.media import MediaStore
-from proctor.llm.message import Message, Parameters, Part, Request, Text
+from proctor.llm.message import Message, Part, Request, Text
 from proctor.llm.model import Model, ModelName, leaves_out
 from proctor.llm.outcome import Failure, Outcome, Reply, Truncated, Usage
 from proctor.llm.providers.wire import (
@@ -220,11 +220,7 @@ def parse_usage(usage: Any) -> Usage:
     )
 
 
-def _unsent(name: ModelName, _wanted: Parameters) -> tuple[str, ...]:
-    return () if takes_thinking(name.model) else ("reasoning",)
-
-
-@leaves_out(_unsent)
+@leaves_out(lambda name, _wanted: () if takes_thinking(name.model) else ("reasoning",))
 def provider(name: ModelName) -> Model:
     """Return ``google/MODEL``: key in ``GOOGLE_API_KEY`` or ``GEMINI_API_KEY``, address in ``GOOGLE_BASE_URL`` or behind the name.
 

@@ -188,7 +188,9 @@ def search_items(
     found: list[Listing] = []
     for row in connection.execute(query):
         texts = _TEXTS.decode(row.body)
-        if any(wanted in part.casefold() for part in (texts.text, *_proposed(texts))):
+        options = texts.form.options if isinstance(texts.form, Choice) else ()
+        proposed = (p.value.text for p in texts.proposals if isinstance(p.value, Text))
+        if any(wanted in part.casefold() for part in (texts.text, *options, *proposed)):
             found.append(_listing(row))
             if len(found) == limit:
                 return found, found[-1].id
@@ -273,11 +275,6 @@ class _Texts(msgspec.Struct):
     text: str
     form: Form
     proposals: tuple[Proposed, ...] = ()
-
-
-def _proposed(texts: _Texts) -> tuple[str, ...]:
-    options = texts.form.options if isinstance(texts.form, Choice) else ()
-    return (*options, *(p.value.text for p in texts.proposals if isinstance(p.value, Text)))
 
 
 _TEXTS: Final = msgspec.json.Decoder(_Texts)

@@ -158,7 +158,13 @@ def plan_deal(
     deal = None
     if kinds:
         clusters = {q.id: q.cluster for q in questions if q.id in kinds}
-        strata = {row.candidate_id: _stratum(row, over) for row in rows if row.candidate_id in kinds}
+        strata = {
+            row.candidate_id: "\x1f".join(
+                part for key, part in (("type", row.stratum), ("activity", row.topic)) if key in over
+            )
+            for row in rows
+            if row.candidate_id in kinds
+        }
         deal = deal_pairs(
             list(kinds),
             [p.pid for p in annotators],
@@ -252,10 +258,6 @@ def _constraints(
     forbidden |= {(who, name) for who, name in wrote if who in mine and name in clusters}
     capacity = {who: max(0, n - loads.get(who, 0)) for who, n in most.items() if who in mine}
     return Constraints(forbidden=forbidden, capacity=capacity)
-
-
-def _stratum(row: Any, over: Collection[str]) -> str:
-    return "\x1f".join(part for key, part in (("type", row.stratum), ("activity", row.topic)) if key in over)
 
 
 def _undealt_rows(connection: Connection) -> Sequence[Any]:

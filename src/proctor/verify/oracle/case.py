@@ -179,7 +179,10 @@ def _read_stance(question: Question, answer: AnswerText, named: Reading, mistake
         # "yes, you have done everything": the opening and the rest contradict each other, the rest says more
         contradicts = answer.clear and question.intent in ("forgot", "forgot_step") and not named.matches
         return "clear" if contradicts and not answer.wrongness else "trouble"
-    if question.place and not answer.clear and named.matches and _goes_first(answer):
+    goes_first = question.place and (
+        _FIRST.search(answer.plain) or any(c.role in ("missed", "before") for c in answer.claims)
+    )
+    if goes_first and not answer.clear and named.matches:
         # "was X meant to come first?" "no, do Z first": the no is to X, the rest tells what had to come first
         return "trouble"
     checks = question.intent in ("check", "order") or (
@@ -191,10 +194,6 @@ def _read_stance(question: Question, answer: AnswerText, named: Reading, mistake
         # "was it too little?" "no, it was too much": the no is to the guess, the rest tells what went wrong
         return "trouble"
     return "clear"
-
-
-def _goes_first(answer: AnswerText) -> bool:
-    return bool(_FIRST.search(answer.plain)) or any(c.role in ("missed", "before") for c in answer.claims)
 
 
 def _rectifies(answer: AnswerText) -> bool:

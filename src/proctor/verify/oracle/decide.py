@@ -70,7 +70,12 @@ def _by_intent(case: Case) -> Ground:
             return reported
     if intent == "skip":
         return judge_skip(case)
-    if case.question.use and _use_is_step(case):
+    # using the result is itself a step that is left ("hand over the keys"), and the answer speaks of it
+    if (
+        case.question.use
+        and not case.answer.finished
+        and any(i in case.moment.pending for w in case.question.stems for i in case.index.speaking_of(w))
+    ):
         return judge_proposal(case)
     if intent in ("forgot", "forgot_step", "all_good"):
         return judge_omission(case)
@@ -89,12 +94,6 @@ def _by_intent(case: Case) -> Ground:
     if intent == "next":
         return beside_kind(case, beside_scope(case, judge_following(case)))
     return _other(case)
-
-
-def _use_is_step(case: Case) -> bool:
-    """True when using the result is itself a step that is left ("hand over the keys"), and the answer speaks of it."""
-    steps = frozenset(i for w in case.question.stems for i in case.index.speaking_of(w))
-    return bool(steps & case.moment.pending) and not case.answer.finished
 
 
 def _measured(case: Case, ground: Ground) -> Ground:

@@ -273,7 +273,7 @@ def evaluate(
         agreement_decided=share(decided, _agrees),
         agreement_all=share(rows, _agrees),
         kappa_all=_kappa(rows),
-        brier=_mean((r.probability - r.label) ** 2 for r in rows),
+        brier=math.fsum((r.probability - r.label) ** 2 for r in rows) / len(rows) if rows else None,
         always_right_agreement=_ratio(sum(r.label for r in rows), len(rows)),
         accept_by_threshold=tuple(
             _accepted([r for r in rows if r.probability >= t], len(rows), share, threshold=t)
@@ -363,11 +363,6 @@ def _agrees(row: AnswerRow) -> bool:
 
 def _ratio(part: int, whole: int) -> float | None:
     return part / whole if whole else None
-
-
-def _mean(values: Iterable[float]) -> float | None:
-    listed = list(values)
-    return math.fsum(listed) / len(listed) if listed else None
 
 
 def _keys(rows: Iterable[AnswerRow], key: Callable[[AnswerRow], str]) -> list[str]:

@@ -181,7 +181,10 @@ def judge_named_following(case: Case) -> Ground:
         ahead = bool(case.question.before) and case.question.intent == "left"
         if case.question.intent == "left" and first in case.scope and len(moment.unmet(first)) == 1:
             ahead = True  # of the very thing that was asked about
-        lean = 0.4 if ahead or _implies(case, first) else -0.2 if len(moment.unmet(first)) == 1 else -0.5
+        # all that it still waits for is done to the same thing: "mince the garlic" implies to peel it
+        things = case.index.objects_of(first)
+        ahead = ahead or all(things & case.index.objects_of(i) for i in moment.unmet(first))
+        lean = 0.4 if ahead else -0.2 if len(moment.unmet(first)) == 1 else -0.5
         return case.ground(
             "names_stuck",
             lean,
@@ -201,12 +204,6 @@ def judge_named_following(case: Case) -> Ground:
     if standing == "later":
         return case.ground("names_later", -0.6, f"{case.text(first)} is not due yet", steps)
     return case.ground("names_done", -0.8, f"{case.text(first)} has been done", steps)
-
-
-def _implies(case: Case, step_id: str) -> bool:
-    """True when all that a step still waits for is done to the same thing: "mince the garlic" implies to peel it."""
-    things = case.index.objects_of(step_id)
-    return all(things & case.index.objects_of(i) for i in case.moment.unmet(step_id))
 
 
 def _as_planned(case: Case, steps: tuple[str, ...]) -> tuple[str, ...]:

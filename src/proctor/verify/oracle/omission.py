@@ -57,7 +57,8 @@ def judge_omission(case: Case) -> Ground:
             return case.ground("affirms_pending", 0.6, f"{case.text(min(left))} is still to be done")
         if not case.moment.mistakes_of(case.scope):
             return case.ground("trouble_none", -0.6, "says that it was not done, but it was")
-    if case.moment.example.type in STEP_TYPES and not _names_missing(case):
+    names_missing = case.names_steps and case.moment.missing.intersection(case.named.matches[0].alternatives)
+    if case.moment.example.type in STEP_TYPES and not names_missing:
         return judge_check(case)
     if case.names_steps:
         return judge_named_omission(case, inside)
@@ -250,7 +251,10 @@ def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
     first = steps[0]
     if retells(case) and not _on_time(case, first):
         return case.ground("retells_mistake", 0.5, "says what went wrong in a step that was done", steps)
-    if _postpones(case) and moment.standing(first) != "done" and not inside:
+    # "no, that can be done later" to "did I need to do it before this?"
+    asked = _NEEDED.match(case.question.plain)
+    postpones = asked and case.answer.polarity == "no" and _LATER.search(case.answer.plain)
+    if postpones and moment.standing(first) != "done" and not inside:
         return case.ground("postpones", 0.5, f"{case.text(first)} may wait, as the answer says", steps)
     if first in moment.late:
         return case.ground("names_late", 0.2, f"{case.text(first)} came too late", steps)
@@ -348,10 +352,6 @@ def _moves_on(case: Case) -> Ground | None:
     return case.ground("moves_on", 0.4, f"goes on to {case.text(first)}, which may be done next", [first])
 
 
-def _names_missing(case: Case) -> bool:
-    return case.names_steps and bool(frozenset(case.named.matches[0].alternatives) & case.moment.missing)
-
-
 def _corrects(case: Case) -> bool:
     """True for "no, but you need to ...": an answer that opens well and then names a missing step."""
     if not case.names_steps or case.answer.already:
@@ -376,12 +376,6 @@ def retells(case: Case) -> bool:
     stems = [w for w in case.answer.stems() if not is_talk(w)]
     held = [w in case.moment.mistake_stems for w in stems]
     return bool(held) and sum(held) / len(held) >= 0.6 and bool(_CONTRAST & set(case.answer.plain.split()))
-
-
-def _postpones(case: Case) -> bool:
-    """True for "no, that can be done later" to "did I need to do it before this?"."""
-    asked = _NEEDED.match(case.question.plain)
-    return bool(asked and case.answer.polarity == "no" and _LATER.search(case.answer.plain))
 
 
 _FORGOTTEN: Final = re.compile(r"\b(?:forgot|forgotten|missed|skipped|overlooked|omitted)\b")

@@ -317,7 +317,8 @@ _PAST = re.compile(
 def parse_question(text: str) -> Question:
     """Read what a question asks; any text gives a result, the intent ``other`` when no rule fits."""
     parts = _split(_RIGHT_AT.sub(r"\1", _RIGHT_NOW.sub("now", normalise(text))))
-    use = _asks_use(parts)
+    # "is it ready to wear", "can we use it now": asked of the result, not of a tool or a part
+    use = not parts.wh and not (parts.before or parts.after) and bool(_USABLE.match(parts.asked))
     place = not use and _asks_place(parts)
     intent = "all_good" if use else "order" if place else _intent(parts)
     return Question(
@@ -396,11 +397,6 @@ def _split_scope(plain: str) -> tuple[str, str, str]:
     if found[1] in ("before", "prior to", "until"):
         return head, tail.strip(" ,"), ""
     return head, "", tail.strip(" ,")
-
-
-def _asks_use(parts: _Parts) -> bool:
-    """True for "is it ready to wear", "can we use it now": asked of the result, not of a tool or a part."""
-    return not parts.wh and not (parts.before or parts.after) and bool(_USABLE.match(parts.asked))
 
 
 def _asks_place(parts: _Parts) -> bool:

@@ -169,16 +169,18 @@ def is_english(tokens: Sequence[str], vocabulary: Container[str]) -> bool:
     """True when enough of the words are known: general English, or stems of the procedure's own vocabulary."""
     named = [w for w in tokens[:100] if not w[0].isdigit()]
     known = sum(
-        w in FUNCTION_WORDS or w in UNITS or w in NUMBER_WORDS or _known(stem(w), vocabulary) for w in named
+        w in FUNCTION_WORDS
+        or w in UNITS
+        or w in NUMBER_WORDS
+        or (stemmed := stem(w)) in vocabulary
+        or stemmed in _TALK_STEMS
+        or stemmed in _CONCEPT_OF
+        for w in named
     )
     if len(named) < 2:
         # one word may be any thing, but not in another script
         return all(w.isascii() or unicodedata.name(w[0], "").startswith("LATIN") for w in named)
     return known >= 0.34 * len(named)
-
-
-def _known(stemmed: str, vocabulary: Container[str]) -> bool:
-    return stemmed in vocabulary or stemmed in _TALK_STEMS or stemmed in _CONCEPT_OF
 
 
 @dataclass(frozen=True, slots=True)

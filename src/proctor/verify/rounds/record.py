@@ -14,7 +14,7 @@ import msgspec
 
 from proctor.capture.records import Event, PlannedMistake, Script, SeenMistake, Slot, StepReview
 from proctor.procedure.recording import MISTAKE_KINDS
-from proctor.said import Said, listed, say, say_in
+from proctor.said import listed, say, say_in
 from proctor.verify.desk.records import InvalidError
 from proctor.verify.desk.sheets import is_bad_text
 from proctor.verify.rounds.kind import Offer, TaskKind
@@ -113,7 +113,7 @@ class _Record(TaskKind[RecordTask, RecordSheet, RecordOptions]):
         """Return whose a recording is by the plan, what it is called, what it needs and what is done in it."""
         slot, script = task.slot, task.script
         parts = [script.title, _STRATEGIES[slot.strategy], slot.environment, slot.day]
-        title = reduce(_beside, filter(None, parts))
+        title = reduce(lambda a, b: say("{first} · {second}", first=a, second=b), filter(None, parts))
         return Offer(slot.participant, title, ", ".join(script.items), tuple(s.text for s in script.steps))
 
     def barred(self, connection: Connection, round_: Round, person: Person) -> set[str]:
@@ -168,10 +168,6 @@ def _faults(sheet: RecordSheet, steps: Mapping[str, str]) -> Iterator[tuple[str,
 _NO_MISTAKE: Final = say(
     "A mistake belongs to a step of the script, and is one of: {kinds}.", kinds=", ".join(MISTAKE_KINDS)
 )
-
-
-def _beside(first: str, second: str) -> Said:
-    return say("{first} · {second}", first=first, second=second)
 
 
 def _is_bad(mistake: PlannedMistake | SeenMistake, steps: Mapping[str, str]) -> bool:

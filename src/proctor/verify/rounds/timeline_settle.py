@@ -110,12 +110,20 @@ def settle(
     for step in task.steps:
         spans = {p: [(start, end) for name, start, end in timed[p] if name == step.id] for p in people}
         wrong = {p: [Mistake(e.tag, e.text) for e in sheets[p].errors if e.step == step.id] for p in people}
-        found = [
-            (worst, a, b)
-            for a, b in combinations(people, 2)
-            if {m.kind for m in wrong[a]} == {m.kind for m in wrong[b]}
-            and (worst := _worst(compared.get((step.id, a, b)))) >= least
-        ]
+        found = []
+        for a, b in combinations(people, 2):
+            if {m.kind for m in wrong[a]} == {m.kind for m in wrong[b]}:
+                c = compared.get((step.id, a, b))
+                # the smallest IoU of their segments of the step: 1 where neither has any, 0 where one has more
+                worst = (
+                    1.0
+                    if c is None
+                    else 0.0
+                    if c.missing
+                    else min(float(c.overlap[pair]) for pair in c.matched)
+                )
+                if worst >= least:
+                    found.append((worst, a, b))
         one = taken(step.id)
         if found:
             _, one, b = max(found, key=lambda pair: pair[0])
@@ -153,11 +161,6 @@ def settle(
         task.duration_s, task.video or None, {"fps": str(task.fps)}, tuple(sorted(done, key=lambda a: a.start)),
     )  # fmt: skip
     return recording, open_
-
-
-def _worst(c: metric.StepComparison | None) -> float:
-    """Return the smallest IoU of two annotators' segments of a step: 1 where neither has any, 0 where one has more."""
-    return 1.0 if c is None else 0.0 if c.missing else min(float(c.overlap[pair]) for pair in c.matched)
 
 
 def _middle(one: Span, two: Span, task: TimelineTask) -> Span:
