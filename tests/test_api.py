@@ -53,13 +53,18 @@ def test_a_chain_writes_what_the_commands_write(bench: proctor.Workspace, tmp_pa
 
 def test_the_leaderboard_ranks_a_function_as_a_system(bench: proctor.Workspace) -> None:
     board = bench.leaderboard()
-    assert [line.run for line in board] == ["annotations", "constant", "mine"] or board[
-        "mine"
-    ].score is not None
-    assert board["mine"].role == "system"
+    assert [line.run for line in board] == ["mine", "annotations", "constant"]
+    assert [line.role for line in board] == ["system", "upper", "floor"]
     assert board["annotations"].score == 100.0
     assert set(board.to_pandas()["run"]) == {"annotations", "constant", "mine"}
-    assert "annotations" in board._repr_html_()
+    shown = board._repr_html_()
+    grey = ["annotations" in row or "constant" in row for row in shown.split("<tr")[2:]]
+    assert (
+        [row.startswith(' style="opacity') for row in shown.split("<tr")[2:]] == grey == [False, True, True]
+    )
+    assert "3 runs; grey: floors and upper bounds" in shown
+    assert "grey" not in board[:1]._repr_html_()
+    assert board[1:]._repr_html_().count("opacity") == 2
 
 
 def test_what_is_there_can_be_looked_at(bench: proctor.Workspace) -> None:

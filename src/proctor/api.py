@@ -348,11 +348,17 @@ class Workspace:
         return Records(load_judgements(*self._of_run(run)), "marks", key=lambda j: j.item_id)
 
     def leaderboard(self) -> Records[RunScore]:
-        """Return the runs with their scores, best first; computes them unless ``score`` was the last stage here but for reports."""
+        """Return the runs with their scores: systems and people, best first, then floors and upper bounds, in a notebook grey.
+
+        Scores are computed unless ``score`` was the last stage here but for reports.
+        """
         if [name for name in self.results if name != "report"][-1:] != ["score"]:
             self.score()
         scored: Any = self.results["score"]
-        return Records(scored.runs, "runs", row=_score_row)
+        kinds = list(dict.fromkeys(line.kind for line in scored.runs))
+        lines = sorted(scored.runs, key=lambda line: (kinds.index(line.kind), _is_aside(line)))
+        why = "floors and upper bounds, which are compared with and not ranked (see role)"
+        return Records(lines, "runs", row=_score_row, aside=_is_aside, why=why)
 
     def __repr__(self) -> str:
         done = [name for name in self._stages() if "/" not in name]
@@ -444,6 +450,10 @@ def _require_said(title: str, result: object, *, accepted: bool) -> None:
 
 def _place(workers: int | str | None) -> Place:
     return place_of(None if workers is None else str(workers))
+
+
+def _is_aside(score: RunScore) -> bool:
+    return score.role in ("floor", "upper")
 
 
 def _score_row(score: RunScore) -> dict[str, object]:

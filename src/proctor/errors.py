@@ -120,10 +120,11 @@ class MissingExtraError(UserError):
         )
 
 
-def install_line(extra: str) -> str:
-    """Return what installs an extra; the rehearsal is a package of the clone, on no index."""
-    here = "pip install ./src/proctor_rehearsal, in a clone of Proctor"
-    return here if extra == "rehearsal" else f"pip install 'proctor-bench[{extra}]'"
+def install_line(*extras: str) -> str:
+    """Return what installs extras, ending in what can be copied; the rehearsal is a package of the clone, on no index."""
+    names = ",".join(extra for extra in extras if extra != "rehearsal")
+    line = f"pip install 'proctor-bench[{names}]'" if names else "pip install"
+    return f"in a clone of Proctor: {line} ./src/proctor_rehearsal" if "rehearsal" in extras else line
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:

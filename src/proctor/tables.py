@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from html import escape
 from reprlib import Repr
@@ -27,6 +27,9 @@ _NARROW: Final = 48
 """Characters of a cell that is printed."""
 _LONGEST: Final = 120
 """Characters of a cell there."""
+
+_GREY: Final = ' style="opacity:0.55"'
+"""Of a row, on a light page and on a dark one."""
 
 Cells = Mapping[str, object]
 
@@ -85,6 +88,8 @@ class Records(Sequence[T], Generic[T]):
         title: what they are, in the plural.
         row: the cells of one record, by column; all its fields by default (``flat``).
         key: the id by which a record is found; its ``id`` or ``run`` by default.
+        aside: which records are set grey in a notebook; none by default.
+        why: what those are, below the table.
     """
 
     def __init__(
@@ -94,11 +99,14 @@ class Records(Sequence[T], Generic[T]):
         *,
         row: Callable[[T], Cells] | None = None,
         key: Callable[[T], str] | None = None,
+        aside: Callable[[T], bool] | None = None,
+        why: str = "",
     ) -> None:
         self._records = tuple(records)
         self._title = title
         self._row = row or flat
         self._key = key or _key
+        self._aside, self._why = aside, why
         self._places: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -119,7 +127,14 @@ class Records(Sequence[T], Generic[T]):
             IndexError: if there are not so many.
         """
         if isinstance(which, slice):
-            return Records(self._records[which], self._title, row=self._row, key=self._key)
+            return Records(
+                self._records[which],
+                self._title,
+                row=self._row,
+                key=self._key,
+                aside=self._aside,
+                why=self._why,
+            )
         if isinstance(which, int):
             return self._records[which]
         if not self._places:
@@ -147,12 +162,14 @@ class Records(Sequence[T], Generic[T]):
         return "\n".join([*("  ".join(line).rstrip() for line in cut), self._many()])
 
     def _repr_html_(self) -> str:
-        rows = [self._row(record) for record in self._records[:_SHOWN]]
-        more = len(self) - len(rows)
+        shown = self._records[:_SHOWN]
+        more = len(self) - len(shown)
+        grey = {n for n, record in enumerate(shown) if self._aside is not None and self._aside(record)}
         return (
-            html_table(rows)
+            html_table([self._row(record) for record in shown], grey)
             + f"<p>{escape(self._many())}"
-            + (f", {more:,} of them not shown</p>" if more else "</p>")
+            + (f", {more:,} of them not shown" if more else "")
+            + (f"; grey: {escape(self._why)}</p>" if grey else "</p>")
         )
 
     def _many(self) -> str:
@@ -212,11 +229,14 @@ def _flatten(name: str, value: object, cells: dict[str, object]) -> None:
         cells[name or "value"] = value
 
 
-def html_table(rows: Sequence[Cells]) -> str:
-    """Return rows as a table of HTML; what stands in it cannot be markup."""
+def html_table(rows: Sequence[Cells], grey: Collection[int] = ()) -> str:
+    """Return rows as a table of HTML, some of them grey; what stands in it cannot be markup."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(f"<tr>{''.join(_td(row.get(name)) for name in columns)}</tr>" for row in rows)
+    body = "".join(
+        f"<tr{_GREY if n in grey else ''}>{''.join(_td(row.get(name)) for name in columns)}</tr>"
+        for n, row in enumerate(rows)
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

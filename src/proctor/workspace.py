@@ -67,6 +67,7 @@ _MADE_BY: Final = {
     "examples.jsonl": "derive",
     "candidates.jsonl": "generate",
     "items.jsonl": "build",
+    "corpus": "corpus build",
     "clips.jsonl": "generate clip",
     "pairs.jsonl": "generate clip",
     "open.jsonl": "filter",
@@ -203,15 +204,18 @@ class Workspace:
                 hint="give another folder",
             ) from None
 
-    def require_folder(self) -> None:
+    def require_folder(self, start: str = "recordings.jsonl") -> None:
         """Refuse a workspace that is not there.
 
+        Args:
+            start: what its first command writes.
+
         Raises:
-            UserError: naming the commands that make one.
+            UserError: naming the workspace that may be meant, and the commands that make one.
         """
         if not os.path.isdir(self.root):  # noqa: PTH112 - pathlib's raises where access is denied
             own = f"for tasks of your own: proctor round own {shlex.quote(str(self.root))} TABLE --form FORM"
-            anew = f"start with: {self.command_for('recordings.jsonl')}; {own}"
+            anew = f"start with: {self.command_for(start)}; {own}"
             hint = f"{meant} If not, {anew}" if (meant := self.meant()) else anew
             raise UserError("there is no such workspace.", where=str(self.root), hint=hint)
 
@@ -219,7 +223,8 @@ class Workspace:
         """Return a question where another workspace beside this one is called nearly the same; empty where none is."""
         beside = set[str]()
         with suppress(OSError):
-            for sign in (_FORMAT_FILE, "studio-secret"):  # one that has nothing but tasks has no records
+            # one that has nothing but tasks has no records, one of the first version no file that says so
+            for sign in (_FORMAT_FILE, "stages.json", "studio-secret"):
                 beside |= {path.parent.name for path in self.root.absolute().parent.glob(f"*/{sign}")}
         near = get_close_matches(self.root.name, sorted(beside - {self.root.name}), n=1)
         return f"did you mean {self.root.with_name(near[0])}?" if near else ""
@@ -230,7 +235,7 @@ class Workspace:
         Raises:
             UserError: naming the command that writes it.
         """
-        self.require_folder()
+        self.require_folder("corpus" if name == "corpus" else "recordings.jsonl")
         path = self.file(name)
         if not is_there(path):
             raise UserError(
@@ -242,7 +247,9 @@ class Workspace:
         """Return the command that writes a file of the workspace, as it is typed."""
         stage = _MADE_BY[name]
         folder = shlex.quote(str(self.root))
-        return f"proctor read DATASET FOLDER {folder}" if stage == "read" else f"proctor {stage} {folder}"
+        if stage == "read":
+            return f"proctor read DATASET FOLDER {folder}"
+        return f"proctor {stage} {folder}" + (" --from FOLDER" if stage == "corpus build" else "")
 
     # -- content -----------------------------------------------------------------------------------------------
 

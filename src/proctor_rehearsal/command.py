@@ -158,14 +158,14 @@ def _player(workspace: Path | None, quality: list[str] | None, seed: int) -> Reh
                 hint="name the workspace: --workspace BENCH",
             )
         return None
-    if not workspace.is_dir():
-        raise UserError("there is no such workspace.", where=str(workspace))
     import msgspec
 
     from proctor.stages.models import CALLS
     from proctor.stages.rehearsing import Played, mark_rehearsal
+    from proctor.workspace import Workspace
     from proctor_rehearsal.players import Rehearsal, parse_quality
 
+    Workspace(workspace).require_folder()
     qualities = parse_quality(quality or ())
     player = Rehearsal(workspace, quality=qualities, seed=seed)
     everybody = qualities.pop("")

@@ -43,10 +43,11 @@ def test_one_command_on_the_real_annotations(shared_data: Path, tmp_path: Path, 
     typed = (
         "experiment", "clip", bench, "--data", data, "--dataset", "steps", "--max-videos", 12, "--total", 36, *MODELS,
         "-p", "openai/gpt-4o-mini", "-p", "google/gemini-2.5-pro", "--show", "steps", "--open-judge", "openai/gpt-4o",
-        "--benchmark-share", 0.7, "--rehearse", 0.9, "--json",
+        "--benchmark-share", 0.7, "--name", "drills", "--rehearse", 0.9, "--json",
     )  # fmt: skip
     made = proctor(*typed)
     assert made.status == 0, made.err
+    assert '"name": "drills"' in (bench / "release" / "manifest.json").read_text()
     stages = {part["stage"]: part for part in made.json["stages"]}
     clips = read_jsonl(bench / "clips.jsonl", ShownClip)
     assert {clip.dataset for clip in clips} == {"youcook2", "hirest", "goalstep"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,13 @@ def test_quiet_progress_prints_nothing(capsys: pytest.CaptureFixture[str]) -> No
         (["predict", "x", "--frames", "0"], "--frames: at least 1 was expected.", "proctor predict --help"),
         (["score", "x", "--resamples", "x"], "--resamples: a whole number was expected.", "--help"),
         (["score", "x", "y"], "unexpected: y.", "--help"),
-        (["predict", "x", "--kind"], "the option --kind needs a value.", "--help"),
+        (["predict", "x", "--kind"], "the option --kind needs a value.", "proctor predict --help"),
+        (["report", "x", "--output"], "the option --output needs a value.", "proctor report --help"),
+        (
+            ["corpus", "info", "x", "--json=1"],
+            "the option --json takes no value.",
+            "proctor corpus info --help",
+        ),
         (
             ["learn", "mistakes", "--model", "contxt"],
             "--model: 'contxt' is not one of",
@@ -161,6 +168,41 @@ def test_what_is_meant_is_said_for_values_too(typed: list[str], meant: str, fini
 
 
 @pytest.mark.parametrize(
+    "typed",
+    [
+        "report WRONG",
+        "retrieve WRONG",
+        "corpus info WRONG",
+        "generate documents WRONG -g openai/gpt-4o",
+        "upgrade WRONG",
+        "concur WRONG:data WRONG:styled",
+        "filter WRONG",
+        "filter WRONG -j openai/gpt-4o --dry-run",
+        "choices WRONG",
+        "score WRONG",
+        "standin --workspace WRONG",
+    ],
+)
+def test_a_workspace_that_is_meant_is_named_before_anything_else_is_asked_for(
+    typed: str, finished: Path
+) -> None:
+    wrong = finished / "bnech"
+    outcome = proctor(*typed.replace("WRONG", str(wrong)).split())
+    assert (outcome.status, outcome.out, wrong.exists()) == (2, "", False)
+    assert f"did you mean {finished / 'bench'}?" in outcome.err
+
+
+def test_a_plan_that_is_meant_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").touch()
+    assert (
+        f"no such plan.\n  → did you mean {tmp_path / 'mine.toml'}?"
+        in proctor("run", tmp_path / "mnie.toml").err
+    )
+    other = tmp_path / "other.toml"
+    assert f"no such plan.\n  → proctor init {other} writes one" in proctor("run", other).err
+
+
+@pytest.mark.parametrize(
     ("kind", "view", "meant"),
     [
         ("clip", "framse:8", "frames"),
@@ -183,6 +225,11 @@ def test_help_shows_whole_summaries_types_in_words_examples_and_extras() -> None
         assert "\nExamples:\n  proctor " in body, name
         if name.split()[1:2] in (["studio"], ["corpus"], ["learn"], ["capture"]):
             assert f"{' '.join(name.split()[:2])} needs: pip install 'proctor-bench[" in body, name
+    lines = re.findall(r"pip install .*", text)
+    extras = {one for line in lines for one in re.search(r"\[(.*)\]", line)[1].split(",")}  # type: ignore[index]
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert extras <= set(declared) - {"rehearsal"}  # which is on no index: its folder is named
+    assert "  proctor demo does more after, in a clone of Proctor: pip install 'proctor-bench[video]' ./src/proctor_rehearsal\n" in text  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,10 @@ def test_the_first_screen_works_as_typed(home: Path) -> None:
         outcome = proctor(*line.partition("#")[0].split()[1:])
         assert outcome.status == 0, (line, outcome.err)
         assert "\n\n\n" not in f"\n{outcome.out}", line
-    for plan in ("mine", "ours", "guides"):
-        assert (home / plan / "report.html").is_file()
+    for plan, called in (("mine", "everyday"), ("ours", "ours"), ("guides", "guides")):
+        page = (home / plan / "report.html").read_text(encoding="utf-8")
+        assert f'<h1 id="title"><bdi>{called}</bdi></h1>' in page
+    assert "bm25@5 is first of 2 systems" in page or "gold is first of 2 systems" in page
 
 
 @types(README, commands="(?!)")

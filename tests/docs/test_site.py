@@ -121,6 +121,28 @@ def test_what_is_copied_can_be_typed(opened: Callable[..., Any]) -> None:
         "proctor init mine.toml", "proctor run mine.toml --dry-run", "proctor run mine.toml"]  # fmt: skip
 
 
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_the_search_finds_first_what_newcomers_need(opened: Callable[..., Any]) -> None:
+    context = opened()
+    for typed, wanted in (
+        ("my own judge", "cookbook"),
+        ("evaluate my model", "quickstart-model"),
+        ("our recordings", "quickstart-recordings"),
+        ("our documents", "quickstart-documents"),
+        ("upper bound", "concepts"),
+    ):
+        page = context.new_page()
+        page.goto(f"{SITE}index.html")
+        page.locator(".md-search__input").press_sequentially(typed)
+        page.wait_for_selector(".md-search-result__item")
+        found = page.locator(".md-search-result__item > .md-search-result__link").evaluate_all(
+            "links => links.map(link => new URL(link.href).pathname.slice(1))"
+        )
+        assert f"{wanted}.html" in [*dict.fromkeys(found)][:3], (typed, found)
+        page.close()
+
+
 def test_a_drawing_of_ours_works_in_light_and_dark() -> None:
     text = (DOCS / "images" / "concepts.svg").read_text(encoding="utf-8")
     assert "prefers-color-scheme: dark" in text

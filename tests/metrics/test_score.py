@@ -1,4 +1,5 @@
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -72,12 +73,16 @@ def test_a_score_is_a_number_formats_and_has_a_dictionary():
     score = Score(0.8693, Signature("m", {"judge": "rules"}), 10, 0.8, 0.9, failed=2)
     assert (float(score), f"{score:.2f}", f"{score:.1%}", f"{score}") == (0.8693, "0.87", "86.9%", str(score))
     assert repr(score) == f"Score({score})"
+    row = score._repr_html_().partition("<tbody>")[2]
+    assert re.findall(r">([^<]+)</td>", row) == ["0.869", "0.8 to 0.9", "10", str(score.full_signature)]
     assert score.to_dict() == {
         "value": 0.8693, "low": 0.8, "high": 0.9, "n": 10, "failed": 2, "skipped": 0, "note": "",
         "signature": f"m|judge:rules|version:{__version__}",
     }  # fmt: skip
     undefined = Score(math.nan, Signature("m"), 0, note="nothing")
     assert (undefined.to_dict()["value"], f"{undefined:.2f}") == (None, "undefined")
+    noted = Score(math.nan, Signature("m"), 0, note="<b>nothing")
+    assert ">&lt;b&gt;nothing</td>" in noted._repr_html_()
     other = Score(0.8693, Signature("m", {"judge": "rules"}), 10, 0.8, 0.9, failed=2, version="9")
     assert other == score
     assert Score.parse(str(other)).version == "9"

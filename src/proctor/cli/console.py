@@ -22,7 +22,7 @@ import msgspec
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from proctor.errors import UserError, missing_extra
+from proctor.errors import UserError, install_line, missing_extra
 from proctor.terminal import escaped, note, printable
 
 __all__ = [
@@ -150,6 +150,15 @@ class Group(_Explained, TyperGroup):
 class SectionedCommand(_Explained, TyperCommand):
     """A command whose help shows examples first, and its options under their headings."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words that were typed; of an option without its value, too, an error knows the command."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if getattr(error, "ctx", ctx) is None:
+                error.ctx = ctx  # type: ignore[attr-defined]
+            raise
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line: ``WORKSPACE`` has to be given, ``[TARGET]`` need not, ``RUN...`` may be several."""
         return [_said(piece, _USAGE) for piece in super().collect_usage_pieces(ctx)]
@@ -203,7 +212,7 @@ def group_app(help: str, cls: type[TyperGroup] = Group) -> typer.Typer:
 def extras_note(command: str, needs: Sequence[str] = (), more: Sequence[str] = ()) -> str:
     """Return which extras a command needs, and with which it does more."""
     lines = [
-        f"{command} {what}: pip install 'proctor-bench[{','.join(extras)}]'"
+        f"{command} {what}{',' if 'rehearsal' in extras else ':'} {install_line(*extras)}"
         for what, extras in (("needs", needs), ("does more after", more))
         if extras
     ]

@@ -13,7 +13,7 @@ import typer
 
 from proctor.cli.console import command_app, emit, table
 from proctor.cli.options import Output, with_settings
-from proctor.errors import UserError
+from proctor.errors import UserError, install_line
 from proctor.settings import Settings, argument, option
 from proctor.terminal import progress
 from proctor.version import __version__
@@ -87,10 +87,7 @@ def _said(name: str, packages: dict[str, str]) -> str:
     lacking = [package for package, there in packages.items() if not there]
     if not lacking:
         return ", ".join(f"{package} {there}" for package, there in packages.items())
-    where = (
-        "pip install ./src/proctor_rehearsal" if name == "rehearsal" else f"pip install '{_PACKAGE}[{name}]'"
-    )
-    return f"missing: {', '.join(lacking)}; {where}"
+    return f"missing: {', '.join(lacking)}; {install_line(name)}"
 
 
 def _version(package: str) -> str:

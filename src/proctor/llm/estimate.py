@@ -327,10 +327,12 @@ _HEADINGS: Final = (
     "cost",
     "at most",
 )
+_SPENT: Final = 6
+"""The columns from here on are of tokens and money."""
 
 
 def render_estimate(estimate: Estimate) -> str:
-    """Return the estimate as a small table with its reservations below."""
+    """Return the estimate as a small table with its reservations below; of functions alone nothing is said of tokens and money."""
     rows = [_row(line) for line in estimate.lines]
     if len(rows) > 1:
         rows.append(
@@ -347,7 +349,9 @@ def render_estimate(estimate: Estimate) -> str:
                 dollars(estimate.cost_worst) + ("+?" if estimate.unpriced else ""),
             )
         )
-    return "\n".join([*_aligned([_HEADINGS, *rows]), *_remarks(estimate)])
+    spent = any(not line.model.startswith((FUNCTION, PERSON)) for line in estimate.lines)
+    shown = [row[: None if spent else _SPENT] for row in (_HEADINGS, *rows)]
+    return "\n".join([*_aligned(shown), *_remarks(estimate)])
 
 
 def _row(line: Line) -> tuple[str, ...]:
@@ -361,7 +365,7 @@ def _row(line: Line) -> tuple[str, ...]:
         f"{line.input:,}",
         f"{line.output:,}",
         "unknown" if line.cost is None else dollars(line.cost),
-        "unknown" if line.cost_worst is None else dollars(line.cost_worst),
+        "" if line.cost_worst is None else dollars(line.cost_worst),
     )
 
 

@@ -180,6 +180,15 @@ class Score:
     def __repr__(self) -> str:
         return f"Score({self})"
 
+    def _repr_html_(self) -> str:
+        """One row, for notebooks; what is undefined has its note in place of a number."""
+        from proctor.tables import html_table  # late: a score is made without it
+
+        value = self.note if math.isnan(self.value) else self.value
+        ends = "" if self.low is None or self.high is None else f"{self.low:.4g} to {self.high:.4g}"
+        signature = str(self.full_signature)
+        return html_table([{"value": value, "interval": ends, "n": self.n, "signature": signature}])
+
     @classmethod
     def parse(cls, text: str) -> Score:
         """Parse what ``str`` printed; numbers come back with ten significant digits.

@@ -91,6 +91,7 @@ def report(
         UserError: if there is nothing to report on, or the file cannot be written.
     """
     workspace = Workspace(root)
+    workspace.require_folder()
     settings = settings or workspace.resolve(ReportSettings)
     questions = workspace_questions(workspace)
     exams = load_exams(workspace, questions)

@@ -21,6 +21,7 @@ from proctor.records import is_there
 from proctor.stages.limits import Limits
 from proctor.stages.models import CALLS, MEDIA
 from proctor.stages.rehearsing import TRIAL_FILE
+from proctor.workspace import Workspace
 
 __all__ = ["trial"]
 
@@ -68,6 +69,8 @@ def trial(root: Path, limits: Limits | None = None) -> Iterator[tuple[Path, Limi
         try:
             yield copy, msgspec.structs.replace(limits, calls=own or limits.calls, left_out=set())
         except UserError as error:
+            if error.where == str(copy) and not root.is_dir() and (meant := Workspace(root).meant()):
+                error.hint = f"{meant} If not, {error.hint}"
             for name in ("message", "where", "hint"):
                 said = getattr(error, name)
                 if said:

@@ -10,6 +10,7 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.exam.function import ShownQuestion
+from proctor.release.manifest import ReleaseInfo
 from proctor.stages.experiment.draft import Wish, draft_plan
 from proctor.stages.experiment.plan_file import read_plan
 from proctor.stages.experiment.settings import OUTLINES
@@ -29,7 +30,7 @@ def data(tmp_path: Path) -> Path:
          {"source": {"dataset": "plain"}, "predict": {"predictor": ("openai/gpt-4o",)}}),
         (Wish(have="benchmark", data="everyday", models=("python:mine:answer",)), "moment", {"source": {"release": "everyday"}}),
         (Wish(have="documents", data="manuals", models=('a/"b"\\c', "a/é")), "documents",
-         {"documents": {"generator": 'a/"b"\\c'}, "answer": {"model": ('a/"b"\\c', "a/é")}}),
+         {"documents": {"generator": 'a/"b"\\c'}, "answer": {"model": ('a/"b"\\c', "a/é"), "sources": ("gold", "bm25@5")}}),
         (Wish(have="videos", data="manuals", models=("a/b",)), "clip", {"pairs": {"generator": "a/b"}}),
     ],
 )  # fmt: skip
@@ -41,6 +42,7 @@ def test_a_draft_is_read_as_what_was_wanted(
     assert plan.kind == wish.kind == kind
     assert plan.workspace == data / "plan"
     assert plan.limits.max_cost == (Decimal(5) if wish.models else None)
+    assert plan.given.get("build") == (None if wish.have == "benchmark" else {"name": "plan"})
     for stage, values in said.items():
         assert values.items() <= plan.given[stage].items()
     for stage, given in plan.given.items():  # the values fit the structs
@@ -67,6 +69,14 @@ def test_the_manuals_are_copied_and_the_workspace_is_another_folder(data: Path) 
     assert written == [data / "manuals", data / "manuals.toml"]
     assert (data / "manuals" / "ph-meter.md").is_file()
     assert read_plan(data / "manuals.toml").workspace == data / "manuals-bench"
+
+
+def test_a_benchmark_is_called_as_its_workspace_as_far_as_a_release_can_be(data: Path) -> None:
+    for stem, name in (("Öl & gas 2", "l-gas-2"), ("ours", "ours"), ("工具", "benchmark")):
+        draft_plan(data / f"{stem}.toml", Wish(have="recordings", data="sample"))
+        plan = read_plan(data / f"{stem}.toml")
+        assert (plan.workspace.name, plan.given["build"]) == (stem, {"name": name})
+        ReleaseInfo(name=name, version="1").check()
 
 
 def test_a_function_that_nobody_wrote_is_written_as_an_example(

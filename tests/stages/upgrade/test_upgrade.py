@@ -149,6 +149,8 @@ def test_what_is_broken_is_named_and_no_copy_is_left(
 def test_a_folder_that_is_no_workspace_or_a_copy_in_a_bad_place_is_refused(old: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no workspace here"):
         upgrade(tmp_path)
+    with pytest.raises(UserError, match=r"did you mean .*bench"):  # one of an older version is one, too
+        upgrade(old.with_name("bnech"))
     with pytest.raises(UserError, match="cannot be inside the workspace"):
         upgrade(old, old / "copy")
     put(tmp_path / "copy" / "notes.txt", "mine")

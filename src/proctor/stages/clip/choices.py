@@ -95,6 +95,7 @@ def make(
         UserError: if there are no questions, or a model is wrong.
     """
     workspace = Workspace(root)
+    workspace.require_folder()
     names = options.models.all
     subject = _subject(workspace, options.on)
     questions = _questions(workspace, subject, options.seed)[: options.limit]

@@ -87,6 +87,7 @@ def filter_questions(
         UserError: if there is nothing to filter, or a model is wrong.
     """
     workspace = Workspace(root)
+    workspace.require_folder()
     who, how = options.models, options.filters  # before anything is read: what is lacking is said first
     questions = _questions(workspace, options.on)[: options.limit]
     with open_models(workspace, limits, options) as models:

@@ -56,8 +56,11 @@ def mark_sheet(text: str, by: str) -> MarkSheet:
         UserError: if there are none.
     """
     root, _, which = text.rpartition(":")
-    if root and which in QUESTION_SETS and Path(root).is_dir():
-        sheets = sheets_of(Workspace(Path(root)), which)
+    path = Path(text)
+    if root and which in QUESTION_SETS and not path.is_file():
+        workspace = Workspace(Path(root))
+        workspace.require_folder("corpus")
+        sheets = sheets_of(workspace, which)
         if by in sheets:
             return sheets[by]
         answered = f"predict {root} --kind documents --questions {which}, proctor judge {root} and proctor score {root}"
@@ -67,7 +70,6 @@ def mark_sheet(text: str, by: str) -> MarkSheet:
             where=root,
             hint=f"run first: proctor {command}",
         )
-    path = Path(text)
     if not path.is_file():
         raise UserError(
             "this names neither a file of marks nor a set of questions of a workspace.",

@@ -64,13 +64,7 @@ def corpus_of(workspace: Workspace) -> Corpus:
     """
     from proctor.corpus.collection import load_corpus
 
-    if not is_there(workspace.file(CORPUS)):
-        raise UserError(
-            "there is no corpus yet.",
-            where=str(workspace.root),
-            hint=f"build one: proctor corpus build {workspace.root} --from FOLDER",
-        )
-    return load_corpus(workspace.file(CORPUS))
+    return load_corpus(workspace.require(CORPUS))
 
 
 def questions_of(workspace: Workspace) -> list[CorpusQuestion]:

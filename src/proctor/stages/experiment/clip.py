@@ -37,6 +37,7 @@ from proctor.stages.models import Asked
 from proctor.stages.predict import predict
 from proctor.stages.report import report
 from proctor.stages.score import score, scored_tables
+from proctor.stages.settings import BuildSettings
 from proctor.stages.videos import workspace_videos
 from proctor.workspace import Workspace
 
@@ -145,8 +146,11 @@ def _can_answer(doing: Doing, settings: ClipAnswerSettings) -> None:
         require_a_video(shown, videos)
 
 
+def _build(doing: Doing, settings: BuildSettings) -> None:
+    doing.add("build", build(doing.root, settings))
+
+
 def _predict(doing: Doing, settings: ClipAnswerSettings) -> None:
-    doing.add("build", build(doing.root))
     runs: list[str] = []
     for name in CHOICE_FLOORS:
         (floor,) = predict(
@@ -215,9 +219,10 @@ PLAN: Final = Plan(
             "choices", _choices, models=lambda o: [o.writer, *o.assistant],
             writes=("choices.jsonl", "choices.json", "choices.attempts.jsonl", "choices.dropped.jsonl"),
         ),
+        Stage("build", _build, writes=("items.jsonl", "build.dropped.jsonl", "release/**/*")),
         Stage(
             "predict", _predict, check=_can_answer, models=lambda s: [*s.predictor, s.judge or "", s.match_options or ""],
-            writes=("items.jsonl", "build.dropped.jsonl", "release/**/*", "runs/**/*"),
+            writes=("runs/**/*",),
         ),
     ),
     measure=_measure,

@@ -27,6 +27,7 @@ from proctor.stages.experiment.stage import Doing, Plan, Stage, Task, Unit, rows
 from proctor.stages.experiment.tasks import answers_of, marks_of, runs_of
 from proctor.stages.report import report
 from proctor.stages.score import score, scored_tables
+from proctor.stages.settings import BuildSettings
 from proctor.workspace import Workspace
 
 __all__ = ["PLAN"]
@@ -143,10 +144,14 @@ def _can_answer(doing: Doing, settings: CorpusAnswerSettings) -> None:
             )
 
 
+def _build_exam(doing: Doing, settings: BuildSettings) -> None:
+    if doing.settings(CorpusAnswerSettings).model:
+        doing.add("build", build_exam(doing.root, settings))
+
+
 def _answer(doing: Doing, settings: CorpusAnswerSettings) -> None:
     if not settings.model:
         return
-    doing.add("build", build_exam(doing.root))
     # Scores are made of the last marks: those of the first judge that sees the sources.
     judges = [("reference", name) for name in reversed(settings.reference_judge)]
     judges += [("source", name) for name in reversed(settings.judge)]
@@ -205,8 +210,8 @@ PLAN: Final = Plan(
             writes=("documents.jsonl", "documents.attempts.jsonl", "documents.json", "documents.dropped.jsonl"),
         ),
         Stage("retrieve", _retrieve, models=_searching, writes=("retrieval/**/*",)),
-        Stage("answer", _answer, models=_answering, check=_can_answer,
-              writes=("items.jsonl", "build.dropped.jsonl", "release/**/*", "runs/**/*")),
+        Stage("build", _build_exam, writes=("items.jsonl", "build.dropped.jsonl", "release/**/*")),
+        Stage("answer", _answer, models=_answering, check=_can_answer, writes=("runs/**/*",)),
         Stage("overlap", _overlap, models=lambda s: [s.classifier or ""], writes=("overlap.json*",)),
     ),
     measure=_measure,

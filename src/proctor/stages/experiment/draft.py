@@ -75,6 +75,7 @@ def draft_plan(path: Path, wish: Wish) -> list[Path]:
             if near
             else "give the folder that holds the data",
         )
+    workspace = f"{path.stem}-bench" if path.stem == wish.data else path.stem
     lines = [
         f"# What would it cost?    proctor run {path.name} --dry-run",
         f"# Do it:                 proctor run {path.name}",
@@ -82,10 +83,15 @@ def draft_plan(path: Path, wish: Wish) -> list[Path]:
         "",
         "[experiment]",
         f'kind = "{wish.kind}"',
-        f"workspace = {_toml(f'{path.stem}-bench' if path.stem == wish.data else path.stem)}",
+        f"workspace = {_toml(workspace)}",
         *_rehearse(wish),
         *([] if not wish.models else ["", "[limits]", "max_cost = 5  # US dollars, for all stages together"]),
         *_TABLES[wish.have](wish, data),
+        *(
+            []
+            if wish.have == "benchmark"
+            else ["", "[build]", f"name = {_toml(_name(workspace))}  # of the benchmark"]
+        ),
     ]
     with atomic_write(path) as stream:
         stream.write("\n".join([*lines, ""]).encode())
@@ -176,6 +182,7 @@ def _documents(wish: Wish, data: Path) -> list[str]:
         "",
         "[answer]",
         f"model = {_toml(list(wish.models))}",
+        'sources = ["gold", "bm25@5"]  # what they answer from: the right sources, or those that are found',
         f"judge = {_toml([wish.models[0]])}",
     ]
 
@@ -207,6 +214,11 @@ _TABLES: Final = {
     "documents": _documents,
     "videos": _videos,
 }
+
+
+def _name(workspace: str) -> str:
+    """Return what a benchmark can be called that is made there: the name stands in paths and signatures."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", workspace).strip(".-_")[:60] or "benchmark"
 
 
 def _toml(value: object) -> str:

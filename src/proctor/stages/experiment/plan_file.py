@@ -6,15 +6,17 @@ its settings, as in the help of ``proctor experiment``. Paths are relative to th
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from proctor.errors import UserError, did_you_mean
-from proctor.records import read_bytes
+from proctor.records import is_there, read_bytes
 from proctor.settings import Field, Given, fields_of
 from proctor.stages.experiment.settings import OUTLINES
 from proctor.stages.limits import Limits
@@ -58,6 +60,16 @@ def read_plan(path: Path) -> ExperimentPlan:
     Raises:
         UserError: if the file is not TOML, a table or a setting is unknown, or a value is of another type; it says where.
     """
+    if not is_there(path):
+        beside = {plan.stem: plan for plan in sorted(path.parent.glob("*.toml"))}
+        near = get_close_matches(path.stem, beside, n=1)  # without the ending, in which all are alike
+        raise UserError(
+            "there is no such plan.",
+            where=str(path),
+            hint=f"did you mean {beside[near[0]]}?"
+            if near
+            else f"proctor init {shlex.quote(str(path))} writes one",
+        )
     try:
         tables: dict[str, Any] = tomllib.loads(read_bytes(path).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -74,7 +74,9 @@ def upgrade(root: Path, output: Path | None = None, *, seen: Callable[[], None] 
     found = format_of(root)
     if found is None:
         raise UserError(
-            "there is no workspace here.", where=str(root), hint="name the folder that has stages.json in it"
+            "there is no workspace here.",
+            where=str(root),
+            hint=Workspace(root).meant() or "name the folder that has stages.json in it",
         )
     if found >= FORMAT:
         raise UserError(
