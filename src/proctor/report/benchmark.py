@@ -305,7 +305,7 @@ def verification_section(
                     "Upheld of what it keeps",
                     "US dollars",
                 ),
-                tuple(_against(machine, _where(machine.annotator, asked)) for machine in against),
+                tuple(_against(machine, asked) for machine in against),
                 words=frozenset({1}),
                 note="Shares with Wilson's 95 % interval, over judgements of people on the same; dollars where the price of every call is known.",
             )
@@ -405,13 +405,12 @@ def _words(verdict: Verdict) -> str:
     return f"{_who(verdict)}: {verdict.question.value}{reason}"
 
 
-def _where(annotator: str, asked: Mapping[str, Asked]) -> str:
-    """Return the listing of what somebody judged; empty where that is of several kinds."""
-    kinds = [kind for kind, one in asked.items() if any(v.annotator == annotator for v in one.verdicts)]
-    return "" if len(kinds) > 1 else f"asked-{kinds[0]}" if kinds and len(asked) > 1 else "asked"
-
-
-def _against(machine: AgainstPeople, id_: str) -> Row:
+def _against(machine: AgainstPeople, asked: Mapping[str, Asked]) -> Row:
+    kinds = [
+        kind for kind, one in asked.items() if any(v.annotator == machine.annotator for v in one.verdicts)
+    ]
+    # what it judged of several kinds is in no single list
+    id_ = "" if len(kinds) > 1 else f"asked-{kinds[0]}" if kinds and len(asked) > 1 else "asked"
     judged, both = (id_, f"{machine.annotator}: right or wrong"), f"{machine.annotator} and people"
     agreement, precision = (
         Cell("–")

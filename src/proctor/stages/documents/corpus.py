@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -194,14 +193,14 @@ def _build(
             # Images that were not asked about would be missing for good from a corpus that looks complete.
             return Built(
                 **msgspec.structs.asdict(_counts(corpus)),
-                **_left_out(dropped),
+                **msgspec.structs.asdict(_left_out(d.reason for d in dropped)),
                 complete=False,
                 calls=calls,
             )
         corpus = described
         dropped += lost
     if not len(corpus):
-        gone: dict[str, int] = _left_out(dropped)["dropped"]
+        gone = _left_out(d.reason for d in dropped).dropped
         reasons = ", ".join(f"{n} {reason}" for reason, n in gone.items())
         first = next((entry for entry in dropped if entry.reason in gone and entry.detail), None)
         reasons += f"; the first is {first.id}: {first.detail}" if first is not None else ""
@@ -220,7 +219,7 @@ def _build(
         **msgspec.structs.asdict(_counts(corpus)),
         questions=len(questions),
         drawn=drawn,
-        **_left_out(dropped),
+        **msgspec.structs.asdict(_left_out(d.reason for d in dropped)),
         complete=True,
     )
     workspace.record(
@@ -447,7 +446,7 @@ def describe(root: Path) -> Described:
             drawn=int(manifest.about.get("drawn", "0")),
         ),
         licences=manifest.licences,
-        **_left_out_of(manifest.dropped),
+        **msgspec.structs.asdict(_left_out(manifest.dropped)),
         questions=len(questions_of(workspace)),
     )
 
@@ -523,12 +522,14 @@ def dedupe(root: Path, *, near: float | None = 0.9, apply: bool = False) -> Dedu
 # -- records ---------------------------------------------------------------------------------------------------
 
 
-def _left_out(dropped: Iterable[Dropped]) -> dict[str, Any]:
-    return _left_out_of(Counter(entry.reason for entry in dropped))
+class _LeftOut(msgspec.Struct):
+    """What was left out by reason, and apart how many of the entries are files that were read all the same."""
+
+    dropped: dict[str, int]
+    guessed: int | msgspec.UnsetType = msgspec.UNSET
 
 
-def _left_out_of(counts: Mapping[str, int]) -> dict[str, Any]:
-    """Return what was left out by reason, and apart how many of the entries are files that were read all the same."""
-    reasons = dict(sorted(counts.items()))
-    guessed = reasons.pop(GUESSED, 0)
-    return {"dropped": reasons, **({"guessed": guessed} if guessed else {})}
+def _left_out(reasons: Iterable[str] | Mapping[str, int]) -> _LeftOut:
+    counts = dict(sorted(Counter(reasons).items()))
+    guessed = counts.pop(GUESSED, 0)
+    return _LeftOut(counts, guessed or msgspec.UNSET)

@@ -37,7 +37,7 @@ def _is_asked_for(options: CorpusOptions) -> bool:
     return bool(options.files or options.data or options.recordings)
 
 
-def _sources(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _sources(settings: Mapping[str, Any]) -> Mapping[str, object]:
     """Return what a corpus is built from, by whole paths, as experiments keep them; without what a rehearsal adds."""
     paths = {
         name: [str(Path(p).resolve()) for p in settings.get(name, ())]

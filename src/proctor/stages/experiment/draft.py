@@ -76,6 +76,8 @@ def draft_plan(path: Path, wish: Wish) -> list[Path]:
             else "give the folder that holds the data",
         )
     workspace = f"{path.stem}-bench" if path.stem == wish.data else path.stem
+    # the name of a benchmark stands in paths and signatures
+    called = re.sub(r"[^A-Za-z0-9._-]+", "-", workspace).strip(".-_")[:60] or "benchmark"
     lines = [
         f"# What would it cost?    proctor run {path.name} --dry-run",
         f"# Do it:                 proctor run {path.name}",
@@ -87,11 +89,7 @@ def draft_plan(path: Path, wish: Wish) -> list[Path]:
         *_rehearse(wish),
         *([] if not wish.models else ["", "[limits]", "max_cost = 5  # US dollars, for all stages together"]),
         *_TABLES[wish.have](wish, data),
-        *(
-            []
-            if wish.have == "benchmark"
-            else ["", "[build]", f"name = {_toml(_name(workspace))}  # of the benchmark"]
-        ),
+        *([] if wish.have == "benchmark" else ["", "[build]", f"name = {_toml(called)}  # of the benchmark"]),
     ]
     with atomic_write(path) as stream:
         stream.write("\n".join([*lines, ""]).encode())
@@ -214,11 +212,6 @@ _TABLES: Final = {
     "documents": _documents,
     "videos": _videos,
 }
-
-
-def _name(workspace: str) -> str:
-    """Return what a benchmark can be called that is made there: the name stands in paths and signatures."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", workspace).strip(".-_")[:60] or "benchmark"
 
 
 def _toml(value: object) -> str:
