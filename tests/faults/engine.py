@@ -254,8 +254,8 @@ FAULTS: Final = (
     Fault(
         "the yes of a binary rubric is half right",
         "exam/marker.py",
-        "reading.level * 2 // _TOP[self.marker.scale]",
-        "reading.level",
+        "return 2 // _TOP[self.marker.scale]",
+        "return 1",
         _SYSTEMS,
     ),
     Fault(

@@ -126,7 +126,10 @@ def test_the_page_prints_the_same(bench: Path) -> None:
     assert isinstance(table, Table)
     row = next(r for r in table.rows if r[:2] == ("filter:tricky/j/m", "questions"))
     interval = wilson_interval(3, 6)
-    judged, double = ("", "filter:tricky/j/m: right or wrong"), ("", "judged by people")
+    judged, double = ("asked", "filter:tricky/j/m: right or wrong"), ("asked", "filter:tricky/j/m and people")
     assert row[2:4] == (Cell("8", among=judged), Cell("6", among=double))
-    assert row[5] == Cell("0.50", f"{interval.low:.2f} to {interval.high:.2f}")
-    assert row[6] == "0.08"
+    share, cost = row[5], row[6]
+    assert isinstance(share, Cell)
+    assert isinstance(cost, Cell)
+    assert (share.text, share.small) == ("0.50", f"{interval.low:.2f} to {interval.high:.2f}")
+    assert (cost.text, cost.among) == ("0.08", judged)
