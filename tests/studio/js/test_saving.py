@@ -278,7 +278,7 @@ def test_if_another_person_signs_in_nothing_is_posted_and_nothing_shown(
     desk.set(faults=[])
     page.click("#sign-in")
     page.wait_for_selector("#readonly-banner:not([hidden])")
-    assert "Somebody else" in str(page.text_content("#readonly-banner"))
+    assert "Another person" in str(page.text_content("#readonly-banner"))
     assert page.is_disabled("#submit")
     page.wait_for_timeout(1500)
     assert desk.look()["responses"] == []
@@ -302,7 +302,7 @@ def test_a_person_who_signs_in_in_another_tab_stops_this_page(studio: Any, desk:
     page = studio.open(context)
     studio.sign_in(context, "ben")
     page.fill("#sheet textarea[name=note]", "whose?")
-    page.wait_for_selector("#readonly-banner:has-text('Somebody else')")
+    page.wait_for_selector("#readonly-banner:has-text('Another person')")
     assert desk.look()["drafts"] == {}
 
 
