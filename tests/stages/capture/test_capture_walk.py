@@ -31,7 +31,7 @@ from proctor.stages.capture.ingest import synced
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "capture.md"
 
 
-WALK = r"(?:capture (?:plan kitchen .*--anybody|simulate|status|sync kitchen *$|ingest|release .*-1|withdraw .*-1)|^proctor (?!studio)[a-z]+ (?:plain )?kitchen)"
+WALK = r"(?:capture (?:plan kitchen .*--anybody|simulate kitchen --(?:recording|seconds)|status|sync kitchen *$|ingest|release .*-1|withdraw .*-1)|^proctor (?!studio)[a-z]+ (?:plain )?kitchen)"
 """The commands of the walk, as the page shows them."""
 
 
