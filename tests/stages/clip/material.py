@@ -20,6 +20,7 @@ from proctor.stages.experiment.conduct import conduct
 from proctor.stages.experiment.settings import ClipAnswerSettings
 from proctor.stages.experiment.stage import Chosen, Done
 from proctor.stages.models import Limits
+from proctor.stages.settings import BuildSettings
 from proctor.stages.show import Show
 from proctor_rehearsal.rehearsal import open_rehearsal
 from proctor_rehearsal.standin import Standin
@@ -115,7 +116,9 @@ class How:
             predictor=tuple(self.systems), show=tuple(self.views), style=self.style, judge=self.judge,  # type: ignore[arg-type]
             videos=self.videos, seed=3, match_options=self.matcher,
         )  # fmt: skip
-        return {"pairs": self.pairs, "filter": self.filters, "choices": self.choices, "predict": answering}
+        return {
+            "pairs": self.pairs, "filter": self.filters, "choices": self.choices, "build": BuildSettings(), "predict": answering,
+        }  # fmt: skip
 
 
 def plan(folder: Path | None, **more: Any) -> How:
